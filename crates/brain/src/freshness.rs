@@ -12,6 +12,8 @@ use gbrain_core::ranking::{Degraded, INDEX};
 use gbrain_embed::EmbedError;
 use gbrain_index::{Corpus, Index, IndexError, Urgency, View, Writer};
 use gbrain_store::{ChangeBatch, Head};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::import::ImportProgress;
 use crate::retrieve::reason_of;
@@ -36,8 +38,9 @@ const FOLLOW_PAUSE: Duration = Duration::from_millis(20);
 /// sets out to write little.
 const BULK_CHANGES: i64 = BATCH_CHANGES as i64;
 
-/// The state of the index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The index in figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "IndexFigures")]
 pub struct IndexReport {
     /// The last change it holds.
     pub generation: i64,

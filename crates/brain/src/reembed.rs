@@ -6,12 +6,14 @@
 use std::path::PathBuf;
 
 use gbrain_index::{Models, Urgency};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::freshness::WORK_WAIT;
 use crate::{Brain, BrainError, IndexKind, WorkspaceOptions};
 
 /// Which vectors a brain holds, and which it would.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct VectorReport {
     /// The model whose vectors are held.
     pub held: Option<String>,
@@ -19,9 +21,9 @@ pub struct VectorReport {
     pub is_searchable: bool,
     /// The model that this process wants.
     pub wanted: Option<String>,
-    /// Chunks that have a vector of the model wanted.
+    /// Passages that have a vector of the model wanted.
     pub made: u64,
-    /// Chunks in all.
+    /// Passages in all.
     pub total: u64,
 }
 

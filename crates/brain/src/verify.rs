@@ -6,6 +6,8 @@ use gbrain_core::ranking::Degraded;
 use gbrain_core::request::Viewer;
 use gbrain_index::View;
 use gbrain_store::PageFilter;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::damage::is_replaceable;
 use crate::{Brain, BrainError};
@@ -13,7 +15,8 @@ use crate::{Brain, BrainError};
 const BATCH: usize = 200;
 
 /// Something that does not agree.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "VerifyRow")]
 pub struct VerifyFinding {
     /// Which check.
     pub check: String,
@@ -22,11 +25,11 @@ pub struct VerifyFinding {
 }
 
 /// What verifying found.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct VerifyReport {
     /// Pages compared.
     pub pages: u64,
-    /// Chunks compared.
+    /// Passages compared.
     pub chunks: u64,
     /// What does not agree.
     pub findings: Vec<VerifyFinding>,

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use clap::Args;
 use gbrain_brain::{Assistants, BuiltInModels, IndexKind};
-use gbrain_core::format::suggest::nearest;
 use gbrain_core::format::suite::SuiteFile;
 use gbrain_core::format::target::{TargetSettingsError, read_target};
+use gbrain_core::reading::suggest::nearest;
 use gbrain_core::replay::Live;
 use gbrain_core::target::{LOCAL, TargetError, TargetErrorKind, TargetSettings};
 use gbrain_eval::retriever::{LocalOptions, LocalRetriever, Retriever, Surroundings, open, reach};

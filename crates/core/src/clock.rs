@@ -3,6 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jiff::{SignedDuration, Timestamp};
+use serde::Serializer;
 
 /// The last moment that a clock says. A whole second: there are milliseconds behind it that jiff can hold and does not
 /// take back from their number, which is how moments are stored.
@@ -22,6 +23,11 @@ pub fn moment(clock: SystemTime) -> Timestamp {
 /// Milliseconds since 1970, of the clock of a database, as a moment.
 pub fn moment_of_milliseconds(milliseconds: i64) -> Timestamp {
     held(Timestamp::from_millisecond(milliseconds), milliseconds.is_negative())
+}
+
+/// Writes a moment with milliseconds.
+pub fn with_milliseconds<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{at:.3}"))
 }
 
 fn held(moment: Result<Timestamp, jiff::Error>, is_negative: bool) -> Timestamp {

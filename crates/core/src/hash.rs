@@ -1,5 +1,7 @@
 //! Content hashes: SHA-256 over length-prefixed parts, so that no two lists of parts collide.
 
+use std::fmt;
+
 use sha2::{Digest as _, Sha256};
 
 /// A SHA-256 value.
@@ -81,6 +83,14 @@ impl Hash {
         Some(Self(bytes))
     }
 }
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_hex())
+    }
+}
+
+crate::displayed!(Hash);
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,10 @@
 //! Names of things. A page is known as `source_id::slug` inside a workspace.
 
+use std::borrow::Cow;
 use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Serialize, Serializer};
 
 use crate::fault::Fault;
 
@@ -48,8 +52,22 @@ pub struct PageKey {
 pub struct PageId(pub i64);
 
 /// A number of the change feed. The corpus as of a number is a generation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize)]
 pub struct Generation(pub i64);
+
+impl JsonSchema for Generation {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Generation".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        i64::json_schema(generator)
+    }
+}
 
 const LABEL_RULE: &str =
     "1 to 32 lower-case letters, digits and hyphens, starting with a letter or digit";
@@ -134,6 +152,8 @@ macro_rules! text_id {
                 f.write_str(&self.0)
             }
         }
+
+        crate::displayed!($name);
     };
 }
 
@@ -145,6 +165,26 @@ impl fmt::Display for PageKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}::{}", self.source, self.slug)
     }
+}
+
+crate::displayed!(PageKey);
+
+impl PageKey {
+    /// Writes the name as two fields of the object that it is in.
+    pub fn as_fields<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (source_id, slug) = (self.source.as_str(), self.slug.as_str());
+        KeyFields { source_id, slug }.serialize(serializer)
+    }
+}
+
+// What `PageKey::as_fields` writes, for schemas: a doc comment would go into those of the types around it.
+#[doc(hidden)]
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct KeyFields<'a> {
+    /// The source it came from.
+    source_id: &'a str,
+    /// Its name in that source.
+    slug: &'a str,
 }
 
 #[cfg(test)]

@@ -108,3 +108,34 @@ macro_rules! named {
         }
     };
 }
+
+/// Writes a type as the text that it displays, in JSON and in schemas.
+#[macro_export]
+macro_rules! displayed {
+    ($type:ident) => {
+        impl $crate::named::serde::Serialize for $type {
+            fn serialize<S: $crate::named::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl $crate::named::schemars::JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($type).into()
+            }
+
+            fn json_schema(
+                generator: &mut $crate::named::schemars::SchemaGenerator,
+            ) -> $crate::named::schemars::Schema {
+                String::json_schema(generator)
+            }
+        }
+    };
+}

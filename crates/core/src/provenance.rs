@@ -3,12 +3,15 @@
 //! Fingerprints are compared, never trusted to be complete: a factor that one side did not record
 //! is unknown, which is neither equal nor different.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::named;
 use crate::ranking::CorpusPrint;
 use crate::search::Settings;
 
 /// The program that answered.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Software {
     /// Its release.
     pub version: String,
@@ -17,13 +20,15 @@ pub struct Software {
 }
 
 /// The corpus that was searched, and where it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "CapturedCorpus")]
 pub struct CorpusAt {
     /// The store's name. Generations of different stores have nothing to do with each other.
     pub store: String,
     /// The generation that was searched.
     pub generation: i64,
     /// Its content.
+    #[serde(flatten)]
     pub print: CorpusPrint,
 }
 
@@ -71,7 +76,7 @@ named! { Factor { Code = "code", Settings = "settings", Corpus = "corpus", Model
 named! { Difference { Same = "same", Differs = "differs", Unknown = "unknown" } }
 
 /// How every factor compares.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Differences {
     /// The program.
     pub code: Difference,

@@ -1,6 +1,11 @@
 //! A ranking: the ordered answer to a request, without duplicate pages, each hit explained.
 
+use std::collections::BTreeMap;
+
 use jiff::civil::Date;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
 
 use crate::chunk::Part;
 use crate::hash::Hash;
@@ -65,11 +70,12 @@ pub enum Grade {
 }
 
 /// A passage of a hit.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Passage")]
 pub struct PassageHit {
-    /// The chunk's id.
+    /// The same on every machine.
     pub chunk_id: String,
-    /// Its place in the page.
+    /// Its place in the page, from 0.
     pub ordinal: u32,
     /// Which part of the page it is from.
     pub part: Part,
@@ -79,102 +85,125 @@ pub struct PassageHit {
     pub start: u32,
     /// One past the last.
     pub end: u32,
-    /// BM25 of the passage; none when another arm brought it.
+    /// Null when it was not found by words.
     pub score: Option<f64>,
-    /// The part of the passage worth showing.
+    /// The part worth showing.
     pub snippet: String,
-    /// Matching words, as character ranges into the snippet.
+    /// Matching words, as ranges of characters in the snippet.
     pub highlights: Vec<(u32, u32)>,
 }
 
-/// An edge that justifies a hit, with its evidence.
-#[derive(Debug, Clone, PartialEq)]
+/// A typed, directed, dated edge.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Edge {
-    /// Its meaning.
+    /// Its meaning: `from` TYPE `to`.
+    #[serde(rename = "type")]
     pub link_type: LinkType,
-    /// Where it starts.
+    /// The page where it starts, as `source::slug`.
     pub from: PageKey,
-    /// Where it ends.
+    /// The page where it ends, as `source::slug`.
     pub to: PageKey,
-    /// How many steps from what the question names: 1 or 2.
-    pub hop: u32,
+    /// In an answer, how many steps it is from what the question names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hop: Option<u32>,
     /// How sure, 0 to 1.
     pub confidence: f64,
     /// What found it.
     pub detected_by: DetectedBy,
     /// From when it held.
+    #[schemars(with = "Option<String>", extend("format" = "date"))]
     pub since: Option<Date>,
     /// Until when it held.
+    #[schemars(with = "Option<String>", extend("format" = "date"))]
     pub until: Option<Date>,
-    /// The page that says so.
+    /// The page that says so, as `source::slug`.
     pub evidence_page: PageKey,
     /// The place of the chunk that says so in that page; none when it is in the frontmatter.
+    #[serde(skip)]
     pub evidence_ordinal: Option<u32>,
-    /// That chunk's id; filled in when an answer is made.
+    /// The passage that says so; null when it is in the frontmatter.
     pub evidence_chunk: Option<String>,
     /// First character of the evidence in that page's content.
     pub evidence_start: u32,
-    /// One past the last.
+    /// One past its last.
     pub evidence_end: u32,
 }
 
 /// What one stage did to one page.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TraceStep {
-    /// The stage: an arm, `fuse`, a boost, `dedup`, `cut`, `limit`.
+    /// Which.
     pub stage: &'static str,
-    /// The page's rank after it, from 1; none when the page was not in it.
+    /// The rank after it, from 1; null when the page was not in it.
     pub rank: Option<usize>,
-    /// The page's score after it.
+    /// The score after it.
     pub score: Option<f64>,
     /// What happened, in words.
     pub note: String,
 }
 
 /// One page of the answer.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Hit {
     /// From 1.
     pub rank: usize,
-    /// Its name.
+    // Its fields are documented in `KeyOfHit`.
+    #[expect(missing_docs, reason = "the comment would be in schemas")]
+    #[serde(flatten, serialize_with = "PageKey::as_fields")]
+    #[schemars(with = "KeyOfHit")]
     pub key: PageKey,
     /// Its title.
     pub title: String,
     /// Its type.
+    #[serde(rename = "type")]
     pub page_type: String,
     /// When what it tells of happened.
+    #[schemars(with = "Option<String>", extend("format" = "date"))]
     pub effective_date: Option<Date>,
-    /// BM25 for `search`; for `query` fused and boosted, 1.0 being first in every arm unboosted.
+    // BM25 for `search`; for `query` fused and boosted, 1.0 being first in every arm unboosted.
+    /// Comparable within one answer only.
     pub score: f64,
-    /// Why it is here.
+    /// The strongest reason that it is here.
     pub evidence: Evidence,
-    /// What an agent may conclude.
+    /// What may be concluded about whether the thing looked for is already in the brain.
     pub create_safety: CreateSafety,
     /// Its best passages, best first.
     pub passages: Vec<PassageHit>,
     /// The edges that justify it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub edges: Vec<Edge>,
-    /// Pages left out because they say the same.
+    /// Pages left out because they say the same, as `source::slug`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub duplicates: Vec<PageKey>,
-    /// What every stage did to it; empty unless asked for.
+    /// What every stage did to it, if that was asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trace: Vec<TraceStep>,
 }
 
-/// What an arm brought.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "describes in schemas what `PageKey::as_fields` writes")]
+struct KeyOfHit {
+    /// The source of the page.
+    source_id: String,
+    /// Its name in that source.
+    slug: String,
+}
+
+/// What one way of finding pages brought.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ArmReport {
-    /// The arm.
+    /// Which.
     pub arm: Arm,
-    /// Its weight in fusion.
+    /// Its weight.
     pub weight: f64,
     /// How many pages it brought.
     pub found: usize,
 }
 
 /// A stage that could not do its work.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Degraded {
-    /// The stage.
+    /// Which.
     pub stage: &'static str,
     /// Why, as a stable word.
     pub reason: &'static str,
@@ -209,7 +238,8 @@ pub const RERANK_THRESHOLD: &str = "rerank_threshold";
 pub const STALE: &str = "stale";
 
 /// How a relational question was understood.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Relation")]
 pub struct RelationReport {
     /// Its family.
     pub family: Family,
@@ -217,28 +247,30 @@ pub struct RelationReport {
     pub types: Vec<LinkType>,
     /// What it names, as written.
     pub seeds: Vec<String>,
-    /// The pages that these resolved to.
+    /// The pages that these are, as `source::slug`.
     pub resolved: Vec<PageKey>,
 }
 
-/// The corpus that was searched, by content: equal corpora have equal values on every engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+// Equal corpora have equal values on every engine.
+/// The corpus that was searched, by content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Corpus")]
 pub struct CorpusPrint {
     /// Live pages.
     pub pages: u64,
-    /// Live chunks.
+    /// Their passages.
     pub chunks: u64,
-    /// Their content, order-independent.
+    /// Their content, as one hash.
     pub root: Hash,
 }
 
-/// Where a page that was asked about fell out.
-#[derive(Debug, Clone, PartialEq)]
+/// Where the page fell out that was asked about.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WhyNot {
-    /// The page.
+    /// The page, as `source::slug`.
+    #[serde(rename = "page")]
     pub key: PageKey,
-    /// The stage at which it fell out: `corpus`, `filter`, an arm, `dedup`, `cut`, `limit`; or
-    /// `answer`, if it did not.
+    /// The stage at which it fell out; `answer` if it did not.
     pub stage: &'static str,
     /// In one sentence.
     pub verdict: String,
@@ -277,6 +309,51 @@ pub struct Ranking {
     pub why_not: Option<WhyNot>,
 }
 
+/// How long a stage took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StageTime {
+    /// The stage.
+    pub stage: &'static str,
+    /// Microseconds.
+    pub micros: u64,
+}
+
+/// What the cache of answers did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum CacheUse {
+    /// The answer was kept from before. It is what would have been found.
+    Hit,
+    /// It could have been kept, and was not there.
+    Miss,
+    /// It was not asked: it is off, nothing remote takes part, or an explanation was asked for.
+    #[default]
+    Off,
+}
+
+/// How the answer came about; the only part that may differ between two runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Served {
+    /// The change that the answer is as of.
+    pub generation: i64,
+    /// How many changes the store was ahead of it.
+    pub behind: i64,
+    /// Whether the answer was kept from before.
+    pub cache: CacheUse,
+    /// How long every stage took, in microseconds.
+    #[serde(rename = "timings_us", serialize_with = "micros_by_stage")]
+    #[schemars(with = "BTreeMap<String, u64>")]
+    pub timings: Vec<StageTime>,
+    /// What to name the answer by in feedback; only where answers are logged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+}
+
+fn micros_by_stage<S: Serializer>(timings: &[StageTime], serializer: S) -> Result<S::Ok, S::Error> {
+    let one = |StageTime { stage, micros }: &StageTime| ((*stage).to_owned(), (*micros).into());
+    timings.iter().map(one).collect::<Map<String, Value>>().serialize(serializer)
+}
+
+named! { CacheUse { Hit = "hit", Miss = "miss", Off = "off" } }
 named! { Arm { Words = "words", Vectors = "vectors", Names = "names", Graph = "graph" } }
 named! {
     Evidence {

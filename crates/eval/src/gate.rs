@@ -2,9 +2,9 @@
 //! against their thresholds.
 
 use gbrain_core::baseline::{Baseline, Thresholds};
-use gbrain_core::format::gate::{CorrectnessParts, GateParts, RegressionParts};
 use gbrain_core::gate::{
-    Confidence, Correctness, CorrectnessThresholds, Regression, Verdict, correctness, regression,
+    Confidence, Correctness, CorrectnessParts, CorrectnessThresholds, GateParts, Regression,
+    RegressionParts, Verdict, correctness, regression,
 };
 use gbrain_core::provenance::Provenance;
 use gbrain_core::qrels::JudgedQuery;

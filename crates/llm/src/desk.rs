@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gbrain_core::config;
-use gbrain_core::format::doctor::Wellness;
+use gbrain_core::doctor::Wellness;
 use gbrain_core::money::Usd;
 use gbrain_net::Retry;
 

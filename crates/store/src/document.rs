@@ -1,8 +1,11 @@
 //! Documents of measuring, kept under a name.
 
+use gbrain_core::clock::with_milliseconds;
 use gbrain_core::hash::Hash;
 use gbrain_core::named;
 use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// What a document is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -15,16 +18,20 @@ pub enum DocumentKind {
 
 named! { DocumentKind { Baseline = "baseline", Qrels = "qrels" } }
 
-/// A document without its text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A stored document, without its text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "DocumentBody")]
 pub struct DocumentInfo {
-    /// Its name: 1 to 512 bytes.
+    // 1 to 512 bytes.
+    /// Its name.
     pub name: String,
     /// SHA-256 of its text.
     pub hash: Hash,
     /// Bytes of text.
     pub bytes: u64,
-    /// When this text was put there.
+    /// When this text was stored.
+    #[serde(serialize_with = "with_milliseconds")]
+    #[schemars(with = "String")]
     pub created_at: Timestamp,
 }
 

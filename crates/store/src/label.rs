@@ -1,7 +1,10 @@
 //! Labels: what people said of a page as an answer to a query.
 
+use gbrain_core::clock::with_milliseconds;
 use gbrain_core::id::PageKey;
 use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// A label to keep. There is one for a query and a page: a later one takes its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,14 +19,17 @@ pub struct NewLabel {
     pub note: Option<String>,
 }
 
-/// A label that is kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A judgement that is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "LabelBody")]
 pub struct Label {
-    /// Its number, from 1. It stays when the label is replaced.
+    // From 1. It stays when the label is replaced.
+    /// Its number.
     pub id: i64,
     /// What was asked.
     pub query: String,
-    /// The page that was judged.
+    /// The page, as `source::slug`.
+    #[serde(rename = "page")]
     pub key: PageKey,
     /// How well it answers.
     pub grade: i64,
@@ -32,5 +38,7 @@ pub struct Label {
     /// Who said so.
     pub labelled_by: String,
     /// When.
+    #[serde(serialize_with = "with_milliseconds")]
+    #[schemars(with = "String")]
     pub created_at: Timestamp,
 }

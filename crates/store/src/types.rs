@@ -1,10 +1,12 @@
 //! What goes into the store and comes out of it.
 
+use std::collections::BTreeMap;
+
 use gbrain_core::baseline::BaselineKey;
 use gbrain_core::chunk::Chunk;
 use gbrain_core::erasure::ErasureCounts;
 use gbrain_core::hash::Hash;
-use gbrain_core::id::{Generation, PageId, PageKey, Slug, SourceId, WorkspaceId};
+use gbrain_core::id::{Generation, KeyFields, PageId, PageKey, Slug, SourceId, WorkspaceId};
 use gbrain_core::identity::IdentityKey;
 use gbrain_core::link::LinkType;
 use gbrain_core::named;
@@ -12,6 +14,8 @@ use gbrain_core::page::{Page, PageKind, StoredPage, Visibility};
 pub use gbrain_core::source::SourceTrust;
 use jiff::Timestamp;
 use jiff::civil::Date;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 
 /// Which database holds the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -22,27 +26,32 @@ pub enum Engine {
     Postgres,
 }
 
-/// A tenant and the state of its corpus.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "WorkspaceRow")]
 pub struct Workspace {
     /// Its name.
     pub id: WorkspaceId,
-    /// When it was made.
-    pub created_at: Timestamp,
-    /// Its corpus now.
+    #[expect(missing_docs, reason = "the comment would be in schemas")]
+    #[serde(flatten)]
     pub head: Head,
+    /// When it was made.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    pub created_at: Timestamp,
 }
 
-/// Where pages come from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Source {
-    /// Its name.
+    /// Its id.
     pub id: SourceId,
     /// What people call it.
     pub name: String,
-    /// Whether its pages may take names and be quoted as the brain's own.
+    // And be quoted as the brain's own.
+    /// Whether its pages may take names.
     pub trust: SourceTrust,
     /// When it was made.
+    #[serde(skip)]
     pub created_at: Timestamp,
 }
 
@@ -56,15 +65,16 @@ pub enum Removal {
 }
 
 /// The state of a corpus.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct Head {
-    /// The last change.
-    pub generation: Generation,
     /// Live pages.
     pub pages: u64,
-    /// Chunks of live pages.
+    /// Their passages.
     pub chunks: u64,
-    /// [`Hash::toggle`] over [`Page::fingerprint`] of the live pages.
+    /// The last change.
+    pub generation: Generation,
+    // `Hash::toggle` over `Page::fingerprint` of the live pages.
+    /// Its content, as one hash.
     pub root: Hash,
 }
 
@@ -115,17 +125,19 @@ pub enum DeleteOutcome {
 }
 
 /// What erasing a page did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct Purged {
     /// How many versions are gone.
     pub versions: u32,
     /// The change that tells readers.
+    #[serde(skip)]
     pub generation: Generation,
-    /// Whether the bytes have left the database files too. On SQLite false means that a reader
-    /// still held the write-ahead log; the next purge or the last process to close clears it. On
-    /// PostgreSQL always false: freed space is overwritten in the server's own time.
+    // On SQLite false means that a reader still held the write-ahead log; the next purge or the
+    // last process to close clears it. On PostgreSQL always false: freed space is overwritten in
+    // the server's own time.
+    /// Whether the bytes have left the database files too.
     pub scrubbed: bool,
-    /// What was erased or changed besides the page.
+    /// Records that were erased or changed besides the page.
     pub erased: ErasureCounts,
 }
 
@@ -156,39 +168,50 @@ pub struct PageFilter {
 }
 
 /// A page without its text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "PageRow")]
 pub struct PageInfo {
     /// The store's number.
+    #[serde(skip)]
     pub id: PageId,
-    /// Its name.
+    #[expect(missing_docs, reason = "the comment would be in schemas")]
+    #[serde(flatten, serialize_with = "PageKey::as_fields")]
+    #[schemars(with = "KeyFields")]
     pub key: PageKey,
-    /// Its current version.
-    pub version: u32,
-    /// The change that made it.
-    pub generation: Generation,
-    /// What kind of text it is.
-    pub kind: PageKind,
     /// Its title.
     pub title: String,
     /// Its type.
+    #[serde(rename = "type")]
     pub page_type: String,
+    /// What kind of text it is.
+    pub kind: PageKind,
     /// Its tags.
     pub tags: Vec<String>,
+    /// Its version now.
+    pub version: u32,
+    /// The change that made it.
+    #[serde(skip)]
+    pub generation: Generation,
     /// When what it tells of happened.
+    #[schemars(with = "Option<String>", extend("format" = "date"))]
     pub effective_date: Option<Date>,
     /// Who may see it.
     pub visibility: Visibility,
     /// SHA-256 of its text.
     pub content_hash: Hash,
-    /// How many chunks it has.
+    /// How many passages it has.
     pub chunks: u32,
     /// The file it was imported from.
+    #[serde(skip)]
     pub origin: Option<String>,
     /// When it was first written.
+    #[serde(skip)]
     pub created_at: Timestamp,
-    /// When its current version was made.
+    /// When its version was made.
+    #[schemars(with = "String", extend("format" = "date-time"))]
     pub updated_at: Timestamp,
-    /// When it was deleted.
+    /// When it was deleted; null while it lives.
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub deleted_at: Option<Timestamp>,
 }
 
@@ -220,10 +243,11 @@ pub enum VersionOp {
     Restore,
 }
 
-/// One version in a page's history.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One version of a page.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "VersionRow")]
 pub struct VersionInfo {
-    /// Its number, from 1.
+    /// From 1.
     pub version: u32,
     /// The change that made it.
     pub generation: Generation,
@@ -232,14 +256,16 @@ pub struct VersionInfo {
     /// The title it has.
     pub title: String,
     /// Who may see it, or might see the text that was deleted.
+    #[serde(skip)]
     pub visibility: Visibility,
     /// SHA-256 of its text, or of the text that was deleted.
     pub content_hash: Hash,
     /// Bytes of text.
     pub bytes: u64,
-    /// How many chunks it has.
+    /// How many passages it has.
     pub chunks: u32,
     /// When it was made.
+    #[schemars(with = "String", extend("format" = "date-time"))]
     pub created_at: Timestamp,
 }
 
@@ -289,36 +315,50 @@ pub struct ChangeBatch {
 }
 
 /// A corpus in figures.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct Stats {
-    /// By source, in order.
-    pub sources: Vec<SourceStats>,
-    /// Live pages by type, in order of name.
-    pub types: Vec<(String, u64)>,
     /// Versions of all pages.
     pub versions: u64,
-    /// Links of live pages by type, in order of name.
-    pub links: Vec<(LinkType, u64)>,
     /// Aliases of live pages.
     pub aliases: u64,
     /// Takes of live pages.
     pub takes: u64,
+    /// By source.
+    pub sources: Vec<SourceStats>,
+    // In order of name, as the links are.
+    /// Live pages by type.
+    #[serde(serialize_with = "as_map")]
+    #[schemars(with = "BTreeMap<String, u64>")]
+    pub types: Vec<(String, u64)>,
+    /// Links of live pages by type.
+    #[serde(serialize_with = "as_map")]
+    #[schemars(with = "BTreeMap<String, u64>")]
+    pub links: Vec<(LinkType, u64)>,
     /// Bytes of text in all versions.
     pub history_bytes: u64,
-    /// Bytes the database takes on disk, all workspaces together.
+    /// Bytes the database takes, all workspaces together.
     pub database_bytes: u64,
 }
 
+fn as_map<K: Serialize, S: Serializer>(
+    counts: &[(K, u64)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(counts.iter().map(|(name, count)| (name, count)))
+}
+
 /// A source in figures.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "SourceFigures")]
 pub struct SourceStats {
-    /// Its name.
+    /// The source.
+    #[serde(rename = "id")]
     pub source: SourceId,
     /// Live pages.
     pub pages: u64,
     /// Deleted pages.
     pub deleted: u64,
-    /// Chunks of live pages.
+    /// Passages of live pages.
     pub chunks: u64,
     /// Bytes of text of live pages.
     pub bytes: u64,

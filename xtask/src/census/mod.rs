@@ -42,6 +42,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     section("Names", &names::rows(&files));
     section("Prose", &prose::rows(&files));
     println!("\n{}", names::most_defined(&files));
+    println!("\n{}", shapes::listed(&files));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,5 +1,7 @@
 //! Types that say the same twice, and modules that know more than they should.
 
+use std::fmt;
+
 use super::Row;
 use super::sizes::is_product;
 use super::source::{SourceFile, TypeDefinition};
@@ -14,15 +16,9 @@ const ALIKE: f64 = 0.5;
 pub(super) fn rows(files: &[SourceFile]) -> Vec<Row> {
     let product = || files.iter().filter(|file| is_product(file));
     let format_structs = structs(product().filter(|file| file.path.starts_with(FORMAT)));
-    let domain = structs(product().filter(|file| !file.path.starts_with(FORMAT)));
-    let twins = format_structs.iter().filter(|one| has_twin(one, &domain)).count();
-    let core = product().filter(|file| file.path.starts_with("crates/core/src/"));
-    let importing = core
-        .clone()
-        .filter(|file| !file.path.starts_with(FORMAT) && !file.path.contains("/report/"))
-        .filter(|file| imports_format(file))
-        .count();
-    let public = core.flat_map(public_items).count();
+    let twins = twins(files).len();
+    let importing = importing(files).count();
+    let public = core(files).flat_map(public_items).count();
     let alerts = product().flat_map(SourceFile::types).filter(is_alert).count();
     vec![
         Row::new(
@@ -41,17 +37,75 @@ pub(super) fn rows(files: &[SourceFile]) -> Vec<Row> {
     ]
 }
 
-fn structs<'a>(files: impl Iterator<Item = &'a SourceFile>) -> Vec<TypeDefinition> {
-    files.flat_map(SourceFile::types).filter(|one| one.is_struct && !one.is_test).collect()
+/// Every format struct with its nearest twin, and every core file that imports `format`.
+pub(super) fn listed(files: &[SourceFile]) -> String {
+    let twins: Vec<String> = twins(files).iter().map(ToString::to_string).collect();
+    let importing: Vec<&str> = importing(files).map(|file| file.path.as_str()).collect();
+    format!(
+        "Format structs with a twin:\n{}\n\nImporting format:\n{}",
+        twins.join("\n"),
+        importing.join("\n")
+    )
 }
 
-fn has_twin(one: &TypeDefinition, others: &[TypeDefinition]) -> bool {
-    one.fields.len() >= FIELDS
-        && others.iter().any(|other| {
-            let common = one.fields.iter().filter(|name| other.fields.contains(name)).count();
-            let either = one.fields.len() + other.fields.len() - common;
-            common >= FIELDS && common as f64 / either as f64 >= ALIKE
-        })
+/// A struct of `format` and the struct elsewhere that shares most of its fields.
+struct Twin {
+    format: Located,
+    domain: Located,
+    alike: f64,
+}
+
+#[derive(Clone)]
+struct Located {
+    file: String,
+    definition: TypeDefinition,
+}
+
+impl fmt::Display for Twin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { format, domain, alike } = self;
+        let [from, to] = [format, domain].map(|one| (&one.definition.name, &one.file));
+        write!(f, "{} ({}) = {} ({}) {alike:.2}", from.0, from.1, to.0, to.1)
+    }
+}
+
+fn twins(files: &[SourceFile]) -> Vec<Twin> {
+    let located = files.iter().filter(|file| is_product(file)).flat_map(|file| {
+        structs([file].into_iter())
+            .into_iter()
+            .map(|definition| Located { file: file.path.clone(), definition })
+    });
+    let (format, domain): (Vec<Located>, Vec<Located>) =
+        located.partition(|one| one.file.starts_with(FORMAT));
+    format.into_iter().filter_map(|one| twin(one, &domain)).collect()
+}
+
+fn twin(format: Located, others: &[Located]) -> Option<Twin> {
+    let likeness = |other: &&Located| alike(&format.definition, &other.definition);
+    let nearest = others.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    let alike = likeness(&nearest);
+    (alike >= ALIKE).then(|| Twin { domain: nearest.clone(), format, alike })
+}
+
+/// The share of field names in common, 0 if there are too few to mean anything.
+fn alike(one: &TypeDefinition, other: &TypeDefinition) -> f64 {
+    let common = one.fields.iter().filter(|name| other.fields.contains(name)).count();
+    let either = one.fields.len() + other.fields.len() - common;
+    if common < FIELDS { 0.0 } else { common as f64 / either as f64 }
+}
+
+fn core(files: &[SourceFile]) -> impl Iterator<Item = &SourceFile> {
+    files.iter().filter(|file| is_product(file) && file.path.starts_with("crates/core/src/"))
+}
+
+fn importing(files: &[SourceFile]) -> impl Iterator<Item = &SourceFile> {
+    core(files)
+        .filter(|file| !file.path.starts_with(FORMAT) && !file.path.contains("/report/"))
+        .filter(|file| imports_format(file))
+}
+
+fn structs<'a>(files: impl Iterator<Item = &'a SourceFile>) -> Vec<TypeDefinition> {
+    files.flat_map(SourceFile::types).filter(|one| one.is_struct && !one.is_test).collect()
 }
 
 fn imports_format(file: &SourceFile) -> bool {

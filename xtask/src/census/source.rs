@@ -31,6 +31,7 @@ pub(super) struct Function {
 }
 
 /// A struct, enum, trait or type alias.
+#[derive(Clone)]
 pub(super) struct TypeDefinition {
     pub(super) name: String,
     pub(super) is_struct: bool,

@@ -18,13 +18,13 @@ use gbrain_bench::campaign::scaffold::progress;
 use gbrain_brain::{Brain, IndexKind};
 use gbrain_core::baseline::{Baseline, Draft, Thresholds, publish};
 use gbrain_core::capture::{CapturedRow, Retrieved};
-use gbrain_core::format::gate::{CorrectnessParts, GateParts, GateReport, RegressionParts};
-use gbrain_core::gate::CorrectnessThresholds;
+use gbrain_core::gate::{CorrectnessParts, CorrectnessThresholds, GateParts, RegressionParts};
 use gbrain_core::id::{PageKey, WorkspaceId};
 use gbrain_core::latency::Timing;
 use gbrain_core::provenance::CorpusAt;
 use gbrain_core::qrels::Qrels;
 use gbrain_core::replay::{Live, Lost};
+use gbrain_core::report::json::GateReport;
 use gbrain_core::report::{Queries, html, junit, markdown as in_markdown, text};
 use gbrain_core::request::{Request, Viewer};
 use gbrain_eval::{

@@ -12,8 +12,8 @@ use std::time::Instant;
 
 use anyhow::Result;
 use gbrain_core::chunk;
-use gbrain_core::format::StageTime;
 use gbrain_core::id::Generation;
+use gbrain_core::ranking::StageTime;
 use gbrain_core::request::Operation;
 use gbrain_core::search::Settings;
 use gbrain_core::text::QueryTerms;

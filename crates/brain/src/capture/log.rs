@@ -7,10 +7,10 @@ use std::collections::HashMap;
 
 use gbrain_core::capture::{CapturePolicy, Observed, Scrubbing};
 use gbrain_core::clock::moment;
-use gbrain_core::format::Served;
 use gbrain_core::format::suite::{RETRIEVAL_BODY_VERSION, RerankedId, RetrievalBody};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageId, PageKey};
+use gbrain_core::ranking::Served;
 use gbrain_core::ranking::{
     ALL_BELOW, Arm, Degraded, RERANK, RERANK_THRESHOLD, Ranking, is_of_the_question,
 };

@@ -22,9 +22,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gbrain_core::capture::{CapturePolicy, FailureReason, Observed};
-use gbrain_core::format::CacheUse;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::provenance::Software;
+use gbrain_core::ranking::CacheUse;
 use gbrain_core::ranking::Ranking;
 use gbrain_core::request::{Caller, Operation, Request};
 use gbrain_core::search::candidate::Candidate;

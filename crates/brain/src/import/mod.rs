@@ -20,6 +20,8 @@ use gbrain_core::id::{PageKey, SourceId};
 use gbrain_store::{PageDigest, PageWrite, StoreError, WriteKind, WriteOutcome};
 use jiff::Timestamp;
 use rustc_hash::{FxHashMap, FxHashSet};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{Brain, BrainError};
 
@@ -97,17 +99,21 @@ pub enum ImportProgress {
     },
 }
 
-/// A file that could not be taken in.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Something to say about a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "FileRemark")]
 pub struct ImportFailure {
     /// The file.
+    #[serde(serialize_with = "displayed")]
+    #[schemars(with = "String")]
     pub path: PathBuf,
-    /// Why.
+    /// What is so.
     pub reason: String,
 }
 
-/// What an import did.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// What `import --json` prints.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ImportBody")]
 pub struct ImportSummary {
     /// Pages that are new.
     pub added: usize,
@@ -121,12 +127,18 @@ pub struct ImportSummary {
     pub failed: Vec<ImportFailure>,
     /// What the authors should know.
     pub warnings: Vec<ImportFailure>,
-    /// Files of a directory that were passed over, by kind: their ending, or what they are. Hidden ones are not counted.
+    // Hidden ones are not counted.
+    /// Files of a directory that were passed over, by kind: their ending, or what they are.
+    #[serde(default)]
     pub skipped: BTreeMap<String, usize>,
 }
 
+fn displayed<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.display())
+}
+
 /// Where an import stands: what another one needs to go on from there.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reached {
     /// The last file that is done; files are done in the order of their paths.
     pub after: Option<PathBuf>,

@@ -123,7 +123,7 @@ impl<'a> Graph<'a> {
         });
         edges.truncate(request.settings.graph_fanout as usize);
         for found in &mut edges {
-            found.edge.hop = hop;
+            found.edge.hop = Some(hop);
         }
         Ok(edges)
     }
@@ -228,7 +228,7 @@ fn found(
             link_type: link.link_type,
             from: from.clone(),
             to: to.clone(),
-            hop: 1,
+            hop: None,
             confidence: link.confidence,
             detected_by: link.detected_by,
             since: link.since,
@@ -276,7 +276,8 @@ fn worth(edge: &Edge, today: Date, request: &Request) -> f64 {
     let is_over = edge.until.is_some_and(|until| until < today)
         || edge.since.is_some_and(|since| since > today);
     let age = if is_over { settings.graph_expired_factor } else { 1.0 };
-    let distance = if edge.hop > 1 { settings.graph_hop_factor } else { 1.0 };
+    let distance =
+        if edge.hop.is_some_and(|hop| hop > 1) { settings.graph_hop_factor } else { 1.0 };
     edge.confidence * age * distance
 }
 

@@ -17,12 +17,12 @@ mod why_not;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use gbrain_core::format::{CacheUse, Served};
 use gbrain_core::hook::HookError;
 use gbrain_core::id::PageKey;
 use gbrain_core::ranking::{
     Arm, ArmReport, CorpusPrint, Degraded, EXPANSION, Ranking, RelationReport,
 };
+use gbrain_core::ranking::{CacheUse, Served};
 use gbrain_core::request::{Detail, Filter, Request};
 use gbrain_core::search::boost::{BoostContext, boost};
 use gbrain_core::search::candidate::{Candidate, settle};

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use gbrain_core::format::StageTime;
+use gbrain_core::ranking::StageTime;
 
 /// Laps of one retrieval.
 pub(super) struct Stopwatch {

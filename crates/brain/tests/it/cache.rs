@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use gbrain_brain::capture::Door;
 use gbrain_brain::{Ask, Brain, IndexKind, Judged, Reranker};
-use gbrain_core::format::CacheUse;
 use gbrain_core::hook::HookError;
 use gbrain_core::id::SourceId;
+use gbrain_core::ranking::CacheUse;
 use gbrain_core::request::{Caller, Detail, Expansion, Filter, Request, RetrievalMode, Viewer};
 use gbrain_index::Models;
 use jiff::{SignedDuration, Timestamp};

@@ -1,8 +1,7 @@
 //! `gbrain delete`: deletes pages softly.
 
 use clap::Args;
-use gbrain_brain::wire;
-use gbrain_core::format::pages::{DeletedPage, Deletion};
+use gbrain_brain::wire::{DeleteBody, DeletedPage, Deletion};
 
 use crate::commands::{Context, page_key};
 use crate::error::{CliError, Exit};
@@ -28,7 +27,7 @@ pub(crate) fn run(context: &Context<'_>, args: &DeleteArgs) -> Result<Exit, CliE
     let keys: Vec<_> =
         args.slugs.iter().map(|slug| page_key(&brain, slug, source)).collect::<Result<_, _>>()?;
     let outcomes = brain.store().delete_pages(brain.workspace(), &keys, context.now)?;
-    let body = wire::deleted(&keys, &outcomes);
+    let body = DeleteBody::new(&keys, &outcomes);
     if context.terminal.is_json() {
         context.terminal.json(&body);
     } else {

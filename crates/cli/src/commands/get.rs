@@ -1,7 +1,7 @@
 //! `gbrain get`: prints a page.
 
 use clap::Args;
-use gbrain_core::format::page::PageBody;
+use gbrain_core::page::PageBody;
 
 use crate::commands::{Context, page_key};
 use crate::error::{CliError, Exit};

@@ -1,7 +1,7 @@
 //! `gbrain history`: the versions of a page.
 
 use clap::Args;
-use gbrain_brain::wire;
+use gbrain_brain::wire::HistoryBody;
 
 use crate::commands::{Context, page_key};
 use crate::error::{CliError, Exit};
@@ -24,7 +24,7 @@ pub(crate) fn run(context: &Context<'_>, args: &HistoryArgs) -> Result<Exit, Cli
     let key = page_key(&brain, &args.slug, args.source.as_deref())?;
     let versions = brain.history(&key)?;
     if context.terminal.is_json() {
-        context.terminal.json(&wire::history(&key, &versions));
+        context.terminal.json(&HistoryBody::new(&key, &versions));
         return Ok(Exit::Pass);
     }
     let rows = versions.iter().map(|info| {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
+use gbrain_brain::Brain;
 use gbrain_brain::import::{
     ImportFailure, ImportOptions, ImportProgress, ImportSummary, StoredTexts, import, watch,
 };
-use gbrain_brain::{Brain, wire};
 use gbrain_core::clock::moment;
 use gbrain_core::format::serving::QueuedBody;
 use gbrain_core::id::SourceId;
@@ -165,7 +165,7 @@ fn report(terminal: &Terminal, summary: &ImportSummary) {
         ));
     }
     if terminal.is_json() {
-        terminal.json(&wire::imported(summary));
+        terminal.json(summary);
         return;
     }
     terminal.line(format!(

@@ -1,7 +1,7 @@
 //! `gbrain links`: the edges of a page, with their evidence.
 
 use clap::Args;
-use gbrain_brain::wire;
+use gbrain_brain::wire::LinksBody;
 use gbrain_core::request::Viewer;
 
 use crate::commands::{Context, page_key};
@@ -25,7 +25,7 @@ pub(crate) fn run(context: &Context<'_>, args: &LinksArgs) -> Result<Exit, CliEr
     let key = page_key(&brain, &args.slug, args.source.as_deref())?;
     let links = brain.links(&key, Viewer::Trusted, &|| false)?;
     if context.terminal.is_json() {
-        context.terminal.json(&wire::links(&key, &links));
+        context.terminal.json(&LinksBody::new(&key, &links));
         return Ok(Exit::Pass);
     }
     let rows = links.edges.iter().map(|edge| {

@@ -1,7 +1,7 @@
 //! `gbrain list`: pages, by source and slug.
 
 use clap::Args;
-use gbrain_brain::wire;
+use gbrain_brain::wire::{self, PagesBody};
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_store::PageFilter;
 
@@ -57,7 +57,7 @@ pub(crate) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Exit, CliErr
     let mut pages = brain.store().list(brain.workspace(), &filter, after.as_ref(), limit)?;
     let next = wire::cut(&mut pages, args.limit).map(|page| page.key.clone());
     if context.terminal.is_json() {
-        context.terminal.json(&wire::pages(&pages, next.as_ref()));
+        context.terminal.json(&PagesBody { pages: &pages, next_after: next.as_ref() });
         return Ok(Exit::Pass);
     }
     let rows = pages.iter().map(|page| {

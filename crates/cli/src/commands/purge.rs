@@ -1,7 +1,8 @@
 //! `gbrain purge`: erases a page and its history.
 
 use clap::Args;
-use gbrain_brain::{PurgeOutcome, PurgeScope, wire};
+use gbrain_brain::wire::PurgeBody;
+use gbrain_brain::{PurgeOutcome, PurgeScope};
 use gbrain_store::{PurgeKeys, Purged};
 
 use crate::commands::{Context, baseline_key, page_key};
@@ -48,7 +49,7 @@ pub(crate) fn run(context: &Context<'_>, args: &PurgeArgs) -> Result<Exit, CliEr
     };
     print(context, &key.to_string(), &purged);
     if context.terminal.is_json() {
-        context.terminal.json(&wire::purged(&key, &purged));
+        context.terminal.json(&PurgeBody { page: &key, purged: &purged });
     }
     Ok(Exit::Pass)
 }

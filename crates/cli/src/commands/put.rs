@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use gbrain_brain::wire;
+use gbrain_brain::wire::PutBody;
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::page::Format;
 
@@ -50,7 +50,7 @@ pub(crate) fn run(context: &Context<'_>, args: &PutArgs) -> Result<Exit, CliErro
         context.terminal.warn(warning);
     }
     if context.terminal.is_json() {
-        context.terminal.json(&wire::put(&key, &put));
+        context.terminal.json(&PutBody::new(&key, &put));
     } else {
         context
             .terminal

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use clap::Args;
-use gbrain_brain::{Brain, VectorReport, wire};
+use gbrain_brain::wire::VectorsBody;
+use gbrain_brain::{Brain, VectorReport};
 use gbrain_core::gate::{Check, CorrectnessThresholds, Verdict, correctness};
 use gbrain_core::qrels::Qrels;
 use gbrain_core::replay::Live;
@@ -145,7 +146,7 @@ fn start_in_background(context: &Context<'_>, args: &ReembedArgs) -> Result<Exit
 fn print(context: &Context<'_>, report: &VectorReport) {
     let VectorReport { held, is_searchable, wanted, made, total } = report;
     if context.terminal.is_json() {
-        context.terminal.json(&wire::vectors(report));
+        context.terminal.json(&VectorsBody::new(report));
         return;
     }
     let name = |model: &Option<String>| model.clone().unwrap_or_else(|| "no model".to_owned());

@@ -1,7 +1,7 @@
 //! `gbrain reindex`: makes the index again, or verifies it.
 
 use clap::Args;
-use gbrain_brain::wire;
+use gbrain_brain::wire::{ReindexBody, VerifyBody};
 
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
@@ -29,7 +29,7 @@ pub(crate) fn run(context: &Context<'_>, args: &ReindexArgs) -> Result<Exit, Cli
         let corpus = brain.reindex(&on_progress)?;
         bar.finish_and_clear();
         if context.terminal.is_json() {
-            context.terminal.json(&wire::reindexed(&corpus));
+            context.terminal.json(&ReindexBody::new(&corpus));
         } else {
             context.terminal.line(format!(
                 "indexed {} pages, {} chunks at generation {}",
@@ -41,7 +41,7 @@ pub(crate) fn run(context: &Context<'_>, args: &ReindexArgs) -> Result<Exit, Cli
     let report = brain.verify(&on_progress)?;
     bar.finish_and_clear();
     if context.terminal.is_json() {
-        context.terminal.json(&wire::verified(&report));
+        context.terminal.json(&VerifyBody::new(&report));
     } else {
         for finding in &report.findings {
             context.terminal.line(format!("{}: {}", finding.check, finding.detail));

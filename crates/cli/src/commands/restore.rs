@@ -1,7 +1,7 @@
 //! `gbrain restore`: brings a deleted page back.
 
 use clap::Args;
-use gbrain_brain::wire;
+use gbrain_brain::wire::RestoreBody;
 
 use crate::commands::{Context, page_key};
 use crate::error::{CliError, Exit};
@@ -23,7 +23,7 @@ pub(crate) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Exit, Cli
     let key = page_key(&brain, &args.slug, args.source.as_deref())?;
     let outcome = brain.store().restore_page(brain.workspace(), &key, context.now)?;
     if context.terminal.is_json() {
-        context.terminal.json(&wire::restored(&key, &outcome));
+        context.terminal.json(&RestoreBody::new(&key, &outcome));
     } else {
         context.terminal.line(format!("{key} {} (version {})", outcome.kind, outcome.version));
     }

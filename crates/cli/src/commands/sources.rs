@@ -1,8 +1,7 @@
 //! `gbrain sources`: where pages come from.
 
 use clap::{Args, Subcommand};
-use gbrain_brain::wire;
-use gbrain_core::format::sources::{Change, SourceChanged};
+use gbrain_brain::wire::{Change, SourceChanged, SourcesBody};
 use gbrain_core::id::SourceId;
 use gbrain_store::{Removal, SourceTrust};
 
@@ -91,7 +90,7 @@ fn refuse_long(name: &str) -> Result<(), CliError> {
 
 fn say(context: &Context<'_>, id: &SourceId, outcome: Change) {
     if context.terminal.is_json() {
-        context.terminal.json(&SourceChanged { source: id.as_str(), outcome });
+        context.terminal.json(&SourceChanged { source: id, outcome });
     } else {
         context.terminal.line(format!("{id} {outcome}"));
     }
@@ -102,7 +101,7 @@ fn list(context: &Context<'_>, sources: &[gbrain_store::Source], stats: &gbrain_
         stats.sources.iter().map(|stats| (stats.source.clone(), stats.pages)).collect();
     let pages = |id: &SourceId| counts.iter().find(|(of, _)| of == id).map_or(0, |(_, n)| *n);
     if context.terminal.is_json() {
-        context.terminal.json(&wire::sources(sources, &counts));
+        context.terminal.json(&SourcesBody::new(sources, &counts));
         return;
     }
     let rows = sources.iter().map(|source| {

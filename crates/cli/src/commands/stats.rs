@@ -1,7 +1,7 @@
 //! `gbrain stats`: what is in the brain, in figures.
 
 use clap::Args;
-use gbrain_brain::wire;
+use gbrain_brain::wire::StatsBody;
 
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
@@ -21,7 +21,7 @@ pub(crate) fn run(context: &Context<'_>, _: &StatsArgs) -> Result<Exit, CliError
     let vectors = brain.vector_report()?;
     if context.terminal.is_json() {
         let (workspace, engine) = (brain.workspace(), brain.store().engine());
-        let body = wire::stats(workspace, engine, &head, &stats, &index, &vectors);
+        let body = StatsBody::new(workspace, engine, &head, &stats, &index, &vectors);
         context.terminal.json(&body);
         return Ok(Exit::Pass);
     }

@@ -3,9 +3,9 @@
 use clap::{Args, Subcommand};
 use gbrain_core::access::{Scope, token_name};
 use gbrain_core::fault::FaultKind;
-use gbrain_core::format::serving::{MintedBody, TokenBody, TokensBody};
 use gbrain_server::{Audit, Event};
 use gbrain_store::{NewToken, Store, Token, TokenDigest};
+use serde::Serialize;
 
 use crate::commands::Context;
 use crate::commands::eval::duration;
@@ -164,6 +164,57 @@ fn list(context: &Context<'_>) -> Result<Exit, CliError> {
         );
     }
     Ok(Exit::Pass)
+}
+
+/// A token, without its secret.
+#[derive(Debug, Serialize)]
+struct TokenBody {
+    /// The part of it that is no secret.
+    id: String,
+    /// What people call it.
+    name: String,
+    /// The workspace it opens.
+    workspace: String,
+    /// read, write or admin.
+    scope: &'static str,
+    /// Requests per second.
+    rate_per_second: u32,
+    /// live, revoked or expired.
+    state: &'static str,
+    /// When it was made.
+    created_at: String,
+    /// When it ends by itself.
+    expires_at: Option<String>,
+    /// When somebody ended it.
+    revoked_at: Option<String>,
+    /// When it was last seen.
+    last_used_at: Option<String>,
+}
+
+/// The tokens of a workspace.
+#[derive(Debug, Serialize)]
+struct TokensBody {
+    /// The tokens, oldest first.
+    tokens: Vec<TokenBody>,
+}
+
+/// A token that was just made: the only time that it is shown.
+#[derive(Debug, Serialize)]
+struct MintedBody {
+    /// The whole token.
+    token: String,
+    /// The part of it that is no secret.
+    id: String,
+    /// What people call it.
+    name: String,
+    /// The workspace it opens.
+    workspace: String,
+    /// read, write or admin.
+    scope: &'static str,
+    /// Requests per second.
+    rate_per_second: u32,
+    /// When it ends by itself.
+    expires_at: Option<String>,
 }
 
 fn shown(token: &Token, now: jiff::Timestamp) -> TokenBody {

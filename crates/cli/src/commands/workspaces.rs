@@ -1,8 +1,7 @@
 //! `gbrain workspaces`: whose brains are in this database.
 
 use clap::{Args, Subcommand};
-use gbrain_brain::wire;
-use gbrain_core::format::sources::{Change, WorkspaceChanged};
+use gbrain_brain::wire::{Change, WorkspaceChanged, WorkspacesBody};
 use gbrain_core::id::WorkspaceId;
 
 use crate::commands::Context;
@@ -67,7 +66,7 @@ pub(crate) fn run(context: &Context<'_>, args: &WorkspacesArgs) -> Result<Exit, 
 
 fn say(context: &Context<'_>, id: &WorkspaceId, outcome: Change) {
     if context.terminal.is_json() {
-        context.terminal.json(&WorkspaceChanged { workspace: id.as_str(), outcome });
+        context.terminal.json(&WorkspaceChanged { workspace: id, outcome });
     } else {
         context.terminal.line(format!("{id} {outcome}"));
     }
@@ -76,7 +75,7 @@ fn say(context: &Context<'_>, id: &WorkspaceId, outcome: Change) {
 fn list(context: &Context<'_>) -> Result<(), CliError> {
     let workspaces = context.store()?.workspaces()?;
     if context.terminal.is_json() {
-        context.terminal.json(&wire::workspaces(&workspaces));
+        context.terminal.json(&WorkspacesBody { workspaces: &workspaces });
         return Ok(());
     }
     let rows = workspaces.iter().map(|workspace| {

@@ -1,23 +1,28 @@
 //! What commands print with `--json` is what the schema of their body says, on both stores.
 
-use gbrain_core::fault::FaultBody;
-use gbrain_core::format::baseline::{BaselineDiff, BaselineLog, BaselinesVerified, PublishBody};
-use gbrain_core::format::captured::CaptureRow;
-use gbrain_core::format::compare::CompareReport;
-use gbrain_core::format::doctor::DoctorBody;
-use gbrain_core::format::gate::GateReport;
-use gbrain_core::format::links::LinksBody;
-use gbrain_core::format::page::PageBody;
-use gbrain_core::format::pages::{
-    DeleteBody, HistoryBody, PagesBody, PurgeBody, PutBody, RestoreBody,
+use gbrain_brain::import::ImportSummary;
+use gbrain_brain::wire::{
+    DeleteBody, HistoryBody, LinksBody, PagesBody, PurgeBody, PutBody, ReindexBody, RestoreBody,
+    SourceChanged, SourcesBody, StatsBody, VectorsBody, VerifyBody, WorkspaceChanged,
+    WorkspacesBody,
 };
-use gbrain_core::format::replay::ReplayReport;
+use gbrain_core::doctor::DoctorBody;
+use gbrain_core::fault::FaultBody;
+use gbrain_core::format::Answer;
+use gbrain_core::format::ask::AskBody;
+use gbrain_core::format::captured::CaptureRow;
+use gbrain_core::format::contradiction::{ContradictionReport, ContradictionTrend};
+use gbrain_core::format::probe::{ProbeEvent, ProbeHistory, ProbeReport};
 use gbrain_core::format::schema::of_body;
 use gbrain_core::format::selftest::SelftestBody;
-use gbrain_core::format::sources::{SourceChanged, SourcesBody, WorkspaceChanged, WorkspacesBody};
-use gbrain_core::format::stats::StatsBody;
-use gbrain_core::format::work::{ImportBody, PruneBody, ReindexBody, VectorsBody, VerifyBody};
-use gbrain_core::format::{Answer, Score};
+use gbrain_core::page::PageBody;
+use gbrain_core::qrels::QrelsFile;
+use gbrain_core::report::json::{
+    BaselineDiff, BaselineLog, BaselinesVerified, CompareReport, GateReport, PruneBody,
+    PublishBody, ReplayReport, Score,
+};
+use gbrain_core::run::RunRow;
+use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 use crate::conforms::assert_conforms;
@@ -44,7 +49,7 @@ fn check(home: &Home, schema: &Value, args: &[&str]) -> Value {
 #[test]
 fn bodies_of_pages() {
     for home in Home::both().map(crate::support::demo_home) {
-        check!(home, ImportBody, "import", demo("wiki").to_str().unwrap(), "--source", "wiki");
+        check!(home, ImportSummary, "import", demo("wiki").to_str().unwrap(), "--source", "wiki");
         let listed = check!(home, PagesBody<'_>, "list", "-n", "3");
         assert!(listed["next_after"].is_string() && listed["pages"].as_array().unwrap().len() == 3);
         check!(home, PagesBody<'_>, "list", "--prefix", "nowhere/");
@@ -56,11 +61,11 @@ fn bodies_of_pages() {
         let file = file.to_str().unwrap();
         check!(home, PutBody<'_>, "put", "people/ada", file);
         check!(home, PutBody<'_>, "put", "people/ada", file);
-        check!(home, DeleteBody, "delete", "people/ada", "people/never");
+        check!(home, DeleteBody<'_>, "delete", "people/ada", "people/never");
         check!(home, PagesBody<'_>, "list", "--deleted", "--prefix", "people/ada");
-        check!(home, RestoreBody, "restore", "people/ada");
+        check!(home, RestoreBody<'_>, "restore", "people/ada");
         check!(home, HistoryBody<'_>, "history", "people/ada");
-        check!(home, PurgeBody, "purge", "people/ada", "--yes");
+        check!(home, PurgeBody<'_>, "purge", "people/ada", "--yes");
         check!(home, FaultBody, "get", "people/ada");
         check!(home, FaultBody, "restore", "people/ada");
         check!(home, FaultBody, "sources", "remove", "wiki");
@@ -157,4 +162,34 @@ fn scores() {
     let run = write("run", "1 Q0 a 1 1 t\n3 Q0 x 1 1 t\n");
     check!(home, Score, "eval", "score", "--qrels", &qrels, "--run", &run, "--per-query");
     check!(home, Score, "eval", "score", "--qrels", &qrels, "--run", &run);
+}
+
+/// In one document, as in an OpenAPI description, no two bodies give one name two meanings: the
+/// generator would number the second.
+#[test]
+fn names_are_unique() {
+    let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    macro_rules! add {
+        ($($body:ty),+ $(,)?) => { $(generator.subschema_for::<$body>();)+ };
+    }
+    add!(AskBody, FaultBody, Answer<'_>, CaptureRow<'_>, PageBody<'_>, LinksBody<'_>);
+    add!(
+        PagesBody<'_>,
+        PutBody<'_>,
+        RestoreBody<'_>,
+        DeleteBody<'_>,
+        PurgeBody<'_>,
+        HistoryBody<'_>
+    );
+    add!(SourcesBody<'_>, SourceChanged<'_>, WorkspacesBody<'_>, WorkspaceChanged<'_>);
+    add!(StatsBody<'_>, ImportSummary, ReindexBody, VerifyBody<'_>, VectorsBody<'_>, PruneBody);
+    add!(ReplayReport<'_>, GateReport<'_>, CompareReport<'_>, Score, RunRow, QrelsFile);
+    add!(PublishBody<'_>, BaselinesVerified, BaselineLog, BaselineDiff<'_>);
+    add!(SelftestBody<'_>, DoctorBody<'_>, ContradictionReport, ContradictionTrend);
+    add!(ProbeEvent, ProbeReport, ProbeHistory);
+    let names: Vec<&String> = generator.definitions().keys().collect();
+    assert!(names.len() > 60, "{names:?}");
+    let is_odd =
+        |name: &&&String| name.ends_with(|c: char| c.is_ascii_digit()) || name.starts_with("Wire");
+    assert_eq!(names.iter().find(is_odd), None);
 }

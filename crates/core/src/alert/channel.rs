@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Severity;
 use crate::address::{self, AddressError};
-use crate::format::plain::plain;
+use crate::reading::plain::plain;
 use crate::suite::Alerting;
 use crate::variable;
 

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 /// The value of `_kind` in the first line.
 pub(super) const KIND: &str = "baseline_metadata";
 
-/// What a replay of the baseline must reach.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// What a replay must reach.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Thresholds {
     /// Least mean Jaccard.
     pub jaccard: f64,
@@ -107,7 +107,7 @@ pub(super) struct WireMetadata {
     pub(super) label: String,
     pub(super) published_at: String,
     pub(super) source_hash: String,
-    pub(super) thresholds: WireThresholds,
+    pub(super) thresholds: Thresholds,
     pub(super) row_count: usize,
     pub(super) baseline_mean_latency_ms: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -126,19 +126,6 @@ pub(super) struct WireMetadata {
     pub(super) rows_hmac: Option<String>,
 }
 
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct WireThresholds {
-    pub(super) jaccard: f64,
-    pub(super) top1: f64,
-    pub(super) latency_multiplier: f64,
-}
-
-impl From<Thresholds> for WireThresholds {
-    fn from(Thresholds { jaccard, top1, latency_multiplier }: Thresholds) -> Self {
-        Self { jaccard, top1, latency_multiplier }
-    }
-}
-
 impl From<WireMetadata> for Metadata {
     fn from(wire: WireMetadata) -> Self {
         let WireMetadata {
@@ -147,7 +134,7 @@ impl From<WireMetadata> for Metadata {
             label,
             published_at,
             source_hash,
-            thresholds: WireThresholds { jaccard, top1, latency_multiplier },
+            thresholds,
             row_count,
             baseline_mean_latency_ms,
             weight_total: _,
@@ -162,7 +149,7 @@ impl From<WireMetadata> for Metadata {
             label,
             published_at,
             source_hash,
-            thresholds: Thresholds { jaccard, top1, latency_multiplier },
+            thresholds,
             row_count,
             mean_latency_ms: baseline_mean_latency_ms,
             rows_hash,

@@ -7,10 +7,11 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::capture::CapturedRow;
-use crate::format::capture::CAPTURE_VERSION;
+use crate::capture::{CAPTURE_VERSION, CapturedRow};
 
 use super::hash::{RowsHash, end_member, query_hash, source_hash};
 use super::key::BaselineKey;
@@ -34,7 +35,8 @@ pub struct Draft {
 }
 
 /// A row that was left out.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "RefusedRow")]
 pub struct Refused {
     /// Its line, from 1.
     pub line: usize,

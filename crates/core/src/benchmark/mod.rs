@@ -33,6 +33,6 @@ pub use outcome::{CUTOFFS, Outcome, Ranked, Scoring, Timings, measures, outcome,
 pub use problem::{DataProblem, DataProblemKind, count_problems};
 pub use rules::{Benchmark, abstention, dataset_name, depth, is_collection, measures_of, unit};
 pub use shown::{DocumentText, Shown, ShownDocument, document_page};
-pub use summary::{ByType, Figured, Group, Mean, Recall, Summary, summarise};
+pub use summary::{BY_TYPE_SUMMARY, ByType, Figured, Group, Mean, Recall, Summary, summarise};
 pub use title::{TitleError, check_title};
 pub use verify::{AnswerMode, figures_of_order, figures_of_ranks, row_mismatches};

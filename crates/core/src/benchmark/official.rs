@@ -11,6 +11,8 @@
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{Granularity, Haystack, Question};
 
@@ -24,11 +26,13 @@ pub const USER: &str = "user";
 pub type Figures = BTreeMap<String, f64>;
 
 /// What it prints of one question.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "LongMemEvalFigures")]
 pub struct Official {
     /// Of sessions.
     pub session: Figures,
     /// Of turns, where turns were ranked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<Figures>,
     /// Whether its means count the question.
     pub counts: bool,

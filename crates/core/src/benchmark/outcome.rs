@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::official::{self, Figures, Official};
 use super::{Granularity, Haystack, Question, ShownDocument};
@@ -11,14 +13,16 @@ use crate::measure::{Graded, Measure};
 /// The depths that are measured, beside the one that was asked for.
 pub const CUTOFFS: [usize; 3] = [1, 5, 10];
 
-/// Milliseconds that the parts of a question took.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+/// Milliseconds of the parts of a question.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "BenchmarkTimings")]
 pub struct Timings {
     /// Making its brain and taking its documents in.
     pub import_ms: f64,
     /// Searching.
     pub search_ms: f64,
     /// Answering, where a model did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_ms: Option<f64>,
 }
 

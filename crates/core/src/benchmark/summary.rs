@@ -8,6 +8,9 @@ use crate::stats::{
     Interval, Resampling, bootstrap_mean, bounded_mean, clopper_pearson, percentile,
 };
 
+/// What the last line of a file with `--by-type` says it is.
+pub const BY_TYPE_SUMMARY: &str = "by_type_summary";
+
 /// How often one of the first k was right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Recall {

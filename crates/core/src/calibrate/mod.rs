@@ -9,6 +9,7 @@
 //! Promises: scores of different models are never compared. Sigma is that of a sample (n - 1).
 //! Deliberately absent: asking a reranker, and setting anything.
 
+mod counts;
 mod deploy;
 mod drift;
 mod histogram;
@@ -16,12 +17,16 @@ mod separation;
 mod standing;
 mod verify;
 
+pub use counts::LabelCounts;
 pub use deploy::{Applicant, FRESH_DAYS, Obstacle, Tried, obstacles};
 pub use drift::{Drift, drift};
 pub use histogram::{Bin, histogram};
 pub use separation::{Separation, separation};
 pub use standing::{OLD_DAYS, Standing, Stands, standing};
 pub use verify::{FEWEST_QUERIES, Verified, VerifyFailure, verify};
+
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::hash::Hash;
 use crate::named;
@@ -73,24 +78,25 @@ named! {
 }
 
 /// A query with a passage, and what people said of them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CalibrationPair {
     /// What names it.
     pub id: i64,
-    /// What was asked.
-    pub query: String,
-    /// The document.
-    pub document: String,
-    /// The passage.
-    pub chunk: String,
-    /// Its text.
-    pub text: String,
     /// What people said.
     pub label: Label,
     /// Where it comes from.
     pub origin: PairOrigin,
+    /// The document.
+    pub document: String,
+    /// The passage.
+    pub chunk: String,
+    /// What was asked.
+    pub query: String,
+    /// The text of the passage.
+    pub text: String,
     /// Whether the passage was named. Otherwise it was chosen, and another text of the document is the same
     /// pair.
+    #[serde(skip)]
     pub is_named: bool,
 }
 

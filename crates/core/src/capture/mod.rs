@@ -19,7 +19,9 @@ pub use mask::PrivateNames;
 pub(crate) use observe::chunk_number;
 pub use observe::{CapturePolicy, Observed, keys};
 pub use of_target::TargetCapture;
-pub use row::{CaptureFailure, CaptureFields, FailureReason, QUERY_MAX_BYTES, StoredCapture};
+pub use row::{
+    CAPTURE_VERSION, CaptureFailure, CaptureFields, FailureReason, QUERY_MAX_BYTES, StoredCapture,
+};
 pub use scrubbing::{ScrubbedFilter, Scrubbing};
 pub use settings::{CaptureSettingError, CaptureSettings, CaptureSwitch};
 pub use window::{CLOCK_SKEW, CaptureWindow, EmptyWindow};

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashSet;
 
 use crate::format::capture::{Extra, ExtraParts, settings_map};
-use crate::format::{CacheUse, Served};
 use crate::hash::Hash;
 use crate::id::{PageKey, WorkspaceId};
 use crate::identity::IdentityKey;
 use crate::latency::CpuTime;
 use crate::provenance::{CorpusAt, Software};
+use crate::ranking::{CacheUse, Served};
 use crate::ranking::{Degraded, Hit, Ranking};
 use crate::request::{Caller, Detail, Operation, Request};
 use crate::scrub::Scrubber;

@@ -5,6 +5,9 @@ use jiff::Timestamp;
 use crate::named;
 use crate::request::{Detail, Operation};
 
+/// The version of a row of an export.
+pub const CAPTURE_VERSION: u64 = 1;
+
 /// The longest query a store takes, in bytes of UTF-8.
 pub const QUERY_MAX_BYTES: usize = 51_200;
 

@@ -9,6 +9,9 @@ mod piece;
 
 use std::ops::Range;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::hash::Hash;
 use crate::id::PageKey;
 use crate::named;
@@ -42,19 +45,22 @@ pub enum Part {
 }
 
 /// A passage of a page.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Chunk {
     /// Its place in the page, from 0.
     pub ordinal: u32,
-    /// Which part it is from.
+    /// Which part of the page it is from.
     pub part: Part,
-    /// The headings above it, outermost first, joined by ` > `; empty before the first heading.
+    // Joined by ` > `; empty before the first heading.
+    /// The headings above it, outermost first.
     pub section: String,
-    /// First character (Unicode scalar value) in the page's content.
+    // A character is a Unicode scalar value.
+    /// First character in the content.
     pub start: u32,
-    /// One past the last character.
+    /// One past the last.
     pub end: u32,
     /// SHA-256 of its text.
+    #[serde(skip)]
     pub hash: Hash,
 }
 

@@ -2,8 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::format::meter::{Meter, MeterError};
 use crate::named;
+use crate::reading::meter::{Meter, MeterError};
 use crate::stats::{
     Interval, bounded_mean, holm, mcnemar, mean, paired_permutation_until,
     smallest_paired_drop_until,

@@ -1,6 +1,6 @@
 use super::*;
-use crate::format::meter::{Meter, MeterError};
 use crate::gate::Verdict;
+use crate::reading::meter::{Meter, MeterError};
 
 fn measured(name: &str, rows: &[(&str, f64, bool)]) -> Measured {
     let column = |measure: &str, role| Column { measure: measure.to_owned(), role };

@@ -29,7 +29,7 @@ pub use aggregate::{Aggregate, DimensionResult, Reason, Unsure, agreement};
 pub use call::{Call, Outcome, Seat, Slot, Unmade};
 pub use choice::{Answers, ChoiceError, choose};
 pub use judged::{Judged, JudgingError};
-pub use name::{SlugError, receipt_file, slug, summary_file};
+pub use name::{SlugError, receipt_file, sha8, slug, summary_file};
 pub use panel::{Panel, PanelError};
 pub use prompt::{Case, PROMPT_VERSION, Prompt, prompt, schema};
 pub use reply::{ReplyError, Vote, read};

@@ -1,7 +1,6 @@
 //! What receipts are called: by the output's name and content, so that a receipt of an older output is
 //! not taken for one of this.
 
-use crate::format::cross_modal::sha8;
 use crate::hash::Hash;
 
 /// Not the name of an output.
@@ -24,6 +23,13 @@ pub fn slug(given: Option<&str>, path: &str, content: Hash) -> Result<String, Sl
     }
     let skill = of_skill(path).filter(|skill| is_slug(skill));
     Ok(skill.map_or_else(|| sha8(content), str::to_owned))
+}
+
+/// The first eight digits of a hash, as receipts name outputs.
+pub fn sha8(sha: Hash) -> String {
+    let mut hex = sha.to_hex();
+    hex.truncate(8);
+    hex
 }
 
 /// The file of a receipt.

@@ -4,6 +4,7 @@
 //! Rows are keyed by name and unknown keys are ignored, as the contract of schema 1 says. A row of
 //! another schema is refused: misreading it would be worse.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
@@ -12,21 +13,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::capture::{CapturedRow, Observed, Retrieved, ScrubbedFilter};
+use crate::capture::{CAPTURE_VERSION, CapturedRow, Observed, Retrieved, ScrubbedFilter};
 use crate::hash::Hash;
 use crate::id::SourceId;
 use crate::identity::{IdentityKey, is_hash, is_key_id};
 use crate::latency::{CPU_METHOD, CpuTime};
 use crate::provenance::{CorpusAt, Provenance, Software};
-use crate::ranking::{CorpusPrint, is_of_the_question};
+use crate::ranking::{CacheUse, CorpusPrint, Degraded, is_of_the_question};
 use crate::request::{Detail, Filter, Operation, REQUEST_VERSION, Request, RetrievalMode, Viewer};
 use crate::scrub::{Family, MARKER};
 use crate::search::{RERANK_THRESHOLD_OF, SOURCE_WEIGHT, Settings};
-
-use super::CacheUse;
-
-/// The version of a row.
-pub const CAPTURE_VERSION: u64 = 1;
 
 /// The longest latency that is believed: thirty years. Sums of believed ones stay numbers.
 const MAX_LATENCY_MS: f64 = 1e12;
@@ -81,8 +77,8 @@ pub struct Extra<'a> {
     now: String,
     settings: BTreeMap<String, f64>,
     settings_hash: String,
-    software: WireSoftware<'a>,
-    corpus: WireCorpus<'a>,
+    software: &'a Software,
+    corpus: &'a CorpusAt,
     embedder: Option<&'a str>,
     expansion_variants: &'a [String],
     #[serde(skip_serializing_if = "is_false")]
@@ -91,7 +87,7 @@ pub struct Extra<'a> {
     rerank_model: Option<&'a str>,
     cache_hit: bool,
     cache: CacheUse,
-    degraded: Vec<WireDegraded<'a>>,
+    degraded: &'a [Degraded],
     scrubbed: bool,
     #[serde(skip_serializing_if = "<[Family]>::is_empty")]
     scrub_families: &'a [Family],
@@ -142,50 +138,23 @@ struct WirePage<'a> {
 }
 
 /// Which pages could be in the answer.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 #[schemars(rename = "CapturedFilters")]
 struct WireFilters<'a> {
-    types: &'a [String],
-    tags: &'a [String],
+    types: Cow<'a, [String]>,
+    tags: Cow<'a, [String]>,
     since: Option<String>,
     until: Option<String>,
-}
-
-/// The program that answered.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Software")]
-struct WireSoftware<'a> {
-    version: &'a str,
-    code: &'a str,
-}
-
-/// The corpus that was searched.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "CapturedCorpus")]
-struct WireCorpus<'a> {
-    store: &'a str,
-    generation: i64,
-    pages: u64,
-    chunks: u64,
-    root: String,
 }
 
 /// The CPU time of the retrieval, and of a fixed piece of work beside it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "CapturedCpuTime")]
 struct WireCpuTime {
-    cpu_ms: f64,
-    calibration_ms: f64,
-    repeats: u32,
+    #[serde(flatten)]
+    time: CpuTime,
     method: &'static str,
-}
-
-/// A stage that could not do its work.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "CapturedDegraded")]
-struct WireDegraded<'a> {
-    stage: &'a str,
-    reason: &'a str,
 }
 
 impl<'a> Extra<'a> {
@@ -235,7 +204,6 @@ impl<'a> Extra<'a> {
         let ScrubbedFilter { sources, types, tags, is_changed } = texts;
         let mut pages = retrieved.iter().chain(scrubbed_retrieved.unwrap_or_default());
         let has_hash = pages.any(|page| page.key_hash.is_some());
-        let CorpusAt { store, generation, print: CorpusPrint { pages, chunks, root } } = corpus;
         Self {
             request_version: REQUEST_VERSION,
             retrieved: pages_of(retrieved),
@@ -245,8 +213,8 @@ impl<'a> Extra<'a> {
             source_scope: sources,
             filters_scrubbed: *is_changed,
             filters: WireFilters {
-                types,
-                tags,
+                types: types.into(),
+                tags: tags.into(),
                 since: since.map(|date| date.to_string()),
                 until: until.map(|date| date.to_string()),
             },
@@ -254,24 +222,15 @@ impl<'a> Extra<'a> {
             now: now.to_string(),
             settings: named_settings,
             settings_hash: settings.hash(),
-            software: WireSoftware { version: &software.version, code: &software.code },
-            corpus: WireCorpus {
-                store,
-                generation: *generation,
-                pages: *pages,
-                chunks: *chunks,
-                root: root.to_hex(),
-            },
+            software,
+            corpus,
             embedder: embedder.as_deref(),
             expansion_variants: variants,
             expansion_scrubbed: variants != expansion.variants(),
             rerank_model: rerank_model.as_deref(),
             cache_hit: *cache == CacheUse::Hit,
             cache: *cache,
-            degraded: degraded
-                .iter()
-                .map(|degraded| WireDegraded { stage: degraded.stage, reason: degraded.reason })
-                .collect(),
+            degraded,
             scrubbed: !scrub_families.is_empty(),
             scrub_families,
             scrub_jaccard: scrubbed_retrieved
@@ -279,12 +238,7 @@ impl<'a> Extra<'a> {
             scrubbed_retrieved: scrubbed_retrieved.map(pages_of),
             identity_key_id: identity.filter(|_| has_hash).map(IdentityKey::id),
             synthetic,
-            cpu_time: cpu_time.map(|CpuTime { cpu_ms, calibration_ms, repeats }| WireCpuTime {
-                cpu_ms,
-                calibration_ms,
-                repeats,
-                method: CPU_METHOD,
-            }),
+            cpu_time: cpu_time.map(|time| WireCpuTime { time, method: CPU_METHOD }),
         }
     }
 }
@@ -352,12 +306,12 @@ struct WireRow {
     retrieval_mode: Option<String>,
     vectors: Option<bool>,
     source_scope: Option<Vec<String>>,
-    filters: Option<ReadFilters>,
+    filters: Option<WireFilters<'static>>,
     filters_scrubbed: Option<bool>,
     trust: Option<String>,
     now: Option<String>,
     settings: Option<BTreeMap<String, f64>>,
-    software: Option<ReadSoftware>,
+    software: Option<Software>,
     corpus: Option<ReadCorpus>,
     embedder: Option<String>,
     expansion_variants: Option<Vec<String>>,
@@ -376,33 +330,11 @@ struct WireRow {
 }
 
 #[derive(Debug, Deserialize)]
-struct ReadCpuTime {
-    cpu_ms: f64,
-    calibration_ms: f64,
-    repeats: u32,
-}
-
-#[derive(Debug, Deserialize)]
 struct ReadPage {
     source_id: String,
     slug: String,
     #[serde(default)]
     key_hash: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct ReadFilters {
-    types: Vec<String>,
-    tags: Vec<String>,
-    since: Option<String>,
-    until: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct ReadSoftware {
-    version: String,
-    code: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -422,8 +354,8 @@ struct ReadDegraded {
 
 /// Reads a line as an object of schema 1, without looking at what is in it.
 pub fn read_object(line: &str) -> Result<Value, RowError> {
-    let value: Value =
-        serde_json::from_str(line).map_err(|error| RowError::Json(super::in_line(&error)))?;
+    let value: Value = serde_json::from_str(line)
+        .map_err(|error| RowError::Json(crate::reading::in_line(&error)))?;
     let Value::Object(object) = &value else { return Err(RowError::NotAnObject) };
     match object.get("schema_version") {
         None => Err(RowError::NoVersion),
@@ -453,7 +385,7 @@ pub fn read_row(value: Value, line: usize) -> Result<CapturedRow, RowError> {
     let cache = named("cache", row.cache.as_deref(), CacheUse::from_name, "hit, miss or off")?;
     let settings = row.settings.as_ref().and_then(settings_of);
     let provenance = Provenance {
-        software: row.software.map(|ReadSoftware { version, code }| Software { version, code }),
+        software: row.software,
         settings,
         corpus: row.corpus.map(corpus_at).transpose()?,
         embedder: is_embedder_known.then_some(row.embedder),
@@ -521,7 +453,7 @@ fn cpu_time(value: Value) -> Result<Option<CpuTime>, RowError> {
         return Ok(None);
     }
     let read = serde_json::from_value(value);
-    let ReadCpuTime { cpu_ms, calibration_ms, repeats } =
+    let CpuTime { cpu_ms, calibration_ms, repeats } =
         read.map_err(|error| RowError::Json(error.to_string()))?;
     let check = |field, ms: f64| {
         let is_time = ms > 0.0 && ms <= MAX_LATENCY_MS;
@@ -631,9 +563,9 @@ fn check_hashes(row: &WireRow) -> Result<(), RowError> {
 }
 
 /// Whether a filter was scrubbed: its texts are not what was asked for.
-fn has_marker(filters: Option<&ReadFilters>, scope: Option<&[String]>) -> bool {
+fn has_marker(filters: Option<&WireFilters<'_>>, scope: Option<&[String]>) -> bool {
     let of_filters =
-        filters.into_iter().flat_map(|filters| filters.types.iter().chain(&filters.tags));
+        filters.into_iter().flat_map(|filters| filters.types.iter().chain(filters.tags.iter()));
     of_filters.chain(scope.unwrap_or_default()).any(|text| text.contains(MARKER))
 }
 
@@ -648,8 +580,11 @@ fn named<T>(
     value.map(Some).ok_or_else(|| RowError::Field { field, found: format!("{text:?}"), expected })
 }
 
-fn filter(filters: Option<ReadFilters>, scope: Option<Vec<String>>) -> Result<Filter, RowError> {
-    let ReadFilters { types, tags, since, until } = filters.unwrap_or_default();
+fn filter(
+    filters: Option<WireFilters<'_>>,
+    scope: Option<Vec<String>>,
+) -> Result<Filter, RowError> {
+    let WireFilters { types, tags, since, until } = filters.unwrap_or_default();
     let sources = scope.unwrap_or_default();
     let sources = sources.iter().map(|id| SourceId::new(id)).collect::<Result<_, _>>();
     Ok(Filter {
@@ -658,8 +593,8 @@ fn filter(filters: Option<ReadFilters>, scope: Option<Vec<String>>) -> Result<Fi
             found: error.to_string(),
             expected: "a list of source ids",
         })?,
-        types,
-        tags,
+        types: types.into_owned(),
+        tags: tags.into_owned(),
         since: since.as_deref().map(|text| date("filters.since", text)).transpose()?,
         until: until.as_deref().map(|text| date("filters.until", text)).transpose()?,
         ..Filter::default()

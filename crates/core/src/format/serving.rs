@@ -1,4 +1,4 @@
-//! Tokens, jobs, stored documents and labels, as commands print them and the API gives them.
+//! Jobs, stored documents and labels, as commands print them and the API gives them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,77 +71,6 @@ pub struct CancelledBody {
     pub state: &'static str,
 }
 
-/// A token, without its secret.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct TokenBody {
-    /// The part of it that is no secret.
-    pub id: String,
-    /// What people call it.
-    pub name: String,
-    /// The workspace it opens.
-    pub workspace: String,
-    /// read, write or admin.
-    pub scope: &'static str,
-    /// Requests per second.
-    pub rate_per_second: u32,
-    /// live, revoked or expired.
-    pub state: &'static str,
-    /// When it was made.
-    pub created_at: String,
-    /// When it ends by itself.
-    pub expires_at: Option<String>,
-    /// When somebody ended it.
-    pub revoked_at: Option<String>,
-    /// When it was last seen.
-    pub last_used_at: Option<String>,
-}
-
-/// The tokens of a workspace.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct TokensBody {
-    /// The tokens, oldest first.
-    pub tokens: Vec<TokenBody>,
-}
-
-/// A token that was just made: the only time that it is shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct MintedBody {
-    /// The whole token.
-    pub token: String,
-    /// The part of it that is no secret.
-    pub id: String,
-    /// What people call it.
-    pub name: String,
-    /// The workspace it opens.
-    pub workspace: String,
-    /// read, write or admin.
-    pub scope: &'static str,
-    /// Requests per second.
-    pub rate_per_second: u32,
-    /// When it ends by itself.
-    pub expires_at: Option<String>,
-}
-
-/// A stored document, without its text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct DocumentBody {
-    /// Its name.
-    pub name: String,
-    /// SHA-256 of its text.
-    pub hash: String,
-    /// Bytes of text.
-    pub bytes: u64,
-    /// When this text was stored.
-    pub created_at: String,
-}
-
-/// Stored documents, by name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct DocumentsBody {
-    /// The documents.
-    pub documents: Vec<DocumentBody>,
-}
-
 /// What became of something that was stored or removed by name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DocumentOutcomeBody {
@@ -191,34 +120,6 @@ pub struct NewLabelsBody {
     #[serde(deserialize_with = "super::body::objects")]
     #[schemars(length(min = 1, max = 1_000))]
     pub labels: Vec<NewLabelBody>,
-}
-
-/// A judgement that is kept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct LabelBody {
-    /// Its number.
-    pub id: i64,
-    /// What was asked.
-    pub query: String,
-    /// The page, as `source::slug`.
-    pub page: String,
-    /// How well it answers.
-    pub grade: i64,
-    /// Why.
-    pub note: Option<String>,
-    /// Who said so.
-    pub labelled_by: String,
-    /// When.
-    pub created_at: String,
-}
-
-/// Judgements, by number.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct LabelsBody {
-    /// The judgements.
-    pub labels: Vec<LabelBody>,
-    /// Where the rest of the list begins: judgements with a higher number than this.
-    pub next_after: Option<i64>,
 }
 
 /// The numbers of judgements that were kept.

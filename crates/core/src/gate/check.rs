@@ -1,5 +1,8 @@
 //! One metric held against one threshold.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::named;
 use crate::stats::{Interval, bounded_mean, smallest_drop_below, smallest_drop_surely_below};
 
@@ -46,10 +49,13 @@ named! {
 }
 
 /// A metric with its threshold and how sure it is.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "GateCheck")]
 pub struct Check {
     /// What was measured.
     pub metric: &'static str,
+    /// How it came out.
+    pub status: Status,
     /// What it is compared with: the value an unchanged brain has.
     pub baseline: Option<f64>,
     /// What it was; none when nothing was measured.
@@ -60,15 +66,16 @@ pub struct Check {
     pub bound: Bound,
     /// What it is counted over.
     pub n: usize,
-    /// Different questions among these: a question that is repeated adds nothing that a floor could rest on.
-    pub distinct: usize,
+    /// Different questions among these, where some are repeated: a repeated one adds nothing that a floor could
+    /// rest on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distinct: Option<usize>,
     /// Its interval, at the confidence asked for or 95%.
     pub interval: Option<Interval>,
     /// The smallest drop, from the baseline or else from what was observed, with which this check fails in 8
     /// of 10 cases if rows lose their whole value; none where that cannot be told.
+    #[serde(rename = "smallest_detectable_drop")]
     pub smallest_drop: Option<f64>,
-    /// How it came out.
-    pub status: Status,
 }
 
 impl Check {
@@ -123,10 +130,14 @@ impl Check {
         })
     }
 
+    fn distinct(&self) -> usize {
+        self.distinct.unwrap_or(self.n)
+    }
+
     /// How many rows the threshold needs, if there are fewer.
     pub fn rows_needed(&self) -> Option<u64> {
         match self.bound {
-            Bound::Floor => rows_needed(self.threshold, self.distinct),
+            Bound::Floor => rows_needed(self.threshold, self.distinct()),
             Bound::Ceiling => None,
         }
     }
@@ -134,8 +145,9 @@ impl Check {
     /// Why too few rows decide nothing, with the rows that it would need.
     pub fn too_few_rows(&self) -> Option<String> {
         let needed = self.rows_needed().filter(|_| self.status == Status::TooFewRows)?;
-        let text = too_few_rows(self.metric, self.threshold, self.distinct, needed);
-        let repeated = self.n - self.distinct.min(self.n);
+        let distinct = self.distinct();
+        let text = too_few_rows(self.metric, self.threshold, distinct, needed);
+        let repeated = self.n - distinct.min(self.n);
         Some(match repeated {
             0 => text,
             _ => format!("{text} ({} repeat another's question)", count(repeated)),

@@ -1,5 +1,8 @@
 //! The correctness gate: known-right answers held against thresholds, counted in pages.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::baseline::{ThresholdsError, check_rate};
 use crate::qrels::{JudgedPages, JudgedQuery};
 use crate::stats::{clopper_pearson, mean};
@@ -10,7 +13,7 @@ use super::{Bound, Breach, Check, Confidence, Status, Verdict};
 const EXAMPLES: usize = 5;
 
 /// What the answers must reach.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct CorrectnessThresholds {
     /// Least mean share of relevant pages among the first k.
     pub recall_at_k: f64,
@@ -184,6 +187,7 @@ fn checks(
     let recalls: Vec<f64> = queries.iter().filter_map(|judged| judged.recall_at_k).collect();
     let firsts = Hits::of(queries, |judged| judged.first_relevant_hit);
     let expected = Hits::of(queries, |judged| judged.expected_top1_hit);
+    let judged = distinct_texts(queries.iter().filter(|judged| judged.recall_at_k.is_some()));
     let recall = Check {
         metric: "mean_recall_at_k",
         baseline: None,
@@ -191,7 +195,7 @@ fn checks(
         threshold: thresholds.recall_at_k,
         bound: Bound::Floor,
         n: recalls.len(),
-        distinct: distinct_texts(queries.iter().filter(|judged| judged.recall_at_k.is_some())),
+        distinct: (judged != recalls.len()).then_some(judged),
         interval: mean_interval(&recalls, level),
         smallest_drop: smallest_drop(&recalls, thresholds.recall_at_k, confidence),
         status: Status::NotMeasured,
@@ -248,7 +252,7 @@ fn rate(
         threshold,
         bound: Bound::Floor,
         n,
-        distinct: *distinct,
+        distinct: (*distinct != n).then_some(*distinct),
         interval: clopper_pearson(hit as u64, n as u64, level),
         smallest_drop: smallest_drop(&values, threshold, confidence),
         status: Status::NotMeasured,

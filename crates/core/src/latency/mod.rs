@@ -13,6 +13,9 @@
 
 mod ratio;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::named;
 
 pub use ratio::{TimeRatio, compare_times};
@@ -24,7 +27,7 @@ pub const CPU_METHOD: &str = "thread_cpu_min_1";
 pub const CPU_REPEATS: u32 = 5;
 
 /// The CPU time of one retrieval, and how fast the machine was meanwhile.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuTime {
     /// The shortest CPU time of the retrieval, in milliseconds.
     pub cpu_ms: f64,

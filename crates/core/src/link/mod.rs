@@ -12,6 +12,8 @@ mod key;
 mod when;
 
 use jiff::civil::Date;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::named;
 
@@ -70,29 +72,35 @@ pub enum DetectedBy {
     Link,
 }
 
-/// An edge, as the page that gives evidence for it states it.
-#[derive(Debug, Clone, PartialEq)]
+/// An edge, as the page states it.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "PageLink")]
 pub struct Link {
     /// Its meaning.
+    #[serde(rename = "type")]
     pub link_type: LinkType,
-    /// Which end the page is.
+    /// Whether the page is where the edge starts or where it ends.
     pub direction: Direction,
-    /// The other end as written: a slug, `source::slug`, a title or an alias. Resolved when it is
-    /// read, so a link may come before the page it points to.
+    // A slug, `source::slug`, a title or an alias. Resolved when it is read, so a link may come
+    // before the page it points to.
+    /// The other end, as written.
     pub target: String,
     /// How sure, 0 to 1.
     pub confidence: f64,
     /// What found it.
     pub detected_by: DetectedBy,
     /// From when it held.
+    #[schemars(with = "Option<String>", extend("format" = "date"))]
     pub since: Option<Date>,
     /// Until when it held.
+    #[schemars(with = "Option<String>", extend("format" = "date"))]
     pub until: Option<Date>,
     /// The chunk that holds the evidence; none when it is in the frontmatter.
+    #[serde(skip)]
     pub evidence_chunk: Option<u32>,
-    /// First character of the evidence in the page's content.
+    /// First character of the evidence in the content.
     pub evidence_start: u32,
-    /// One past its last character.
+    /// One past its last.
     pub evidence_end: u32,
 }
 

@@ -12,7 +12,7 @@ use super::block::{self, Fences};
 use super::date;
 use super::frontmatter::{self, Frontmatter};
 use super::{DateOrigin, PageError};
-use crate::format::json::{Json, Object};
+use crate::reading::json::{Json, Object};
 use crate::yaml::{Node, Value};
 
 /// What the head of a chat may say. Its other keys are the author's own.

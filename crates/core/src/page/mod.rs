@@ -5,6 +5,7 @@
 //! with another number is derived again.
 
 pub(crate) mod block;
+mod body;
 mod chat;
 pub(crate) mod date;
 pub(crate) mod frontmatter;
@@ -16,7 +17,10 @@ pub(crate) mod slug;
 pub(crate) mod timeline;
 
 use jiff::civil::Date;
+use schemars::JsonSchema;
+use serde::Serialize;
 
+pub use self::body::PageBody;
 pub use self::limit::{
     MAX_ALIAS, MAX_ALIASES, MAX_LINKS, MAX_TAG, MAX_TAG_BYTES, MAX_TAGS, MAX_TAKES, MAX_TITLE,
     MAX_TYPE, cut_alias, cut_tags, cut_title, cut_type,
@@ -67,22 +71,26 @@ pub enum DateOrigin {
     Filename,
 }
 
-/// A dated claim of a page.
-#[derive(Debug, Clone, PartialEq)]
+/// A dated claim.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "PageTake")]
 pub struct Take {
     /// What is claimed.
     pub claim: String,
-    /// `fact`, `take`, `bet`, `hunch` or a word of the author's.
+    /// fact, take, bet, hunch or a word of the author's.
     pub kind: String,
-    /// Who holds it, as the author wrote it.
+    /// Who holds it.
     pub holder: Option<String>,
     /// How sure, 0 to 1.
     pub weight: f64,
     /// From when it held.
+    #[schemars(with = "Option<String>", extend("format" = "date"))]
     pub since: Option<Date>,
     /// Until when it held.
+    #[schemars(with = "Option<String>", extend("format" = "date"))]
     pub until: Option<Date>,
-    /// Whether it still holds: superseded claims stay, inactive.
+    // Superseded claims stay, inactive.
+    /// Whether it still holds.
     pub active: bool,
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Event, ProbeOutcome, Switch};
-use crate::format::doctor::Wellness;
+use crate::doctor::Wellness;
 
 /// What turns the probe on, ready to be pasted.
 pub const ENABLE: &str = "gbrain config set autopilot.nightly_quality_probe.enabled true";

@@ -4,7 +4,7 @@ use ProbeOutcome::{
 use proptest::prelude::*;
 
 use super::*;
-use crate::format::doctor::Wellness;
+use crate::doctor::Wellness;
 
 fn now() -> Timestamp {
     "2026-11-16T03:00:00Z".parse().unwrap()

@@ -3,9 +3,9 @@
 use rustc_hash::FxHashSet;
 use serde::de::DeserializeOwned;
 
+use super::file::{BeirDocument, BeirQuery};
 use super::{Place, QrelsError, utf8};
-use crate::format::in_line;
-use crate::format::qrels::{BeirDocument, BeirQuery};
+use crate::reading::in_line;
 
 /// Ids and texts of `queries.jsonl`, in order. Every id stands once and has something to ask.
 pub fn queries_of_jsonl(bytes: &[u8]) -> Result<Vec<(String, String)>, QrelsError> {

@@ -10,9 +10,9 @@ use serde::de::{Deserializer as _, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::{JudgedQuery, Lint, QrelsError};
-use crate::format::json::{Json, Object};
-use crate::format::meter::Meter;
-use crate::format::shape::Shape;
+use crate::reading::json::{Json, Object};
+use crate::reading::meter::Meter;
+use crate::reading::shape::Shape;
 
 /// What a value of an entry takes while the entry is read.
 const VALUE_BYTES: usize = 64;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::format::meter::MeterError;
+use crate::reading::meter::MeterError;
 
 /// Where in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,11 +7,11 @@
 use serde_json::value::RawValue;
 
 use super::entries::{self, Source, Top, add_unknown_keys, unknown_keys};
+use super::file::{GateEntry, PageRef};
 use super::legacy::{graded, grades_of};
 use super::{JudgedQuery, Lint, Place, Qrels, QrelsError, Segment, Shape, doc_id, settled};
-use crate::format::json::{Json, Object};
-use crate::format::meter::Meter;
-use crate::format::qrels::{GateEntry, PageRef, SegmentKeys};
+use crate::reading::json::{Json, Object};
+use crate::reading::meter::Meter;
 
 /// The keys of an entry.
 const KEYS: [&str; 13] = [
@@ -172,8 +172,6 @@ fn name(page: &PageRef) -> String {
     doc_id(Some(source_id), slug).into_owned()
 }
 
-fn segment(keys: SegmentKeys) -> Option<Box<Segment>> {
-    let SegmentKeys { label, source, intent, mode, tags } = keys;
-    let segment = Segment { label, source, intent, mode, tags: tags.unwrap_or_default() };
+fn segment(segment: Segment) -> Option<Box<Segment>> {
     (segment != Segment::default()).then(|| Box::new(segment))
 }

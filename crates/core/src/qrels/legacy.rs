@@ -4,11 +4,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::value::RawValue;
 
 use super::entries::{self, Source, Top, add_unknown_keys, unknown_keys};
+use super::file::LegacyEntry;
 use super::gate::bare_of;
 use super::{JudgedQuery, Judgement, Lint, Place, Qrels, QrelsError, Shape, doc_id, settled};
-use crate::format::json::{Json, Object};
-use crate::format::meter::Meter;
-use crate::format::qrels::LegacyEntry;
+use crate::reading::json::{Json, Object};
+use crate::reading::meter::Meter;
 
 /// The keys of an entry.
 const KEYS: [&str; 4] = ["id", "query", "relevant", "grades"];

@@ -12,6 +12,7 @@ mod beir;
 mod entries;
 mod error;
 mod existence;
+mod file;
 mod gate;
 mod grade;
 mod legacy;
@@ -26,11 +27,12 @@ use entries::Source;
 use grade::whole_grade;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::format::meter::Meter;
+use crate::reading::meter::Meter;
 
 pub use beir::{corpus_ids, documents_of_jsonl, queries_of_jsonl};
 pub use error::{Place, QrelsError};
 pub use existence::{JudgedPages, relevant_pages};
+pub use file::{GateEntry, PageRef, QrelsFile};
 pub use lint::Lint;
 pub use segment::{Segment, SegmentBy};
 pub(crate) use write::ensure_writable;

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::{JudgedQuery, Judgement, Lint, Place, Qrels, QrelsError, Shape, settled, whole_grade};
 use crate::fields::Fields;
-use crate::format::meter::Meter;
+use crate::reading::meter::Meter;
 
 const EXPECTED: &str =
     "expected `query iteration document grade` (TREC) or `query-id<TAB>corpus-id<TAB>score` (BEIR)";

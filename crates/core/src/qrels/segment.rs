@@ -1,12 +1,16 @@
 //! What queries may be grouped by.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
+
 use crate::named;
 use crate::search::intent::classify;
 
 use super::JudgedQuery;
 
 /// What a query may be grouped by.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[schemars(rename = "SegmentKeys")]
 pub struct Segment {
     /// A free label.
     pub label: Option<String>,
@@ -17,7 +21,14 @@ pub struct Segment {
     /// The mode it is asked in.
     pub mode: Option<String>,
     /// Free tags.
+    #[serde(default, deserialize_with = "or_none")]
+    #[schemars(with = "Option<Vec<String>>")]
     pub tags: Vec<String>,
+}
+
+/// A list that may also be null.
+fn or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
 /// A way to group queries.

@@ -1,5 +1,8 @@
 //! What one row of a replay gave.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::blame::Blame;
 use crate::capture::CapturedRow;
 use crate::latency::TimeComparison;
@@ -9,7 +12,8 @@ use crate::request::Operation;
 use super::{Caveat, Skip};
 
 /// A page that was there and is gone, and where it fell out.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "LostPage")]
 pub struct Lost {
     /// The page.
     pub page: String,

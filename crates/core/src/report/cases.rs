@@ -5,10 +5,9 @@ use crate::blame::Blame;
 use crate::compare::{
     Column, CompareOptions, Comparison, Kind, Measured, Role, Row, compare as compare_results,
 };
-use crate::format::gate::{CorrectnessParts, GateParts, RegressionParts};
 use crate::gate::{
-    Confidence, Correctness, CorrectnessThresholds, Judged, QueryResult, Regression, Verdict,
-    correctness, regression,
+    Confidence, Correctness, CorrectnessParts, CorrectnessThresholds, GateParts, Judged,
+    QueryResult, Regression, RegressionParts, Verdict, correctness, regression,
 };
 use crate::latency::{CpuTime, NotCompared, TimeComparison};
 use crate::provenance::{Difference, Differences, Provenance, Software};

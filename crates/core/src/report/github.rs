@@ -3,8 +3,7 @@
 //! Promises: one command a line, at most ten of each kind, which is what is shown of one step; the
 //! last of ten says how many were left out.
 
-use crate::format::gate::GateParts;
-use crate::gate::Verdict;
+use crate::gate::{GateParts, Verdict};
 use crate::suite::SuiteRun;
 
 use super::escape::{annotation, annotation_property, visible};

@@ -1,7 +1,6 @@
 //! The verdict in one line, and the reasons for it.
 
-use crate::format::gate::GateParts;
-use crate::gate::{Bound, Breach, Check, Status, Verdict};
+use crate::gate::{Bound, Breach, Check, GateParts, Status, Verdict};
 
 use super::number::{beside, count, interval, unit, value};
 

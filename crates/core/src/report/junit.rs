@@ -7,10 +7,9 @@
 
 use std::fmt::Write as _;
 
-use crate::format::gate::{CorrectnessParts, GateParts, RegressionParts};
 use crate::gate::{
-    BenchmarkGate, Breach, Check, FloorCheck, Judged, ONLY_REPRODUCING, QueryResult, Status,
-    Verdict,
+    BenchmarkGate, Breach, Check, CorrectnessParts, FloorCheck, GateParts, Judged,
+    ONLY_REPRODUCING, QueryResult, RegressionParts, Status, Verdict,
 };
 use crate::replay::{Outcome, ReplayedRow};
 use crate::suite::SuiteRun;

@@ -1,14 +1,15 @@
 //! Reports: what was found, in the form that its reader needs.
 //!
 //! One room per form: [`text`] for a terminal, [`markdown`] for a pull request, [`html`] for a
-//! browser, [`junit`] for a build server, [`github`] for the log of a workflow. JSON is in
-//! [`crate::format`]. Promises: pure, every form is made from the same parts, and no text that came
+//! browser, [`junit`] for a build server, [`github`] for the log of a workflow, [`json`] for
+//! programs. Promises: pure, every form is made from the same parts, and no text that came
 //! from outside can break a form or reach past its place in it.
 //!
 //! Deliberately absent: colour, which belongs to the terminal, and any decision about the verdict.
 
 pub mod github;
 pub mod html;
+pub mod json;
 pub mod junit;
 pub mod markdown;
 pub mod text;

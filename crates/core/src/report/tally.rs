@@ -1,5 +1,10 @@
 //! What the rows of a replay add up to beside their means.
 
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::blame::Blame;
 use crate::provenance::{Difference, Factor};
 use crate::replay::{Caveat, Compared, Outcome, ReplayedRow, Summary};
@@ -8,25 +13,40 @@ use crate::replay::{Caveat, Compared, Outcome, ReplayedRow, Summary};
 pub(super) const BINS: usize = 10;
 
 /// How many rows a factor is the same in, differs in, or is unknown in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "FactorCounts")]
 pub(super) struct Changed {
-    pub(super) factor: Factor,
     pub(super) same: usize,
     pub(super) differs: usize,
     pub(super) unknown: usize,
 }
 
-/// What differs between the captures and now, factor by factor; nothing without a compared row.
-pub(super) fn changed(rows: &[ReplayedRow]) -> Vec<Changed> {
+/// What differs between the captures and now, factor by factor.
+pub(super) fn changed(rows: &[ReplayedRow]) -> BTreeMap<Factor, Changed> {
     let count =
         |factor, wanted| compared(rows).filter(|row| row.differences.of(factor) == wanted).count();
-    let of = |factor: &Factor| Changed {
-        factor: *factor,
-        same: count(*factor, Difference::Same),
-        differs: count(*factor, Difference::Differs),
-        unknown: count(*factor, Difference::Unknown),
+    let of = |factor: &Factor| {
+        let changed = Changed {
+            same: count(*factor, Difference::Same),
+            differs: count(*factor, Difference::Differs),
+            unknown: count(*factor, Difference::Unknown),
+        };
+        (*factor, changed)
     };
-    if compared(rows).next().is_none() { Vec::new() } else { Factor::ALL.iter().map(of).collect() }
+    Factor::ALL.iter().map(of).collect()
+}
+
+/// The rows that moved most, worst first.
+pub(super) fn worst_rows(rows: &[ReplayedRow], count: usize) -> Vec<&ReplayedRow> {
+    let mut worst: Vec<(&ReplayedRow, &Compared)> = rows
+        .iter()
+        .filter_map(|row| Some((row, row.compared()?)))
+        .filter(|(_, compared)| compared.jaccard < 1.0 || compared.top1 == Some(false))
+        .collect();
+    worst.sort_by(|(a, x), (b, y)| {
+        x.jaccard.total_cmp(&y.jaccard).then(x.rbo.total_cmp(&y.rbo)).then(a.line.cmp(&b.line))
+    });
+    worst.into_iter().map(|(row, _)| row).take(count).collect()
 }
 
 /// How many rows were asked, skipped, failed, and can't be compared.

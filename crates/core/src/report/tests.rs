@@ -4,9 +4,9 @@ use insta::assert_snapshot;
 
 use super::cases::{Case, compared, fail, foreign, inconclusive, nothing, one_row, pass};
 use super::{Queries, ReplayParts, github, html, junit, markdown, text};
-use crate::format::gate::{GateParts, GateReport};
-use crate::gate::Verdict;
+use crate::gate::{GateParts, Verdict};
 use crate::replay::summarise;
+use crate::report::json::GateReport;
 
 fn replay(case: &Case) -> String {
     let summary = summarise(&case.rows);

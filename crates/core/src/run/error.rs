@@ -1,6 +1,6 @@
 //! Why a run could not be read.
 
-use crate::format::meter::MeterError;
+use crate::reading::meter::MeterError;
 
 /// Why a run could not be read. Every message names the place and the remedy.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

@@ -11,6 +11,7 @@
 mod error;
 mod ndjson;
 mod number;
+mod row;
 mod trec;
 mod write;
 
@@ -19,9 +20,10 @@ use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::format::meter::Meter;
+use crate::reading::meter::Meter;
 
 pub use error::RunError;
+pub use row::{RUN_VERSION, Retrieved, RunRow};
 pub use write::trec_run;
 
 /// What a query of a run takes: its slot, its place and its lines, while their lists grow.

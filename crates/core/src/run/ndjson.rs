@@ -9,10 +9,11 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 
+use super::row::{RUN_VERSION, version};
 use super::{OrderedBy, Run, RunError, RunHit};
-use crate::format::meter::Meter;
-use crate::format::{RUN_VERSION, in_line};
 use crate::qrels::doc_id;
+use crate::reading::in_line;
+use crate::reading::meter::Meter;
 
 /// What a hit takes while its row is read, and after that in the run.
 const HIT_IN_ROW: usize = 112;
@@ -39,7 +40,7 @@ pub(super) fn parse<'a>(text: &'a str, meter: &mut Meter<'_>) -> Result<Run<'a>,
     Ok(run)
 }
 
-/// A row as it is read; [`crate::format::RunRow`] is the row as it is written.
+/// A row as it is read; [`super::RunRow`] is the row as it is written.
 #[derive(Deserialize)]
 struct Row<'a> {
     #[serde(default = "version")]
@@ -48,10 +49,6 @@ struct Row<'a> {
     query_id: Cow<'a, str>,
     #[serde(borrow)]
     retrieved: Hits<'a>,
-}
-
-fn version() -> u32 {
-    RUN_VERSION
 }
 
 /// A row that may be a remark.

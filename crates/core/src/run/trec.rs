@@ -12,7 +12,7 @@ use rustc_hash::{FxHashSet, FxHasher};
 use super::number::parse_score;
 use super::{OrderedBy, QUERY_BYTES, Run, RunError, RunHit, Slot};
 use crate::fields::Fields;
-use crate::format::meter::Meter;
+use crate::reading::meter::Meter;
 
 /// Lines of one query that stand together.
 struct Stretch {

@@ -37,7 +37,7 @@ proptest! {
         let kept = good.clone().filter(|pair| pair.score >= found.threshold).count();
         prop_assert_eq!(recall, kept as f64 / good.count() as f64);
         let bins = histogram(&pairs);
-        prop_assert_eq!(bins.iter().flat_map(|bin| bin.counts).sum::<usize>(), pairs.len());
+        prop_assert_eq!(bins.iter().map(|bin| bin.counts.total()).sum::<usize>(), pairs.len());
     }
 
     #[test]

@@ -3,13 +3,13 @@
 use gbrain_core::capture::{
     CapturePolicy, CapturedRow, Observed, Retrieved, StoredCapture, write_line,
 };
-use gbrain_core::format::CacheUse;
 use gbrain_core::format::capture::read_row;
 use gbrain_core::gate::{Verdict, regression};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, Slug, SourceId, WorkspaceId};
 use gbrain_core::identity::IdentityKey;
 use gbrain_core::provenance::{CorpusAt, Difference, Differences, Software};
+use gbrain_core::ranking::CacheUse;
 use gbrain_core::ranking::CorpusPrint;
 use gbrain_core::replay::{
     Live, Outcome, PageMatcher, ReplayedRow, SettingsFrom, Skip, ask, comparable, compare,

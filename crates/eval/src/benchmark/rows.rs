@@ -9,8 +9,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use gbrain_core::benchmark::{ByType, Outcome};
-use gbrain_core::format::benchmark::{BY_TYPE_SUMMARY, ByTypeSummary, Row};
+use gbrain_core::benchmark::{BY_TYPE_SUMMARY, ByType, Outcome};
+use gbrain_core::format::benchmark::{ByTypeSummary, Row};
 use serde_json::Value;
 
 use crate::output::{IsStream, is_stream, open_rows};

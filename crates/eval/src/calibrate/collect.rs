@@ -7,9 +7,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gbrain_core::calibrate::{CalibrationPair, Label, MOST, PairOrigin, chunk_of_text};
+use gbrain_core::calibrate::{
+    CalibrationPair, Label, LabelCounts, MOST, PairOrigin, chunk_of_text,
+};
 use gbrain_core::format::calibration::{
-    CollectedBody, LabelCounts, PAIR_VERSION, PairBody, PairEntry, Passed, ReviewRow,
+    CollectedBody, PAIR_VERSION, PairBody, PairEntry, Passed, ReviewRow,
 };
 use gbrain_core::format::feedback::BorderlineComment;
 use gbrain_core::format::suite::{RetrievalBody, Signal};

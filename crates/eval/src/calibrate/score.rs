@@ -7,9 +7,9 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use gbrain_core::calibrate::{
-    Calibration, CalibrationPair, Label, MOST, Refusal, Scored, calibrate,
+    Calibration, CalibrationPair, Label, LabelCounts, MOST, Refusal, Scored, calibrate,
 };
-use gbrain_core::format::calibration::{LabelCounts, PreviousThreshold, ThresholdBody};
+use gbrain_core::format::calibration::{PreviousThreshold, ThresholdBody};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use gbrain_brain::search_settings;
-use gbrain_core::calibrate::{CalibrationPair, Drift, Scored, Stands, drift, histogram, standing};
-use gbrain_core::format::calibration::{HistoryBody, LabelCounts, ScoreRow, StandingBody};
+use gbrain_core::calibrate::{
+    CalibrationPair, Drift, LabelCounts, Scored, Stands, drift, histogram, standing,
+};
+use gbrain_core::format::calibration::{HistoryBody, ScoreRow, StandingBody};
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::{RerankThreshold, Store, StoreError};
 use jiff::Timestamp;
@@ -52,7 +54,7 @@ pub fn stand(
         fell: fell(deployed.as_ref(), shown.as_ref()),
         in_force: deployed.as_ref().map(info),
         shown: shown.as_ref().map(info),
-        histogram: histogram(&scored.collect::<Vec<_>>()).into_iter().map(Into::into).collect(),
+        histogram: histogram(&scored.collect::<Vec<_>>()),
         scores,
     })
 }

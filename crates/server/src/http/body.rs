@@ -11,7 +11,7 @@ use axum::http::header::CONTENT_LENGTH;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use gbrain_core::fault::Fault;
-use gbrain_core::format::shape::ShapeError;
+use gbrain_core::reading::shape::ShapeError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::places::Place;

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use gbrain_core::access::Scope;
 use gbrain_core::fault::Fault;
 use gbrain_core::format::body;
-use gbrain_core::format::shape::ReadingCost;
+use gbrain_core::reading::shape::ReadingCost;
 use gbrain_core::request::Caller;
 use jiff::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator};

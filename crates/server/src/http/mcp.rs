@@ -9,7 +9,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use gbrain_core::fault::Fault;
-use gbrain_core::format::shape::ReadingCost;
+use gbrain_core::reading::shape::ReadingCost;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 

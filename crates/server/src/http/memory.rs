@@ -6,7 +6,7 @@
 use std::cell::{Cell, RefCell};
 
 use gbrain_core::fault::Fault;
-use gbrain_core::format::shape::{ReadingCost, Shape, allowance};
+use gbrain_core::reading::shape::{ReadingCost, Shape, allowance};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::body::{BodyMemory, no_memory, refused};

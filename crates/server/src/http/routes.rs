@@ -7,11 +7,13 @@ use axum::extract::{Request, State};
 use axum::http::Method;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
+use gbrain_brain::wire;
 use gbrain_core::access::Scope;
 use gbrain_core::fault::Fault;
-use gbrain_core::format::compare::CompareReport;
 use gbrain_core::format::serving::{self, HealthBody};
 use gbrain_core::format::{self, Answer};
+use gbrain_core::page::PageBody;
+use gbrain_core::report::json::{CompareReport, PruneBody, PublishBody};
 use gbrain_store::StoreError;
 use schemars::JsonSchema as _;
 use serde_json::Value;
@@ -41,19 +43,19 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         asks(endpoint::<Answer<'_>>(POST, "/v1/search", "search", "Find pages by words.")).takes(ask::search),
         asks(endpoint::<Answer<'_>>(POST, "/v1/query", "query", "Ask: words, meaning, names and links together.")).takes(ask::query),
 
-        endpoint::<format::pages::PagesBody<'_>>(GET, "/v1/pages", "list_pages", "List pages.").asks(pages::list),
-        endpoint::<format::page::PageBody<'_>>(GET, "/v1/pages/{page}", "get_page", "Read a page.").asks(pages::get),
-        endpoint::<format::pages::PutBody<'_>>(PUT, "/v1/pages/{page}", "put_page", "Write a page.").takes(pages::put),
-        endpoint::<format::pages::DeleteBody>(DELETE, "/v1/pages/{page}", "delete_page", "Delete a page; its history stays.").asks(pages::delete),
-        endpoint::<format::pages::RestoreBody>(POST, "/v1/pages/{page}/restore", "restore_page", "Bring a deleted page back.").asks(pages::restore),
-        endpoint::<format::pages::HistoryBody<'_>>(GET, "/v1/pages/{page}/history", "page_history", "List the versions of a page.").asks(pages::history),
-        endpoint::<format::links::LinksBody<'_>>(GET, "/v1/pages/{page}/links", "links", "Show the edges of a page, with their evidence.").asks(pages::links),
+        endpoint::<wire::PagesBody<'_>>(GET, "/v1/pages", "list_pages", "List pages.").asks(pages::list),
+        endpoint::<PageBody<'_>>(GET, "/v1/pages/{page}", "get_page", "Read a page.").asks(pages::get),
+        endpoint::<wire::PutBody<'_>>(PUT, "/v1/pages/{page}", "put_page", "Write a page.").takes(pages::put),
+        endpoint::<wire::DeleteBody<'_>>(DELETE, "/v1/pages/{page}", "delete_page", "Delete a page; its history stays.").asks(pages::delete),
+        endpoint::<wire::RestoreBody<'_>>(POST, "/v1/pages/{page}/restore", "restore_page", "Bring a deleted page back.").asks(pages::restore),
+        endpoint::<wire::HistoryBody<'_>>(GET, "/v1/pages/{page}/history", "page_history", "List the versions of a page.").asks(pages::history),
+        endpoint::<wire::LinksBody<'_>>(GET, "/v1/pages/{page}/links", "links", "Show the edges of a page, with their evidence.").asks(pages::links),
 
-        endpoint::<format::sources::SourcesBody<'_>>(GET, "/v1/sources", "list_sources", "List the sources.").asks(sources::list),
-        endpoint::<format::sources::SourceChanged<'_>>(POST, "/v1/sources", "add_source", "Add a source, or change whether it is trusted.").scope(Scope::Admin).takes(sources::add),
+        endpoint::<wire::SourcesBody<'_>>(GET, "/v1/sources", "list_sources", "List the sources.").asks(sources::list),
+        endpoint::<wire::SourceChanged<'_>>(POST, "/v1/sources", "add_source", "Add a source, or change whether it is trusted.").scope(Scope::Admin).takes(sources::add),
 
         endpoint::<Value>(GET, "/v1/captures", "export_captures", "Stream what was captured over the wire, newest first.").scope(Scope::Admin).gives_text(NDJSON).asks(captures::export),
-        endpoint::<format::work::PruneBody>(DELETE, "/v1/captures", "prune_captures", "Erase old captures.").scope(Scope::Admin).asks(captures::prune),
+        endpoint::<PruneBody>(DELETE, "/v1/captures", "prune_captures", "Erase old captures.").scope(Scope::Admin).asks(captures::prune),
         endpoint::<serving::EvalStatusBody>(GET, "/v1/eval/status", "eval_status", "How captures and measurements stand.").asks(status::status),
         endpoint::<format::contradiction::FoundContradictions>(GET, "/v1/contradictions", "find_contradictions", "List what the last probe for contradictions found.").asks(contradictions::find),
         endpoint::<format::probe::ProbeHistory>(GET, "/v1/probe", "probe_history", "List past runs of the nightly quality probe, newest first.").asks(probe::list),
@@ -68,17 +70,17 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint::<format::feedback::FeedbackBody>(POST, "/v1/feedback", "give_feedback", "Say something of an answer: a vote, a comment, a result that is barely relevant.").takes(feedback::give),
         endpoint::<format::alert::AlertsBody>(GET, "/v1/alerts", "list_alerts", "List alerts, those that fire first, with silences and messages on their way.").asks(alerts::list),
 
-        endpoint::<serving::DocumentsBody>(GET, "/v1/baselines", "list_baselines", "List the stored baselines.").scope(Scope::Admin).asks(documents::list_baselines),
+        endpoint::<documents::DocumentsBody>(GET, "/v1/baselines", "list_baselines", "List the stored baselines.").scope(Scope::Admin).asks(documents::list_baselines),
         endpoint::<Value>(GET, "/v1/baselines/{name}", "get_baseline", "Read a baseline, one row a line.").scope(Scope::Admin).gives_text(NDJSON).asks(documents::get_baseline),
-        endpoint::<format::baseline::PublishBody<'_>>(PUT, "/v1/baselines/{name}", "publish_baseline", "Freeze what was captured over the wire.").scope(Scope::Admin).takes(documents::publish_baseline),
+        endpoint::<PublishBody<'_>>(PUT, "/v1/baselines/{name}", "publish_baseline", "Freeze what was captured over the wire.").scope(Scope::Admin).takes(documents::publish_baseline),
         endpoint::<serving::DocumentOutcomeBody>(DELETE, "/v1/baselines/{name}", "delete_baseline", "Remove a baseline.").scope(Scope::Admin).asks(documents::delete_baseline),
 
-        endpoint::<serving::DocumentsBody>(GET, "/v1/qrels", "list_qrels", "List the stored judgements.").asks(documents::list_qrels),
+        endpoint::<documents::DocumentsBody>(GET, "/v1/qrels", "list_qrels", "List the stored judgements.").asks(documents::list_qrels),
         endpoint::<Value>(GET, "/v1/qrels/{name}", "get_qrels", "Read judgements as they were stored.").gives_text(TEXT).asks(documents::get_qrels),
         endpoint::<serving::QrelsStoredBody>(PUT, "/v1/qrels/{name}", "put_qrels", "Store judgements of any shape.").reading_cost(documents::QRELS_COST).takes_text(TEXT, documents::put_qrels),
         endpoint::<serving::DocumentOutcomeBody>(DELETE, "/v1/qrels/{name}", "delete_qrels", "Remove judgements.").asks(documents::delete_qrels),
 
-        endpoint::<serving::LabelsBody>(GET, "/v1/labels", "list_labels", "List labels.").asks(labels::list),
+        endpoint::<labels::LabelsBody>(GET, "/v1/labels", "list_labels", "List labels.").asks(labels::list),
         endpoint::<serving::LabelledBody>(POST, "/v1/labels", "add_labels", "Label pages as answers to queries.").takes(labels::add),
         endpoint::<serving::LabelRemovedBody>(DELETE, "/v1/labels/{id}", "remove_label", "Remove a label.").asks(labels::remove),
         endpoint::<Value>(GET, "/v1/labels/qrels", "labels_as_qrels", "All labels as qrels.").asks(labels::qrels),

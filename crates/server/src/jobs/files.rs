@@ -1,29 +1,18 @@
 //! Files of the worker's machine, taken in as `gbrain import` does, under the lease of a job.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use gbrain_brain::import::{
     Destination, Halt, ImportOptions, ImportProgress, Reached, StoredTexts, import_from,
 };
-use gbrain_brain::wire;
 use gbrain_core::clock::moment;
 use gbrain_core::fault::Fault;
-use gbrain_core::format::work::ImportBody;
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_store::{JobStep, PageWrite, Progress, StoreError, WriteOutcome};
-use serde::{Deserialize, Serialize};
 
 use super::spec::ImportFilesSpec;
 use super::worker::{Done, Held};
-
-/// How far it is: written in the same transaction as the pages.
-#[derive(Debug, Serialize, Deserialize)]
-struct Checkpoint {
-    after: Option<PathBuf>,
-    summary: ImportBody,
-}
 
 /// Takes in files. Pages and checkpoint are one transaction under the lease: a worker that lost the
 /// job writes nothing, and the next one does not look again at files that are done, so what somebody
@@ -31,10 +20,7 @@ struct Checkpoint {
 pub(super) fn import_files(held: &Held<'_>) -> Result<Done, Fault> {
     let ImportFilesSpec { source, paths, allow_empty } = held.spec()?;
     let source = SourceId::new(&source)?;
-    let reached = held.checkpoint::<Checkpoint>()?.map_or_else(Reached::default, |at| Reached {
-        after: at.after,
-        summary: wire::import_summary(at.summary),
-    });
+    let reached: Reached = held.checkpoint()?.unwrap_or_default();
     let door = held.house.door(held.workspace())?;
     door.brain().ensure_source(&source, moment(std::time::SystemTime::now()))?;
     let going = held.going.clone();
@@ -50,7 +36,7 @@ pub(super) fn import_files(held: &Held<'_>) -> Result<Done, Fault> {
     held.going.say("reading");
     let to = InJob { held };
     let summary = import_from(door.brain(), &paths, &options, reached, &to, &on_progress)?;
-    Done::with(&wire::imported(&summary))
+    Done::with(&summary)
 }
 
 /// The store, as whoever holds the job may write to it.
@@ -86,7 +72,5 @@ impl Destination for InJob<'_> {
 }
 
 fn kept(reached: &Reached) -> String {
-    let Reached { after, summary } = reached;
-    let checkpoint = Checkpoint { after: after.clone(), summary: wire::imported(summary) };
-    serde_json::to_string(&checkpoint).expect("paths of pages are UTF-8")
+    serde_json::to_string(reached).expect("paths of pages are UTF-8")
 }

@@ -1,9 +1,11 @@
 //! Jobs that change the brain: pages that were sent, the index.
 
-use gbrain_brain::wire;
+use std::path::PathBuf;
+
+use gbrain_brain::import::{ImportFailure, ImportSummary};
+use gbrain_brain::wire::ReindexBody;
 use gbrain_core::clock::moment;
 use gbrain_core::fault::Fault;
-use gbrain_core::format::work::{FileRemark, ImportBody};
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::page::Page;
 use gbrain_core::request::Viewer;
@@ -22,7 +24,7 @@ const BATCH: usize = 200;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Checkpoint {
     next: usize,
-    summary: ImportBody,
+    summary: ImportSummary,
 }
 
 /// Takes in pages. Pages and checkpoint are one transaction under the lease, so each page is written
@@ -64,9 +66,9 @@ impl Import<'_> {
                 }
             }
             Err(error) if concerns_one_page(&error) => {
-                let (path, reason) = (pages[0].slug.clone(), error.to_string());
+                let (path, reason) = (pages[0].slug.clone().into(), error.to_string());
                 at.next += 1;
-                at.summary.failed.push(FileRemark { path, reason });
+                at.summary.failed.push(ImportFailure { path, reason });
             }
             Err(error) => {
                 if matches!(error, StoreError::LeaseLost { .. }) {
@@ -85,7 +87,8 @@ impl Import<'_> {
             match read_page(page, &self.source) {
                 Ok(page) => batch.pages.push(page),
                 Err(fault) => {
-                    batch.failed.push(FileRemark { path: page.slug.clone(), reason: fault.message })
+                    let path = page.slug.clone().into();
+                    batch.failed.push(ImportFailure { path, reason: fault.message });
                 }
             }
         }
@@ -124,7 +127,7 @@ struct Batch {
     count: usize,
     pages: Vec<Page>,
     /// Those that are no pages.
-    failed: Vec<FileRemark>,
+    failed: Vec<ImportFailure>,
 }
 
 impl Batch {
@@ -158,17 +161,17 @@ fn read_page(page: &NewPage, source: &SourceId) -> Result<Page, Fault> {
     parsed(&key, &page.content, format)
 }
 
-fn count(summary: &mut ImportBody, page: &Page, kind: WriteKind) {
+fn count(summary: &mut ImportSummary, page: &Page, kind: WriteKind) {
     match kind {
         WriteKind::Added | WriteKind::Restored => summary.added += 1,
         WriteKind::Changed => summary.changed += 1,
         WriteKind::Unchanged => summary.unchanged += 1,
     }
-    let path = page.key.to_string();
+    let path = PathBuf::from(page.key.to_string());
     let warnings = page.warnings.iter();
-    summary
-        .warnings
-        .extend(warnings.map(|reason| FileRemark { path: path.clone(), reason: reason.clone() }));
+    summary.warnings.extend(
+        warnings.map(|reason| ImportFailure { path: path.clone(), reason: reason.clone() }),
+    );
 }
 
 /// Makes the index again.
@@ -180,5 +183,5 @@ pub(super) fn reindex(held: &Held<'_>) -> Result<Done, Fault> {
         held.going.at(done.unsigned_abs(), total.unsigned_abs());
         held.going.onward()
     })?;
-    Done::with(&wire::reindexed(&corpus))
+    Done::with(&ReindexBody::new(&corpus))
 }

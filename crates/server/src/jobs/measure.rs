@@ -6,12 +6,11 @@ use gbrain_core::baseline::{Baseline, Integrity, Thresholds};
 use gbrain_core::capture::CapturedRow;
 use gbrain_core::clock::moment;
 use gbrain_core::fault::{Fault, FaultKind};
-use gbrain_core::format::gate::GateReport;
-use gbrain_core::format::replay::ReplayReport;
 use gbrain_core::gate::{Bound, Check, Confidence, CorrectnessThresholds, Status, Verdict};
 use gbrain_core::identity::IdentityKey;
 use gbrain_core::qrels::Qrels;
 use gbrain_core::replay::{Live, SettingsFrom};
+use gbrain_core::report::json::{GateReport, ReplayReport};
 use gbrain_core::request::Viewer;
 use gbrain_eval::{
     AsOf, BLAME_CHUNKS, GateInputs, GateOutcome, GateRun, LocalOptions, LocalRetriever, Pipeline,

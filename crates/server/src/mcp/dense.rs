@@ -9,7 +9,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use gbrain_core::format::shape::{ReadingCost, Shape};
+use gbrain_core::reading::shape::{ReadingCost, Shape};
 use rmcp::ErrorData;
 use rmcp::RoleServer;
 use rmcp::model::{ClientRequest, JsonRpcMessage};

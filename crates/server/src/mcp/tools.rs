@@ -6,17 +6,14 @@
 
 use std::sync::{Arc, LazyLock};
 
+use gbrain_brain::wire::{DeleteBody, LinksBody, PagesBody, PutBody, SourcesBody};
 use gbrain_core::access::Scope;
 use gbrain_core::fault::Fault;
-use gbrain_core::format::Answer;
 use gbrain_core::format::ask::AskBody;
-use gbrain_core::format::body;
 use gbrain_core::format::contradiction::FoundContradictions;
-use gbrain_core::format::links::LinksBody;
-use gbrain_core::format::page::PageBody;
-use gbrain_core::format::pages::{DeleteBody, PagesBody, PutBody};
 use gbrain_core::format::serving::EvalStatusBody;
-use gbrain_core::format::sources::SourcesBody;
+use gbrain_core::format::{Answer, body};
+use gbrain_core::page::PageBody;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -129,7 +126,7 @@ fn all() -> Vec<Entry> {
         })
         .gives::<PutBody<'_>>(),
         entry("delete_page", "Delete a page", DELETE, Destroys, pages::delete)
-            .gives::<DeleteBody>(),
+            .gives::<DeleteBody<'_>>(),
     ]
 }
 

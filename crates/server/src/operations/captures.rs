@@ -7,7 +7,7 @@ use bytes::Bytes;
 use gbrain_brain::capture::{OWNER, private_names};
 use gbrain_core::capture::{CaptureWindow, write_line};
 use gbrain_core::fault::Fault;
-use gbrain_core::format::work::{PRUNE_VERSION, PruneBody};
+use gbrain_core::report::json::{PRUNE_VERSION, PruneBody, PruneCounts};
 use gbrain_core::request::Operation;
 use gbrain_store::CaptureFilter;
 use jiff::Timestamp;
@@ -120,8 +120,6 @@ pub(crate) fn prune(call: &Call<'_>, input: PruneCaptures) -> Result<Reply, Faul
         schema_version: PRUNE_VERSION,
         dry_run: false,
         before: format!("{until:.3}"),
-        rows,
-        failures: None,
-        logs: Some(logs),
+        counts: PruneCounts { rows, failures: None, logs: Some(logs) },
     })
 }

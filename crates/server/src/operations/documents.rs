@@ -8,18 +8,16 @@ use gbrain_brain::capture::private_names;
 use gbrain_core::baseline::{Baseline, Draft, SignatureCheck, Thresholds, publish};
 use gbrain_core::capture::{CapturedRow, write_line};
 use gbrain_core::fault::{Fault, FaultKind};
-use gbrain_core::format::baseline::PublishBody;
-use gbrain_core::format::meter::Meter;
-use gbrain_core::format::serving::{
-    DocumentBody, DocumentOutcomeBody, DocumentsBody, QrelsStoredBody,
-};
-use gbrain_core::format::shape::ReadingCost;
+use gbrain_core::format::serving::{DocumentOutcomeBody, QrelsStoredBody};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::qrels::{Qrels, QrelsError};
+use gbrain_core::reading::meter::Meter;
+use gbrain_core::reading::shape::ReadingCost;
+use gbrain_core::report::json::PublishBody;
 use gbrain_eval::{Input, read_baseline, read_captures, read_publishable};
 use gbrain_store::{CaptureFilter, DocumentInfo, DocumentKind};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::bounds::{at_most, within};
 use super::limits::CallLimits;
@@ -36,6 +34,13 @@ pub(crate) const QRELS_COST: ReadingCost = ReadingCost { copies: 2, per_value: 0
 
 /// What names of documents look like.
 pub(crate) const NAME_PATTERN: &str = r"^[A-Za-z0-9][A-Za-z0-9._-]*$";
+
+/// Stored documents, by name.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DocumentsBody {
+    /// The documents.
+    documents: Vec<DocumentInfo>,
+}
 
 /// A document by its name.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -94,17 +99,7 @@ pub(crate) fn list_qrels(call: &Call<'_>, _: NoParameters) -> Result<Reply, Faul
 
 fn list(call: &Call<'_>, kind: DocumentKind) -> Result<Reply, Fault> {
     let documents = call.house.store().documents(&call.who.workspace, kind)?;
-    Reply::json(&DocumentsBody { documents: documents.iter().map(shown).collect() })
-}
-
-fn shown(info: &DocumentInfo) -> DocumentBody {
-    let DocumentInfo { name, hash, bytes, created_at } = info;
-    DocumentBody {
-        name: name.clone(),
-        hash: hash.to_hex(),
-        bytes: *bytes,
-        created_at: format!("{created_at:.3}"),
-    }
+    Reply::json(&DocumentsBody { documents })
 }
 
 /// A baseline as it was stored: rows, one a line.

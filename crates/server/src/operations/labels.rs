@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 
 use gbrain_brain::wire;
 use gbrain_core::fault::Fault;
-use gbrain_core::format::serving::{
-    LabelBody, LabelRemovedBody, LabelledBody, LabelsBody, NewLabelBody, NewLabelsBody,
-};
+use gbrain_core::format::serving::{LabelRemovedBody, LabelledBody, NewLabelBody, NewLabelsBody};
 use gbrain_core::id::PageKey;
 use gbrain_core::page::{StoredPage, Visibility};
 use gbrain_core::scrub::Scrubber;
 use gbrain_store::{Label, NewLabel};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::pages::named;
@@ -32,6 +30,15 @@ pub(crate) struct ListLabels {
     /// How many.
     #[schemars(range(min = 1, max = 1000))]
     limit: Option<u16>,
+}
+
+/// Judgements, by number.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct LabelsBody {
+    /// The judgements.
+    labels: Vec<Label>,
+    /// Where the rest of the list begins: judgements with a higher number than this.
+    next_after: Option<i64>,
 }
 
 /// A label by its number.
@@ -96,22 +103,16 @@ pub(crate) fn list(call: &Call<'_>, input: ListLabels) -> Result<Reply, Fault> {
     let mut labels = call.house.store().labels(&call.who.workspace, input.after, limit + 1)?;
     let next_after = wire::cut(&mut labels, limit).map(|label| label.id);
     let scrubber = &call.house.suites().scrubber;
-    let labels = labels.iter().map(|label| shown(label, scrubber)).collect();
+    for label in &mut labels {
+        scrub(label, scrubber);
+    }
     Reply::json(&LabelsBody { labels, next_after })
 }
 
 /// A label as it is served. Labels of earlier versions were kept as they came: they are scrubbed here.
-fn shown(label: &Label, scrubber: &Scrubber) -> LabelBody {
-    let Label { id, query, key, grade, note, labelled_by, created_at } = label;
-    let scrub = |text: &String| scrubber.scrub(text).text;
-    LabelBody {
-        id: *id,
-        query: scrub(query),
-        page: key.to_string(),
-        grade: *grade,
-        note: note.as_ref().map(scrub),
-        labelled_by: labelled_by.clone(),
-        created_at: format!("{created_at:.3}"),
+fn scrub(label: &mut Label, scrubber: &Scrubber) {
+    for text in [Some(&mut label.query), label.note.as_mut()].into_iter().flatten() {
+        *text = scrubber.scrub(text).text;
     }
 }
 

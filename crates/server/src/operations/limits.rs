@@ -4,11 +4,11 @@ use std::cell::RefCell;
 use std::error::Error;
 
 use gbrain_core::fault::{Fault, FaultKind};
-use gbrain_core::format::meter::MeterError;
+use gbrain_core::reading::meter::MeterError;
 
 use crate::http::Call;
 
-/// The limits of one call, as a [`Meter`](gbrain_core::format::meter::Meter) asks for them.
+/// The limits of one call, as a [`Meter`](gbrain_core::reading::meter::Meter) asks for them.
 pub(crate) struct CallLimits<'c> {
     call: &'c Call<'c>,
     /// Why memory was refused last.

@@ -1,11 +1,13 @@
 //! Pages: read, list, write, delete, bring back. Private ones do not exist here.
 
-use gbrain_brain::{Put, wire};
+use gbrain_brain::Put;
+use gbrain_brain::wire::{
+    self, DeleteBody, HistoryBody, LinksBody, PagesBody, PutBody, RestoreBody,
+};
 use gbrain_core::fault::{Fault, FaultKind};
-use gbrain_core::format::page::PageBody;
-use gbrain_core::format::shape::{ReadingCost, Shape};
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
-use gbrain_core::page::{Format, Page, PageInput, StoredPage, Visibility, parse};
+use gbrain_core::page::{Format, Page, PageBody, PageInput, StoredPage, Visibility, parse};
+use gbrain_core::reading::shape::{ReadingCost, Shape};
 use gbrain_core::request::Viewer;
 use gbrain_store::{DeleteOutcome, PageFilter, PageWrite, StoreError};
 use schemars::JsonSchema;
@@ -120,7 +122,7 @@ pub(crate) fn list(call: &Call<'_>, input: ListPages) -> Result<Reply, Fault> {
     let store = call.house.store();
     let mut pages = store.list(&call.who.workspace, &filter, after.as_ref(), limit + 1)?;
     let next = wire::cut(&mut pages, limit).map(|page| page.key.clone());
-    Reply::json(&wire::pages(&pages, next.as_ref()))
+    Reply::json(&PagesBody { pages: &pages, next_after: next.as_ref() })
 }
 
 /// Reads a page.
@@ -154,7 +156,7 @@ pub(crate) fn links(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> {
         error => error.into(),
     })?;
     refuse_hidden(call.house, &call.who.workspace, &key)?;
-    Reply::json(&wire::links(&key, &links))
+    Reply::json(&LinksBody::new(&key, &links))
 }
 
 /// The versions of a page.
@@ -163,7 +165,7 @@ pub(crate) fn history(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> 
     let mut versions = call.house.store().history(&call.who.workspace, &key)?;
     versions.retain(|info| info.visibility == Visibility::World);
     refuse_hidden(call.house, &call.who.workspace, &key)?;
-    Reply::json(&wire::history(&key, &versions))
+    Reply::json(&HistoryBody::new(&key, &versions))
 }
 
 /// Writes a page; when it is answered, the page is safe.
@@ -180,7 +182,7 @@ pub(crate) fn put(call: &Call<'_>, input: PageName, text: PageText) -> Result<Re
     let (store, ws) = (call.house.store(), &call.who.workspace);
     let mut outcomes = store.write_pages_by(Viewer::Untrusted, ws, &[write], call.now)?;
     let outcome = outcomes.pop().expect("one write has one outcome");
-    Reply::json(&wire::put(&key, &Put { outcome, warnings: page.warnings }))
+    Reply::json(&PutBody::new(&key, &Put { outcome, warnings: page.warnings }))
 }
 
 /// A text as a page that a caller over a wire may write, unless the page of that name is private: the store
@@ -236,7 +238,7 @@ pub(crate) fn delete(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> {
     if outcomes.contains(&DeleteOutcome::Unknown) {
         return Err(no_page(&key));
     }
-    Reply::json(&wire::deleted(&[key], &outcomes))
+    Reply::json(&DeleteBody::new(&[key], &outcomes))
 }
 
 /// Brings a deleted page back.
@@ -244,7 +246,7 @@ pub(crate) fn restore(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> 
     let key = visible(call.house, &call.who.workspace, &input.page)?;
     let (store, ws) = (call.house.store(), &call.who.workspace);
     match store.restore_page_by(Viewer::Untrusted, ws, &key, call.now) {
-        Ok(outcome) => Reply::json(&wire::restored(&key, &outcome)),
+        Ok(outcome) => Reply::json(&RestoreBody::new(&key, &outcome)),
         Err(StoreError::NotFound(_)) => Err(no_page(&key)),
         Err(error) => Err(error.into()),
     }

@@ -1,8 +1,7 @@
 //! Sources: where pages come from.
 
-use gbrain_brain::wire;
+use gbrain_brain::wire::{Change, SourceChanged, SourcesBody};
 use gbrain_core::fault::Fault;
-use gbrain_core::format::sources::{Change, SourceChanged};
 use gbrain_core::id::SourceId;
 use gbrain_store::SourceTrust;
 use schemars::JsonSchema;
@@ -32,7 +31,7 @@ pub(crate) fn list(call: &Call<'_>, _: NoParameters) -> Result<Reply, Fault> {
     let store = call.house.store();
     let sources = store.sources(&call.who.workspace)?;
     let counts = store.visible_pages(&call.who.workspace)?;
-    Reply::json(&wire::sources(&sources, &counts))
+    Reply::json(&SourcesBody::new(&sources, &counts))
 }
 
 /// Adds a source, or changes whether it is trusted.
@@ -50,5 +49,5 @@ pub(crate) fn add(call: &Call<'_>, _: NoParameters, body: AddSource) -> Result<R
         store.add_source(ws, &id, name, trust, call.now)?;
         Change::Added
     };
-    Reply::json(&SourceChanged { source: id.as_str(), outcome })
+    Reply::json(&SourceChanged { source: &id, outcome })
 }

@@ -7,11 +7,11 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use gbrain_core::alert::metrics::{Reading, SuiteReading};
 use gbrain_core::capture::FailureReason;
-use gbrain_core::format::StageTime;
 use gbrain_core::gate::Verdict;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::provenance::Software;
 use gbrain_core::ranking::Degraded;
+use gbrain_core::ranking::StageTime;
 use gbrain_server::telemetry::metrics::MAX_WORKSPACES;
 use gbrain_server::telemetry::{JobCount, Metrics, Outcome, Readings, Visible};
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use gbrain_core::format::StageTime;
 use gbrain_core::gate::Verdict;
 use gbrain_core::id::WorkspaceId;
+use gbrain_core::ranking::StageTime;
 use gbrain_server::telemetry::traces::DRAIN;
 use gbrain_server::telemetry::{
     EvaluationResult, EvaluationSpan, LogFormat, RetrievalSpan, TraceOptions, Tracer,

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 
 use fastrand::Rng;
-use gbrain_core::format::{PerQuery, Retrieved, RunRow, Score};
 use gbrain_core::gate::{CorrectnessThresholds, Judged, QueryResult, correctness};
 use gbrain_core::measure::{Evaluation, Measure, Missing, evaluate};
 use gbrain_core::qrels::{
     JudgedPages, JudgedQuery, Judgement, Qrels, Shape, corpus_ids, queries_of_jsonl, trec_qrels,
 };
-use gbrain_core::run::{OrderedBy, Run, RunHit, trec_run};
+use gbrain_core::report::json::{PerQuery, Score};
+use gbrain_core::run::{OrderedBy, Retrieved, Run, RunHit, RunRow, trec_run};
 
 use super::promises::{Broken, require};
 use super::reports;

@@ -3,10 +3,9 @@
 use fastrand::Rng;
 use gbrain_core::baseline::{Integrity, Metadata, Thresholds};
 use gbrain_core::blame::Blame;
-use gbrain_core::format::gate::{CorrectnessParts, GateParts, GateReport, RegressionParts};
-use gbrain_core::format::replay::ReplayReport;
 use gbrain_core::gate::{
-    Check, Confidence, CorrectnessThresholds, Judged, Verdict, correctness, regression,
+    Check, Confidence, CorrectnessParts, CorrectnessThresholds, GateParts, Judged, RegressionParts,
+    Verdict, correctness, regression,
 };
 use gbrain_core::latency::{CpuTime, NotCompared, TimeComparison};
 use gbrain_core::provenance::{Difference, Differences, Provenance, Software};
@@ -14,6 +13,7 @@ use gbrain_core::qrels::JudgedPages;
 use gbrain_core::replay::{
     Caveat, Lost, Outcome, ReplayedRow, Sides, Skip, Summary, compare, summarise,
 };
+use gbrain_core::report::json::{GateReport, ReplayReport};
 use gbrain_core::report::{Queries, ReplayParts, github, html, junit, markdown, text};
 use quick_xml::Reader;
 use quick_xml::events::Event;

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 use gbrain_core::baseline::{Baseline, query_hash};
 use gbrain_core::capture::CapturedRow;
-use gbrain_core::format::baseline::{BASELINE_VERSION, BaselineDiff, ChangedRow};
 use gbrain_core::overlap::jaccard;
+use gbrain_core::report::json::{BASELINE_VERSION, BaselineDiff, ChangedRow};
 
 use super::read_checked;
 use crate::commands::Context;
@@ -29,17 +29,6 @@ pub(crate) struct DiffArgs {
     key: KeyArgs,
 }
 
-/// What differs.
-struct Diff<'a> {
-    added: Vec<&'a CapturedRow>,
-    removed: Vec<&'a CapturedRow>,
-    /// Worst overlap first.
-    changed: Vec<(f64, &'a CapturedRow, &'a CapturedRow)>,
-    /// Scrubbed names can't be told apart: neither the same nor changed.
-    not_comparable: Vec<&'a CapturedRow>,
-    thresholds_differ: bool,
-}
-
 /// Compares two baselines row by row.
 pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Exit, CliError> {
     let key = args.key.read(&context.home)?;
@@ -47,32 +36,38 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Exit, CliErr
     let b = read_checked(context, &args.b, key.as_ref())?;
     let diff = diff(&a, &b);
     if context.terminal.is_json() {
-        context.terminal.json(&body(&a, &b, &diff));
+        context.terminal.json(&diff);
     } else {
-        context.terminal.out(as_text(&a, &b, &diff));
+        context.terminal.out(as_text(&diff));
     }
     Ok(Exit::Pass)
 }
 
-fn diff<'a>(a: &'a Baseline, b: &'a Baseline) -> Diff<'a> {
+fn diff<'a>(a: &'a Baseline, b: &'a Baseline) -> BaselineDiff<'a> {
     let (before, after) = (by_request(a), by_request(b));
-    let only = |these: &Rows<'a>, those: &Rows<'a>| {
-        these.iter().filter(|(key, _)| !those.contains_key(*key)).map(|(_, row)| *row).collect()
+    let only = |these: &Rows<'a>, those: &Rows<'a>| -> Vec<&'a str> {
+        let alone = these.iter().filter(|(key, _)| !those.contains_key(*key));
+        alone.map(|(_, row)| row.query.as_str()).collect()
     };
     let both = before.iter().filter_map(|(key, old)| Some((*old, *after.get(key)?)));
     let (both, unknown): (Vec<_>, Vec<_>) = both.partition(|(old, new)| is_comparable(old, new));
-    let mut changed: Vec<_> = both
-        .into_iter()
-        .filter(|(old, new)| old.expected() != new.expected())
-        .map(|(old, new)| (jaccard(&names(old), &names(new)), old, new))
+    let changed = both.into_iter().filter(|(old, new)| old.expected() != new.expected());
+    let mut changed: Vec<(usize, ChangedRow<'a>)> = changed
+        .map(|(old, new)| {
+            let (a, b) = (names(old), names(new));
+            (old.line, ChangedRow { query: &old.query, jaccard: jaccard(&a, &b), a, b })
+        })
         .collect();
-    changed.sort_by(|x, y| x.0.total_cmp(&y.0).then(x.1.line.cmp(&y.1.line)));
-    Diff {
+    changed.sort_by(|x, y| x.1.jaccard.total_cmp(&y.1.jaccard).then(x.0.cmp(&y.0)));
+    BaselineDiff {
+        schema_version: BASELINE_VERSION,
+        a: &a.metadata.label,
+        b: &b.metadata.label,
+        thresholds_differ: a.metadata.thresholds != b.metadata.thresholds,
         added: only(&after, &before),
         removed: only(&before, &after),
-        changed,
-        not_comparable: unknown.into_iter().map(|(_, new)| new).collect(),
-        thresholds_differ: a.metadata.thresholds != b.metadata.thresholds,
+        changed: changed.into_iter().map(|(_, row)| row).collect(),
+        not_comparable: unknown.into_iter().map(|(_, new)| new.query.as_str()).collect(),
     }
 }
 
@@ -108,49 +103,26 @@ fn names(row: &CapturedRow) -> Vec<String> {
     row.expected().unwrap_or_default().iter().map(ToString::to_string).collect()
 }
 
-fn body<'a>(a: &'a Baseline, b: &'a Baseline, diff: &Diff<'a>) -> BaselineDiff<'a> {
-    let Diff { added, removed, changed, not_comparable, thresholds_differ } = diff;
-    let queries = |rows: &[&'a CapturedRow]| rows.iter().map(|row| row.query.as_str()).collect();
-    let changed = changed.iter().map(|(jaccard, old, new)| ChangedRow {
-        query: &old.query,
-        jaccard: *jaccard,
-        a: names(old),
-        b: names(new),
-    });
-    BaselineDiff {
-        schema_version: BASELINE_VERSION,
-        a: &a.metadata.label,
-        b: &b.metadata.label,
-        thresholds_differ: *thresholds_differ,
-        added: queries(added),
-        removed: queries(removed),
-        changed: changed.collect(),
-        not_comparable: queries(not_comparable),
-    }
-}
-
-fn as_text(a: &Baseline, b: &Baseline, diff: &Diff<'_>) -> String {
+fn as_text(diff: &BaselineDiff<'_>) -> String {
     let mut lines = vec![format!(
         "{} to {}: {} added, {} removed, {} changed, {} not comparable, thresholds {}",
-        a.metadata.label,
-        b.metadata.label,
+        diff.a,
+        diff.b,
         diff.added.len(),
         diff.removed.len(),
         diff.changed.len(),
         diff.not_comparable.len(),
         if diff.thresholds_differ { "differ" } else { "the same" }
     )];
-    lines.extend(diff.added.iter().map(|row| format!("+ {}", row.query)));
-    lines.extend(diff.removed.iter().map(|row| format!("- {}", row.query)));
+    lines.extend(diff.added.iter().map(|query| format!("+ {query}")));
+    lines.extend(diff.removed.iter().map(|query| format!("- {query}")));
     let unknown = diff.not_comparable.iter();
-    lines
-        .extend(unknown.map(|row| format!("? {} (scrubbed names can't be told apart)", row.query)));
-    for (overlap, old, new) in &diff.changed {
-        let (before, after) = (names(old), names(new));
-        lines.push(format!("~ jaccard={overlap:.2} {}", old.query));
-        let gone = before.iter().filter(|page| !after.contains(page));
+    lines.extend(unknown.map(|query| format!("? {query} (scrubbed names can't be told apart)")));
+    for ChangedRow { query, jaccard, a, b } in &diff.changed {
+        lines.push(format!("~ jaccard={jaccard:.2} {query}"));
+        let gone = a.iter().filter(|page| !b.contains(page));
         lines.extend(gone.map(|page| format!("    - {page}")));
-        let new = after.iter().filter(|page| !before.contains(page));
+        let new = b.iter().filter(|page| !a.contains(page));
         lines.extend(new.map(|page| format!("    + {page}")));
     }
     lines.iter().map(|line| field(line) + "\n").collect()

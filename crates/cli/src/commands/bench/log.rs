@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use gbrain_core::format::baseline::BaselineLog;
+use gbrain_core::report::json::BaselineLog;
 
 use super::read_checked;
 use crate::commands::Context;

@@ -8,8 +8,8 @@ use gbrain_core::baseline::{
     Baseline, BaselineKey, Draft, Published, SignatureCheck, Thresholds, publish, query_hash,
 };
 use gbrain_core::capture::CapturedRow;
-use gbrain_core::format::baseline::PublishBody;
 use gbrain_core::gate::rows_needed;
+use gbrain_core::report::json::PublishBody;
 use gbrain_eval::{Input, check_output, read_baseline, read_publishable, write_atomically};
 use serde_json::Value;
 

@@ -4,9 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use gbrain_core::baseline::{BaselineError, Integrity, SignatureCheck};
-use gbrain_core::format::baseline::{
-    BASELINE_VERSION, BaselineVerified, BaselinesVerified, Tampering,
-};
+use gbrain_core::report::json::{BASELINE_VERSION, BaselineVerified, BaselinesVerified, Tampering};
 use gbrain_eval::{EvalError, Input, read_baseline};
 
 use crate::commands::Context;

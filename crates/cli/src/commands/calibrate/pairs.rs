@@ -1,8 +1,8 @@
 //! `gbrain calibrate pairs`.
 
 use clap::Args;
-use gbrain_core::calibrate::Label;
-use gbrain_core::format::calibration::{PairRow, PairsBody};
+use gbrain_core::calibrate::{CalibrationPair, Label};
+use gbrain_core::format::calibration::PairsBody;
 use gbrain_eval::calibrate::pairs;
 use serde_json::json;
 
@@ -45,15 +45,14 @@ pub(super) fn run(context: &Context<'_>, args: &PairsArgs) -> Result<Exit, CliEr
         }
         return Ok(Exit::Pass);
     }
-    let found = pairs(&store, workspace, args.label, usize::from(args.limit))?;
-    let rows: Vec<PairRow> = found.into_iter().map(PairRow::from).collect();
+    let rows = pairs(&store, workspace, args.label, usize::from(args.limit))?;
     if context.terminal.is_json() {
         context.terminal.json(&PairsBody { pairs: rows });
     } else if rows.is_empty() {
         context.terminal.remark("there are no pairs: `gbrain calibrate collect`");
     } else {
         let head = ["ID", "LABEL", "ORIGIN", "DOCUMENT", "QUERY"];
-        let row = |one: &PairRow| {
+        let row = |one: &CalibrationPair| {
             vec![
                 one.id.to_string(),
                 one.label.to_string(),

@@ -2,7 +2,7 @@
 
 use gbrain_store::{AlertStatus, Store};
 
-use super::finding::Finding;
+use super::finding::{Finding, unknown};
 use crate::channels::alert_tools;
 use crate::commands::Context;
 use crate::commands::alerts::stuck;
@@ -14,7 +14,7 @@ const WAITED_SECONDS: i64 = 600;
 
 /// Checks channels and messages.
 pub(super) fn check(context: &Context<'_>, store: &Store) -> Finding {
-    looked(context, store).unwrap_or_else(|error| Finding::unknown("alerts", error))
+    looked(context, store).unwrap_or_else(|error| unknown("alerts", error))
 }
 
 fn looked(context: &Context<'_>, store: &Store) -> Result<Finding, CliError> {

@@ -7,7 +7,7 @@ use gbrain_eval::{EvalError, Input, read_baseline};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::finding::Finding;
+use super::finding::{Finding, unknown};
 use crate::commands::Context;
 use crate::commands::baseline_key::of_environment;
 
@@ -32,7 +32,7 @@ fn baselines(context: &Context<'_>) -> Finding {
                 return Finding::fail("baselines", format!("{}: {source}", path.display()))
                     .remedy(format!("gbrain bench verify '{}'", path.display()));
             }
-            Err(error) => return Finding::unknown("baselines", error),
+            Err(error) => return unknown("baselines", error),
             Ok(Baseline { metadata, .. }) => {
                 newest = newest.max(metadata.published_at.parse().ok());
             }

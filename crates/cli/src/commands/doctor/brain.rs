@@ -3,7 +3,7 @@
 use gbrain_brain::{Brain, BrainError};
 
 use super::DoctorArgs;
-use super::finding::Finding;
+use super::finding::{Finding, unknown};
 use super::remote::EmbedderState;
 use crate::commands::Context;
 
@@ -31,7 +31,7 @@ pub(super) fn check(
 
 /// What can't be looked at is not known to be well.
 fn unless_broken(check: &'static str, found: Result<Finding, BrainError>) -> Finding {
-    found.unwrap_or_else(|error| Finding::unknown(check, error))
+    found.unwrap_or_else(|error| unknown(check, error))
 }
 
 fn index(brain: &Brain, fix: bool, remote: Option<&EmbedderState>) -> Result<Finding, BrainError> {

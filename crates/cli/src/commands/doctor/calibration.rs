@@ -6,7 +6,7 @@ use gbrain_eval::calibrate::stand;
 use gbrain_llm::Task;
 use gbrain_store::Store;
 
-use super::finding::Finding;
+use super::finding::{Finding, unknown};
 use crate::asking::{desk, settings, unknown_provider};
 use crate::commands::Context;
 use crate::error::CliError;
@@ -16,7 +16,7 @@ const CHECK: &str = "rerank_calibration";
 /// Checks that the threshold is of the reranker that judges, and not older than a quarter.
 pub(super) fn check(context: &Context<'_>, store: &Store) -> Finding {
     match look(context, store) {
-        Err(error) => Finding::unknown(CHECK, error),
+        Err(error) => unknown(CHECK, error),
         Ok((_, Some(unknown))) => {
             Finding::warn(CHECK, unknown).remedy("gbrain config set models.rerank PROVIDER:MODEL")
         }

@@ -8,7 +8,7 @@ use jiff::{Timestamp, Unit};
 use serde_json::{Map, Value};
 
 use super::Fixes;
-use super::finding::Finding;
+use super::finding::{Finding, unknown};
 use crate::capture::{is_scrubbing, scrubber, switch};
 use crate::commands::Context;
 use crate::identity::{key_path, workspace_key};
@@ -26,7 +26,7 @@ pub(super) fn check(context: &Context<'_>, brain: &Brain, fixes: Fixes) -> Vec<F
     };
     let summary = brain.store().capture_summary(brain.workspace(), context.now);
     match redated.and_then(|redated| Ok((redated, summary?))) {
-        Err(error) => vec![Finding::unknown("capture", error)],
+        Err(error) => vec![unknown("capture", error)],
         Ok((redated, summary)) => vec![
             state(context, &summary),
             clock(context, &summary, redated),
@@ -60,7 +60,7 @@ fn clock(context: &Context<'_>, summary: &CaptureSummary, redated: Option<u64>) 
 fn state(context: &Context<'_>, summary: &CaptureSummary) -> Finding {
     let switch = match switch(&context.home) {
         Ok(switch) => switch,
-        Err(error) => return Finding::unknown("capture", error),
+        Err(error) => return unknown("capture", error),
     };
     let on = if switch.is_on { "on" } else { "off" };
     let age = summary.newest.map_or("no rows yet".to_owned(), |newest| {

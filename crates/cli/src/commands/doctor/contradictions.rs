@@ -6,7 +6,7 @@ use gbrain_core::report::visible;
 use gbrain_store::Store;
 use jiff::{SignedDuration, Timestamp};
 
-use super::finding::Finding;
+use super::finding::{Finding, unknown};
 use crate::commands::Context;
 use crate::commands::eval::{last_report, still_standing};
 use crate::error::CliError;
@@ -22,7 +22,7 @@ const LINE: usize = 120;
 /// Checks the last run.
 pub(super) fn check(context: &Context<'_>, store: &Store) -> Finding {
     match last(context, store) {
-        Err(error) => Finding::unknown(CHECK, error),
+        Err(error) => unknown(CHECK, error),
         Ok(None) => Finding::ok(CHECK, "no run in the last 7 days")
             .remedy("gbrain eval suspected-contradictions --from-capture"),
         Ok(Some((at, report))) => of_report(at, &report),

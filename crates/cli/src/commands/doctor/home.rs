@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use gbrain_store::Location;
 use walkdir::WalkDir;
 
-use super::finding::Finding;
+use super::finding::{Finding, unknown};
 use crate::commands::Context;
 use crate::identity;
 use crate::serving::key_path;
@@ -17,7 +17,7 @@ const LITTLE_ROOM: u64 = 1 << 30;
 /// Checks rights and room.
 pub(super) fn check(context: &Context<'_>, fix: bool) -> Vec<Finding> {
     if let Err(error) = context.home.create() {
-        return vec![Finding::unknown("permissions", error)];
+        return vec![unknown("permissions", error)];
     }
     vec![permissions(context, fix), disk(context)]
 }
@@ -89,7 +89,7 @@ fn mode_open_to_others(path: &Path) -> Option<u32> {
 
 fn disk(context: &Context<'_>) -> Finding {
     match rustix::fs::statvfs(&context.home.dir) {
-        Err(error) => Finding::unknown("disk", crate::error::CliError::io("disk", &error.into())),
+        Err(error) => unknown("disk", crate::error::CliError::io("disk", &error.into())),
         Ok(room) => {
             let free = room.f_bavail * room.f_frsize;
             let message = format!("{} MiB free", free >> 20);

@@ -16,10 +16,11 @@ mod serving;
 mod suites;
 
 use clap::Args;
+use gbrain_core::doctor::DoctorBody;
 
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
-use finding::Finding;
+use finding::unknown;
 
 /// Arguments of `doctor`.
 #[derive(Debug, Args)]
@@ -70,12 +71,12 @@ pub(crate) fn run(context: &Context<'_>, args: &DoctorArgs) -> Result<Exit, CliE
             findings.push(suites::check(context, brain.store()));
             findings.push(alerts::check(context, brain.store()));
         }
-        Err(error) => findings.push(Finding::unknown("store", error)),
+        Err(error) => findings.push(unknown("store", error)),
     }
     findings.push(remote::check_targets(context, args.offline));
     findings.extend(baselines::check(context));
     if context.terminal.is_json() {
-        context.terminal.json(&finding::report(&findings));
+        context.terminal.json(&DoctorBody::new(&findings));
     } else {
         context.terminal.out(finding::as_text(&findings));
     }

@@ -1,12 +1,12 @@
 //! How the nightly quality probe has been doing.
 
-use gbrain_core::format::doctor::Wellness;
+use gbrain_core::doctor::Wellness;
 use gbrain_core::probe::{Health, Switch, health};
 use gbrain_core::report::visible;
 use gbrain_eval::probe::{recent, switch};
 use gbrain_store::Store;
 
-use super::finding::Finding;
+use super::finding::{Finding, unknown};
 use crate::asking::settings;
 use crate::commands::Context;
 use crate::error::CliError;
@@ -18,7 +18,7 @@ const LINE: usize = 600;
 /// Checks the runs of the last days, those of the store and those of the audit files.
 pub(super) fn check(context: &Context<'_>, store: &Store) -> Finding {
     match look(context, store) {
-        Err(error) => Finding::unknown(CHECK, error),
+        Err(error) => unknown(CHECK, error),
         Ok((switch, events, health)) => {
             let message = visible(&health.message(), LINE);
             let finding = match health.wellness() {

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use gbrain_core::format::doctor::Wellness;
+use gbrain_core::doctor::Wellness;
 use gbrain_llm::{AskError, Desk, ModelRef, ModelSource, Task};
 use gbrain_store::Store;
 use serde_json::{Value, json};
 
-use super::finding::Finding;
+use super::finding::{Finding, unknown};
 use crate::asking::{desk, settings};
 use crate::commands::Context;
 use crate::error::CliError;
@@ -38,7 +38,7 @@ pub(super) fn embedder(context: &Context<'_>, offline: bool) -> Option<EmbedderS
 /// Checks the models that the settings name.
 pub(super) fn check_models(context: &Context<'_>, store: &Store, offline: bool) -> Finding {
     match named_models(context, store) {
-        Err(error) => Finding::unknown("models", error),
+        Err(error) => unknown("models", error),
         Ok((_, named)) if named.is_empty() => Finding::ok("models", "no setting names a model"),
         Ok((_, named)) if offline => {
             Finding::ok("models", format!("{} named, not asked (--offline)", named.len()))
@@ -110,7 +110,7 @@ fn asked(desk: &Desk, named: &Named) -> Finding {
 pub(super) fn check_targets(context: &Context<'_>, offline: bool) -> Finding {
     let (all, problem) = all(&context.home);
     if let Some(problem) = problem {
-        return Finding::unknown("targets", problem);
+        return unknown("targets", problem);
     }
     let described: Vec<(&String, &Described)> =
         all.iter().filter(|(_, one)| one.file.is_some()).collect();

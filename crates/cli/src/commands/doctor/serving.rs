@@ -3,7 +3,7 @@
 use gbrain_core::job::JobState;
 use gbrain_store::{Engine, JobFilter, JobInfo, Store, StoreError};
 
-use super::finding::Finding;
+use super::finding::{Finding, unknown};
 use crate::commands::Context;
 use crate::serving::{ROLE_REMEDY, key_path, token_key};
 
@@ -14,14 +14,14 @@ const LOOKED_AT: usize = 200;
 
 /// Checks tokens and jobs.
 pub(super) fn check(context: &Context<'_>, store: &Store) -> Vec<Finding> {
-    let jobs = jobs(context, store).unwrap_or_else(|error| Finding::unknown("jobs", error));
+    let jobs = jobs(context, store).unwrap_or_else(|error| unknown("jobs", error));
     vec![tokens(context, store), jobs, row_security(store)]
 }
 
 /// Row-level security is what keeps workspaces apart if a statement of ours forgets to.
 fn row_security(store: &Store) -> Finding {
     match store.role_without_row_security() {
-        Err(error) => Finding::unknown("row_security", error),
+        Err(error) => unknown("row_security", error),
         Ok(Some(role)) => {
             Finding::warn("row_security", format!("it does not hold the role {role}"))
                 .remedy(ROLE_REMEDY)
@@ -36,11 +36,11 @@ fn row_security(store: &Store) -> Finding {
 fn tokens(context: &Context<'_>, store: &Store) -> Finding {
     let tokens = match store.tokens(&context.home.workspace) {
         Ok(tokens) => tokens,
-        Err(error) => return Finding::unknown("tokens", error),
+        Err(error) => return unknown("tokens", error),
     };
     let live = tokens.iter().filter(|token| token.is_live(context.now)).count();
     let finding = match token_key(&context.home) {
-        Err(error) => Finding::unknown("tokens", error),
+        Err(error) => unknown("tokens", error),
         Ok(None) if live > 0 => Finding::warn(
             "tokens",
             format!("{live} live, and no key here: a server on this machine lets nobody in"),

@@ -5,14 +5,14 @@ use gbrain_core::gate::Verdict;
 use gbrain_eval::suite::wire;
 use gbrain_store::{Store, StoreError};
 
-use super::finding::Finding;
+use super::finding::{Finding, unknown};
 use crate::commands::Context;
 
 const CHECK: &str = "suites";
 
 /// Checks the last run of every suite that is registered.
 pub(super) fn check(context: &Context<'_>, store: &Store) -> Finding {
-    looked(context, store).unwrap_or_else(|error| Finding::unknown(CHECK, error))
+    looked(context, store).unwrap_or_else(|error| unknown(CHECK, error))
 }
 
 fn looked(context: &Context<'_>, store: &Store) -> Result<Finding, StoreError> {

@@ -4,11 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use gbrain_core::compare::{CompareOptions, Comparison, Incomparable, Measured, compare};
-use gbrain_core::format::NO_JUDGED_HIT;
-use gbrain_core::format::compare::CompareReport;
 use gbrain_core::format::result::{Judge, ResultError, read};
 use gbrain_core::gate::Verdict;
 use gbrain_core::measure::{Measure, defaults};
+use gbrain_core::report::json::{CompareReport, NO_JUDGED_HIT};
 use gbrain_core::report::{Queries, html, markdown, text};
 use gbrain_eval::{check_outputs, read_document, write_atomically};
 

@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use clap::Args;
 use gbrain_core::baseline::{Baseline, SignatureCheck, Thresholds};
-use gbrain_core::format::gate::{GateParts, GateReport};
-use gbrain_core::gate::{Confidence, CorrectnessThresholds, Floor, Verdict};
+use gbrain_core::gate::{Confidence, CorrectnessThresholds, Floor, GateParts, Verdict};
 use gbrain_core::provenance::Provenance;
 use gbrain_core::qrels::Qrels;
 use gbrain_core::replay::Live;
+use gbrain_core::report::json::GateReport;
 use gbrain_core::report::{Queries, github, html, junit, markdown, text};
 use gbrain_eval::{
     BLAME_CHUNKS, GateInputs, GateRun, Input, LocalOptions, LocalRetriever, Pipeline,

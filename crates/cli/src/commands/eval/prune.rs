@@ -2,7 +2,7 @@
 
 use clap::Args;
 use gbrain_brain::capture::AuditLog;
-use gbrain_core::format::work::{PRUNE_VERSION, PruneBody};
+use gbrain_core::report::json::{PRUNE_VERSION, PruneBody, PruneCounts};
 use gbrain_core::request::Operation;
 use gbrain_store::{CaptureFilter, Store};
 use jiff::Timestamp;
@@ -34,14 +34,6 @@ pub(crate) struct PruneArgs {
     dry_run: bool,
 }
 
-/// What was erased, or would be.
-#[derive(Default)]
-struct Pruned {
-    rows: u64,
-    failures: Option<u64>,
-    logs: Option<u64>,
-}
-
 /// Erases old captures or failures, or counts them.
 pub(super) fn run(context: &Context<'_>, args: &PruneArgs) -> Result<Exit, CliError> {
     let older_than = args.older_than.as_deref().unwrap_or("0d");
@@ -66,19 +58,22 @@ fn prune_captures(
     args: &PruneArgs,
     store: &Store,
     until: Option<Timestamp>,
-) -> Result<Pruned, CliError> {
+) -> Result<PruneCounts, CliError> {
     let ws = &context.home.workspace;
     let filter = CaptureFilter { until, tool: args.tool, ..CaptureFilter::default() };
     // Waits for rows on their way.
     store.close_captures(ws, until.unwrap_or(context.now))?;
     if args.dry_run {
-        return Ok(Pruned { rows: store.count_captures(ws, &filter)?, ..Pruned::default() });
+        return Ok(PruneCounts {
+            rows: store.count_captures(ws, &filter)?,
+            ..PruneCounts::default()
+        });
     }
     let rows = store.prune_captures(ws, &filter)?;
     let has_logs = args.tool != Some(Operation::Search);
     let end = until.unwrap_or(Timestamp::MAX);
     let logs = has_logs.then(|| store.prune_live_logs(ws, end, None)).transpose()?;
-    Ok(Pruned { rows, logs, failures: None })
+    Ok(PruneCounts { rows, logs, failures: None })
 }
 
 /// Those that wait in files go with those that are stored.
@@ -87,26 +82,24 @@ fn prune_failures(
     args: &PruneArgs,
     store: &Store,
     until: Option<Timestamp>,
-) -> Result<Pruned, CliError> {
+) -> Result<PruneCounts, CliError> {
     let ws = &context.home.workspace;
     AuditLog { dir: context.home.audit_dir() }.store_waiting(store, ws);
     let failures = match args.dry_run {
         true => store.count_capture_failures(ws, None, until)?,
         false => store.prune_capture_failures(ws, until)?,
     };
-    Ok(Pruned { failures: Some(failures), ..Pruned::default() })
+    Ok(PruneCounts { failures: Some(failures), ..PruneCounts::default() })
 }
 
-fn report(context: &Context<'_>, args: &PruneArgs, before: Timestamp, pruned: &Pruned) {
-    let Pruned { rows, failures, logs } = *pruned;
+fn report(context: &Context<'_>, args: &PruneArgs, before: Timestamp, pruned: &PruneCounts) {
+    let PruneCounts { rows, failures, logs } = *pruned;
     if context.terminal.is_json() {
         return context.terminal.json(&PruneBody {
             schema_version: PRUNE_VERSION,
             dry_run: args.dry_run,
             before: format!("{before:.3}"),
-            rows,
-            failures,
-            logs,
+            counts: *pruned,
         });
     }
     let verb = if args.dry_run { "would delete" } else { "deleted" };

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use gbrain_core::baseline::{Captures, Integrity, SignatureCheck};
 use gbrain_core::capture::CapturedRow;
-use gbrain_core::format::replay::ReplayReport;
 use gbrain_core::replay::{Live, ReplayedRow, SettingsFrom, Summary};
+use gbrain_core::report::json::ReplayReport;
 use gbrain_core::report::{ReplayParts, text};
 use gbrain_eval::{
     AsOf, Input, LocalOptions, LocalRetriever, Replay, ReplayOptions, Retriever,

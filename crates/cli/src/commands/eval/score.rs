@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use gbrain_core::fault::FaultKind;
-use gbrain_core::format::{PerQuery, Score, Segments};
 use gbrain_core::measure::{Evaluation, Measure, Missing, defaults, evaluate};
 use gbrain_core::qrels::{Qrels, SegmentBy};
+use gbrain_core::report::json::{PerQuery, Score, Segments};
 use gbrain_core::run::Run;
 use gbrain_eval::benchmark::Collection;
 use gbrain_eval::{check_outputs, read_document, write_atomically};

@@ -9,6 +9,9 @@ mod tally;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::gate::Verdict;
 use crate::id::PageKey;
 use crate::money::Usd;
@@ -150,8 +153,9 @@ pub struct HotPage {
     pub max_severity: Severity,
 }
 
-/// How many pairs are between which tiers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// Pairs between tiers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ContradictionTiers")]
 pub struct TierTally {
     /// Both curated.
     pub curated_vs_curated: usize,

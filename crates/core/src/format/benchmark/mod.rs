@@ -16,7 +16,7 @@ pub use result::{
     BENCHMARK_VERSION, Result, ResultKind, WireAsk, WireFigured, WireGroup, WireMean,
 };
 pub use retrieval_log::log_line;
-pub use row::{BY_TYPE_SUMMARY, ByTypeSummary, Row, Score, WireRecall};
+pub use row::{ByTypeSummary, Row, Score, WireRecall};
 
 /// Why an entry of a dataset can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

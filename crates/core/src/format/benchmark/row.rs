@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::benchmark::official::{Figures, Official};
-use crate::benchmark::{ByType, Outcome, Recall, ShownDocument, Timings};
+use crate::benchmark::{BY_TYPE_SUMMARY, ByType, Outcome, Recall, ShownDocument, Timings};
 use crate::hash::Hash;
 
 /// What one question gave, as a line of a file. LongMemEval's `evaluate_qa.py` reads it as it is.
@@ -58,7 +58,7 @@ pub struct Row {
     pub prompt_session_ids: Vec<String>,
     /// LongMemEval's own figures, under its names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub longmemeval: Option<WireOfficial>,
+    pub longmemeval: Option<Official>,
     /// Our measures of other rankings of the same documents.
     #[serde(default)]
     pub baselines: BTreeMap<String, Figures>,
@@ -67,7 +67,7 @@ pub struct Row {
     pub haystack: usize,
     /// Milliseconds.
     #[serde(default)]
-    pub timings: WireTimings,
+    pub timings: Timings,
     /// Stages that could not do their work.
     #[serde(default)]
     pub degraded: Vec<String>,
@@ -96,8 +96,7 @@ impl Row {
     }
 
     fn hash(&self) -> String {
-        let plain =
-            Self { timings: WireTimings::default(), row_hash: String::new(), ..self.clone() };
+        let plain = Self { timings: Timings::default(), row_hash: String::new(), ..self.clone() };
         Hash::of(&serde_json::to_vec(&plain).expect("rows have text keys only")).to_hex()
     }
 }
@@ -111,19 +110,6 @@ impl<'de> Deserialize<'de> for Score {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(Self(serde_json::Value::deserialize(deserializer)?.as_f64()))
     }
-}
-
-/// Milliseconds of the parts of a question.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "BenchmarkTimings")]
-pub struct WireTimings {
-    /// Making its brain and taking its documents in.
-    pub import_ms: f64,
-    /// Searching.
-    pub search_ms: f64,
-    /// Answering.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer_ms: Option<f64>,
 }
 
 /// A document whose passages are shown.
@@ -150,19 +136,6 @@ impl From<WireShown> for ShownDocument {
     }
 }
 
-/// LongMemEval's own figures of one question.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "LongMemEvalFigures")]
-pub struct WireOfficial {
-    /// Of sessions.
-    pub session: Figures,
-    /// Of turns.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turn: Option<Figures>,
-    /// Whether its means count the question.
-    pub counts: bool,
-}
-
 /// The name of the share of answering turns that was shown.
 pub(super) const TURN_RECALL: &str = "turn_recall";
 
@@ -187,7 +160,7 @@ impl From<Outcome> for Row {
             official,
             baselines,
             haystack,
-            timings: Timings { import_ms, search_ms, answer_ms },
+            timings,
             degraded,
             run,
             error,
@@ -209,14 +182,10 @@ impl From<Outcome> for Row {
             ranked_places: places,
             shown_passages: shown.into_iter().map(WireShown::from).collect(),
             prompt_session_ids: prompt_sessions,
-            longmemeval: official.map(|Official { session, turn, counts }| WireOfficial {
-                session,
-                turn,
-                counts,
-            }),
+            longmemeval: official,
             baselines,
             haystack,
-            timings: WireTimings { import_ms, search_ms, answer_ms },
+            timings,
             degraded,
             run,
             error,
@@ -245,7 +214,7 @@ impl From<Row> for Outcome {
             longmemeval,
             baselines,
             haystack,
-            timings: WireTimings { import_ms, search_ms, answer_ms },
+            timings,
             degraded,
             run,
             error,
@@ -269,23 +238,16 @@ impl From<Row> for Outcome {
             places: ranked_places,
             shown: shown_passages.into_iter().map(ShownDocument::from).collect(),
             prompt_sessions: prompt_session_ids,
-            official: longmemeval.map(|WireOfficial { session, turn, counts }| Official {
-                session,
-                turn,
-                counts,
-            }),
+            official: longmemeval,
             baselines,
             haystack,
-            timings: Timings { import_ms, search_ms, answer_ms },
+            timings,
             degraded,
             run,
             error,
         }
     }
 }
-
-/// What the last line of a file with `--by-type` says it is.
-pub const BY_TYPE_SUMMARY: &str = "by_type_summary";
 
 /// Recall by kind of question, as the last line of a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

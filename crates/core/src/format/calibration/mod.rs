@@ -5,10 +5,9 @@ mod standing;
 mod threshold;
 
 pub use pair::{
-    CollectedBody, LabelCounts, PAIR_VERSION, PairBody, PairEntry, PairRow, PairsBody, Passed,
-    ReviewRow, read_pairs,
+    CollectedBody, PAIR_VERSION, PairBody, PairEntry, PairsBody, Passed, ReviewRow, read_pairs,
 };
-pub use standing::{BinBody, ScoreRow, StandingBody};
+pub use standing::{ScoreRow, StandingBody};
 pub use threshold::{
     Deployment, HistoryBody, PreviousThreshold, THRESHOLD_VERSION, ThresholdBody, ThresholdInfo,
     Verification,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::calibrate::{CalibrationPair, FEWEST, Label, PairOrigin, chunk_of_text};
+use crate::calibrate::{CalibrationPair, Label, LabelCounts, PairOrigin, chunk_of_text};
 
 /// The version of [`PairBody`].
 pub const PAIR_VERSION: u32 = 1;
@@ -78,37 +78,6 @@ pub fn read_pairs(text: &str) -> Result<Vec<PairEntry>, (usize, String)> {
         .collect()
 }
 
-/// How many pairs there are of each label.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct LabelCounts {
-    /// Relevant ones.
-    pub relevant: usize,
-    /// Borderline ones.
-    pub borderline: usize,
-    /// Irrelevant ones.
-    pub irrelevant: usize,
-}
-
-impl LabelCounts {
-    /// The labels, counted.
-    pub fn of(labels: impl Iterator<Item = Label>) -> Self {
-        labels.fold(Self::default(), |mut counts, label| {
-            *match label {
-                Label::Relevant => &mut counts.relevant,
-                Label::Borderline => &mut counts.borderline,
-                Label::Irrelevant => &mut counts.irrelevant,
-            } += 1;
-            counts
-        })
-    }
-
-    /// How many borderline ones a calibration lacks.
-    pub fn missing(&self) -> usize {
-        FEWEST.saturating_sub(self.borderline)
-    }
-}
-
 /// What collecting pairs gave.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "CollectedPairs")]
@@ -155,34 +124,7 @@ pub struct Passed {
 #[schemars(rename = "CalibrationPairs")]
 pub struct PairsBody {
     /// The newest first.
-    pub pairs: Vec<PairRow>,
-}
-
-/// A pair.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "CalibrationPair")]
-pub struct PairRow {
-    /// Its number.
-    pub id: i64,
-    /// What people said.
-    pub label: Label,
-    /// Where it comes from.
-    pub origin: PairOrigin,
-    /// The document.
-    pub document: String,
-    /// The passage.
-    pub chunk: String,
-    /// What was asked, scrubbed.
-    pub query: String,
-    /// The text of the passage.
-    pub text: String,
-}
-
-impl From<CalibrationPair> for PairRow {
-    fn from(pair: CalibrationPair) -> Self {
-        let CalibrationPair { id, query, document, chunk, text, label, origin, is_named: _ } = pair;
-        Self { id, label, origin, document, chunk, query, text }
-    }
+    pub pairs: Vec<CalibrationPair>,
 }
 
 #[cfg(test)]
@@ -215,12 +157,5 @@ mod tests {
         let pair = body.pair(3, "d", "c", "borderline").unwrap();
         assert_eq!((pair.origin, pair.label), (PairOrigin::Manual, Label::Borderline));
         assert!(pair.is_named, "the passage is not called after its text");
-    }
-
-    #[test]
-    fn counts_by_label() {
-        let labels = [Label::Borderline, Label::Relevant, Label::Borderline];
-        let counts = LabelCounts::of(labels.into_iter());
-        assert_eq!((counts.borderline, counts.relevant, counts.missing()), (2, 1, 28));
     }
 }

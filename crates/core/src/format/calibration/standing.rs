@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{LabelCounts, ThresholdInfo};
-use crate::calibrate::{Bin, Label, Standing};
+use super::ThresholdInfo;
+use crate::calibrate::{Bin, Label, LabelCounts, Standing};
 
 /// How a workspace's calibration stands.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -32,28 +32,9 @@ pub struct StandingBody {
     /// rose.
     pub fell: Option<f64>,
     /// Its scores by tenths.
-    pub histogram: Vec<BinBody>,
+    pub histogram: Vec<Bin>,
     /// Its scores.
     pub scores: Vec<ScoreRow>,
-}
-
-/// How many pairs score from a tenth up to the next.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "ScoreBin")]
-pub struct BinBody {
-    /// The lowest score that belongs here.
-    pub from: f64,
-    /// The lowest that does not.
-    pub to: f64,
-    /// Pairs by label.
-    #[serde(flatten)]
-    pub counts: LabelCounts,
-}
-
-impl From<Bin> for BinBody {
-    fn from(Bin { from, to, counts: [relevant, borderline, irrelevant] }: Bin) -> Self {
-        Self { from, to, counts: LabelCounts { relevant, borderline, irrelevant } }
-    }
 }
 
 /// The score of a pair.

@@ -5,9 +5,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::LabelCounts;
 use crate::calibrate::{
-    Calibration, CalibrationStatus, Obstacle, Refusal, Separation, Verified, VerifyFailure, Worth,
+    Calibration, CalibrationStatus, LabelCounts, Obstacle, Refusal, Separation, Verified,
+    VerifyFailure, Worth,
 };
 
 /// The version of [`ThresholdBody`].

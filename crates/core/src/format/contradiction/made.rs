@@ -3,17 +3,16 @@
 use crate::contradiction::docket::{Docket, Docketed};
 use crate::contradiction::pair::{Place, Statement};
 use crate::contradiction::rate::{CanaryCounts, CorrectedRate, Counted, Informedness};
-use crate::contradiction::report::{Finding, HotPage, QueryTally, Report, RunInfo, TierTally};
+use crate::contradiction::report::{Finding, HotPage, QueryTally, Report, RunInfo};
 use crate::contradiction::resolution::Resolution;
 use crate::contradiction::verdict::{JudgeError, Judgement};
-use crate::format::replay::ends;
 use crate::money::Usd;
 use crate::stats::Interval;
 
 use super::{
     CONTRADICTION_VERSION, ContradictionReport, WireCache, WireCalibration, WireCorrected,
     WireCost, WireErrors, WireFinding, WireHotPage, WireInformedness, WireMember, WirePairRate,
-    WireQuery, WireRate, WireTiers,
+    WireQuery, WireRate,
 };
 
 impl ContradictionReport {
@@ -79,7 +78,7 @@ impl ContradictionReport {
             cost_usd: WireCost::new(judge_cost, embedding_cost),
             cache: WireCache::new(*cache),
             duration_ms,
-            source_tier_breakdown: WireTiers::new(*tiers),
+            source_tier_breakdown: *tiers,
             per_query: queries.iter().map(|query| WireQuery::new(query, &findings)).collect(),
             hot_pages: hot_pages.iter().map(WireHotPage::new).collect(),
             findings,
@@ -123,13 +122,13 @@ impl WirePairRate {
             corrected: corrected.map(|CorrectedRate { estimate, shown, interval }| WireCorrected {
                 estimate,
                 corrected_rate: shown,
-                interval: ends(interval),
+                interval: [interval.low, interval.high],
             }),
             sensitivity: WireRate::new(caught, caught.interval()),
             specificity: WireRate::new(spared, spared.interval()),
             informedness: informedness.map(|Informedness { value, interval }| WireInformedness {
                 value,
-                interval: ends(interval),
+                interval: [interval.low, interval.high],
             }),
             canary_seed,
         }
@@ -157,13 +156,6 @@ impl WireCost {
 impl WireCache {
     fn new(cache: Counted) -> Self {
         Self { hits: cache.hits, misses: cache.n - cache.hits, hit_rate: cache.rate() }
-    }
-}
-
-impl WireTiers {
-    fn new(tiers: TierTally) -> Self {
-        let TierTally { curated_vs_curated, curated_vs_bulk, bulk_vs_bulk, other } = tiers;
-        Self { curated_vs_curated, curated_vs_bulk, bulk_vs_bulk, other }
     }
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contradiction::date::DateRule;
 use crate::contradiction::pair::{DateFrom, PairKind, Tier};
-use crate::contradiction::report::{Reason, RunStatus};
+use crate::contradiction::report::{Reason, RunStatus, TierTally};
 use crate::contradiction::verdict::{Contradicts, JudgeError, ResolutionKind, Severity};
 use crate::gate::Verdict;
 use crate::id::{PageKey, Slug, SourceId};
@@ -68,7 +68,7 @@ pub struct ContradictionReport {
     /// How long it took.
     pub duration_ms: u64,
     /// Pairs between tiers of sources.
-    pub source_tier_breakdown: WireTiers,
+    pub source_tier_breakdown: TierTally,
     /// What was found, the worst first; each pair once.
     pub findings: Vec<WireFinding>,
     /// Every query.
@@ -185,20 +185,6 @@ pub struct WireCache {
     pub misses: u64,
     /// The share of the remembered.
     pub hit_rate: Option<f64>,
-}
-
-/// Pairs between tiers.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "ContradictionTiers")]
-pub struct WireTiers {
-    /// Both curated.
-    pub curated_vs_curated: usize,
-    /// One curated, one bulk.
-    pub curated_vs_bulk: usize,
-    /// Both bulk.
-    pub bulk_vs_bulk: usize,
-    /// Any other.
-    pub other: usize,
 }
 
 /// A pair that was found.

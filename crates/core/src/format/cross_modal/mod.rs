@@ -8,7 +8,7 @@ mod summary;
 
 pub use receipt::{
     Receipt, ReceiptParts, WireAggregate, WireAgreement, WireCall, WireDimension, WireJudgement,
-    WireRubric, WireVote, sha8,
+    WireRubric, WireVote,
 };
 pub use summary::{BATCH_SUMMARY, Summary, SummaryParts, WireMalformed, WireQuestion, WireSeat};
 

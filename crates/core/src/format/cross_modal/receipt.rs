@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::CROSS_MODAL_VERSION;
 use crate::cross_modal::{
     Aggregate, Call, DimensionResult, Judged, Outcome, Panel, Reason, Rubric, Seat, Slot, Unsure,
+    sha8,
 };
 use crate::gate::Verdict;
-use crate::hash::Hash;
 use crate::money::Usd;
 use crate::repair::Repair;
 use crate::stats::{Alpha, NoAlpha};
@@ -233,13 +233,6 @@ impl WireJudgement {
             saved_usd: aggregate.saved.as_f64(),
         }
     }
-}
-
-/// The first eight digits of a hash, as receipts name outputs.
-pub fn sha8(sha: Hash) -> String {
-    let mut hex = sha.to_hex();
-    hex.truncate(8);
-    hex
 }
 
 impl From<&Rubric> for WireRubric {

@@ -9,8 +9,8 @@ use super::check::{check_mean, check_unique, is_measure};
 use super::table::{Places, hold_row, hold_table, places};
 use super::{MAX_COLUMNS, ResultError, number, text};
 use crate::compare::{Column, Kind, Measured, Role, Row};
-use crate::format::json::{Json, Object};
-use crate::format::meter::Meter;
+use crate::reading::json::{Json, Object};
+use crate::reading::meter::Meter;
 
 const IDS: [&str; 3] = ["question_id", "query_id", "id"];
 const LABELS: [&str; 2] = ["question", "query"];

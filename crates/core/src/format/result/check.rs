@@ -5,9 +5,9 @@ use rustc_hash::FxHashSet;
 
 use super::{ResultError, number};
 use crate::compare::{Kind, Measured, Role};
-use crate::format::json::Json;
-use crate::format::meter::Meter;
 use crate::measure::Measure;
+use crate::reading::json::Json;
+use crate::reading::meter::Meter;
 
 /// How far a mean may be from that of the rows: half of the fourth printed digit.
 const ROUNDING: f64 = 5e-5 + 1e-9;

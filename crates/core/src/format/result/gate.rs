@@ -5,8 +5,8 @@ use super::replay::{check_means, check_rows, columns, rows};
 use super::table::{hold_table, hold_texts};
 use super::{ResultError, number, text};
 use crate::compare::{Column, Kind, Measured, Role, Row};
-use crate::format::json::{Json, Object};
-use crate::format::meter::Meter;
+use crate::reading::json::{Json, Object};
+use crate::reading::meter::Meter;
 
 const JUDGED: [(&str, Role); 3] = [
     ("recall_at_k", Role::Quality),

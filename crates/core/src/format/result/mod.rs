@@ -12,12 +12,12 @@ mod replay;
 mod scores;
 mod table;
 
-use super::NO_JUDGED_HIT;
-use super::json::{Json, Object};
-use super::meter::{Meter, MeterError};
 use crate::compare::{Column, Kind, Measured, Role, Row};
 use crate::measure::{Evaluation, Measure, Missing, evaluate};
 use crate::qrels::Qrels;
+use crate::reading::json::{Json, Object};
+use crate::reading::meter::{Meter, MeterError};
+use crate::report::json::NO_JUDGED_HIT;
 use crate::run::{Run, RunError};
 use rustc_hash::FxHashMap;
 use table::{hold_table, hold_texts};

@@ -4,8 +4,8 @@ use super::check::{check_mean, check_type, check_unique};
 use super::table::{hold_table, hold_texts};
 use super::{ResultError, number, number_repeats, text};
 use crate::compare::{Column, Kind, Measured, Role, Row};
-use crate::format::json::{Json, Object};
-use crate::format::meter::Meter;
+use crate::reading::json::{Json, Object};
+use crate::reading::meter::Meter;
 
 /// What a row of a replay holds: its key on the wire, its name here and what it says.
 const COLUMNS: [(&str, Role); 5] = [

@@ -4,8 +4,8 @@ use super::check::{check_mean, check_type, check_unique};
 use super::table::{Places, hold_row, hold_table, places};
 use super::{MAX_COLUMNS, ResultError, number, role, text};
 use crate::compare::{Column, Kind, Measured, Row};
-use crate::format::json::{Json, Object};
-use crate::format::meter::Meter;
+use crate::reading::json::{Json, Object};
+use crate::reading::meter::Meter;
 
 /// What says that two files of scores are about the same judgements.
 const CONDITIONS: [&str; 2] = ["judged_queries", "judgements"];

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::ResultError;
 use crate::compare::{Measured, Row};
-use crate::format::meter::Meter;
+use crate::reading::meter::Meter;
 
 /// What a row takes beside its texts and its values: itself, and what looking for repeats and rounding of
 /// small texts takes.

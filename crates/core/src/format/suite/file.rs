@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::alert::channel::Channel;
 use crate::duration::{duration, typed};
-use crate::format::plain::plain;
 use crate::format::target::WireTarget;
+use crate::reading::plain::plain;
 use crate::request::RetrievalMode;
 use crate::suite::due::{Debounce, EventKind, Interval, Trigger};
 use crate::suite::measure::{Measure, Unit};

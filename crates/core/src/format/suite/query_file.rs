@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::QueryEntry;
-use crate::format::plain::plain;
+use crate::reading::plain::plain;
 use crate::yaml;
 
 /// A file that can't be read.

@@ -10,9 +10,9 @@ use serde_json::{Map, Value};
 
 use crate::address::{self, AddressError};
 use crate::fault::Fault;
-use crate::format::plain::plain;
-use crate::format::suggest::did_you_mean;
 use crate::named;
+use crate::reading::plain::plain;
+use crate::reading::suggest::did_you_mean;
 use crate::target::path::Path;
 use crate::target::shape::{
     Api, Custom, Method, ModeMeans, Reading, Shape, Tier, gbrain_arguments,

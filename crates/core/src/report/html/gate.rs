@@ -1,7 +1,6 @@
 //! A gate as a page.
 
-use crate::format::gate::{CorrectnessParts, GateParts, RegressionParts};
-use crate::gate::{Breach, Check};
+use crate::gate::{Breach, Check, CorrectnessParts, GateParts, RegressionParts};
 use crate::report::headline::{breach, breaches, warnings, why, word};
 use crate::report::number::count;
 

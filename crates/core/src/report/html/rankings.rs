@@ -2,12 +2,11 @@
 
 use std::fmt::Write as _;
 
-use crate::format::replay::worst_rows;
 use crate::replay::{Compared, ReplayedRow};
 use crate::report::escape::visible_markup;
 use crate::report::number::{count, ms};
 use crate::report::rows::{came, gone};
-use crate::report::tally::regressed;
+use crate::report::tally::{regressed, worst_rows};
 
 use super::plot::{rect, svg};
 use super::{NAME, PAGES, ROWS, page_name, text};

@@ -1,5 +1,6 @@
 //! A replay as a page, and the parts of it that a gate shows too.
 
+use crate::provenance::Factor;
 use crate::replay::{Health, Outcome, ReplayedRow, Summary, diagnose, healths};
 use crate::report::ReplayParts;
 use crate::report::number::{NONE, Unit, count, interval, interval_at, maybe, ms};
@@ -136,19 +137,18 @@ fn percentiles(summary: &Summary) -> String {
 
 /// What differs between the captures and now, and what moved rows.
 pub(super) fn changes(rows: &[ReplayedRow]) -> String {
-    let changed = changed(rows);
-    if changed.is_empty() {
+    if compared(rows).next().is_none() {
         return String::new();
     }
-    let one = |Changed { factor, same, differs, unknown }: &Changed| {
+    let one = |(factor, Changed { same, differs, unknown }): (Factor, Changed)| {
         let parts = [
-            ("now", "changed", *differs),
-            ("then", "same", *same),
-            ("rest", "not recorded", *unknown),
+            ("now", "changed", differs),
+            ("then", "same", same),
+            ("rest", "not recorded", unknown),
         ];
         figure(factor.name(), &shares(&parts, factor.name()), "")
     };
-    let figures: String = changed.iter().map(one).collect();
+    let figures: String = changed(rows).into_iter().map(one).collect();
     let blames: Vec<String> = blames(rows)
         .iter()
         .map(|(blame, n)| format!("{} {n}", blame.name().replace('_', " ")))

@@ -1,7 +1,6 @@
 //! A gate as Markdown: verdict, checks, breaches, the worst queries, fingerprints.
 
-use crate::format::gate::{GateParts, RegressionParts};
-use crate::gate::Verdict;
+use crate::gate::{GateParts, RegressionParts, Verdict};
 use crate::report::Queries;
 use crate::report::headline::{breach, breaches, checks, warnings, why, word};
 use crate::report::number::{cells, heads};

@@ -1,12 +1,12 @@
 //! Tables of single rows and queries, and of what changed.
 
-use crate::format::replay::worst_rows;
 use crate::gate::Judged;
+use crate::provenance::Factor;
 use crate::replay::{Compared, ReplayedRow};
 use crate::report::Queries;
 use crate::report::number::{NONE, Unit, count, maybe};
 use crate::report::rows::{Gone, came, gone, judged_name, row_name, worst_judged};
-use crate::report::tally::{Changed, blames, changed, regressed};
+use crate::report::tally::{Changed, blames, changed, compared, regressed, worst_rows};
 
 use super::{ROOM, WORST, code, table};
 
@@ -117,15 +117,14 @@ fn fitting(
 
 /// What differs between the captures and now, and what moved rows.
 pub(super) fn changes(rows: &[ReplayedRow]) -> String {
-    let changed = changed(rows);
-    if changed.is_empty() {
+    if compared(rows).next().is_none() {
         return String::new();
     }
     let head = ["factor", "changed", "same", "not recorded"].map(str::to_owned);
-    let line = |Changed { factor, same, differs, unknown }| {
+    let line = |(factor, Changed { same, differs, unknown }): (Factor, Changed)| {
         vec![factor.name().to_owned(), differs.to_string(), same.to_string(), unknown.to_string()]
     };
-    let table = table(&head, changed.into_iter().map(line));
+    let table = table(&head, changed(rows).into_iter().map(line));
     let blames = blames(rows);
     let blames: Vec<String> = blames.iter().map(|(blame, n)| format!("{blame} {n}")).collect();
     let moved = if blames.is_empty() {

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use super::super::escape::visible;
 use super::LINE;
 use super::table::{Edge, table};
-use crate::calibrate::Refusal;
-use crate::format::calibration::{BinBody, StandingBody, ThresholdInfo, Verification};
+use crate::calibrate::{Bin, Refusal};
+use crate::format::calibration::{StandingBody, ThresholdInfo, Verification};
 
 /// The longest bar.
 const BAR: usize = 30;
@@ -124,14 +124,14 @@ fn percent(share: f64) -> String {
 }
 
 /// Scores by tenths: `#` relevant, `=` borderline, `.` irrelevant.
-fn bars(bins: &[BinBody], threshold: f64) -> String {
-    let total = |bin: &BinBody| bin.counts.relevant + bin.counts.borderline + bin.counts.irrelevant;
+fn bars(bins: &[Bin], threshold: f64) -> String {
+    let total = |bin: &Bin| bin.counts.total();
     let most = bins.iter().map(total).max().unwrap_or(0);
     if most == 0 {
         return String::new();
     }
     let bar = |count: usize, sign: &str| sign.repeat((count * BAR).div_ceil(most));
-    let row = |bin: &BinBody| {
+    let row = |bin: &Bin| {
         let counts = bin.counts;
         let bars = [(counts.relevant, "#"), (counts.borderline, "="), (counts.irrelevant, ".")];
         let bars: String = bars.iter().map(|(count, sign)| bar(*count, sign)).collect();

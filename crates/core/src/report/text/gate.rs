@@ -1,13 +1,14 @@
 //! A gate for a terminal.
 
-use crate::format::gate::{CorrectnessParts, GateParts, RegressionParts};
-use crate::format::replay::worst_rows;
-use crate::gate::{Bound, Breach, Check, Confidence, Judged, QueryResult, Status};
+use crate::gate::{
+    Bound, Breach, Check, Confidence, CorrectnessParts, GateParts, Judged, QueryResult,
+    RegressionParts, Status,
+};
 use crate::report::escape::visible;
 use crate::report::headline::{breach, why, word};
 use crate::report::number::{Unit, cells, count, delta, heads, maybe, unit};
 use crate::report::rows::worst_judged;
-use crate::report::tally::{asked, jaccards, regressed};
+use crate::report::tally::{asked, jaccards, regressed, worst_rows};
 
 use super::LINE;
 use super::rows::{blame, changes, line, row};

@@ -1,12 +1,11 @@
 //! A replay for a terminal: the contract's lines, each with its health, and more beside them.
 
-use crate::format::replay::worst_rows;
 use crate::latency::Clock;
 use crate::replay::{Health, Summary, TimingSummary, diagnose, healths};
 use crate::report::ReplayParts;
 use crate::report::escape::visible;
 use crate::report::number::{Unit, count, interval, interval_at, maybe, ms, value};
-use crate::report::tally::{asked, errors, jaccards, regressed};
+use crate::report::tally::{asked, errors, jaccards, regressed, worst_rows};
 
 use super::LINE;
 use super::rows::{blame, caveat, changes, line, row};

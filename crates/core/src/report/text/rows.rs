@@ -6,7 +6,7 @@ use crate::replay::{Compared, ReplayedRow};
 use crate::report::escape::visible;
 use crate::report::number::count;
 use crate::report::rows::{Gone, came, gone};
-use crate::report::tally::{Changed, blames, caveats, changed};
+use crate::report::tally::{Changed, blames, caveats, changed, compared};
 
 use super::LINE;
 
@@ -66,12 +66,11 @@ fn lost(compared: &Compared) -> String {
 
 /// What differs between the captures and now, one factor a line.
 pub(super) fn changes(rows: &[ReplayedRow]) -> String {
-    let changed = changed(rows);
-    if changed.is_empty() {
+    if compared(rows).next().is_none() {
         return String::new();
     }
     let mut text = "Changed since the capture, in rows:\n".to_owned();
-    for Changed { factor, same, differs, unknown } in changed {
+    for (factor, Changed { same, differs, unknown }) in changed(rows) {
         let name = factor.name();
         line(
             &mut text,

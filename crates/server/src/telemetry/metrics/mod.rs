@@ -19,12 +19,12 @@ use std::time::{Duration, SystemTime};
 
 use gbrain_core::alert::metrics::Reading;
 use gbrain_core::capture::FailureReason;
-use gbrain_core::format::StageTime;
 use gbrain_core::gate::Verdict;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::named;
 use gbrain_core::provenance::Software;
 use gbrain_core::ranking::Degraded;
+use gbrain_core::ranking::StageTime;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;

@@ -16,9 +16,9 @@ mod options;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use gbrain_core::format::StageTime;
 use gbrain_core::gate::Verdict;
 use gbrain_core::id::WorkspaceId;
+use gbrain_core::ranking::StageTime;
 use opentelemetry::propagation::{Extractor, TextMapPropagator};
 use opentelemetry::trace::{
     Event, SpanBuilder, SpanKind, Status, TraceContextExt, Tracer as _, TracerProvider,

@@ -8,11 +8,12 @@ use serde::Serialize;
 use crate::baseline::Integrity;
 use crate::blame::Blame;
 use crate::latency::{Clock, NotCompared, TimeRatio};
-use crate::provenance::{Difference, Differences, Factor};
+use crate::provenance::{Differences, Factor};
 use crate::replay::{
     Caveat, Compared, Health, Healths, Latency, Lost, Outcome, ReplayedRow, Skip, Summary,
     TimingSummary, diagnose, healths,
 };
+use crate::report::tally::{Changed, changed, worst_rows};
 use crate::request::Operation;
 use crate::stats::Interval;
 
@@ -27,7 +28,7 @@ pub struct ReplayReport<'a> {
     health: WireHealth,
     diagnosis: Vec<String>,
     /// What differs between the captures and now, as rows for each factor.
-    changed: WireChanged,
+    changed: BTreeMap<Factor, Changed>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<BTreeMap<String, usize>>")]
     blame: Option<serde_json::Map<String, serde_json::Value>>,
@@ -57,8 +58,8 @@ pub(super) struct WireSummary {
     rows_both_empty: usize,
     rows_confounded: usize,
     rows_moved: usize,
-    mean_jaccard_interval: Option<[f64; 2]>,
-    top1_stability_interval: Option<[f64; 2]>,
+    mean_jaccard_interval: Option<Interval>,
+    top1_stability_interval: Option<Interval>,
     mean_rbo: Option<f64>,
     mean_kendall_tau: Option<f64>,
     weight: u64,
@@ -87,7 +88,7 @@ pub(super) struct WireTimes {
     clock: Option<Clock>,
     /// Current over captured, the geometric mean over rows.
     ratio: Option<f64>,
-    interval: Option<[f64; 2]>,
+    interval: Option<Interval>,
     rows_compared: usize,
     /// How many rows are not compared, by reason.
     rows_not_compared: BTreeMap<NotCompared, usize>,
@@ -99,7 +100,7 @@ impl WireTimes {
         Self {
             clock: ratio.map(|TimeRatio { clock, .. }| clock),
             ratio: ratio.map(|found| found.ratio),
-            interval: ratio.and_then(|found| found.interval).map(ends),
+            interval: ratio.and_then(|found| found.interval),
             rows_compared: ratio.map_or(0, |found| found.n),
             rows_not_compared: not_compared.iter().map(|(why, rows)| (*why, rows.len())).collect(),
         }
@@ -122,25 +123,6 @@ struct WireHealth {
     mean_jaccard: Health,
     top1_stability_rate: Health,
     latency: Health,
-}
-
-/// How many rows each factor is the same in, differs in, or is unknown in.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "ChangedFactors")]
-pub(super) struct WireChanged {
-    code: WireCounts,
-    settings: WireCounts,
-    corpus: WireCounts,
-    model: WireCounts,
-}
-
-/// In how many rows.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "FactorCounts")]
-struct WireCounts {
-    same: usize,
-    differs: usize,
-    unknown: usize,
 }
 
 /// A row that could not be asked.
@@ -187,11 +169,11 @@ struct WireCompared<'a> {
     captured_slugs: &'a [String],
     current_slugs: &'a [String],
     caveats: &'a [Caveat],
-    changed: WireDifferences,
+    changed: Differences,
     #[serde(skip_serializing_if = "Option::is_none")]
     blame: Option<Blame>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    lost: Vec<WireLost<'a>>,
+    #[serde(skip_serializing_if = "<[Lost]>::is_empty")]
+    lost: &'a [Lost],
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -204,25 +186,6 @@ struct WireRowLatency {
     latency_ratio: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     latency_not_compared: Option<NotCompared>,
-}
-
-/// What differs between the capture and now.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Differences")]
-struct WireDifferences {
-    code: Difference,
-    settings: Difference,
-    corpus: Difference,
-    model: Difference,
-}
-
-/// A page that is not found any more, and where it fell out.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "LostPage")]
-struct WireLost<'a> {
-    page: &'a str,
-    stage: &'a str,
-    why: &'a str,
 }
 
 /// Whether latencies go into rows: a gate's rows are the same bytes for the same inputs.
@@ -242,7 +205,7 @@ impl<'a> ReplayReport<'a> {
             summary: WireSummary::new(summary),
             health: WireHealth { mean_jaccard: jaccard, top1_stability_rate: top1, latency },
             diagnosis: diagnose(rows, summary),
-            changed: WireChanged::new(rows),
+            changed: changed(rows),
             blame: has_blame.then(|| blame_counts(rows)),
             errors: rows.iter().filter_map(WireError::new).collect(),
             top_regressions: worst_rows(rows, worst)
@@ -261,19 +224,6 @@ impl<'a> ReplayReport<'a> {
         let warning = integrity.and_then(Integrity::warning).map(str::to_owned);
         Self { warnings: warning.into_iter().collect(), ..self }
     }
-}
-
-/// The rows that moved most, worst first.
-pub fn worst_rows(rows: &[ReplayedRow], count: usize) -> Vec<&ReplayedRow> {
-    let mut worst: Vec<(&ReplayedRow, &Compared)> = rows
-        .iter()
-        .filter_map(|row| Some((row, row.compared()?)))
-        .filter(|(_, compared)| compared.jaccard < 1.0 || compared.top1 == Some(false))
-        .collect();
-    worst.sort_by(|(a, x), (b, y)| {
-        x.jaccard.total_cmp(&y.jaccard).then(x.rbo.total_cmp(&y.rbo)).then(a.line.cmp(&b.line))
-    });
-    worst.into_iter().map(|(row, _)| row).take(count).collect()
 }
 
 fn blame_counts(rows: &[ReplayedRow]) -> serde_json::Map<String, serde_json::Value> {
@@ -324,8 +274,8 @@ impl WireSummary {
             rows_both_empty: *both_empty,
             rows_confounded: *confounded,
             rows_moved: *moved,
-            mean_jaccard_interval: jaccard_interval.map(ends),
-            top1_stability_interval: top1_interval.map(ends),
+            mean_jaccard_interval: *jaccard_interval,
+            top1_stability_interval: *top1_interval,
             mean_rbo: *mean_rbo,
             mean_kendall_tau: *mean_kendall,
             weight: *weight,
@@ -342,32 +292,9 @@ impl WireSummary {
     }
 }
 
-/// The ends of an interval.
-pub(super) fn ends(interval: Interval) -> [f64; 2] {
-    [interval.low, interval.high]
-}
-
 impl WirePercentiles {
     pub(super) fn new([p50, p95, p99]: [f64; 3]) -> Self {
         Self { p50, p95, p99 }
-    }
-}
-
-impl WireChanged {
-    pub(super) fn new(rows: &[ReplayedRow]) -> Self {
-        let compared: Vec<&Compared> = rows.iter().filter_map(ReplayedRow::compared).collect();
-        let of = |factor: Factor| {
-            use crate::provenance::Difference::{Differs, Same, Unknown};
-            let count =
-                |wanted| compared.iter().filter(|row| row.differences.of(factor) == wanted).count();
-            WireCounts { same: count(Same), differs: count(Differs), unknown: count(Unknown) }
-        };
-        Self {
-            code: of(Factor::Code),
-            settings: of(Factor::Settings),
-            corpus: of(Factor::Corpus),
-            model: of(Factor::Model),
-        }
     }
 }
 
@@ -438,7 +365,6 @@ impl<'a> WireCompared<'a> {
             blame,
             lost,
         } = compared;
-        let Differences { code, settings, corpus, model } = differences;
         Self {
             jaccard: *jaccard,
             top1_match: *top1,
@@ -447,17 +373,9 @@ impl<'a> WireCompared<'a> {
             captured_slugs: captured,
             current_slugs: current,
             caveats,
-            changed: WireDifferences {
-                code: *code,
-                settings: *settings,
-                corpus: *corpus,
-                model: *model,
-            },
+            changed: *differences,
             blame: *blame,
-            lost: lost
-                .iter()
-                .map(|Lost { page, stage, why }| WireLost { page, stage, why })
-                .collect(),
+            lost,
         }
     }
 }

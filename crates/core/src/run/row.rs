@@ -32,6 +32,6 @@ pub struct Retrieved {
     pub score: Option<f64>,
 }
 
-fn version() -> u32 {
+pub(super) fn version() -> u32 {
     RUN_VERSION
 }

@@ -34,7 +34,7 @@ impl Lengths {
         while let Some(&byte) = rest.next() {
             match byte {
                 b' ' | b'\t' | b'\n' | b'\r' => continue,
-                b'"' => crate::format::shape::skip_text(&mut rest),
+                b'"' => crate::reading::shape::skip_text(&mut rest),
                 b',' => open.iter_mut().last().into_iter().for_each(|list| list.values += 1),
                 b'[' | b'{' if open.len() == DEEPEST => break,
                 b'[' | b'{' => {

@@ -5,8 +5,7 @@ use serde::Serialize;
 
 use crate::compare::{ALPHA, Against, Column, Comparison, Delta, Kind, Move, Role, Test};
 use crate::gate::Verdict;
-
-use super::replay::ends;
+use crate::stats::Interval;
 
 /// The version of [`CompareReport`].
 pub const COMPARE_VERSION: u32 = 1;
@@ -66,7 +65,7 @@ struct WireDelta<'a> {
     reference_mean: Option<f64>,
     mean: Option<f64>,
     delta: Option<f64>,
-    interval: Option<[f64; 2]>,
+    interval: Option<Interval>,
     test: Test,
     p: Option<f64>,
     p_holm: Option<f64>,
@@ -163,7 +162,7 @@ impl<'a> WireDelta<'a> {
             reference_mean: *before,
             mean: *after,
             delta: *delta,
-            interval: interval.map(ends),
+            interval: *interval,
             test: *test,
             p: *p,
             p_holm: *p_adjusted,

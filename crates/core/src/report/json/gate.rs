@@ -7,66 +7,19 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::baseline::{Integrity, Metadata, Thresholds};
+use crate::baseline::{Integrity, Thresholds};
 use crate::gate::{
-    Bound, Breach, Check, Confidence, Correctness, CorrectnessThresholds, Judged, QueryResult,
-    Regression, Status, Verdict,
+    Breach, Check, Confidence, Correctness, CorrectnessParts, CorrectnessThresholds, GateParts,
+    Judged, QueryResult, Regression, RegressionParts, Status, Verdict,
 };
-use crate::provenance::Provenance;
-use crate::replay::{Latency, ReplayedRow, Summary};
+use crate::provenance::Factor;
+use crate::replay::{Latency, Summary};
+use crate::report::tally::{Changed, changed};
 
-use super::baseline::WireThresholds;
-use super::replay::{Latencies, WireChanged, WirePercentiles, WireRow, WireTimes, ends};
+use super::replay::{Latencies, WirePercentiles, WireRow, WireTimes};
 
 /// The version of [`GateReport`].
 pub const GATE_VERSION: u32 = 1;
-
-/// What was gated, beside what was found.
-#[derive(Debug)]
-pub struct GateParts<'a> {
-    /// The verdict on everything.
-    pub verdict: Verdict,
-    /// The regression gate.
-    pub regression: Option<RegressionParts<'a>>,
-    /// The correctness gate.
-    pub correctness: Option<CorrectnessParts<'a>>,
-    /// How sure a breach had to be, if that was asked.
-    pub confidence: Option<Confidence>,
-    /// What answered.
-    pub provenance: Option<&'a Provenance>,
-    /// How long it took, in milliseconds.
-    pub elapsed_ms: f64,
-}
-
-/// What the regression gate was given and found.
-#[derive(Debug)]
-pub struct RegressionParts<'a> {
-    /// The file.
-    pub path: &'a str,
-    /// Its metadata.
-    pub metadata: &'a Metadata,
-    /// Whether an edit would have been seen.
-    pub integrity: Integrity,
-    /// The thresholds that applied.
-    pub thresholds: Thresholds,
-    /// What was found.
-    pub found: &'a Regression,
-    /// Every row.
-    pub rows: &'a [ReplayedRow],
-}
-
-/// What the correctness gate was given and found.
-#[derive(Debug)]
-pub struct CorrectnessParts<'a> {
-    /// The file.
-    pub path: &'a str,
-    /// The thresholds that applied.
-    pub thresholds: CorrectnessThresholds,
-    /// `fixed` or `production`.
-    pub pipeline: &'static str,
-    /// What was found.
-    pub found: &'a Correctness,
-}
 
 /// What `gbrain eval gate --json` prints.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -77,7 +30,7 @@ pub struct GateReport<'a> {
     provenance: Option<BTreeMap<&'static str, String>>,
     regression_gate: WireRegression<'a>,
     correctness_gate: WireCorrectness<'a>,
-    timing: WireTiming,
+    timing: WireTiming<'a>,
 }
 
 /// The regression gate: whether answers are what they were.
@@ -95,13 +48,13 @@ struct WireRegressionResult<'a> {
     baseline_path: &'a str,
     baseline: WireBaseline<'a>,
     summary: WireRegressionSummary,
-    thresholds: WireThresholds,
+    thresholds: Thresholds,
     latency_skipped: bool,
-    checks: Vec<WireCheck>,
+    checks: &'a [Check],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     breaches: Vec<WireBreach<'a>>,
     warnings: &'a [String],
-    changed: WireChanged,
+    changed: BTreeMap<Factor, Changed>,
     results: Vec<WireRow<'a>>,
 }
 
@@ -154,8 +107,8 @@ struct WireCorrectnessResult<'a> {
     qrels_path: &'a str,
     pipeline: &'static str,
     summary: WireCorrectnessSummary,
-    thresholds: WireCorrectnessThresholds,
-    checks: Vec<WireCheck>,
+    thresholds: CorrectnessThresholds,
+    checks: &'a [Check],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     breaches: Vec<WireBreach<'a>>,
     warnings: &'a [String],
@@ -174,33 +127,6 @@ struct WireCorrectnessSummary {
     first_relevant_hit_rate: Option<f64>,
     expected_top1_hit_rate: Option<f64>,
     expected_top1_denominator: usize,
-}
-
-/// What the correctness gate asks for.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "CorrectnessThresholds")]
-struct WireCorrectnessThresholds {
-    recall_at_k: f64,
-    first_relevant_hit: f64,
-    expected_top1: f64,
-}
-
-/// A metric with its threshold and how sure it is.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "GateCheck")]
-struct WireCheck {
-    metric: &'static str,
-    status: Status,
-    baseline: Option<f64>,
-    observed: Option<f64>,
-    threshold: f64,
-    bound: Bound,
-    n: usize,
-    /// Different questions among these, where some are repeated.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    distinct: Option<usize>,
-    interval: Option<[f64; 2]>,
-    smallest_detectable_drop: Option<f64>,
 }
 
 /// Why a gate did not pass.
@@ -238,9 +164,9 @@ struct WireQuery<'a> {
 /// Everything that differs between two runs of one gate.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "GateTiming")]
-struct WireTiming {
+struct WireTiming<'a> {
     elapsed_ms: f64,
-    latency: Option<WireCheck>,
+    latency: Option<&'a Check>,
     rows_compared: Option<usize>,
     mean_latency_delta_ms: Option<f64>,
     rows_over_2x_latency: Option<usize>,
@@ -286,12 +212,12 @@ impl<'a> WireRegressionResult<'a> {
                 row_count: metadata.row_count,
             },
             summary: WireRegressionSummary::new(summary),
-            thresholds: WireThresholds::new(*thresholds),
+            thresholds: *thresholds,
             latency_skipped: latency.status == Status::NotCompared,
-            checks: checks.iter().map(WireCheck::new).collect(),
+            checks,
             breaches: breaches.iter().map(WireBreach::new).collect(),
             warnings,
-            changed: WireChanged::new(rows),
+            changed: changed(rows),
             results: rows.iter().map(|row| WireRow::new(row, Latencies::Left)).collect(),
         }
     }
@@ -323,7 +249,6 @@ impl<'a> WireCorrectnessResult<'a> {
     fn new(parts: &'a CorrectnessParts<'a>) -> Self {
         let CorrectnessParts { path, thresholds, pipeline, found } = parts;
         let Correctness { verdict, k, checks, breaches, warnings, queries } = found;
-        let CorrectnessThresholds { recall_at_k, first_relevant_hit, expected_top1 } = *thresholds;
         let observed = |metric: &str| {
             checks.iter().find(|check| check.metric == metric).and_then(|check| check.observed)
         };
@@ -346,44 +271,11 @@ impl<'a> WireCorrectnessResult<'a> {
                     .filter(|judged| judged.expected_top1_hit.is_some())
                     .count(),
             },
-            thresholds: WireCorrectnessThresholds {
-                recall_at_k,
-                first_relevant_hit,
-                expected_top1,
-            },
-            checks: checks.iter().map(WireCheck::new).collect(),
+            thresholds: *thresholds,
+            checks,
             breaches: breaches.iter().map(WireBreach::new).collect(),
             warnings,
             results: queries.iter().map(WireQuery::new).collect(),
-        }
-    }
-}
-
-impl WireCheck {
-    fn new(check: &Check) -> Self {
-        let Check {
-            metric,
-            baseline,
-            observed,
-            threshold,
-            bound,
-            n,
-            distinct,
-            interval,
-            smallest_drop,
-            status,
-        } = check;
-        Self {
-            metric,
-            status: *status,
-            baseline: *baseline,
-            observed: *observed,
-            threshold: *threshold,
-            bound: *bound,
-            n: *n,
-            distinct: (distinct != n).then_some(*distinct),
-            interval: interval.map(ends),
-            smallest_detectable_drop: *smallest_drop,
         }
     }
 }
@@ -426,13 +318,13 @@ impl<'a> WireQuery<'a> {
     }
 }
 
-impl WireTiming {
-    fn new(parts: &GateParts<'_>) -> Self {
+impl<'a> WireTiming<'a> {
+    fn new(parts: &'a GateParts<'a>) -> Self {
         let found = parts.regression.as_ref().map(|regression| regression.found);
         let latency: Option<&Latency> = found.map(|found| &found.summary.latency);
         Self {
             elapsed_ms: parts.elapsed_ms,
-            latency: found.map(|found| WireCheck::new(&found.latency)),
+            latency: found.map(|found| &found.latency),
             rows_compared: latency.map(|latency| latency.compared),
             mean_latency_delta_ms: latency.and_then(|latency| latency.mean_delta_ms),
             rows_over_2x_latency: latency.map(|latency| latency.over_twice),

@@ -31,33 +31,11 @@ pub struct PublishBody<'a> {
     /// The mean latency of the captures.
     baseline_mean_latency_ms: Option<f64>,
     /// What a replay must reach.
-    thresholds: WireThresholds,
+    thresholds: Thresholds,
     /// Whether no row came from real use.
     synthetic: bool,
     /// Rows that were left out.
-    refused: Vec<WireRefused>,
-}
-
-/// What a replay must reach.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Thresholds")]
-pub(super) struct WireThresholds {
-    /// Least mean Jaccard.
-    jaccard: f64,
-    /// Least share of queries whose first page is the same.
-    top1: f64,
-    /// Most that the mean latency may have grown.
-    latency_multiplier: f64,
-}
-
-/// A row that was left out.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "RefusedRow")]
-struct WireRefused {
-    /// Its line, from 1.
-    line: usize,
-    /// Why it can't be gated on.
-    reason: &'static str,
+    refused: &'a [Refused],
 }
 
 impl<'a> PublishBody<'a> {
@@ -87,24 +65,10 @@ impl<'a> PublishBody<'a> {
             row_count: *row_count,
             weight_total: *weight_total,
             baseline_mean_latency_ms: *mean_latency_ms,
-            thresholds: WireThresholds::new(*thresholds),
+            thresholds: *thresholds,
             synthetic: real.is_empty(),
-            refused: refused.iter().map(WireRefused::new).collect(),
+            refused,
         }
-    }
-}
-
-impl WireThresholds {
-    pub(super) fn new(thresholds: Thresholds) -> Self {
-        let Thresholds { jaccard, top1, latency_multiplier } = thresholds;
-        Self { jaccard, top1, latency_multiplier }
-    }
-}
-
-impl WireRefused {
-    fn new(refused: &Refused) -> Self {
-        let Refused { line, reason } = refused;
-        Self { line: *line, reason }
     }
 }
 

@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::Segment;
+
 /// Judgements as the gate reads them.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct QrelsFile {
@@ -55,25 +57,10 @@ pub struct GateEntry {
     pub embedding_dim: Option<u64>,
     /// What it may be grouped by.
     #[serde(flatten)]
-    pub segment: SegmentKeys,
+    pub segment: Segment,
     /// Remarks.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
-}
-
-/// What a query may be grouped by.
-#[derive(Debug, Deserialize, JsonSchema)]
-pub struct SegmentKeys {
-    /// A free label.
-    pub label: Option<String>,
-    /// The source it is about.
-    pub source: Option<String>,
-    /// Its intent.
-    pub intent: Option<String>,
-    /// The mode it is asked in.
-    pub mode: Option<String>,
-    /// Free tags.
-    pub tags: Option<Vec<String>>,
 }
 
 /// An entry of the older list, without its grades, which are read apart, and without remarks.

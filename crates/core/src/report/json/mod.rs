@@ -1,0 +1,21 @@
+//! Reports as JSON: the contract's keys, and more beside them. The same inputs give the same bytes, apart from times.
+
+mod baseline;
+mod compare;
+mod gate;
+mod prune;
+mod replay;
+mod score;
+
+pub use baseline::{
+    BASELINE_VERSION, BaselineDiff, BaselineLog, BaselineVerified, BaselinesVerified, ChangedRow,
+    PublishBody, Tampering,
+};
+pub use compare::{COMPARE_VERSION, CompareReport};
+pub use gate::{GATE_VERSION, GateReport};
+pub use prune::{PRUNE_VERSION, PruneBody, PruneCounts};
+pub use replay::{REPLAY_VERSION, ReplayReport};
+pub use score::{
+    Counts, NO_JUDGED_HIT, PerQuery, QueryScore, SCORE_VERSION, Score, SegmentScore, Segments,
+    TiedQueries, Warning,
+};
