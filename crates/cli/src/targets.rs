@@ -8,10 +8,10 @@ use gbrain_brain::IndexKind;
 use gbrain_core::format::suggest::nearest;
 use gbrain_core::format::suite::SuiteFile;
 use gbrain_core::format::target::{TargetSettingsError, read_target};
-use gbrain_core::request::Viewer;
+use gbrain_core::replay::Live;
 use gbrain_core::target::{LOCAL, TargetError, TargetErrorKind, TargetSettings};
+use gbrain_eval::retriever::{LocalOptions, LocalRetriever, Retriever, Surroundings, open, reach};
 use gbrain_eval::suite::TargetRegistry;
-use gbrain_eval::target::{Ask, LocalAsk, LocalOptions, Surroundings, open, reach};
 use gbrain_store::{OpenMode, Store};
 
 use crate::asking::{Asks, assistants, desk, interrupted, settings};
@@ -148,25 +148,31 @@ pub(crate) fn reach_target(home: &Home, settings: &TargetSettings) -> Result<(),
     reach(settings, &surroundings(home))
 }
 
-/// A target elsewhere, ready to be asked.
-pub(crate) fn opened(home: &Home, settings: TargetSettings) -> Result<Box<dyn Ask>, CliError> {
-    Ok(open(settings, &surroundings(home))?)
+/// Opens a remote target.
+pub(crate) fn opened(
+    context: &Context<'_>,
+    settings: TargetSettings,
+) -> Result<Box<dyn Retriever>, CliError> {
+    Ok(open(settings, Live::at(context.now), &surroundings(&context.home))?)
 }
 
 /// Does something with a target, the local brain included.
 pub(crate) fn with_target<T>(
     context: &Context<'_>,
     settings: TargetSettings,
-    work: impl FnOnce(&dyn Ask) -> T,
+    work: impl FnOnce(&dyn Retriever) -> T,
 ) -> Result<T, CliError> {
     if settings.name == LOCAL {
         return with_local(context, work);
     }
-    Ok(work(opened(&context.home, settings)?.as_ref()))
+    Ok(work(opened(context, settings)?.as_ref()))
 }
 
 /// The local brain answers as it answers its owner, models included, and captures nothing.
-fn with_local<T>(context: &Context<'_>, work: impl FnOnce(&dyn Ask) -> T) -> Result<T, CliError> {
+fn with_local<T>(
+    context: &Context<'_>,
+    work: impl FnOnce(&dyn Retriever) -> T,
+) -> Result<T, CliError> {
     context.home.create()?;
     let store = gbrain_store::Store::open(&context.home.location, OpenMode::Use, context.now)?;
     let store: Arc<Store> = store.into();
@@ -174,12 +180,8 @@ fn with_local<T>(context: &Context<'_>, work: impl FnOnce(&dyn Ask) -> T) -> Res
     let stored = settings(store.as_ref(), workspace)?;
     let helpers = assistants(Asks::Owner, &desk(&context.home)?, &store, workspace, &stored)?;
     let brain = context.brain_in(store, IndexKind::Disk)?;
-    let options = LocalOptions {
-        settings: brain.settings()?,
-        now: context.now,
-        trust: Viewer::Trusted,
-        assistants: helpers.as_ref(),
-    };
+    let live = Live { settings: brain.settings()?, now: context.now };
+    let options = LocalOptions { assistants: helpers.as_ref(), ..LocalOptions::new(live) };
     let indexing = context.terminal.indexing();
-    Ok(work(&LocalAsk::new(&brain, options, &indexing)?))
+    Ok(work(&LocalRetriever::newest(&brain, options, &indexing)?))
 }

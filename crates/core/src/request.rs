@@ -15,11 +15,12 @@ use crate::search::Settings;
 pub const REQUEST_VERSION: u32 = 1;
 
 /// Which operation a caller asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Operation {
     /// Words only.
     Search,
     /// The whole pipeline.
+    #[default]
     Query,
 }
 

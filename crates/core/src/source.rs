@@ -11,4 +11,4 @@ pub enum SourceTrust {
     Untrusted,
 }
 
-named! { SourceTrust { Trusted = "trusted", Untrusted = "untrusted" } }
+named! { SourceTrust { Untrusted = "untrusted", Trusted = "trusted" } }

@@ -2,12 +2,13 @@
 
 use gbrain_core::gate::{Judged, QueryResult};
 use gbrain_core::qrels::{JudgedPages, JudgedQuery, relevant_pages};
-use gbrain_core::replay::Live;
 use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Viewer};
+use gbrain_core::target::{Question, StageFallback};
 use jiff::Timestamp;
 
+use crate::retriever::RetrieverInfo;
 use crate::spread::spread;
-use crate::{EvalError, Retriever, Target};
+use crate::{EvalError, Retriever};
 
 /// Which pipeline answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,18 +44,16 @@ pub struct JudgedRun {
 /// Asks every query, in parallel; results in the order of the file. Bare ids are pages of the default
 /// source. Where the target knows its pages and has none of those that are judged, nothing is asked.
 pub fn judge(
-    target: &dyn Target,
+    retriever: &dyn Retriever,
     mut queries: Vec<JudgedQuery>,
     k: usize,
     pipeline: Pipeline,
     concurrency: usize,
     progress: &(dyn Fn(usize) + Sync),
 ) -> Result<JudgedRun, EvalError> {
-    let pages = judged_pages(target, &mut queries)?;
-    let retriever = target.retriever(None)?.expect("every target has a newest corpus");
+    let pages = judged_pages(retriever, &mut queries)?;
     let results = spread(queries.len(), concurrency, |place| {
-        let request = request(&queries[place], k, pipeline, target.live());
-        let result = ask(retriever.as_ref(), &request, &queries[place].id);
+        let result = ask(retriever, &question(&queries[place], k, pipeline, retriever.info()));
         progress(1);
         result
     });
@@ -69,15 +68,15 @@ pub fn judge(
 
 /// Looks judged pages up where the target knows its own.
 fn judged_pages(
-    target: &dyn Target,
+    retriever: &dyn Retriever,
     queries: &mut [JudgedQuery],
 ) -> Result<JudgedPages, EvalError> {
-    if target.has_pages(&[], Viewer::Trusted)?.is_none() {
+    if !retriever.info().capabilities.page_lookup {
         return Ok(JudgedPages::NotKnown);
     }
     queries.iter_mut().for_each(JudgedQuery::in_default_source);
     let names = relevant_pages(queries);
-    let Some(has) = target.has_pages(&names, Viewer::Trusted)? else {
+    let Some(has) = retriever.has_pages(&names, Viewer::Trusted)? else {
         return Ok(JudgedPages::NotKnown);
     };
     let missing = names.iter().zip(has).filter(|(_, has)| !has);
@@ -90,9 +89,14 @@ fn judged_pages(
     Ok(pages)
 }
 
-fn request(query: &JudgedQuery, k: usize, pipeline: Pipeline, live: &Live) -> Request {
+fn question(
+    query: &JudgedQuery,
+    k: usize,
+    pipeline: Pipeline,
+    RetrieverInfo { live, max_results, .. }: &RetrieverInfo,
+) -> Question {
     let pinned = Timestamp::from_second(PINNED).expect("the pinned time is in range");
-    Request {
+    let request = Request {
         operation: Operation::Query,
         query: query.text.clone().unwrap_or_default(),
         limit: k,
@@ -106,18 +110,21 @@ fn request(query: &JudgedQuery, k: usize, pipeline: Pipeline, live: &Live) -> Re
             Pipeline::Production => live.now,
         },
         settings: live.settings.clone(),
-    }
+    };
+    Question { id: Some(query.id.clone()), ..Question::of_request(&request, *max_results) }
 }
 
 /// A degraded answer is no answer: it would measure another pipeline.
-fn ask(retriever: &dyn Retriever, request: &Request, id: &str) -> QueryResult {
-    match retriever.retrieve(request, Some(id)) {
-        Err(error) => QueryResult::Errored(error.to_string()),
-        Ok(answer) => match answer.degraded.first() {
-            Some((stage, reason)) => {
+fn ask(retriever: &dyn Retriever, question: &Question) -> QueryResult {
+    match retriever.retrieve(question) {
+        Err(error) => QueryResult::Errored(retriever.info().error_text(&error)),
+        Ok(answer) => match answer.fallbacks.first() {
+            Some(StageFallback { stage, reason }) => {
                 QueryResult::Errored(format!("stage `{stage}` could not do its work: {reason}"))
             }
-            None => QueryResult::Ranked(answer.pages.iter().map(ToString::to_string).collect()),
+            None => {
+                QueryResult::Ranked(answer.documents().into_iter().map(str::to_owned).collect())
+            }
         },
     }
 }

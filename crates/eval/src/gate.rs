@@ -10,7 +10,7 @@ use gbrain_core::provenance::Provenance;
 use gbrain_core::qrels::JudgedQuery;
 use gbrain_core::replay::ReplayedRow;
 
-use crate::{EvalError, JudgedRun, Pipeline, Replay, ReplayOptions, Target, judge, replay};
+use crate::{EvalError, JudgedRun, Pipeline, Replay, ReplayOptions, Retriever, judge, replay};
 
 /// What is gated.
 #[derive(Debug, Clone)]
@@ -95,14 +95,14 @@ impl GateOutcome {
 
 /// Runs the gates. Both must pass.
 pub fn gate(
-    target: &dyn Target,
+    retriever: &dyn Retriever,
     inputs: &GateInputs<'_>,
     progress: &(dyn Fn(usize) + Sync),
 ) -> Result<GateOutcome, EvalError> {
     let regression = match &inputs.baseline {
         None => None,
         Some((baseline, thresholds)) => {
-            let Replay { rows, .. } = replay(target, &baseline.rows, &inputs.replay, progress)?;
+            let Replay { rows, .. } = replay(retriever, &baseline.rows, &inputs.replay, progress)?;
             let mut found = regression(&rows, thresholds, inputs.confidence);
             let warning = baseline.integrity.warning().map(str::to_owned);
             found.warnings.splice(0..0, warning);
@@ -114,7 +114,7 @@ pub fn gate(
         Some((queries, thresholds)) => {
             let threads = inputs.replay.concurrency;
             let JudgedRun { queries, pages } =
-                judge(target, queries.to_vec(), inputs.k, inputs.pipeline, threads, progress)?;
+                judge(retriever, queries.to_vec(), inputs.k, inputs.pipeline, threads, progress)?;
             Some(correctness(queries, inputs.k, thresholds, inputs.confidence, &pages))
         }
     };

@@ -20,18 +20,14 @@ mod files;
 mod gate;
 pub mod incident;
 pub mod keep;
-mod local;
 mod output;
 pub mod probe;
 mod record;
 mod replay;
-mod retriever;
+pub mod retriever;
 mod selftest;
-mod slowed;
 mod spread;
-mod stoppable;
 pub mod suite;
-pub mod target;
 pub mod triage;
 mod vectors;
 
@@ -41,13 +37,10 @@ pub use files::{
     Input, MAX_DOCUMENT, MAX_LINE, read_baseline, read_captures, read_document, read_publishable,
 };
 pub use gate::{BLAME_CHUNKS, GateInputs, GateOutcome, GateRun, gate};
-pub use local::LocalTarget;
 pub use output::{OutputFile, check_output, check_outputs, write_atomically};
 pub use record::{NotRecorded, record};
 pub use replay::{AsOf, Replay, ReplayOptions, replay};
-pub use retriever::{Answer, RetrieveError, Retriever, Target};
+pub use retriever::{LocalOptions, LocalRetriever, Retriever, SlowedRetriever, StoppableRetriever};
 pub use selftest::{Mutant, MutantReport, Selftest, selftest};
-pub use slowed::SlowedTarget;
 pub use spread::spread;
-pub use stoppable::StoppableTarget;
 pub use vectors::{SelfRetrieval, self_retrieval};

@@ -4,10 +4,11 @@ use gbrain_core::capture::{CapturedRow, TargetCapture};
 use gbrain_core::identity::IdentityKey;
 use gbrain_core::replay::{SettingsFrom, ask};
 use gbrain_core::scrub::Scrubber;
+use gbrain_core::target::Question;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::{EvalError, RetrieveError, Target};
+use crate::{EvalError, Retriever};
 
 /// A row that the target gave no capture for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +22,7 @@ pub struct NotRecorded {
 /// Asks a target every captured request so many times, and gives rows with its first answer and its
 /// shortest time, in the order of the file.
 pub fn record(
-    target: &dyn Target,
+    retriever: &dyn Retriever,
     rows: &[(Value, CapturedRow)],
     repeats: u32,
     at: Timestamp,
@@ -29,11 +30,11 @@ pub fn record(
     progress: &dyn Fn(usize),
 ) -> Result<(Vec<Value>, Vec<NotRecorded>), EvalError> {
     let (mut recorded, mut missing) = (Vec::new(), Vec::new());
-    let recording = Recording { target, repeats, at, identity, scrubber: Scrubber::default() };
+    let recording = Recording { retriever, repeats, at, identity, scrubber: Scrubber::default() };
     for (value, row) in rows {
-        match recording.one(value, row)? {
+        match recording.one(value, row) {
             Ok(row) => recorded.push(row),
-            Err(RetrieveError(why)) => missing.push(NotRecorded { line: row.line, why }),
+            Err(why) => missing.push(NotRecorded { line: row.line, why }),
         }
         progress(1);
     }
@@ -41,7 +42,7 @@ pub fn record(
 }
 
 struct Recording<'a> {
-    target: &'a dyn Target,
+    retriever: &'a dyn Retriever,
     repeats: u32,
     at: Timestamp,
     identity: Option<&'a IdentityKey>,
@@ -49,39 +50,31 @@ struct Recording<'a> {
 }
 
 impl Recording<'_> {
-    fn one(
-        &self,
-        value: &Value,
-        row: &CapturedRow,
-    ) -> Result<Result<Value, RetrieveError>, EvalError> {
-        let asked = match ask(row, self.target.live(), SettingsFrom::Live) {
-            Ok(asked) => asked,
-            Err(skip) => return Ok(Err(RetrieveError(skip.to_string()))),
-        };
-        let retriever = self.target.retriever(None)?.expect("every target has a newest corpus");
+    fn one(&self, value: &Value, row: &CapturedRow) -> Result<Value, String> {
+        let info = self.retriever.info();
+        let asked = ask(row, &info.live, SettingsFrom::Live).map_err(|skip| skip.to_string())?;
+        let question = Question::of_request(&asked.request, info.max_results);
         let mut answers = Vec::new();
         for _ in 0..self.repeats.max(1) {
-            match retriever.retrieve(&asked.request, None) {
-                Ok(answer) => answers.push(answer),
-                Err(error) => return Ok(Err(error)),
-            }
+            let answer = self.retriever.retrieve(&question);
+            answers.push(answer.map_err(|error| info.error_text(&error))?);
         }
-        let times = answers.iter().map(|answer| answer.latency_ms);
+        let times = answers.iter().map(|answer| info.latency_of(answer));
         let shortest = times.reduce(|a, b| a.zip(b).map(|(a, b)| a.min(b))).flatten();
         let first = &answers[0];
-        let refuse = |why: &str| Ok(Err(RetrieveError(why.to_owned())));
+        let refuse = |why: &str| Err(why.to_owned());
         let (Some(target), Some(latency_ms)) = (&first.provenance.target, shortest) else {
             return refuse("it is not a remote target whose answers take time");
         };
         if !(latency_ms.is_finite() && latency_ms >= 0.0) {
             return refuse("it reported a latency that is not a time");
         }
-        if !first.degraded.is_empty() {
+        if !first.fallbacks.is_empty() {
             return refuse("a stage of the target could not do its work");
         }
-        let (pages, repeats) = (first.pages.as_slice(), self.repeats.max(1));
+        let (pages, repeats) = (&first.pages(), self.repeats.max(1));
         let (at, identity) = (self.at, self.identity);
         let capture = TargetCapture { target, pages, latency_ms, repeats, at, identity };
-        Ok(Ok(capture.row(value, &self.scrubber)))
+        Ok(capture.row(value, &self.scrubber))
     }
 }

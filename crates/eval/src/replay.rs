@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gbrain_brain::cpu::{is_machine_busy, measure_cpu};
 use gbrain_core::blame::{Corner, Corners, blame};
-use gbrain_core::capture::CapturedRow;
+use gbrain_core::capture::{CapturedRow, Retrieved};
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::identity::IdentityKey;
 use gbrain_core::latency::{CpuTime, NotCompared, TimeComparison, Timing};
@@ -21,8 +21,9 @@ use gbrain_core::replay::{
 };
 use gbrain_core::request::Request;
 use gbrain_core::scrub::Scrubber;
+use gbrain_core::target::{Question, StageFallback, TargetAnswer};
 
-use crate::{Answer, EvalError, RetrieveError, Retriever, Target};
+use crate::{EvalError, Retriever};
 
 /// Rows that are asked once before anything is timed.
 const WARM_UP: usize = 8;
@@ -85,16 +86,22 @@ pub struct Replay {
 struct Job<'r> {
     row: &'r CapturedRow,
     asked: Asked,
+    question: Question,
+}
+
+/// The question of a request. A retriever that gives fewer results is asked for as many as it gives.
+fn question_of(retriever: &dyn Retriever, request: &Request) -> Question {
+    Question::of_request(request, retriever.info().max_results)
 }
 
 /// Asks rows again.
 pub fn replay(
-    target: &dyn Target,
+    retriever: &dyn Retriever,
     rows: &[CapturedRow],
     options: &ReplayOptions,
     progress: &(dyn Fn(usize) + Sync),
 ) -> Result<Replay, EvalError> {
-    if options.as_of == AsOf::Now && target.page_count() == Some(0) {
+    if options.as_of == AsOf::Now && retriever.info().page_count == Some(0) {
         return Err(EvalError::EmptyBrain);
     }
     let scrubber = Scrubber::default();
@@ -102,21 +109,29 @@ pub fn replay(
     let mut outcomes: Vec<Option<Outcome>> = vec![None; rows.len()];
     let mut jobs: Vec<(usize, Job<'_>)> = Vec::new();
     for (place, row) in rows.iter().enumerate() {
-        let asked = ask(row, target.live(), options.settings);
+        let asked = ask(row, &retriever.info().live, options.settings);
         match asked.and_then(|asked| comparable(row, pages.key).map(|()| asked)) {
-            Ok(asked) => jobs.push((place, Job { row, asked })),
+            Ok(asked) => {
+                let question = question_of(retriever, &asked.request);
+                jobs.push((place, Job { row, asked, question }));
+            }
             Err(skip) => outcomes[place] = Some(Outcome::Skipped(skip)),
         }
     }
     for (corpus, mut group) in by_corpus(jobs, options.as_of) {
-        let retriever = match target.retriever(corpus.as_ref())? {
-            Some(retriever) => retriever,
-            None => {
-                group.iter_mut().for_each(|(_, job)| job.asked.caveats.push(Caveat::CorpusUnknown));
-                newest(target)?
+        let past = match &corpus {
+            None => None,
+            Some(corpus) => {
+                let past = retriever.at_corpus(corpus)?;
+                if past.is_none() {
+                    let caveats = group.iter_mut().map(|(_, job)| &mut job.asked.caveats);
+                    caveats.for_each(|caveats| caveats.push(Caveat::CorpusUnknown));
+                }
+                past
             }
         };
-        let run = Run { retriever: retriever.as_ref(), options, pages, progress };
+        let retriever = past.as_deref().unwrap_or(retriever);
+        let run = Run { retriever, options, pages, progress };
         for (place, outcome) in run.all(&group) {
             outcomes[place] = Some(outcome);
         }
@@ -127,15 +142,11 @@ pub fn replay(
         .filter_map(|(row, outcome)| Some(ReplayedRow::new(row, outcome?)))
         .collect();
     if options.blame {
-        Blaming { target, options, pages }.all(rows, &mut replayed)?;
+        Blaming { retriever, options, pages }.all(rows, &mut replayed)?;
     }
-    explain(target, rows, &mut replayed, options)?;
+    explain(retriever, rows, &mut replayed, options)?;
     let summary = summarise(&replayed);
     Ok(Replay { rows: replayed, summary })
-}
-
-fn newest(target: &dyn Target) -> Result<Box<dyn Retriever + '_>, EvalError> {
-    Ok(target.retriever(None)?.expect("every target has a newest corpus"))
 }
 
 type Group<'r> = Vec<(usize, Job<'r>)>;
@@ -171,7 +182,7 @@ struct Run<'a> {
 impl Run<'_> {
     fn all(&self, group: &Group<'_>) -> Vec<(usize, Outcome)> {
         for (_, job) in group.iter().take(WARM_UP) {
-            let _ = self.retriever.retrieve(&job.asked.request, None);
+            let _ = self.retriever.retrieve(&job.question);
         }
         // Only captures of a target are compared by the wall clock, which a busy machine distorts.
         let has_target = group.iter().any(|(_, job)| job.row.provenance.target.is_some());
@@ -205,8 +216,8 @@ impl Run<'_> {
 
     fn one(&self, job: &Job<'_>) -> Outcome {
         match self.repeated(job) {
-            Err(error) => Outcome::Errored(error.to_string()),
-            Ok((answers, cpu_time)) => match unsourced(job.row, &answers.first.pages) {
+            Err(error) => Outcome::Errored(error),
+            Ok((answers, cpu_time)) => match unsourced(job.row, &answers.pages) {
                 Some(page) => Outcome::Errored(format!(
                     "the target names `{page}` without a source: describe its ids (`ids.source` or \
                      `ids.source_of_result`)"
@@ -217,19 +228,22 @@ impl Run<'_> {
     }
 
     /// Every answer, and the CPU time where the capture has one to compare it with.
-    fn repeated(&self, job: &Job<'_>) -> Result<(Answers, Option<CpuTime>), RetrieveError> {
-        let request = &job.asked.request;
+    fn repeated(&self, job: &Job<'_>) -> Result<(Answers, Option<CpuTime>), String> {
+        let (retriever, question) = (self.retriever, &job.question);
         let mut answers: Option<Answers> = None;
         let mut ask = || {
-            let answer = self.retriever.retrieve(request, None)?;
+            let answer = retriever.retrieve(question);
+            let answer = answer.map_err(|error| retriever.info().error_text(&error))?;
+            let latency_ms = checked_latency(retriever.info().latency_of(&answer))?;
             match &mut answers {
-                Some(answers) => answers.add(answer),
-                None => Answers::new(answer).map(|first| answers = Some(first)),
+                Some(answers) => answers.add(&answer, latency_ms),
+                None => answers = Some(Answers::new(answer, latency_ms)),
             }
+            Ok::<_, String>(())
         };
         let mut cpu_time = None;
         let mut asked = 0;
-        if let (Timing::Cpu, Some(captured)) = (self.retriever.timing(request), job.row.cpu_time) {
+        if let (Timing::Cpu, Some(captured)) = (retriever.timing(question), job.row.cpu_time) {
             cpu_time = measure_cpu(captured.repeats, None, &mut ask)?;
             asked = captured.repeats as usize + 1;
         }
@@ -247,7 +261,7 @@ impl Run<'_> {
     ) -> TimeComparison {
         let row = job.row;
         let (target, now) = (&row.provenance.target, &answers.first.provenance.target);
-        let compared = match self.retriever.timing(&job.asked.request) {
+        let compared = match self.retriever.timing(&job.question) {
             Timing::Untimed => Err(NotCompared::Untimed),
             _ if target != now && (target.is_some() || now.is_some()) => {
                 Err(NotCompared::OtherTarget)
@@ -267,16 +281,20 @@ impl Run<'_> {
         let answer = &answers.first;
         let mut caveats = job.asked.caveats.clone();
         // A stage that already failed when the row was captured is no news.
-        if answer.degraded.iter().any(|degraded| !job.row.degraded.contains(degraded)) {
+        let is_known = |fallback: &StageFallback| {
+            let mut known = job.row.degraded.iter();
+            known.any(|(stage, reason)| (stage, reason) == (&fallback.stage, &fallback.reason))
+        };
+        if !answer.fallbacks.iter().all(is_known) {
             caveats.push(Caveat::ReplayDegraded);
         }
         if !answers.is_stable {
             caveats.push(Caveat::Unstable);
         }
-        if !answer.not_asked.is_empty() {
+        if !answer.not_asked.is_empty() || job.question.k < job.asked.request.limit {
             caveats.push(Caveat::NotAsked);
         }
-        let sides = self.pages.sides(job.row, &answer.pages, job.asked.cut);
+        let sides = self.pages.sides(job.row, &answers.pages, job.asked.cut);
         let differences = job.row.provenance.differences(&answer.provenance);
         // An answer that was saved has no time.
         let latencies = match answers.shortest(answers.latencies.len()) {
@@ -290,7 +308,9 @@ impl Run<'_> {
 
 /// Every answer to one request.
 struct Answers {
-    first: Answer,
+    first: TargetAnswer,
+    /// The pages of the first.
+    pages: Vec<Retrieved>,
     /// Whether all have the same pages in the same order.
     is_stable: bool,
     /// The time of each, in order.
@@ -298,15 +318,13 @@ struct Answers {
 }
 
 impl Answers {
-    fn new(first: Answer) -> Result<Self, RetrieveError> {
-        let latencies = vec![checked_latency(&first)?];
-        Ok(Self { first, is_stable: true, latencies })
+    fn new(first: TargetAnswer, latency_ms: Option<f64>) -> Self {
+        Self { pages: first.pages(), first, is_stable: true, latencies: vec![latency_ms] }
     }
 
-    fn add(&mut self, answer: Answer) -> Result<(), RetrieveError> {
-        self.latencies.push(checked_latency(&answer)?);
-        self.is_stable &= answer.pages == self.first.pages;
-        Ok(())
+    fn add(&mut self, answer: &TargetAnswer, latency_ms: Option<f64>) {
+        self.latencies.push(latency_ms);
+        self.is_stable &= answer.documents() == self.first.documents();
     }
 
     /// The shortest time of the first so many answers; none if one of them has no time.
@@ -317,10 +335,10 @@ impl Answers {
 }
 
 /// A time that is not one would pass every comparison that it is left out of.
-fn checked_latency(answer: &Answer) -> Result<Option<f64>, RetrieveError> {
-    match answer.latency_ms {
+fn checked_latency(latency_ms: Option<f64>) -> Result<Option<f64>, String> {
+    match latency_ms {
         Some(ms) if !(ms.is_finite() && ms >= 0.0) => {
-            Err(RetrieveError(format!("it reported a latency of {ms} ms, which is not a time")))
+            Err(format!("it reported a latency of {ms} ms, which is not a time"))
         }
         latency => Ok(latency),
     }
@@ -346,7 +364,7 @@ fn mark_busy(outcome: &mut Outcome) {
 
 /// Finds out what moved each row, by asking its corners.
 struct Blaming<'a> {
-    target: &'a dyn Target,
+    retriever: &'a dyn Retriever,
     options: &'a ReplayOptions,
     pages: PageMatcher<'a>,
 }
@@ -394,18 +412,23 @@ impl Blaming<'_> {
         corpus: Option<&CorpusAt>,
         from: SettingsFrom,
     ) -> Result<Corner, EvalError> {
-        let Ok(asked) = ask(row, self.target.live(), from) else { return Ok(Corner::Unavailable) };
-        let retriever = match self.target.retriever(corpus)? {
-            Some(retriever) if !asked.caveats.contains(&Caveat::SettingsUnknown) => retriever,
-            _ => return Ok(Corner::Unavailable),
+        let live = &self.retriever.info().live;
+        let Ok(asked) = ask(row, live, from) else { return Ok(Corner::Unavailable) };
+        let past = corpus.map(|corpus| self.retriever.at_corpus(corpus)).transpose()?;
+        let retriever = match &past {
+            _ if asked.caveats.contains(&Caveat::SettingsUnknown) => None,
+            None => Some(self.retriever),
+            Some(past) => past.as_deref(),
         };
-        let Ok(answer) = retriever.retrieve(&asked.request, None) else {
+        let Some(retriever) = retriever else { return Ok(Corner::Unavailable) };
+        let Ok(answer) = retriever.retrieve(&question_of(retriever, &asked.request)) else {
             return Ok(Corner::Unavailable);
         };
-        if unsourced(row, &answer.pages).is_some() {
+        let pages = answer.pages();
+        if unsourced(row, &pages).is_some() {
             return Ok(Corner::Unavailable);
         }
-        let sides = self.pages.sides(row, &answer.pages, asked.cut);
+        let sides = self.pages.sides(row, &pages, asked.cut);
         Ok(if sides.captured == sides.current { Corner::Restores } else { Corner::Differs })
     }
 }
@@ -416,7 +439,7 @@ fn generation(provenance: &Provenance) -> i64 {
 
 /// Follows the lost pages of the worst rows through the pipeline.
 fn explain(
-    target: &dyn Target,
+    newest: &dyn Retriever,
     rows: &[CapturedRow],
     replayed: &mut [ReplayedRow],
     options: &ReplayOptions,
@@ -434,24 +457,23 @@ fn explain(
     worst.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
     for (place, _) in worst.into_iter().take(options.explain) {
         let row = &rows[place];
-        let Ok(asked) = ask(row, target.live(), options.settings) else { continue };
+        let Ok(asked) = ask(row, &newest.info().live, options.settings) else { continue };
         let corpus = match options.as_of {
             AsOf::Now => None,
             AsOf::Capture => row.provenance.corpus.as_ref(),
         };
-        let retriever = match target.retriever(corpus)? {
-            Some(retriever) => retriever,
-            None => newest(target)?,
-        };
+        let past = corpus.map(|corpus| newest.at_corpus(corpus)).transpose()?.flatten();
+        let retriever = past.as_deref().unwrap_or(newest);
+        let question = question_of(retriever, &asked.request);
         let Outcome::Compared(compared) = &mut replayed[place].outcome else { continue };
-        compared.lost = lost(retriever.as_ref(), &asked.request, row, compared);
+        compared.lost = lost(retriever, &question, row, compared);
     }
     Ok(())
 }
 
 fn lost(
     retriever: &dyn Retriever,
-    request: &Request,
+    question: &Question,
     row: &CapturedRow,
     compared: &Compared,
 ) -> Vec<Lost> {
@@ -469,7 +491,7 @@ fn lost(
                 return Some(scrubbed_away(page));
             }
             let key = PageKey::parse(page, &SourceId::default()).ok()?;
-            retriever.why_not(request, &key)
+            retriever.why_not(question, &key)
         })
         .collect()
 }

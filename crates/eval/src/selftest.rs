@@ -11,16 +11,17 @@ use gbrain_core::baseline::{Baseline, BaselineError, Reader, Thresholds};
 use gbrain_core::capture::Retrieved;
 use gbrain_core::format::selftest::{MutantRow, SelftestBody};
 use gbrain_core::gate::{QueryResult, Status, Verdict};
-use gbrain_core::id::PageKey;
 use gbrain_core::latency::Timing;
 use gbrain_core::named;
 use gbrain_core::provenance::CorpusAt;
-use gbrain_core::replay::{Live, Lost, ReplayedRow};
-use gbrain_core::request::{Request, Viewer};
+use gbrain_core::replay::ReplayedRow;
+use gbrain_core::request::Viewer;
 use gbrain_core::scrub::{MARKER, Scrubber};
+use gbrain_core::target::{Found, Question, TargetAnswer, TargetError, TargetErrorKind, Timings};
 
 use crate::gate::{GateInputs, GateOutcome, gate};
-use crate::{Answer, EvalError, RetrieveError, Retriever, SlowedTarget, Target};
+use crate::retriever::RetrieverInfo;
+use crate::{EvalError, Retriever, SlowedRetriever};
 
 /// How many times as long a slowed retriever takes.
 const SLOWDOWN: u32 = 3;
@@ -111,14 +112,14 @@ impl MutantReport {
 
 /// Runs every mutant. `baseline_text` is the baseline's file as it was read.
 pub fn selftest(
-    target: &dyn Target,
+    retriever: &dyn Retriever,
     inputs: &GateInputs<'_>,
     baseline_text: Option<&str>,
 ) -> Result<Selftest, EvalError> {
-    let recorded = Recorded { target, answers: Mutex::default() };
+    let recorded = Recorded { retriever, answers: Mutex::default() };
     let mut inputs = inputs.clone();
     (inputs.replay.blame, inputs.replay.explain) = (false, 0);
-    let base = gate(target, &inputs, &|_| ())?;
+    let base = gate(retriever, &inputs, &|_| ())?;
     let test = Test { recorded: &recorded, inputs: &inputs, base: &base, baseline_text };
     let mutants = Mutant::ALL.iter().map(|mutant| test.run(*mutant));
     Ok(Selftest { unmutated: base.verdict, mutants: mutants.collect::<Result<_, _>>()? })
@@ -131,13 +132,19 @@ struct Test<'a> {
     baseline_text: Option<&'a str>,
 }
 
-type Change<'a> = &'a (dyn Fn(&Request, Answer) -> Result<Answer, RetrieveError> + Sync);
+type Change<'a> = &'a (dyn Fn(&Question, TargetAnswer) -> Result<TargetAnswer, TargetError> + Sync);
+
+fn with_pages(answer: TargetAnswer, pages: &[Retrieved]) -> TargetAnswer {
+    let result = |page: &Retrieved| Found { document: page.to_string(), ..Found::default() };
+    TargetAnswer { results: pages.iter().map(result).collect(), ..answer }
+}
 
 impl Test<'_> {
     fn run(&self, mutant: Mutant) -> Result<MutantReport, EvalError> {
         let pages = |change: fn(Vec<Retrieved>) -> Vec<Retrieved>| {
             self.mutate(mutant, &move |_, answer| {
-                Ok(Answer { pages: change(answer.pages.clone()), ..answer })
+                let pages = change(answer.pages());
+                Ok(with_pages(answer, &pages))
             })
         };
         match mutant {
@@ -171,7 +178,7 @@ impl Test<'_> {
     }
 
     fn mutate(&self, mutant: Mutant, change: Change<'_>) -> Result<MutantReport, EvalError> {
-        let mutated = Mutated { recorded: self.recorded, change };
+        let mutated = Mutated { recorded: self.recorded, change, past: None };
         let mut inputs = self.inputs.clone();
         inputs.replay.repeats = 1;
         let outcome = gate(&mutated, &inputs, &|_| ())?;
@@ -196,7 +203,7 @@ impl Test<'_> {
         }
         let scrubber = Scrubber::default();
         let hashes = self.captured_hashes();
-        let change = |_: &Request, answer: Answer| {
+        let change = |_: &Question, answer: TargetAnswer| {
             let swap = |page: Retrieved| {
                 let scrubbed = scrubber.scrub_slug(&page.slug);
                 let source = page.source.as_deref();
@@ -210,9 +217,10 @@ impl Test<'_> {
                     _ => Retrieved { slug: other(&scrubbed), ..page },
                 }
             };
-            Ok(Answer { pages: answer.pages.into_iter().map(swap).collect(), ..answer })
+            let pages: Vec<Retrieved> = answer.pages().into_iter().map(swap).collect();
+            Ok(with_pages(answer, &pages))
         };
-        let mutated = Mutated { recorded: self.recorded, change: &change };
+        let mutated = Mutated { recorded: self.recorded, change: &change, past: None };
         let outcome = gate(&mutated, self.inputs, &|_| ())?;
         let after = rows(&outcome);
         let swapped = before.iter().zip(&after).filter(|(row, _)| has_scrubbed(row));
@@ -239,7 +247,8 @@ impl Test<'_> {
             let why = "no captured time can be compared: publish captures with a CPU time, or of this target";
             return Ok(not_applicable(Mutant::SlowDown, why));
         }
-        let slowed = SlowedTarget { target: self.recorded.target, factor: SLOWDOWN };
+        let retriever = Box::new(self.recorded.retriever);
+        let slowed = SlowedRetriever { retriever, factor: SLOWDOWN };
         let outcome = gate(&slowed, self.inputs, &|_| ())?;
         // Only the check of latency can see it: what else is red was not slowed.
         let status = outcome.regression.as_ref().map(|(found, _)| found.latency.status);
@@ -249,9 +258,10 @@ impl Test<'_> {
 
     fn throw(&self) -> Result<MutantReport, EvalError> {
         let hard = self.hard_queries();
-        self.mutate(Mutant::Throw, &|request, answer| {
-            if hard.contains(&request.query) {
-                return Err(RetrieveError("made to fail by the selftest".to_owned()));
+        self.mutate(Mutant::Throw, &|question, answer| {
+            if hard.contains(&question.text) {
+                let message = "made to fail by the selftest";
+                return Err(TargetError::new(TargetErrorKind::Cancelled, message));
             }
             Ok(answer)
         })
@@ -309,7 +319,10 @@ impl Test<'_> {
         if !has_latency {
             return Ok(report(Mutant::Nan, true, "thresholds of NaN are refused".to_owned()));
         }
-        self.mutate(Mutant::Nan, &|_, answer| Ok(Answer { latency_ms: Some(f64::NAN), ..answer }))
+        self.mutate(Mutant::Nan, &|_, answer| {
+            let timings = Timings { total_ms: Some(f64::NAN), ..answer.timings };
+            Ok(TargetAnswer { latency_ms: f64::NAN, timings, ..answer })
+        })
     }
 }
 
@@ -373,10 +386,12 @@ fn lower_threshold(text: &str) -> Option<String> {
     Some(format!("{}0.01{}", &text[..start], &text[end..]))
 }
 
-/// The real target, asked once for every request.
+type Answers = HashMap<String, Result<TargetAnswer, TargetError>>;
+
+/// The real retriever, asked once for every question.
 struct Recorded<'a> {
-    target: &'a dyn Target,
-    answers: Mutex<HashMap<String, Result<Answer, RetrieveError>>>,
+    retriever: &'a dyn Retriever,
+    answers: Mutex<Answers>,
 }
 
 impl Recorded<'_> {
@@ -384,72 +399,57 @@ impl Recorded<'_> {
         &self,
         corpus: Option<&CorpusAt>,
         retriever: &dyn Retriever,
-        request: &Request,
-        id: Option<&str>,
-    ) -> Result<Answer, RetrieveError> {
-        let key = format!("{corpus:?} {id:?} {request:?}");
+        question: &Question,
+    ) -> Result<TargetAnswer, TargetError> {
+        let key = format!("{corpus:?} {question:?}");
         if let Some(answer) = self.lock().get(&key) {
             return answer.clone();
         }
-        let answer = retriever.retrieve(request, id);
+        let answer = retriever.retrieve(question);
         self.lock().insert(key, answer.clone());
         answer
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Result<Answer, RetrieveError>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Answers> {
         self.answers.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
-/// The recorded target with something changed.
+/// The recorded retriever with something changed.
 struct Mutated<'a> {
     recorded: &'a Recorded<'a>,
     change: Change<'a>,
+    /// A past corpus, and its retriever.
+    past: Option<(CorpusAt, Box<dyn Retriever + 'a>)>,
 }
 
-impl Target for Mutated<'_> {
-    fn live(&self) -> &Live {
-        self.recorded.target.live()
+impl Retriever for Mutated<'_> {
+    fn info(&self) -> &RetrieverInfo {
+        self.recorded.retriever.info()
     }
 
-    fn retriever(
-        &self,
-        corpus: Option<&CorpusAt>,
-    ) -> Result<Option<Box<dyn Retriever + '_>>, EvalError> {
-        let inner = self.recorded.target.retriever(corpus)?;
-        Ok(inner.map(|inner| {
-            let corpus = corpus.cloned();
-            Box::new(MutatedRetriever { mutated: self, corpus, inner }) as Box<dyn Retriever>
-        }))
+    fn retrieve(&self, question: &Question) -> Result<TargetAnswer, TargetError> {
+        let (corpus, retriever) = match &self.past {
+            None => (None, self.recorded.retriever),
+            Some((corpus, retriever)) => (Some(corpus), retriever.as_ref()),
+        };
+        (self.change)(question, self.recorded.answer(corpus, retriever, question)?)
     }
 
-    fn has_pages(&self, names: &[&str], trust: Viewer) -> Result<Option<Vec<bool>>, EvalError> {
-        self.recorded.target.has_pages(names, trust)
-    }
-
-    fn page_count(&self) -> Option<u64> {
-        self.recorded.target.page_count()
-    }
-}
-
-struct MutatedRetriever<'a> {
-    mutated: &'a Mutated<'a>,
-    corpus: Option<CorpusAt>,
-    inner: Box<dyn Retriever + 'a>,
-}
-
-impl Retriever for MutatedRetriever<'_> {
-    fn retrieve(&self, request: &Request, id: Option<&str>) -> Result<Answer, RetrieveError> {
-        let recorded = self.mutated.recorded;
-        let answer = recorded.answer(self.corpus.as_ref(), self.inner.as_ref(), request, id)?;
-        (self.mutated.change)(request, answer)
-    }
-
-    fn timing(&self, _: &Request) -> Timing {
+    fn timing(&self, _: &Question) -> Timing {
         Timing::Untimed
     }
 
-    fn why_not(&self, _request: &Request, _page: &PageKey) -> Option<Lost> {
-        None
+    fn at_corpus(&self, corpus: &CorpusAt) -> Result<Option<Box<dyn Retriever + '_>>, EvalError> {
+        let (recorded, change) = (self.recorded, self.change);
+        let past = recorded.retriever.at_corpus(corpus)?;
+        Ok(past.map(|past| {
+            let past = Some((corpus.clone(), past));
+            Box::new(Mutated { recorded, change, past }) as Box<dyn Retriever>
+        }))
+    }
+
+    fn has_pages(&self, names: &[&str], viewer: Viewer) -> Result<Option<Vec<bool>>, EvalError> {
+        self.recorded.retriever.has_pages(names, viewer)
     }
 }

@@ -28,8 +28,8 @@ use gbrain_core::replay::{Live, Lost};
 use gbrain_core::report::{Queries, html, junit, markdown as in_markdown, text};
 use gbrain_core::request::{Request, Viewer};
 use gbrain_eval::{
-    Answer, EvalError, GateInputs, GateOutcome, Input, LocalTarget, Pipeline, ReplayOptions,
-    RetrieveError, Retriever, Target, gate, read_baseline, read_document, read_publishable,
+    EvalError, GateInputs, GateOutcome, Input, LocalOptions, LocalRetriever, Pipeline,
+    ReplayOptions, Retriever, gate, read_baseline, read_document, read_publishable,
     write_atomically,
 };
 use jiff::Timestamp;
@@ -177,11 +177,12 @@ fn time(brain: &Brain, live: &Live, dir: &Path) -> Result<Times> {
     let qrels = Qrels::parse(&read_document(&qrels_path)?)?;
     let read = lap();
 
-    let local = LocalTarget::new(brain, live.clone(), &|_, _| ())?;
-    let target = Timed { target: &local, nanos: AtomicU64::new(0) };
-    let outcome = gate(&target, &inputs(&baseline, &qrels), &|_| ())?;
-    let retrieval = target.nanos.load(Ordering::Relaxed) as f64 / 1e6;
-    let provenance = local.provenance();
+    let local = LocalRetriever::new(brain, LocalOptions::new(live.clone()), &|_, _| ())?;
+    let nanos = AtomicU64::new(0);
+    let timed = TimedRetriever { retriever: Box::new(&local), nanos: &nanos };
+    let outcome = gate(&timed, &inputs(&baseline, &qrels), &|_| ())?;
+    let retrieval = nanos.load(Ordering::Relaxed) as f64 / 1e6;
+    let provenance = local.info().provenance.clone();
     let compare = lap() - retrieval;
 
     let mut parts = parts(&baseline, &outcome);
@@ -244,39 +245,10 @@ fn parts<'a>(baseline: &'a Baseline, outcome: &'a GateOutcome) -> GateParts<'a> 
     }
 }
 
-/// A target whose retrieval is timed.
-struct Timed<'a> {
-    target: &'a LocalTarget<'a>,
-    nanos: AtomicU64,
-}
-
+/// A retriever whose time is added up.
 struct TimedRetriever<'a> {
     retriever: Box<dyn Retriever + 'a>,
     nanos: &'a AtomicU64,
-}
-
-impl Target for Timed<'_> {
-    fn live(&self) -> &Live {
-        self.target.live()
-    }
-
-    fn retriever(
-        &self,
-        corpus: Option<&CorpusAt>,
-    ) -> Result<Option<Box<dyn Retriever + '_>>, EvalError> {
-        let retriever = self.target.retriever(corpus)?;
-        Ok(retriever.map(|retriever| {
-            Box::new(TimedRetriever { retriever, nanos: &self.nanos }) as Box<dyn Retriever>
-        }))
-    }
-
-    fn has_pages(&self, names: &[&str], trust: Viewer) -> Result<Option<Vec<bool>>, EvalError> {
-        self.target.has_pages(names, trust)
-    }
-
-    fn page_count(&self) -> Option<u64> {
-        self.target.page_count()
-    }
 }
 
 impl TimedRetriever<'_> {
@@ -289,16 +261,33 @@ impl TimedRetriever<'_> {
 }
 
 impl Retriever for TimedRetriever<'_> {
-    fn retrieve(&self, request: &Request, id: Option<&str>) -> Result<Answer, RetrieveError> {
-        self.timed(|| self.retriever.retrieve(request, id))
+    fn info(&self) -> &gbrain_eval::retriever::RetrieverInfo {
+        self.retriever.info()
+    }
+
+    fn retrieve(
+        &self,
+        question: &gbrain_core::target::Question,
+    ) -> Result<gbrain_core::target::TargetAnswer, gbrain_core::target::TargetError> {
+        self.timed(|| self.retriever.retrieve(question))
     }
 
     // Comparing times asks again; here each row is asked once.
-    fn timing(&self, _: &Request) -> Timing {
+    fn timing(&self, _: &gbrain_core::target::Question) -> Timing {
         Timing::Untimed
     }
 
-    fn why_not(&self, request: &Request, page: &PageKey) -> Option<Lost> {
-        self.timed(|| self.retriever.why_not(request, page))
+    fn at_corpus(&self, corpus: &CorpusAt) -> Result<Option<Box<dyn Retriever + '_>>, EvalError> {
+        let past = self.retriever.at_corpus(corpus)?;
+        let timed = |retriever| Box::new(TimedRetriever { retriever, nanos: self.nanos });
+        Ok(past.map(|past| timed(past) as Box<dyn Retriever>))
+    }
+
+    fn why_not(&self, question: &gbrain_core::target::Question, page: &PageKey) -> Option<Lost> {
+        self.timed(|| self.retriever.why_not(question, page))
+    }
+
+    fn has_pages(&self, names: &[&str], viewer: Viewer) -> Result<Option<Vec<bool>>, EvalError> {
+        self.retriever.has_pages(names, viewer)
     }
 }

@@ -13,12 +13,13 @@ use gbrain_core::format::suite::QueryEntry;
 use gbrain_core::format::target::read_target;
 use gbrain_core::gate::Verdict;
 use gbrain_core::id::WorkspaceId;
+use gbrain_core::replay::Live;
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::suite::run::RunTrigger;
 use gbrain_core::suite::{Kind, Sample, Suite};
 use gbrain_core::target::Question;
+use gbrain_eval::retriever::{Retriever, Surroundings, open};
 use gbrain_eval::suite::{RunContext, RunTarget, record, run as run_suite, take_in, unverifiable};
-use gbrain_eval::target::{Ask, Surroundings, open};
 use gbrain_store::{Location, OpenMode};
 use jiff::Timestamp;
 use serde_json::json;
@@ -62,7 +63,8 @@ pub(crate) fn run(args: &SuiteArgs) -> Result<ExitCode> {
         dir: std::env::temp_dir(),
         cancel: Arc::default(),
     };
-    let target = open(read_target("prod", &settings)?, &surroundings)?;
+    let target =
+        open(read_target("prod", &settings)?, Live::at(Timestamp::UNIX_EPOCH), &surroundings)?;
     let dir = tempfile::tempdir()?;
     let location = Location::Sqlite(dir.path().join("brain.db"));
     let store = gbrain_store::Store::open(&location, OpenMode::Use, Timestamp::now())?;
@@ -91,7 +93,7 @@ pub(crate) fn run(args: &SuiteArgs) -> Result<ExitCode> {
                 clock: Timestamp::now,
             };
             let target = RunTarget {
-                ask: target.as_ref(),
+                retriever: target.as_ref(),
                 elsewhere: false,
                 facts: &unverifiable,
                 scorer: None,
@@ -121,7 +123,7 @@ fn seconds(work: impl FnOnce() -> Result<()>) -> Result<f64> {
 }
 
 /// The same questions with nothing round them.
-fn calls(target: &dyn Ask, questions: usize) -> Result<()> {
+fn calls(target: &dyn Retriever, questions: usize) -> Result<()> {
     let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         for _ in 0..CONCURRENCY {
@@ -131,7 +133,7 @@ fn calls(target: &dyn Ask, questions: usize) -> Result<()> {
                     if at >= questions {
                         return;
                     }
-                    if target.ask(&Question::new(text(at), 10)).is_err() {
+                    if target.retrieve(&Question::new(text(at), 10)).is_err() {
                         failed.fetch_add(1, Ordering::Relaxed);
                     }
                 }

@@ -19,7 +19,8 @@ use gbrain_core::gate::Status;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::replay::Live;
 use gbrain_eval::{
-    GateInputs, Input, LocalTarget, Pipeline, ReplayOptions, SlowedTarget, gate, read_baseline,
+    GateInputs, Input, LocalOptions, LocalRetriever, Pipeline, ReplayOptions, SlowedRetriever,
+    gate, read_baseline,
 };
 use gbrain_store::{Location, OpenMode};
 use jiff::Timestamp;
@@ -224,7 +225,7 @@ impl Site<'_> {
     fn slowed_gate(&self, path: &Path) -> Result<Measured> {
         let brain = self.open()?;
         let live = Live { settings: brain.settings()?, now: Timestamp::now() };
-        let local = LocalTarget::new(&brain, live, &|_, _| ())?;
+        let local = LocalRetriever::new(&brain, LocalOptions::new(live), &|_, _| ())?;
         let baseline = read_baseline(Input::open(path)?)?;
         let inputs = GateInputs {
             baseline: Some((&baseline, baseline.metadata.thresholds)),
@@ -234,7 +235,7 @@ impl Site<'_> {
             pipeline: Pipeline::Fixed,
             replay: ReplayOptions::default(),
         };
-        let slowed = SlowedTarget { target: &local, factor: SLOWDOWN };
+        let slowed = SlowedRetriever { retriever: Box::new(&local), factor: SLOWDOWN };
         let outcome = gate(&slowed, &inputs, &|_| ())?;
         let (found, _) = outcome.regression.context("a baseline is gated")?;
         let status = found.latency.status.name().to_owned();

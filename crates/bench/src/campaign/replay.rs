@@ -23,7 +23,7 @@ use gbrain_brain::{Brain, IndexKind, PurgeScope};
 use gbrain_core::blame::Blame;
 use gbrain_core::capture::CapturedRow;
 use gbrain_core::replay::{Caveat, Live, SettingsFrom};
-use gbrain_eval::{AsOf, LocalTarget, Replay, ReplayOptions, replay};
+use gbrain_eval::{AsOf, LocalOptions, LocalRetriever, Replay, ReplayOptions, replay};
 use jiff::Timestamp;
 
 pub use capture::{IDENTITY_KEY, capture, lines, options};
@@ -241,7 +241,7 @@ impl Steps<'_> {
     ) -> Result<Replay> {
         let before = Still::of(brain)?;
         let start = Instant::now();
-        let target = LocalTarget::new(brain, live(brain)?, &|_, _| ())?;
+        let target = LocalRetriever::new(brain, LocalOptions::new(live(brain)?), &|_, _| ())?;
         let identity = Some(IDENTITY_KEY.for_workspace(brain.workspace()));
         let options = ReplayOptions { identity, ..*options };
         let found = replay(&target, rows, &options, &|_| ())?;

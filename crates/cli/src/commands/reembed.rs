@@ -8,7 +8,9 @@ use gbrain_brain::{Brain, VectorReport, wire};
 use gbrain_core::gate::{Check, CorrectnessThresholds, Verdict, correctness};
 use gbrain_core::qrels::Qrels;
 use gbrain_core::replay::Live;
-use gbrain_eval::{JudgedRun, LocalTarget, Pipeline, SelfRetrieval, judge, self_retrieval};
+use gbrain_eval::{
+    JudgedRun, LocalOptions, LocalRetriever, Pipeline, SelfRetrieval, judge, self_retrieval,
+};
 use gbrain_store::Location;
 use serde_json::json;
 
@@ -88,7 +90,7 @@ fn trial(context: &Context<'_>, brain: &Brain, qrels: Option<&Qrels>) -> Result<
     ));
     let Some(qrels) = qrels else { return Ok(found.verdict()) };
     let live = Live { settings: trial.settings()?, now: context.now };
-    let target = LocalTarget::new(&trial, live, &|_, _| ())?;
+    let target = LocalRetriever::new(&trial, LocalOptions::new(live), &|_, _| ())?;
     let queries = qrels.queries.clone();
     let JudgedRun { queries, pages } = judge(&target, queries, DEPTH, Pipeline::Fixed, 1, &|_| ())?;
     let answers = correctness(queries, DEPTH, &CorrectnessThresholds::default(), None, &pages);

@@ -20,6 +20,13 @@ pub struct Live {
     pub now: Timestamp,
 }
 
+impl Live {
+    /// The default settings: a remote target has its own.
+    pub fn at(now: Timestamp) -> Self {
+        Self { settings: Settings::default(), now }
+    }
+}
+
 /// Whose settings a replay uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettingsFrom {

@@ -190,7 +190,7 @@ fn answered(
         problems: graph.map_or_else(Vec::new, |GraphResult { problems, .. }| problems),
         total_ms: Some(answer.total_ms()),
         stages_ms: [timings.dense_ms, timings.rerank_ms, timings.hydration_ms],
-        fallbacks: answer.fallbacks.clone(),
+        fallbacks: answer.fallback_stages(),
         results: results.iter().map(|found| found.document.clone()).collect(),
         ..blank(query)
     };

@@ -2,6 +2,8 @@
 
 use rustc_hash::FxHashSet;
 
+use crate::capture::Retrieved;
+use crate::provenance::Provenance;
 use crate::ranking::{Arm, RERANK};
 use crate::request::RetrievalMode;
 use crate::search::candidate::Candidate;
@@ -144,6 +146,21 @@ impl StageIds {
     }
 }
 
+/// A stage that could not do its work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StageFallback {
+    /// `rerank`, `graph`, `vectors` and so on.
+    pub stage: String,
+    pub reason: String,
+}
+
+impl StageFallback {
+    /// A stage of a target that gives no reason.
+    pub fn unexplained(stage: impl Into<String>) -> Self {
+        Self { stage: stage.into(), reason: "fallback".to_owned() }
+    }
+}
+
 /// The answer to a question.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TargetAnswer {
@@ -160,8 +177,8 @@ pub struct TargetAnswer {
     pub rationale: Option<Rationale>,
     /// Which half answered, where the target tells.
     pub mode: Option<RetrievalMode>,
-    /// Stages that did not do their work, by name: `rerank`, `graph`, `vectors` and so on.
-    pub fallbacks: Vec<String>,
+    /// Stages that could not do their work.
+    pub fallbacks: Vec<StageFallback>,
     /// The least score of a reranker that was to be kept.
     pub threshold: Option<f64>,
     /// Whether that threshold decided anything; false when the target kept more so as not to answer
@@ -176,6 +193,8 @@ pub struct TargetAnswer {
     /// Parts of the question that the target has no place for, and so did not get: `mode`,
     /// `filter.types` and so on.
     pub not_asked: Vec<&'static str>,
+    /// What answered.
+    pub provenance: Provenance,
 }
 
 impl TargetAnswer {
@@ -184,6 +203,16 @@ impl TargetAnswer {
         let mut seen = FxHashSet::default();
         let documents = self.results.iter().map(|found| found.document.as_str());
         documents.filter(|document| seen.insert(*document)).collect()
+    }
+
+    /// The documents as pages, best first, each once.
+    pub fn pages(&self) -> Vec<Retrieved> {
+        self.documents().into_iter().map(Retrieved::parse).collect()
+    }
+
+    /// The names of the stages that could not do their work.
+    pub fn fallback_stages(&self) -> Vec<String> {
+        self.fallbacks.iter().map(|fallback| fallback.stage.clone()).collect()
     }
 
     /// The total as the target says, or else as seen from here.

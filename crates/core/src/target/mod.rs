@@ -19,11 +19,12 @@ pub mod shape;
 pub mod template;
 
 pub use answer::{
-    Found, Judgement, Rationale, RationaleEdge, RationaleEntity, StageIds, TargetAnswer, Timings,
+    Found, Judgement, Rationale, RationaleEdge, RationaleEntity, StageFallback, StageIds,
+    TargetAnswer, Timings,
 };
 pub use error::{TargetError, TargetErrorKind};
 pub use ids::{IdRule, SourceRule};
-pub use question::{QueryKind, Question, QuestionFilter};
+pub use question::{BrainOptions, QueryKind, Question, QuestionFilter};
 pub use settings::{
     Address, HttpTarget, KeyPlace, LOCAL, McpTarget, McpTransport, Program, SavedRun, TargetKind,
     TargetLimits, TargetSettings,

@@ -1,10 +1,12 @@
-//! What is asked of a target.
+//! What is asked of a retriever.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
 
 use crate::named;
-use crate::request::RetrievalMode;
+use crate::request::{Detail, Expansion, Filter, Operation, Request, RetrievalMode, Viewer};
+use crate::search::Settings;
+use crate::search::intent::is_identifier;
 
 /// What a query is, for targets that treat them differently. Not to be confused with the
 /// [`RetrievalMode`]: some APIs call either of them `mode`.
@@ -46,38 +48,174 @@ impl QuestionFilter {
     }
 }
 
-/// A question to a target.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// Parts of a request that only the local brain understands.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct BrainOptions {
+    pub operation: Operation,
+    pub detail: Option<Detail>,
+    /// Whose pages are shown. Elsewhere this follows from the target's key.
+    pub viewer: Option<Viewer>,
+    /// Leaves timelines out.
+    pub truth_only: bool,
+    /// Leaves the vector arm out.
+    pub without_vectors: bool,
+    /// Other ways to ask the same.
+    pub expansion: Option<Expansion>,
+    /// Every number of the pipeline.
+    pub settings: Option<Settings>,
+}
+
+/// A request to a retriever. What is left out is up to the retriever.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Question {
     /// The id of the query, where it has one: saved runs are looked up by it.
     pub id: Option<String>,
-    /// What is asked. Text, never syntax.
+    /// The query. Text, never syntax.
     pub text: String,
     /// How many results are wanted, at least 1.
     pub k: usize,
-    /// Which half answers; none leaves it to the target.
     pub mode: Option<RetrievalMode>,
-    /// What the query is; none leaves it to the target.
     pub kind: Option<QueryKind>,
     /// Which documents may be in the answer.
     pub filter: QuestionFilter,
-    /// Whose documents are searched, as the target calls it; none is the one of the target's
-    /// settings.
+    /// Parts that only the local brain understands.
+    pub brain: BrainOptions,
+    /// The workspace that is searched, by the target's name for it; otherwise that of the target's settings.
     pub workspace: Option<String>,
-    /// Whether to tell the edges that justify the answer.
+    /// Asks for the edges that justify the answer.
     pub rationale: bool,
-    /// Whether to tell the passages that justify the answer.
+    /// Asks for the passages that justify the answer.
     pub highlights: bool,
-    /// The time that "recent" is measured against, for targets that take one.
+    /// Asks for the whole text of the passages.
+    pub passages: bool,
+    /// Asks for the documents that each stage found.
+    pub stages: bool,
+    /// The time that recency is measured against.
     pub now: Option<Timestamp>,
-    /// How long the answer may take at most, all attempts together; none leaves it to the target's
-    /// settings, which hold all the same.
+    /// The longest time for the answer, all attempts together. The target's own limits apply as well.
     pub within: Option<std::time::Duration>,
 }
 
 impl Question {
-    /// A question with its snippets, and nothing else about it.
+    /// A question with everything that an answer can show except reasons.
     pub fn new(text: impl Into<String>, k: usize) -> Self {
-        Self { text: text.into(), k, highlights: true, ..Self::default() }
+        Self {
+            text: text.into(),
+            k,
+            highlights: true,
+            passages: true,
+            stages: true,
+            ..Self::default()
+        }
+    }
+
+    /// A captured request as a question to any retriever, for at most so many results.
+    pub fn of_request(request: &Request, max_results: Option<usize>) -> Self {
+        let Request {
+            operation,
+            query,
+            limit,
+            detail,
+            mode,
+            filter: Filter { sources, types, tags, since, until, trust, truth_only },
+            vectors,
+            expansion,
+            now,
+            settings,
+        } = request;
+        Self {
+            id: None,
+            text: query.clone(),
+            k: max_results.map_or(*limit, |most| most.min(*limit)),
+            // What every target does unless asked otherwise need not be asked.
+            mode: Some(*mode).filter(|mode| *mode != RetrievalMode::Hybrid),
+            kind: None,
+            filter: QuestionFilter {
+                sources: sources.iter().map(ToString::to_string).collect(),
+                types: types.clone(),
+                labels: tags.clone(),
+                after: *since,
+                before: *until,
+                ..QuestionFilter::default()
+            },
+            brain: BrainOptions {
+                operation: *operation,
+                detail: *detail,
+                viewer: Some(*trust),
+                truth_only: *truth_only,
+                without_vectors: !vectors,
+                expansion: Some(expansion.clone()),
+                settings: Some(settings.clone()),
+            },
+            workspace: None,
+            rationale: false,
+            // As users ask it, so that it takes as long as they wait.
+            highlights: true,
+            passages: false,
+            stages: false,
+            now: Some(*now),
+            within: None,
+        }
+    }
+
+    /// Parts that only the local brain understands and that change the answer.
+    pub fn parts_of_the_brain(&self) -> Vec<&'static str> {
+        let BrainOptions { operation, detail, without_vectors, expansion, .. } = &self.brain;
+        // An identifier is never searched by meaning, so leaving vectors out asks for nothing.
+        let words_only =
+            *operation == Operation::Query && *without_vectors && !is_identifier(&self.text);
+        let has_variants = expansion.as_ref().is_some_and(|one| !one.variants().is_empty());
+        let parts = [
+            (*operation == Operation::Search, "operation"),
+            (detail.is_some(), "detail"),
+            (words_only, "vectors"),
+            (has_variants, "variants"),
+        ];
+        parts.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, name)| name).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request() -> Request {
+        Request {
+            operation: Operation::Query,
+            query: "a".to_owned(),
+            limit: 10,
+            detail: None,
+            mode: RetrievalMode::Hybrid,
+            filter: Filter { trust: Viewer::Trusted, ..Filter::default() },
+            vectors: true,
+            expansion: Expansion::Off,
+            now: Timestamp::UNIX_EPOCH,
+            settings: Settings::default(),
+        }
+    }
+
+    #[test]
+    fn parts_that_only_the_brain_understands_are_named() {
+        let check = |change: fn(&mut Request), expected: &[&str]| {
+            let mut request = request();
+            change(&mut request);
+            assert_eq!(Question::of_request(&request, Some(50)).parts_of_the_brain(), expected);
+        };
+        check(|_| (), &[]);
+        check(|request| request.operation = Operation::Search, &["operation"]);
+        check(|request| request.detail = Some(Detail::Low), &["detail"]);
+        check(|request| request.vectors = false, &["vectors"]);
+        let identifier = |request: &mut Request| {
+            (request.vectors, request.query) = (false, "HRB-131".to_owned());
+        };
+        check(identifier, &[]);
+        check(|request| request.expansion = Expansion::Given(vec!["b".to_owned()]), &["variants"]);
+        check(|request| request.mode = RetrievalMode::Graph, &[]);
+    }
+
+    #[test]
+    fn a_question_asks_for_no_more_than_a_target_gives() {
+        let of = |most| Question::of_request(&request(), most).k;
+        assert_eq!([of(None), of(Some(50)), of(Some(4))], [10, 10, 4]);
     }
 }

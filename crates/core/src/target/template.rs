@@ -91,9 +91,12 @@ impl Filling<'_> {
             mode,
             kind,
             filter,
+            brain: _,
             workspace,
             rationale,
             highlights,
+            passages: _,
+            stages: _,
             now,
             within: _,
         } = self.question;

@@ -188,7 +188,10 @@ fn the_shipped_api_is_read_and_says_when_it_kept_too_many() {
     assert_eq!(plain.timings.hydration_ms, Some(8.0));
     assert_eq!((plain.threshold_applied, plain.fallbacks), (None, vec![]));
     let kept = read(&shape, &answer(json!({ "fallback": true }))).unwrap();
-    assert_eq!((kept.threshold_applied, kept.fallbacks), (Some(false), vec!["rerank".to_owned()]));
+    assert_eq!(
+        (kept.threshold_applied, kept.fallback_stages()),
+        (Some(false), vec!["rerank".to_owned()])
+    );
     let applied = read(&shape, &answer(json!({ "fallback": false }))).unwrap();
     assert_eq!((applied.threshold_applied, applied.fallbacks), (Some(true), vec![]));
 }
@@ -214,7 +217,7 @@ fn our_own_answers_are_read() {
     });
     let read = read(&Shape::Gbrain, &answer).unwrap();
     assert_eq!(read.documents(), ["wiki::b", "wiki::a", "wiki::c"]);
-    assert_eq!(read.fallbacks, ["rerank"]);
+    assert_eq!(read.fallback_stages(), ["rerank"]);
     assert_eq!(read.threshold_applied, Some(false));
     assert_eq!((read.timings.dense_ms, read.timings.rerank_ms), (Some(1.0), None));
     let rationale = read.rationale.unwrap();

@@ -11,7 +11,7 @@ use gbrain_core::suite::case::is_meant;
 use gbrain_core::target::{Found, Question};
 
 use super::CalibrateError;
-use crate::target::Ask;
+use crate::retriever::Retriever;
 
 /// Results that are looked through for a document.
 const DEPTH: usize = 50;
@@ -32,7 +32,7 @@ pub struct Passage {
 /// Where passages are looked up.
 pub struct Passages<'a> {
     /// Who is asked which passage fits a query.
-    pub target: &'a dyn Ask,
+    pub target: &'a dyn Retriever,
     /// The local brain with what it answers from, where it is the target.
     pub local: Option<(&'a Brain, &'a Snapshot)>,
 }
@@ -69,8 +69,8 @@ impl Passages<'_> {
 
     /// What a query finds, best first.
     pub(super) fn results(&self, query: &str) -> Result<Vec<Found>, CalibrateError> {
-        let most = self.target.most().unwrap_or(DEPTH).min(DEPTH);
-        Ok(self.target.ask(&Question::new(query, most))?.results)
+        let most = self.target.info().max_results.unwrap_or(DEPTH).min(DEPTH);
+        Ok(self.target.retrieve(&Question::new(query, most))?.results)
     }
 
     /// A result as a passage; none without text.

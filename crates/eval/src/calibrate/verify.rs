@@ -15,14 +15,14 @@ use gbrain_core::search::{RERANK_THRESHOLD_OF, Settings};
 use gbrain_core::suite::case::{AskedWhy, judge};
 use gbrain_core::suite::query::{CanonicalQuery, QueryState};
 use gbrain_core::suite::{Kind, Suite};
-use gbrain_core::target::{Found, LOCAL, TargetAnswer};
+use gbrain_core::target::{Found, TargetAnswer};
 use gbrain_store::{RerankThreshold, Store, ThresholdStatus};
 use jiff::Timestamp;
 
 use super::collect::is_key;
 use super::{CalibrateError, body};
+use crate::retriever::Retriever;
 use crate::suite::{QueryAnswer, QueryBatch, stored, unverifiable};
-use crate::target::Ask;
 
 /// The longest trial: as long as the suite of that name may take.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
@@ -43,7 +43,7 @@ pub struct Trial<'a> {
     /// Whose.
     pub workspace: &'a WorkspaceId,
     /// Who is asked; the local brain with the threshold in its settings.
-    pub target: &'a dyn Ask,
+    pub target: &'a dyn Retriever,
     /// What is tried.
     pub threshold: &'a RerankThreshold,
     /// The change that the local corpus is as of.
@@ -108,7 +108,7 @@ impl Trial<'_> {
         };
         let is_unjudged = !asked.is_empty() && !asked.iter().any(is_judged);
         // Where the reranker did not answer, that is what there is to say.
-        if self.target.name() == LOCAL && is_unjudged && trial.errors == 0 {
+        if self.target.info().is_local() && is_unjudged && trial.errors == 0 {
             if !trial.failures.contains(&VerifyFailure::Bypassed) {
                 trial.failures.push(VerifyFailure::Bypassed);
             }
@@ -121,7 +121,7 @@ impl Trial<'_> {
     fn blank(&self, n: usize) -> Verification {
         Verification {
             at: format!("{:.3}", (self.clock)()),
-            target: self.target.name().to_owned(),
+            target: self.target.info().name.clone(),
             passed: false,
             failures: Vec::new(),
             n: n as u64,
@@ -137,7 +137,7 @@ impl Trial<'_> {
     }
 
     fn add(&self, trial: &mut Verification, query: &CanonicalQuery, answer: &TargetAnswer) {
-        let is_local = self.target.name() == LOCAL;
+        let is_local = self.target.info().is_local();
         let shows = shows(query, answer, self.threshold.threshold, is_local);
         let Shows { leaked, filtered, is_bypassed, is_unjudged, is_lost, note: word } = shows;
         trial.errors += u64::from(is_unjudged);
@@ -172,7 +172,7 @@ pub(super) fn shows(
         is_lost: low.clone().any(|one| is_key(query, &one.document)),
         ..Shows::default()
     };
-    let fell_back = |name: &str| answer.fallbacks.iter().any(|stage| stage == name);
+    let fell_back = |name: &str| answer.fallbacks.iter().any(|fallback| fallback.stage == name);
     let is_other = answer.threshold.is_some_and(|told| (told - least).abs() > TOLERANCE);
     if answer.threshold_applied == Some(false) || fell_back(RERANK_THRESHOLD) {
         return Shows { is_bypassed: true, ..shows };
@@ -234,6 +234,8 @@ mod tests {
     use gbrain_core::format::suite::QueryEntry;
     use gbrain_core::target::{Judgement, StageIds};
 
+    use gbrain_core::target::StageFallback;
+
     use super::*;
 
     /// A query that must find `a`.
@@ -289,8 +291,8 @@ mod tests {
         let all = answer(&[("a", None), ("b", None)], &judged);
         let fallback = TargetAnswer { threshold_applied: Some(false), ..all.clone() };
         check(&fallback, true, (0, 0, true, false));
-        let failed =
-            |stage: &str| TargetAnswer { fallbacks: vec![stage.to_owned()], ..all.clone() };
+        let fallbacks = |stage: &str| vec![StageFallback::unexplained(stage)];
+        let failed = |stage| TargetAnswer { fallbacks: fallbacks(stage), ..all.clone() };
         let stale = check(&failed(RERANK_THRESHOLD), true, (0, 0, true, false));
         assert!(!stale.is_unjudged);
         let down = check(&failed(RERANK), true, (0, 0, false, false));
@@ -301,7 +303,7 @@ mod tests {
         assert!(
             check(&other, false, (0, 0, true, false)).note.unwrap().contains("another threshold")
         );
-        let graph = TargetAnswer { fallbacks: vec!["graph".to_owned()], ..all };
+        let graph = TargetAnswer { fallbacks: fallbacks("graph"), ..all.clone() };
         check(&graph, true, (1, 0, false, false));
     }
 

@@ -10,8 +10,8 @@ use gbrain_core::suite::report::Ended;
 use gbrain_core::target::{Question, TargetAnswer, TargetError, TargetErrorKind};
 use jiff::Timestamp;
 
+use crate::retriever::Retriever;
 use crate::spread::spread;
-use crate::target::Ask;
 
 /// A query with what came back, and when it was asked.
 pub(crate) struct QueryAnswer<'q> {
@@ -23,7 +23,7 @@ pub(crate) struct QueryAnswer<'q> {
 /// Queries to ask together, and until when.
 pub(crate) struct QueryBatch<'a> {
     pub(crate) suite: &'a Suite,
-    pub(crate) target: &'a dyn Ask,
+    pub(crate) target: &'a dyn Retriever,
     pub(crate) until: Instant,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) progress: &'a (dyn Fn(usize, usize) + Sync),
@@ -41,7 +41,7 @@ impl QueryBatch<'_> {
             let (query, when) = (queries[at], (self.clock)());
             let answer = match refusal.get() {
                 Some(error) => Err(error.clone()),
-                None => self.target.ask(&question(self.suite, query, left)),
+                None => self.target.retrieve(&question(self.suite, query, left)),
             };
             if let Err(error) = &answer
                 && error.kind.is_final()

@@ -9,7 +9,7 @@
 //! marked as a measurement. A due run is recorded once, whoever runs it.
 //!
 //! Deliberately absent: when a run is due and what it says ([`gbrain_core::suite`]), opening targets
-//! ([`target`](crate::target)), and telling anybody.
+//! ([`retriever`](crate::retriever)), and telling anybody.
 
 mod batch;
 mod facts;

@@ -3,16 +3,18 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
 
 use gbrain_brain::{Assistants, Brain, BrainError};
 use gbrain_core::clock::moment;
 use gbrain_core::fault::chain;
+use gbrain_core::replay::Live;
 use gbrain_core::request::Viewer;
 use gbrain_core::search::Settings;
 use gbrain_core::target::{LOCAL, TargetError, TargetErrorKind, TargetSettings};
 use gbrain_llm::Environment;
 
-use crate::target::{Ask, LocalAsk, LocalOptions, Surroundings, open};
+use crate::retriever::{LocalOptions, LocalRetriever, Retriever, Surroundings, open};
 
 /// Looks the settings of a target up.
 pub type FindTarget = dyn Fn(&str) -> Result<TargetSettings, TargetError> + Send + Sync;
@@ -36,7 +38,7 @@ impl TargetRegistry {
         brain: &'a Brain,
         assistants: Option<&'a Assistants>,
         stop: &Arc<AtomicBool>,
-    ) -> Result<Box<dyn Ask + 'a>, TargetError> {
+    ) -> Result<Box<dyn Retriever + 'a>, TargetError> {
         if name == LOCAL {
             let settings = brain.settings().map_err(|error| failed(chain(&error)))?;
             return Ok(Box::new(local(brain, settings, assistants, stop)?));
@@ -46,7 +48,7 @@ impl TargetRegistry {
             dir: self.dir.clone(),
             cancel: stop.clone(),
         };
-        open((self.find)(name)?, &surroundings)
+        open((self.find)(name)?, Live::at(moment(SystemTime::now())), &surroundings)
     }
 }
 
@@ -60,16 +62,12 @@ pub fn local<'a>(
     settings: Settings,
     assistants: Option<&'a Assistants>,
     stop: &AtomicBool,
-) -> Result<LocalAsk<'a>, TargetError> {
-    let options = LocalOptions {
-        settings,
-        now: moment(std::time::SystemTime::now()),
-        trust: Viewer::Untrusted,
-        assistants,
-    };
+) -> Result<LocalRetriever<'a>, TargetError> {
+    let live = Live { settings, now: moment(SystemTime::now()) };
+    let options = LocalOptions { live, viewer: Viewer::Untrusted, assistants };
     let going = |_: i64, _: i64| match stop.load(Ordering::Acquire) {
         true => Err(BrainError::Halted),
         false => Ok(()),
     };
-    LocalAsk::new(brain, options, &going).map_err(|error| failed(chain(&error)))
+    LocalRetriever::newest(brain, options, &going).map_err(|error| failed(chain(&error)))
 }

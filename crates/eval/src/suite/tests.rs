@@ -10,6 +10,9 @@ use gbrain_core::gate::Verdict;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::identity::IdentityKey;
+use gbrain_core::latency::Timing;
+use gbrain_core::provenance::Provenance;
+use gbrain_core::replay::Live;
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::suite::query::QueryState;
 use gbrain_core::suite::report::Reason;
@@ -21,9 +24,10 @@ use gbrain_store::{
     WriteKind,
 };
 use jiff::{SignedDuration, Timestamp};
+use std::sync::LazyLock;
 
 use super::*;
-use crate::target::Ask;
+use crate::retriever::{Capabilities, Retriever, RetrieverInfo};
 
 /// Answers every question with the document of its own text, but for some.
 #[derive(Default)]
@@ -38,8 +42,30 @@ struct Fake {
     deepest: AtomicUsize,
 }
 
-impl Ask for Fake {
-    fn ask(&self, question: &Question) -> Result<TargetAnswer, TargetError> {
+/// A retriever in memory.
+fn info(name: &str) -> RetrieverInfo {
+    RetrieverInfo {
+        name: name.to_owned(),
+        place: "in memory".to_owned(),
+        provenance: Provenance::default(),
+        live: Live::at(Timestamp::UNIX_EPOCH),
+        max_results: None,
+        page_count: None,
+        capabilities: Capabilities::default(),
+    }
+}
+
+impl Retriever for Fake {
+    fn info(&self) -> &RetrieverInfo {
+        static INFO: LazyLock<RetrieverInfo> = LazyLock::new(|| info("fake"));
+        &INFO
+    }
+
+    fn timing(&self, _: &Question) -> Timing {
+        Timing::Wall
+    }
+
+    fn retrieve(&self, question: &Question) -> Result<TargetAnswer, TargetError> {
         self.asked.fetch_add(1, Ordering::Relaxed);
         self.deepest.fetch_max(question.k, Ordering::Relaxed);
         std::thread::sleep(self.takes.min(question.within.unwrap_or(Duration::MAX)));
@@ -53,31 +79,24 @@ impl Ask for Fake {
         let results = vec![Found { document, ..Found::default() }];
         Ok(TargetAnswer { results, latency_ms: 5.0, attempts: 1, ..TargetAnswer::default() })
     }
-
-    fn name(&self) -> &str {
-        "fake"
-    }
-
-    fn place(&self) -> String {
-        "in memory".to_owned()
-    }
 }
 
 /// Answers every question with one document.
 struct Answers(&'static str);
 
-impl Ask for Answers {
-    fn ask(&self, _: &Question) -> Result<TargetAnswer, TargetError> {
+impl Retriever for Answers {
+    fn info(&self) -> &RetrieverInfo {
+        static INFO: LazyLock<RetrieverInfo> = LazyLock::new(|| info("answers"));
+        &INFO
+    }
+
+    fn timing(&self, _: &Question) -> Timing {
+        Timing::Wall
+    }
+
+    fn retrieve(&self, _: &Question) -> Result<TargetAnswer, TargetError> {
         let results = vec![Found { document: self.0.to_owned(), ..Found::default() }];
         Ok(TargetAnswer { results, attempts: 1, ..TargetAnswer::default() })
-    }
-
-    fn name(&self) -> &str {
-        "answers"
-    }
-
-    fn place(&self) -> String {
-        "in memory".to_owned()
     }
 }
 
@@ -133,7 +152,7 @@ impl Room {
 }
 
 fn opened(target: &Fake) -> RunTarget<'_> {
-    RunTarget { ask: target, elsewhere: false, facts: &unverifiable, scorer: None }
+    RunTarget { retriever: target, elsewhere: false, facts: &unverifiable, scorer: None }
 }
 
 fn text(at: usize) -> String {
@@ -307,7 +326,7 @@ fn queries_that_look_the_same_once_scrubbed_keep_their_own_answers() {
         .iter()
         .map(|query| {
             let question = Question { text: query.text.clone(), k: 10, ..Question::default() };
-            let answer = target.ask(&question);
+            let answer = target.retrieve(&question);
             let facts = unverifiable;
             let judged = gbrain_core::suite::case::judge(
                 query,

@@ -24,7 +24,7 @@ impl Again {
     pub(super) fn new(means: &TriageMeans<'_>, query: &CanonicalQuery, own: &Evidence) -> Self {
         let is_wanted = own.is_missed && own.error.is_none();
         let ask = means.again.filter(|_| is_wanted);
-        let k = ask.and_then(|ask| ask.most()).map_or(DEEP, |most| most.min(DEEP));
+        let k = ask.and_then(|ask| ask.info().max_results).map_or(DEEP, |most| most.min(DEEP));
         let question = Question {
             id: Some(query.id.clone()),
             mode: query.mode,
@@ -33,7 +33,7 @@ impl Again {
             within: Some(PATIENCE),
             ..Question::new(query.text.clone(), k)
         };
-        Self { answer: ask.map(|ask| ask.ask(&question)), is_whole: means.may_cost }
+        Self { answer: ask.map(|ask| ask.retrieve(&question)), is_whole: means.may_cost }
     }
 
     /// What the stages have now.

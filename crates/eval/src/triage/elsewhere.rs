@@ -23,7 +23,7 @@ pub(super) fn known(
     let ids = must_find(query).iter().map(|key| key.id.as_str()).filter(|id| is_it(id));
     let mut is_asked_by_words = false;
     for (text, is_literal) in snippets.map(|text| (text, true)).chain(ids.map(|id| (id, false))) {
-        let Ok(answer) = ask.ask(&Question::new(text, DEPTH)) else { return };
+        let Ok(answer) = ask.retrieve(&Question::new(text, DEPTH)) else { return };
         if answer.documents().iter().any(|one| is_it(one)) {
             evidence.presence = Presence::Whole;
             evidence.notes.push("asked for by its own words, it is found".to_owned());

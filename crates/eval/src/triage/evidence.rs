@@ -21,8 +21,8 @@ use super::again::Again;
 use super::local::Here;
 use super::logs::{Logged, linked, logs, staged};
 use super::{Subject, TriageError, elsewhere};
+use crate::retriever::Retriever;
 use crate::suite::{registered, stored};
-use crate::target::Ask;
 
 /// What a triage is made with.
 pub struct TriageMeans<'a> {
@@ -33,7 +33,7 @@ pub struct TriageMeans<'a> {
     /// The brain, where it is the one that was asked.
     pub brain: Option<&'a Brain>,
     /// Who is asked again; none to look only at what is kept.
-    pub again: Option<&'a dyn Ask>,
+    pub again: Option<&'a dyn Retriever>,
     /// Whose eyes it is for: to somebody who may not see a private page, it is not there.
     pub trust: Viewer,
     /// Whether asking may cost something: then models take part.

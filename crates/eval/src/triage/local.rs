@@ -21,7 +21,7 @@ use jiff::Timestamp;
 use super::evidence::must_find;
 use super::past::Past;
 use super::{TriageError, TriageMeans};
-use crate::target::filter_of;
+use crate::retriever::filter_of;
 
 /// As many cases that were found say what is usual.
 const USUAL: usize = 50;

@@ -14,11 +14,11 @@ use gbrain_core::qrels::Qrels;
 use gbrain_core::replay::{Live, SettingsFrom};
 use gbrain_core::request::Viewer;
 use gbrain_eval::{
-    AsOf, BLAME_CHUNKS, GateInputs, GateOutcome, GateRun, LocalTarget, Pipeline, ReplayOptions,
-    gate as run_gate, replay as run_replay,
+    AsOf, BLAME_CHUNKS, GateInputs, GateOutcome, GateRun, LocalOptions, LocalRetriever, Pipeline,
+    ReplayOptions, Retriever, gate as run_gate, replay as run_replay,
 };
 
-use super::outside::Outside;
+use super::public_retriever::PublicRetriever;
 use super::spec::{GateSpec, ReplaySpec, Rows, When, Whose};
 use super::worker::{Done, Held};
 use crate::operations::documents::{baseline, captures_of, qrels};
@@ -169,7 +169,7 @@ fn checks(outcome: &GateOutcome) -> Vec<Check> {
 fn measured<T>(
     held: &Held<'_>,
     rows: usize,
-    measure: impl FnOnce(&Outside<'_>) -> Result<T, Fault>,
+    measure: impl FnOnce(&dyn Retriever) -> Result<T, Fault>,
 ) -> Result<T, Fault> {
     let door = held.house.door(held.workspace())?;
     let live = Live { settings: door.brain().settings()?, now: moment(SystemTime::now()) };
@@ -178,11 +178,12 @@ fn measured<T>(
         held.going.at(done.unsigned_abs(), total.unsigned_abs());
         held.going.onward()
     };
-    let target = LocalTarget::new(door.brain(), live, &indexing)?;
+    let local = LocalRetriever::new(door.brain(), LocalOptions::new(live), &indexing)?;
     held.going.say("asking");
     held.going.at(0, rows as u64);
     let (store, workspace) = (held.house.store(), held.workspace());
-    let result = measure(&Outside { target: &target, going: &held.going, store, workspace })?;
+    let (retriever, going) = (Box::new(local), &held.going);
+    let result = measure(&PublicRetriever { retriever, going, store, workspace })?;
     if held.going.is_halted() {
         return Err(Fault::cancelled("the run was stopped"));
     }

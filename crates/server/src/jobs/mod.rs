@@ -11,7 +11,7 @@ mod files;
 mod halt;
 mod import;
 mod measure;
-mod outside;
+mod public_retriever;
 mod spec;
 mod suite;
 #[cfg(test)]

@@ -16,8 +16,8 @@ use crate::ops::insert_workspace;
 use crate::schema::{MIGRATIONS, Migration, in_the_way_of_views, known_schema};
 use crate::{Result, StoreError, private};
 
-/// How long a writer waits for another.
-const BUSY: Duration = Duration::from_secs(30);
+/// How long a writer waits for another. With ten processes on two cores one waited for 38 s.
+const BUSY: Duration = Duration::from_secs(120);
 
 /// How long it sleeps between two tries. SQLite's own waits grow to a tenth of a second, so that whoever waits
 /// longest tries least often: of 32 callers in four processes one in a hundred waited 100 ms, and some a second.

@@ -13,8 +13,8 @@ use gbrain_core::format::capture::{read_object, read_row};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::replay::{Live, SettingsFrom};
 use gbrain_eval::{
-    AsOf, EvalError, Input, LocalTarget, ReplayOptions, read_baseline, read_captures,
-    read_publishable, replay,
+    AsOf, EvalError, Input, LocalOptions, LocalRetriever, ReplayOptions, read_baseline,
+    read_captures, read_publishable, replay,
 };
 use serde_json::Value;
 
@@ -148,7 +148,7 @@ pub(super) fn check_replay(bytes: &[u8], brains: &Brains, rng: &mut Rng) -> Resu
     let brain = brains.memory();
     let settings = brain.settings().map_err(|error| error.to_string())?;
     let live = Live { settings, now: jiff::Timestamp::UNIX_EPOCH };
-    let target = LocalTarget::new(brain, live, &|_, _| ()).map_err(failed)?;
+    let target = LocalRetriever::new(brain, LocalOptions::new(live), &|_, _| ()).map_err(failed)?;
     let options = ReplayOptions {
         as_of: if rng.bool() { AsOf::Now } else { AsOf::Capture },
         settings: if rng.bool() { SettingsFrom::Live } else { SettingsFrom::Capture },

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use gbrain_core::format::target::read_target;
+use gbrain_core::replay::Live;
 use gbrain_core::target::Question;
-use gbrain_eval::target::{Surroundings, open};
+use gbrain_eval::retriever::{Surroundings, open};
 use gbrain_net::Secret;
 use gbrain_net::mail::{Login, Mail, MailServer, Protection};
 use jiff::Timestamp;
@@ -52,9 +53,10 @@ fn ask(settings: &Value) -> Result<(), Broken> {
         dir: std::env::temp_dir(),
         cancel: Arc::new(AtomicBool::new(false)),
     };
-    let target = open(target, &surroundings).map_err(|error| error.to_string())?;
-    let look = target.look(&Question::new("who leads the plug gateway?", K));
-    let shown = look.said.map(|said| said.to_string()).unwrap_or_default();
+    let target = open(target, Live::at(Timestamp::UNIX_EPOCH), &surroundings)
+        .map_err(|error| error.to_string())?;
+    let look = target.inspect(&Question::new("who leads the plug gateway?", K));
+    let shown = look.raw.map(|raw| raw.to_string()).unwrap_or_default();
     require(!shown.contains(SECRET), || format!("the key is shown: {shown}"))?;
     if let Err(error) = &look.answer {
         let words = error.to_string();

@@ -16,8 +16,8 @@ use gbrain_core::replay::Live;
 use gbrain_core::request::{Caller, Request, RetrievalMode};
 use gbrain_core::scrub::Scrubber;
 use gbrain_eval::{
-    GateInputs, GateOutcome, Input, LocalTarget, Pipeline, ReplayOptions, gate, read_baseline,
-    read_captures, read_publishable,
+    GateInputs, GateOutcome, Input, LocalOptions, LocalRetriever, Pipeline, ReplayOptions, gate,
+    read_baseline, read_captures, read_publishable,
 };
 use gbrain_store::CaptureFilter;
 use jiff::Timestamp;
@@ -120,7 +120,7 @@ pub(super) fn strict_gate(brain: &Brain, live: &Live, rows: &[CapturedRow]) -> R
             ..ReplayOptions::default()
         },
     };
-    let target = LocalTarget::new(brain, live.clone(), &|_, _| ())?;
+    let target = LocalRetriever::new(brain, LocalOptions::new(live.clone()), &|_, _| ())?;
     Ok(gate(&target, &inputs, &|_| ())?)
 }
 

@@ -12,8 +12,8 @@ use gbrain_core::format::calibration::Verification;
 use gbrain_core::report::text;
 use gbrain_core::target::LOCAL;
 use gbrain_eval::calibrate::{CalibrateError, Trial, info, record, trial_settings};
+use gbrain_eval::retriever::Retriever;
 use gbrain_eval::suite::local;
-use gbrain_eval::target::Ask;
 use gbrain_store::RerankThreshold;
 
 use super::Bench;
@@ -88,7 +88,7 @@ fn at_home(
 fn tried(
     context: &Context<'_>,
     bench: &Bench,
-    target: &dyn Ask,
+    target: &dyn Retriever,
     threshold: &RerankThreshold,
     generation: Option<i64>,
     stop: &AtomicBool,

@@ -11,10 +11,10 @@ use gbrain_core::provenance::Provenance;
 use gbrain_core::qrels::Qrels;
 use gbrain_core::replay::Live;
 use gbrain_core::report::{Queries, github, html, junit, markdown, text};
-use gbrain_eval::target::AsTarget;
 use gbrain_eval::{
-    BLAME_CHUNKS, GateInputs, GateRun, Input, LocalTarget, Pipeline, ReplayOptions, Selftest,
-    StoppableTarget, Target, check_outputs, gate, read_baseline, selftest, write_atomically,
+    BLAME_CHUNKS, GateInputs, GateRun, Input, LocalOptions, LocalRetriever, Pipeline,
+    ReplayOptions, Retriever, Selftest, StoppableRetriever, check_outputs, gate, read_baseline,
+    selftest, write_atomically,
 };
 use serde_json::json;
 
@@ -156,15 +156,13 @@ pub(super) fn run(context: &Context<'_>, args: &GateArgs) -> Result<Exit, CliErr
     let elsewhere = args.target.elsewhere(&context.home)?;
     let inputs = read(context, args)?;
     if let Some(settings) = elsewhere {
-        let ask = opened(&context.home, settings)?;
-        let target = AsTarget::new(ask.as_ref(), context.now);
-        return gated(context, args, &inputs, &target, &target.provenance());
+        return gated(context, args, &inputs, opened(context, settings)?.as_ref());
     }
     let brain = context.brain()?;
     let live = Live { settings: brain.settings()?, now: context.now };
     let indexing = context.terminal.indexing_until(stop);
-    let target = LocalTarget::new(&brain, live, &indexing)?;
-    gated(context, args, &inputs, &target, &target.provenance())
+    let local = LocalRetriever::new(&brain, LocalOptions::new(live), &indexing)?;
+    gated(context, args, &inputs, &local)
 }
 
 /// Runs the gates on a target.
@@ -172,9 +170,9 @@ fn gated(
     context: &Context<'_>,
     args: &GateArgs,
     inputs: &Inputs,
-    target: &dyn Target,
-    provenance: &Provenance,
+    retriever: &dyn Retriever,
 ) -> Result<Exit, CliError> {
+    let provenance = &retriever.info().provenance;
     let gated = GateInputs {
         baseline: inputs.baseline.as_ref().map(|(baseline, thresholds)| (baseline, *thresholds)),
         judged: inputs
@@ -195,17 +193,17 @@ fn gated(
         },
     };
     let stop = interrupted();
-    let target = &StoppableTarget::new(target, &stop);
+    let retriever = &StoppableRetriever { retriever: Box::new(retriever), stop: &stop };
     if args.selftest {
         let text = args.baseline.as_deref().map(read_text).transpose()?;
-        let tested = selftest(target, &gated, text.as_deref())?;
+        let tested = selftest(retriever, &gated, text.as_deref())?;
         refuse_interrupted(&stop)?;
         return Ok(say_selftest(context, &tested));
     }
     let bar = context.terminal.progress("gating");
     bar.set_length(gated.count() as u64);
     let started = Instant::now();
-    let outcome = gate(target, &gated, &|n| bar.inc(n as u64))?;
+    let outcome = gate(retriever, &gated, &|n| bar.inc(n as u64))?;
     bar.finish_and_clear();
     refuse_interrupted(&stop)?;
     let run = GateRun {

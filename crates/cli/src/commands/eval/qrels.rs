@@ -16,10 +16,9 @@ use gbrain_core::report::text;
 use gbrain_core::run::{OrderedBy, Run, RunHit, trec_run};
 use gbrain_core::search::Settings;
 use gbrain_core::target::TargetSettings;
-use gbrain_eval::target::AsTarget;
 use gbrain_eval::{
-    JudgedRun, LocalTarget, Pipeline, StoppableTarget, Target, check_outputs, judge, read_document,
-    write_atomically,
+    JudgedRun, LocalOptions, LocalRetriever, Pipeline, Retriever, StoppableRetriever,
+    check_outputs, judge, read_document, write_atomically,
 };
 use serde_json::Value;
 
@@ -140,16 +139,16 @@ fn run_elsewhere(
     settings: TargetSettings,
 ) -> Result<Exit, CliError> {
     let threads = settings.limits.concurrency;
-    let ask = opened(&context.home, settings)?;
-    let target = AsTarget::new(ask.as_ref(), context.now);
+    let target = opened(context, settings)?;
+    let info = target.info();
     let wanted = depth(measures);
-    let depth = ask.most().map_or(wanted, |most| most.min(wanted));
+    let depth = info.max_results.map_or(wanted, |most| most.min(wanted));
     let cut = measures.iter().filter_map(Measure::cutoff).max().unwrap_or(0);
     if cut > depth {
-        return Err(CliError::usage(format!("{} gives at most {depth} results", ask.name()))
+        return Err(CliError::usage(format!("{} gives at most {depth} results", info.name))
             .hint(format!("measure at most that many: -k {depth}")));
     }
-    let arm = asked(context, args, qrels, measures, &target, (depth, threads))?;
+    let arm = asked(context, args, qrels, measures, target.as_ref(), (depth, threads))?;
     if let Some(path) = &args.run_output {
         write_atomically(path, as_trec(&arm.judged)?.as_bytes())?;
     }
@@ -202,7 +201,7 @@ fn arm(
 ) -> Result<Arm, CliError> {
     let live = Live { settings, now: context.now };
     let indexing = context.terminal.indexing_until(interrupted());
-    let target = LocalTarget::new(brain, live, &indexing)?;
+    let target = LocalRetriever::new(brain, LocalOptions::new(live), &indexing)?;
     asked(context, args, qrels, measures, &target, (depth(measures), 1))
 }
 
@@ -217,7 +216,7 @@ fn asked(
     args: &QrelsArgs,
     qrels: &Qrels,
     measures: &[Measure],
-    target: &dyn Target,
+    retriever: &dyn Retriever,
     (depth, threads): (usize, usize),
 ) -> Result<Arm, CliError> {
     let bar = context.terminal.progress("asking");
@@ -225,9 +224,9 @@ fn asked(
     let pipeline = if args.production { Pipeline::Production } else { Pipeline::Fixed };
     let queries = qrels.queries.clone();
     let stop = interrupted();
-    let target = StoppableTarget::new(target, &stop);
+    let retriever = StoppableRetriever { retriever: Box::new(retriever), stop: &stop };
     let JudgedRun { queries: judged, pages } =
-        judge(&target, queries, depth, pipeline, threads, &|n| bar.inc(n as u64))?;
+        judge(&retriever, queries, depth, pipeline, threads, &|n| bar.inc(n as u64))?;
     bar.finish_and_clear();
     refuse_interrupted(&stop)?;
     let queries = judged.iter().map(|judged| judged.query.clone()).collect();

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use gbrain_eval::target::AsTarget;
 use gbrain_eval::{Input, NotRecorded, check_output, read_publishable, record, write_atomically};
 use serde_json::json;
 
@@ -44,14 +43,13 @@ pub(super) fn run(context: &Context<'_>, args: &RecordArgs) -> Result<Exit, CliE
             .hint("name one with --target; the local brain records itself while capture is on"));
     };
     let rows = read_publishable(Input::open(&args.against)?)?;
-    let ask = opened(&context.home, settings)?;
-    let target = AsTarget::new(ask.as_ref(), context.now);
+    let target = opened(context, settings)?;
     let bar = context.terminal.progress("recording");
     bar.set_length(rows.len() as u64);
     let identity = workspace_key(&context.home)?;
     let step = |n| bar.inc(n as u64);
     let (recorded, missing) =
-        record(&target, &rows, args.repeats, context.now, identity.as_ref(), &step)?;
+        record(target.as_ref(), &rows, args.repeats, context.now, identity.as_ref(), &step)?;
     bar.finish_and_clear();
     let text: String = recorded.iter().map(|row| format!("{row}\n")).collect();
     if !recorded.is_empty() {

@@ -8,9 +8,9 @@ use gbrain_core::capture::CapturedRow;
 use gbrain_core::format::replay::ReplayReport;
 use gbrain_core::replay::{Live, ReplayedRow, SettingsFrom, Summary};
 use gbrain_core::report::{ReplayParts, text};
-use gbrain_eval::target::AsTarget;
 use gbrain_eval::{
-    AsOf, Input, LocalTarget, Replay, ReplayOptions, StoppableTarget, Target, read_captures, replay,
+    AsOf, Input, LocalOptions, LocalRetriever, Replay, ReplayOptions, Retriever,
+    StoppableRetriever, read_captures, replay,
 };
 
 use crate::asking::{interrupted, refuse_interrupted};
@@ -91,15 +91,13 @@ pub(super) fn run(context: &Context<'_>, args: &ReplayArgs) -> Result<Exit, CliE
         identity: workspace_key(&context.home)?,
     };
     let replayed = match elsewhere {
-        Some(settings) => {
-            let ask = opened(&context.home, settings)?;
-            replayed(context, &AsTarget::new(ask.as_ref(), context.now), &rows, &options)
-        }
+        Some(settings) => replayed(context, opened(context, settings)?.as_ref(), &rows, &options),
         None => {
             let brain = context.brain()?;
             let live = Live { settings: brain.settings()?, now: context.now };
             let indexing = context.terminal.indexing_until(interrupted());
-            replayed(context, &LocalTarget::new(&brain, live, &indexing)?, &rows, &options)
+            let local = LocalRetriever::new(&brain, LocalOptions::new(live), &indexing)?;
+            replayed(context, &local, &rows, &options)
         }
     }?;
     if context.terminal.is_json() {
@@ -151,15 +149,15 @@ fn is_silent(rows: &[ReplayedRow]) -> bool {
 
 fn replayed(
     context: &Context<'_>,
-    target: &dyn Target,
+    retriever: &dyn Retriever,
     rows: &[CapturedRow],
     options: &ReplayOptions,
 ) -> Result<Replay, CliError> {
     let bar = context.terminal.progress("replaying");
     bar.set_length(rows.len() as u64);
     let stop = interrupted();
-    let target = StoppableTarget::new(target, &stop);
-    let replayed = replay(&target, rows, options, &|n| bar.inc(n as u64))?;
+    let retriever = StoppableRetriever { retriever: Box::new(retriever), stop: &stop };
+    let replayed = replay(&retriever, rows, options, &|n| bar.inc(n as u64))?;
     bar.finish_and_clear();
     refuse_interrupted(&stop)?;
     Ok(replayed)

@@ -7,7 +7,7 @@ use gbrain_core::fault::one_line;
 use gbrain_core::format::target::AnswerBody;
 use gbrain_core::request::RetrievalMode;
 use gbrain_core::target::{Found, Question, TargetAnswer, TargetError, TargetErrorKind, Timings};
-use gbrain_eval::target::{Ask, Look};
+use gbrain_eval::retriever::{Inspection, Retriever};
 use serde_json::{Value, json};
 
 use crate::commands::Context;
@@ -130,9 +130,10 @@ fn check(context: &Context<'_>, args: &CheckArgs) -> Result<Exit, CliError> {
         now: Some(context.now),
         ..Question::new(args.query.clone(), usize::from(args.k))
     };
-    let (place, look) =
-        with_target(context, settings, |ask: &dyn Ask| (ask.place(), ask.look(&question)))?;
-    let Look { said, answer } = look;
+    let (place, inspection) = with_target(context, settings, |retriever: &dyn Retriever| {
+        (retriever.info().place.clone(), retriever.inspect(&question))
+    })?;
+    let Inspection { raw: said, answer } = inspection;
     if context.terminal.is_json() {
         context.terminal.json(&json!({
             "schema_version": 1, "target": args.name, "place": place,
@@ -215,7 +216,7 @@ fn remarks(answer: &TargetAnswer) -> Vec<(&'static str, String)> {
     remarks.extend(answer.mode.map(|mode| ("mode", mode.to_string())));
     remarks.extend(answer.threshold.map(|least| ("threshold", format!("{least:.4}"))));
     if !answer.fallbacks.is_empty() {
-        remarks.push(("did not do their work", answer.fallbacks.join(", ")));
+        remarks.push(("did not do their work", answer.fallback_stages().join(", ")));
     }
     if !answer.not_asked.is_empty() {
         remarks.push(("has no place for", answer.not_asked.join(", ")));

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use gbrain_core::format::target::read_target;
-use gbrain_eval::target::{Ask, Surroundings, open};
+use gbrain_core::replay::Live;
+use gbrain_eval::retriever::{Retriever, Surroundings, open};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::support::Home;
@@ -22,12 +24,13 @@ fn describe(home: &Home, targets: &Value) {
 }
 
 /// A target that is asked from here.
-fn target(home: &Home, settings: &Value, token: &str) -> Box<dyn Ask> {
+fn target(home: &Home, settings: &Value, token: &str) -> Box<dyn Retriever> {
     let token = token.to_owned();
     let surroundings = Surroundings {
         environment: Arc::new(move |name| (name == "TOKEN").then(|| token.clone())),
         dir: home.path().to_owned(),
         cancel: Arc::new(AtomicBool::new(false)),
     };
-    open(read_target("served", settings).unwrap(), &surroundings).unwrap()
+    let live = Live::at(Timestamp::UNIX_EPOCH);
+    open(read_target("served", settings).unwrap(), live, &surroundings).unwrap()
 }

@@ -6,10 +6,10 @@ use std::process::Command;
 use gbrain_bench::campaign::served::Served;
 use gbrain_brain::{Brain, BrainOptions, IndexKind, built_in_models};
 use gbrain_core::id::WorkspaceId;
+use gbrain_core::replay::Live;
 use gbrain_core::request::{RetrievalMode, Viewer};
-use gbrain_core::search::Settings;
 use gbrain_core::target::Question;
-use gbrain_eval::target::{Ask as _, LocalAsk, LocalOptions};
+use gbrain_eval::retriever::{LocalOptions, LocalRetriever, Retriever as _};
 use gbrain_store::{Location, OpenMode};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -36,12 +36,12 @@ fn brain(home: &Path) -> Brain {
 fn world(home: &Home) -> Vec<Expected> {
     let brain = brain(home.path());
     let now: Timestamp = "2026-06-01T00:00:00Z".parse().unwrap();
-    let (settings, trust) = (Settings::default(), Viewer::Untrusted);
-    let options = LocalOptions { settings, now, trust, assistants: None };
-    let ask = LocalAsk::new(&brain, options, &|_, _| ()).unwrap();
+    let viewer = Viewer::Untrusted;
+    let options = LocalOptions { viewer, ..LocalOptions::new(Live::at(now)) };
+    let ask = LocalRetriever::newest(&brain, options, &|_, _| ()).unwrap();
     let expected = |question: Question| {
         let question = Question { now: Some(now), ..question };
-        let found = ask.ask(&question).unwrap().results;
+        let found = ask.retrieve(&question).unwrap().results;
         Expected {
             question,
             documents: found.iter().map(|found| found.document.clone()).collect(),
@@ -117,7 +117,7 @@ fn what_else_is_told_arrives_too() {
         ..Question::new("who owns the berth planner?", 5)
     };
     for settings in [ready, described(&url)] {
-        let answer = target(&home, &settings, &token).ask(&question).unwrap();
+        let answer = target(&home, &settings, &token).retrieve(&question).unwrap();
         let edges = answer.rationale.unwrap().edges;
         assert!(
             edges.iter().any(|edge| edge.kind == "owned_by" && edge.to == "wiki::teams/routing")
@@ -127,7 +127,7 @@ fn what_else_is_told_arrives_too() {
         assert!(answer.not_asked.is_empty(), "{:?}", answer.not_asked);
     }
     let denied = json!({ "kind": "http", "api": "gbrain", "url": url });
-    let error = target(&home, &denied, "").ask(&question).unwrap_err();
+    let error = target(&home, &denied, "").retrieve(&question).unwrap_err();
     assert_eq!(error.kind.name(), "denied", "{error}");
     served.stop().unwrap();
 }

@@ -161,7 +161,7 @@ impl RetrievalBody {
             latencies: known.collect(),
             seen_ms: Some(answer.latency_ms).filter(|ms| ms.is_finite()),
             attempts: answer.attempts,
-            fallbacks: answer.fallbacks.clone(),
+            fallbacks: answer.fallback_stages(),
             threshold_applied: answer.threshold_applied,
             graph_edges: edges
                 .clone()

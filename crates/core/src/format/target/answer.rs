@@ -66,9 +66,12 @@ impl<'a> QuestionBody<'a> {
             mode,
             kind,
             filter,
+            brain: _,
             workspace,
             rationale,
             highlights,
+            passages: _,
+            stages: _,
             now,
             within: _,
         } = question;
@@ -117,7 +120,7 @@ pub struct AnswerBody<'a> {
     /// Which half answered; null if the target does not tell.
     mode: Option<RetrievalMode>,
     /// Stages that did not do their work.
-    fallbacks: &'a [String],
+    fallbacks: Vec<&'a str>,
     /// The least score of a reranker that was to be kept.
     threshold: Option<f64>,
     /// Whether that threshold decided anything.
@@ -240,6 +243,7 @@ impl<'a> AnswerBody<'a> {
             candidates,
             request_id,
             not_asked,
+            provenance: _,
         } = answer;
         Self {
             schema_version: VERSION,
@@ -249,7 +253,7 @@ impl<'a> AnswerBody<'a> {
             attempts: *attempts,
             rationale: rationale.as_ref().map(WireReasons::new),
             mode: *mode,
-            fallbacks,
+            fallbacks: fallbacks.iter().map(|fallback| fallback.stage.as_str()).collect(),
             threshold: *threshold,
             threshold_applied: *threshold_applied,
             stages: stages.as_ref().map(WireStageIds::new),

@@ -8,7 +8,7 @@ use crate::target::shape::{Reading, Shape};
 use crate::target::template::Filling;
 use crate::target::{
     Found, IdRule, Judgement, McpTransport, Question, Rationale, RationaleEdge, RationaleEntity,
-    SourceRule, StageIds, TargetAnswer, TargetKind, TargetSettings, Timings,
+    SourceRule, StageFallback, StageIds, TargetAnswer, TargetKind, TargetSettings, Timings,
 };
 
 fn good(value: Value) -> TargetSettings {
@@ -227,7 +227,7 @@ fn an_answer_reads_back_from_what_is_printed() {
             evidence: vec!["c3".to_owned()],
         }),
         mode: Some(crate::request::RetrievalMode::Hybrid),
-        fallbacks: vec!["rerank".to_owned()],
+        fallbacks: vec![StageFallback::unexplained("rerank")],
         threshold: Some(0.3),
         threshold_applied: Some(false),
         stages: Some(StageIds {

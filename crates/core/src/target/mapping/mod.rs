@@ -18,7 +18,7 @@ use crate::named;
 use crate::request::RetrievalMode;
 
 use super::path::{Path, kind_of};
-use super::{IdRule, Judgement, StageIds, TargetAnswer, TargetError, Timings};
+use super::{IdRule, Judgement, StageFallback, StageIds, TargetAnswer, TargetError, Timings};
 
 use value::{Wrong, column, count, flag, id, list, number, number_or_null, one, text, time};
 
@@ -209,7 +209,10 @@ impl Mapping {
             rationale: rationale.as_ref().map_or(Ok(None), |paths| paths.read(answer, ids))?,
             // A target may have modes that nobody here knows.
             mode: mode.and_then(|mode| RetrievalMode::from_name(&mode)),
-            fallbacks: names_of_fallbacks(answer, fallbacks.as_ref())?,
+            fallbacks: names_of_fallbacks(answer, fallbacks.as_ref())?
+                .into_iter()
+                .map(StageFallback::unexplained)
+                .collect(),
             threshold: one(answer, threshold.as_ref(), number)?,
             threshold_applied: one(answer, threshold_applied.as_ref(), flag)?,
             stages: stages.read(answer, ids)?,

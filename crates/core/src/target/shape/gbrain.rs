@@ -7,7 +7,8 @@ use crate::target::mapping::{EdgePaths, Mapping};
 use crate::target::path::Path;
 use crate::target::template::{Filling, Slot};
 use crate::target::{
-    IdRule, Rationale, RationaleEntity, SourceRule, TargetAnswer, TargetError, Timings,
+    IdRule, Rationale, RationaleEntity, SourceRule, StageFallback, TargetAnswer, TargetError,
+    Timings,
 };
 
 use super::{object, path, rows};
@@ -79,7 +80,7 @@ pub(crate) fn read(
             read.threshold_applied = Some(false);
         }
         if !is_of_the_question(word("reason")) {
-            read.fallbacks.push(word("stage").to_owned());
+            read.fallbacks.push(StageFallback::unexplained(word("stage")));
         }
     }
     Ok(read)

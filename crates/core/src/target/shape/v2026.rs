@@ -4,9 +4,9 @@
 
 use serde_json::{Value, json};
 
-use crate::target::TargetAnswer;
 use crate::target::mapping::{Mapping, TimingPaths};
 use crate::target::template::{Filling, Slot};
+use crate::target::{StageFallback, TargetAnswer};
 
 use super::{Tier, asked_for, filters, object, path, rows};
 
@@ -50,7 +50,7 @@ pub(super) fn note_bypass(answer: &Value, read: &mut TargetAnswer) {
     if let Some(bypassed) = told {
         read.threshold_applied = Some(!bypassed);
         if bypassed {
-            read.fallbacks.push(crate::ranking::RERANK.to_owned());
+            read.fallbacks.push(StageFallback::unexplained(crate::ranking::RERANK));
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gbrain_core::target::{Question, TargetErrorKind};
-use gbrain_eval::target::Ask;
+use gbrain_eval::retriever::Retriever;
 use serde_json::{Map, Value, json};
 
 use super::conformance::conforms;
@@ -31,7 +31,7 @@ pub(super) fn program(kind: &str, fault: &str) -> (tempfile::TempDir, Vec<String
     (dir, words.map(str::to_owned).to_vec())
 }
 
-fn command(fault: &str, more: Value) -> (tempfile::TempDir, Box<dyn Ask>) {
+fn command(fault: &str, more: Value) -> (tempfile::TempDir, Box<dyn Retriever>) {
     let (dir, words) = program("command", fault);
     let mut settings = json!({ "kind": "command", "command": words, "timeout_seconds": 30 });
     for (key, value) in more.as_object().cloned().unwrap_or_default() {
@@ -59,7 +59,7 @@ fn answers_may_come_in_any_order() {
         let texts = ["who owns the berths?", "null"];
         let asking = texts.map(|text| {
             let ask = &ask;
-            scope.spawn(move || ask.ask(&Question::new(text, 5)).unwrap())
+            scope.spawn(move || ask.retrieve(&Question::new(text, 5)).unwrap())
         });
         for (text, asked) in texts.iter().zip(asking) {
             assert_eq!(asked.join().unwrap().documents(), super::documents(text));
@@ -72,7 +72,7 @@ fn every_failure_has_its_kind() {
     let check = |fault: &str, kind: TargetErrorKind, words: &str| {
         let timeout = patience(kind, 2.0);
         let (_dir, ask) = command(fault, json!({ "timeout_seconds": timeout, "attempts": 1 }));
-        let error = ask.ask(&question()).unwrap_err();
+        let error = ask.retrieve(&question()).unwrap_err();
         assert_eq!(error.kind, kind, "{fault}: {error}");
         assert!(error.message.contains(words), "{fault}: {error}");
     };
@@ -86,21 +86,21 @@ fn every_failure_has_its_kind() {
     check("die", TargetErrorKind::Unreachable, "it is broken");
     check("error", TargetErrorKind::BadRequest, "no such index");
     let ask = target(json!({ "kind": "command", "command": ["/nowhere/program"] }));
-    let error = ask.ask(&question()).unwrap_err();
+    let error = ask.retrieve(&question()).unwrap_err();
     assert_eq!(error.kind, TargetErrorKind::Unreachable, "{error}");
 }
 
 #[test]
 fn what_it_says_may_pass_is_tried_again() {
     let (_dir, ask) = command("passing", json!({ "attempts": 2 }));
-    assert_eq!(ask.ask(&question()).unwrap().attempts, 2);
+    assert_eq!(ask.retrieve(&question()).unwrap().attempts, 2);
 }
 
 #[test]
 fn one_that_died_is_started_again() {
     let (_dir, ask) = command("die_once", json!({}));
-    assert_eq!(ask.ask(&question()).unwrap_err().kind, TargetErrorKind::Unreachable);
-    assert_eq!(ask.ask(&question()).unwrap().results.len(), 5);
+    assert_eq!(ask.retrieve(&question()).unwrap_err().kind, TargetErrorKind::Unreachable);
+    assert_eq!(ask.retrieve(&question()).unwrap().results.len(), 5);
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn one_that_hangs_is_ended_and_the_time_is_kept() {
     let (_dir, ask) = command("hang", json!({ "timeout_seconds": 1, "attempts": 1 }));
     for _ in 0..2 {
         let started = Instant::now();
-        assert_eq!(ask.ask(&question()).unwrap_err().kind, TargetErrorKind::Timeout);
+        assert_eq!(ask.retrieve(&question()).unwrap_err().kind, TargetErrorKind::Timeout);
         assert!(started.elapsed() >= Duration::from_millis(900), "{:?}", started.elapsed());
     }
 }
@@ -116,7 +116,7 @@ fn one_that_hangs_is_ended_and_the_time_is_kept() {
 #[test]
 fn it_ends_with_whoever_started_it() {
     let (dir, ask) = command("orphan", json!({}));
-    ask.ask(&question()).unwrap();
+    ask.retrieve(&question()).unwrap();
     let pid = std::fs::read_to_string(dir.path().join("world.json.pid")).unwrap();
     let process = format!("/proc/{pid}");
     assert!(Path::new(&process).exists());

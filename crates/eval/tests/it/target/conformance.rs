@@ -2,7 +2,7 @@
 //! on this program's own servers.
 
 use gbrain_core::target::{Question, TargetErrorKind};
-use gbrain_eval::target::Ask;
+use gbrain_eval::retriever::Retriever;
 
 /// A question, and what must be answered to it.
 pub(crate) struct Expected {
@@ -24,7 +24,7 @@ pub(crate) const TEXTS: [&str; 7] = [
 ];
 
 /// Holds a target against what must be answered.
-pub(crate) fn conforms(ask: &dyn Ask, world: &[Expected]) {
+pub(crate) fn conforms(ask: &dyn Retriever, world: &[Expected]) {
     for expected in world {
         for k in [expected.question.k, 1, 2] {
             answers(ask, expected, k);
@@ -41,19 +41,19 @@ pub(crate) fn conforms(ask: &dyn Ask, world: &[Expected]) {
         }
     });
     for (text, k) in [("", 5), (" \n", 5), ("a", 0)] {
-        let error = ask.ask(&Question::new(text, k)).unwrap_err();
-        assert_eq!(error.kind, TargetErrorKind::BadRequest, "{}: {error}", ask.name());
+        let error = ask.retrieve(&Question::new(text, k)).unwrap_err();
+        assert_eq!(error.kind, TargetErrorKind::BadRequest, "{}: {error}", ask.info().name);
     }
-    assert!(!ask.name().is_empty() && !ask.place().is_empty());
+    assert!(!ask.info().name.is_empty() && !ask.info().place.is_empty());
 }
 
-fn answers(ask: &dyn Ask, expected: &Expected, k: usize) {
+fn answers(ask: &dyn Retriever, expected: &Expected, k: usize) {
     let question = Question { k, ..expected.question.clone() };
-    let answer = ask.ask(&question).unwrap_or_else(|error| {
-        panic!("{} does not answer {:?}: {error}", ask.name(), question.text)
+    let answer = ask.retrieve(&question).unwrap_or_else(|error| {
+        panic!("{} does not answer {:?}: {error}", ask.info().name, question.text)
     });
     let cut = k.min(expected.documents.len());
-    let about = format!("{}: {:?} with k = {k}", ask.name(), question.text);
+    let about = format!("{}: {:?} with k = {k}", ask.info().name, question.text);
     let documents: Vec<&str> = answer.results.iter().map(|found| found.document.as_str()).collect();
     assert_eq!(documents, expected.documents[..cut], "{about}");
     for (found, score) in answer.results.iter().zip(&expected.scores) {

@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use gbrain_core::format::target::read_target;
+use gbrain_core::replay::Live;
 use gbrain_core::target::{Question, TargetErrorKind};
-use gbrain_eval::target::{Surroundings, open};
+use gbrain_eval::retriever::{Surroundings, open};
+use jiff::Timestamp;
 use serde_json::json;
 
 use super::http::{APIS, server, settings};
@@ -22,7 +24,7 @@ fn check(fault: Fault, kind: TargetErrorKind, requests: u64) {
         let timeout = if is_late { 1.0 } else { 60.0 };
         let limits = json!({ "timeout_seconds": timeout, "attempts": 2, "deadline_seconds": 60 });
         let ask = target(settings(api, &server.url(), limits));
-        let error = ask.ask(&Question::new("a", 5)).unwrap_err();
+        let error = ask.retrieve(&Question::new("a", 5)).unwrap_err();
         let about = format!("{api} with {fault:?}: {error}");
         assert_eq!((error.kind, server.requests()), (kind, requests), "{about}");
         assert!(!error.to_string().contains(SECRET), "{about}");
@@ -59,7 +61,7 @@ fn what_does_not_pass_is_not() {
 fn an_answer_that_is_too_large_is_not_read_to_its_end() {
     let server = server(|_| Fault::Huge(40 << 20));
     let ask = target(settings("lightfast-v1", &server.url(), json!({})));
-    let error = ask.ask(&Question::new("a", 5)).unwrap_err();
+    let error = ask.retrieve(&Question::new("a", 5)).unwrap_err();
     assert_eq!(error.kind, TargetErrorKind::Malformed);
     assert!(error.message.contains("larger than 32 MiB"), "{error}");
 }
@@ -72,7 +74,7 @@ fn a_later_attempt_may_succeed() {
         let server = server(move |question| if question.number < 3 { fault } else { Fault::None });
         let limits = json!({ "timeout_seconds": timeout, "attempts": 3, "deadline_seconds": 180 });
         let ask = target(settings("lightfast-v1", &server.url(), limits));
-        let answer = ask.ask(&Question::new("a", 5)).unwrap();
+        let answer = ask.retrieve(&Question::new("a", 5)).unwrap();
         assert_eq!((answer.attempts, server.requests()), (3, 3), "{fault:?}");
         // Only the good attempt counts: it ended within one timeout, the others took two.
         let timeout_ms = f64::from(timeout) * 1_000.0;
@@ -88,7 +90,7 @@ fn a_wait_that_is_asked_for_is_kept() {
         );
     let ask = target(settings("lightfast-v1", &server.url(), json!({})));
     let started = Instant::now();
-    ask.ask(&Question::new("a", 5)).unwrap();
+    ask.retrieve(&Question::new("a", 5)).unwrap();
     assert!(started.elapsed() >= Duration::from_secs(1), "{:?}", started.elapsed());
 }
 
@@ -96,7 +98,7 @@ fn a_wait_that_is_asked_for_is_kept() {
 fn a_wait_beyond_the_deadline_is_not_begun() {
     let server = server(|_| Fault::Status(429, Some(3_600)));
     let ask = target(settings("lightfast-v1", &server.url(), json!({ "deadline_seconds": 60 })));
-    let error = ask.ask(&Question::new("a", 5)).unwrap_err();
+    let error = ask.retrieve(&Question::new("a", 5)).unwrap_err();
     assert_eq!((error.kind, server.requests()), (TargetErrorKind::RateLimited, 1));
 }
 
@@ -106,7 +108,7 @@ fn the_deadline_holds_for_all_attempts_together() {
     let limits = json!({ "timeout_seconds": 1, "attempts": 20, "deadline_seconds": 1.5 });
     let ask = target(settings("lightfast-v1", &server.url(), limits));
     let started = Instant::now();
-    assert_eq!(ask.ask(&Question::new("a", 5)).unwrap_err().kind, TargetErrorKind::Timeout);
+    assert_eq!(ask.retrieve(&Question::new("a", 5)).unwrap_err().kind, TargetErrorKind::Timeout);
     assert!(started.elapsed() > Duration::from_secs(1), "{:?}", started.elapsed());
     assert!(server.requests() <= 3, "20 attempts are allowed: {}", server.requests());
 }
@@ -114,9 +116,15 @@ fn the_deadline_holds_for_all_attempts_together() {
 #[test]
 fn nobody_there_is_unreachable() {
     let ask = target(settings("lightfast-v1", "http://127.0.0.1:1", json!({})));
-    assert_eq!(ask.ask(&Question::new("a", 5)).unwrap_err().kind, TargetErrorKind::Unreachable);
+    assert_eq!(
+        ask.retrieve(&Question::new("a", 5)).unwrap_err().kind,
+        TargetErrorKind::Unreachable
+    );
     let ask = target(settings("lightfast-v1", "http://no-such-host.invalid", json!({})));
-    assert_eq!(ask.ask(&Question::new("a", 5)).unwrap_err().kind, TargetErrorKind::Unreachable);
+    assert_eq!(
+        ask.retrieve(&Question::new("a", 5)).unwrap_err().kind,
+        TargetErrorKind::Unreachable
+    );
 }
 
 #[test]
@@ -125,12 +133,14 @@ fn somebody_may_stop_it() {
     let cancel = Arc::new(AtomicBool::new(false));
     let around = Surroundings { cancel: cancel.clone(), ..surroundings(std::path::Path::new("/")) };
     let settings = settings("lightfast-v1", &server.url(), json!({ "concurrency": 1 }));
-    let ask = open(read_target("prod", &settings).unwrap(), &around).unwrap();
+    let ask =
+        open(read_target("prod", &settings).unwrap(), Live::at(Timestamp::UNIX_EPOCH), &around)
+            .unwrap();
     let started = Instant::now();
     std::thread::scope(|scope| {
         // One waits for another attempt, the others for its place.
         let asking: Vec<_> =
-            (0..3).map(|_| scope.spawn(|| ask.ask(&Question::new("a", 5)))).collect();
+            (0..3).map(|_| scope.spawn(|| ask.retrieve(&Question::new("a", 5)))).collect();
         std::thread::sleep(Duration::from_millis(200));
         cancel.store(true, Ordering::SeqCst);
         for one in asking {

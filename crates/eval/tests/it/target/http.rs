@@ -65,7 +65,7 @@ fn at_least_ten_are_asked_for_and_k_are_given() {
     ] {
         let server = server(|_| Fault::None);
         let ask = target(settings(api, &server.url(), json!({})));
-        assert_eq!(ask.ask(&Question::new("a", 3)).unwrap().results.len(), 3);
+        assert_eq!(ask.retrieve(&Question::new("a", 3)).unwrap().results.len(), 3);
         let asked = server.asked();
         assert_eq!((asked[0].shape, asked[0].k, asked[0].highlights), (shape, 10, true));
     }
@@ -95,8 +95,9 @@ fn stages_reasons_and_workspaces_arrive() {
         ..Question::new("who owns e?", 10)
     };
     let workspace = json!({ "workspace": "ws_7" });
-    let v1 =
-        target(settings("lightfast-v1", &server.url(), workspace.clone())).ask(&question).unwrap();
+    let v1 = target(settings("lightfast-v1", &server.url(), workspace.clone()))
+        .retrieve(&question)
+        .unwrap();
     assert_eq!(v1.rationale.unwrap().edges[0].to, "f");
     assert_eq!((v1.mode, v1.request_id.as_deref()), (Some(RetrievalMode::Graph), Some("req_1")));
     assert_eq!(v1.timings.total_ms, Some(90.0));
@@ -105,11 +106,11 @@ fn stages_reasons_and_workspaces_arrive() {
     assert_eq!((asked.mode.as_deref(), asked.workspace.as_deref()), (Some("graph"), Some("ws_7")));
     assert!(asked.rationale);
     let internal = target(settings("lightfast-internal", &server.url(), workspace));
-    let internal = internal.ask(&question).unwrap();
+    let internal = internal.retrieve(&question).unwrap();
     assert_eq!(internal.timings.dense_ms, Some(40.0));
     assert_eq!((internal.candidates, internal.rationale), (Some(48), None));
     let shipped =
-        target(settings("lightfast-2026", &server.url(), json!({}))).ask(&question).unwrap();
+        target(settings("lightfast-2026", &server.url(), json!({}))).retrieve(&question).unwrap();
     assert_eq!(shipped.not_asked, ["mode"]);
     assert_eq!((shipped.threshold_applied, shipped.fallbacks.len()), (Some(false), 1));
     assert_eq!(shipped.timings.hydration_ms, Some(12.0));
@@ -120,7 +121,7 @@ fn ids_are_called_as_the_settings_say() {
     let server = RetrievalServer::start(|_| Reply::of(&["doc:a"]), |_| Fault::None).unwrap();
     let ids = |ids: Value| {
         let ask = target(settings("lightfast-v1", &server.url(), json!({ "ids": ids })));
-        ask.ask(&Question::new("a", 10)).unwrap().results[0].document.clone()
+        ask.retrieve(&Question::new("a", 10)).unwrap().results[0].document.clone()
     };
     assert_eq!(ids(json!({})), "doc:a");
     assert_eq!(ids(json!({ "strip_prefix": "doc:", "source": "wiki" })), "wiki::a");
@@ -132,8 +133,8 @@ fn ids_are_called_as_the_settings_say() {
 fn more_than_there_can_be_is_not_asked_for() {
     let server = server(|_| Fault::None);
     let ask = target(settings("lightfast-v1", &server.url(), json!({})));
-    assert_eq!(ask.most(), Some(50));
-    let error = ask.ask(&Question::new("a", 51)).unwrap_err();
+    assert_eq!(ask.info().max_results, Some(50));
+    let error = ask.retrieve(&Question::new("a", 51)).unwrap_err();
     assert_eq!((error.kind, server.requests()), (TargetErrorKind::Unsupported, 0));
 }
 
@@ -149,7 +150,7 @@ fn so_many_at_once_and_no_more() {
     let ask = target(settings("lightfast-v1", &server.url(), json!({ "concurrency": 3 })));
     std::thread::scope(|scope| {
         for _ in 0..12 {
-            scope.spawn(|| ask.ask(&Question::new("a", 5)).unwrap());
+            scope.spawn(|| ask.retrieve(&Question::new("a", 5)).unwrap());
         }
     });
     assert_eq!((server.requests(), server.most_at_once()), (12, 3));
@@ -163,7 +164,7 @@ fn so_many_a_second_and_no_more() {
     let started = Instant::now();
     std::thread::scope(|scope| {
         for _ in 0..9 {
-            scope.spawn(|| ask.ask(&Question::new("a", 5)).unwrap());
+            scope.spawn(|| ask.retrieve(&Question::new("a", 5)).unwrap());
         }
     });
     // Nine turns, of which the first is at once.
@@ -189,8 +190,8 @@ fn what_is_missing_is_said_before_anything_is_asked() {
 fn what_was_said_can_be_looked_at() {
     let server = server(|_| Fault::WrongShape);
     let ask = target(settings("lightfast-v1", &server.url(), json!({})));
-    let look = ask.look(&Question::new("a", 5));
+    let look = ask.inspect(&Question::new("a", 5));
     assert_eq!(look.answer.unwrap_err().kind, TargetErrorKind::Malformed);
-    let said = look.said.unwrap().to_string();
+    let said = look.raw.unwrap().to_string();
     assert!(said.contains("\"ok\":true") && !said.contains(SECRET), "{said}");
 }

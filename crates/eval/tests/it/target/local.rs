@@ -6,10 +6,11 @@ use std::sync::Arc;
 use gbrain_brain::import::{ImportOptions, StoredTexts, import};
 use gbrain_brain::{Assistants, Brain, IndexKind, WorkspaceOptions, built_in_models};
 use gbrain_core::id::{SourceId, WorkspaceId};
+use gbrain_core::replay::Live;
 use gbrain_core::request::{RetrievalMode, Viewer};
 use gbrain_core::search::Settings;
 use gbrain_core::target::{Question, QuestionFilter, TargetErrorKind};
-use gbrain_eval::target::{Ask as _, LocalAsk, LocalOptions};
+use gbrain_eval::retriever::{LocalOptions, LocalRetriever, Retriever as _};
 use gbrain_llm::{Asker, Limits, Prices, Providers, Spending};
 use gbrain_store::{Location, OpenMode, Store};
 use jiff::Timestamp;
@@ -53,10 +54,14 @@ impl Site {
         Self { brain, store, _dir: dir }
     }
 
-    fn ask<'a>(&self, settings: Settings, assistants: Option<&'a Assistants>) -> LocalAsk<'a> {
-        let now = Timestamp::UNIX_EPOCH;
-        let options = LocalOptions { settings, now, trust: Viewer::Trusted, assistants };
-        LocalAsk::new(&self.brain, options, &|_, _| ()).unwrap()
+    fn ask<'a>(
+        &self,
+        settings: Settings,
+        assistants: Option<&'a Assistants>,
+    ) -> LocalRetriever<'a> {
+        let live = Live { settings, now: Timestamp::UNIX_EPOCH };
+        let options = LocalOptions { live, viewer: Viewer::Trusted, assistants };
+        LocalRetriever::newest(&self.brain, options, &|_, _| ()).unwrap()
     }
 
     /// A reranker that counts common words.
@@ -94,7 +99,7 @@ fn the_local_brain_conforms() {
     // What it says once it must say always; another corpus is not at hand to say more.
     let expected = |text: &&str| {
         let question = Question::new(*text, 8);
-        let found = ask.ask(&question).unwrap().results;
+        let found = ask.retrieve(&question).unwrap().results;
         Expected {
             question,
             documents: found.iter().map(|found| found.document.clone()).collect(),
@@ -111,7 +116,7 @@ fn the_local_brain_conforms() {
 fn it_tells_what_every_stage_had() {
     let site = Site::new();
     let ask = site.ask(Settings::default(), None);
-    let answer = ask.ask(&Question::new("Kittle Island blackout", 3)).unwrap();
+    let answer = ask.retrieve(&Question::new("Kittle Island blackout", 3)).unwrap();
     let stages = answer.stages.unwrap();
     let first = &answer.results[0];
     assert_eq!(first.document, "wiki::incidents/2026-04-17-kittle-island-blackout");
@@ -142,7 +147,7 @@ fn it_tells_why() {
         mode: Some(RetrievalMode::Graph),
         ..Question::new("who owns the berth planner?", 5)
     };
-    let answer = ask.ask(&question).unwrap();
+    let answer = ask.retrieve(&question).unwrap();
     assert_eq!(answer.mode, Some(RetrievalMode::Graph));
     let rationale = answer.rationale.unwrap();
     // The front matter says who owns it, and a passage who of them does.
@@ -151,7 +156,7 @@ fn it_tells_why() {
     assert!(owners().any(|edge| !edge.evidence.is_empty()), "{:?}", rationale.edges);
     let team = rationale.entities.iter().find(|entity| entity.id == owned.to).unwrap();
     assert!(!team.aliases.is_empty(), "{team:?}");
-    assert_eq!(ask.ask(&Question::new("berth planner", 5)).unwrap().rationale, None);
+    assert_eq!(ask.retrieve(&Question::new("berth planner", 5)).unwrap().rationale, None);
 }
 
 #[test]
@@ -161,7 +166,7 @@ fn it_tells_what_a_threshold_did() {
     let assistants = site.assistants(&server);
     let asked = |threshold: &str| {
         let ask = site.ask(settings(threshold), Some(&assistants));
-        ask.ask(&Question::new("a blackout on the island zeppelin", 20)).unwrap()
+        ask.retrieve(&Question::new("a blackout on the island zeppelin", 20)).unwrap()
     };
     let (all, some, none) = (asked("0"), asked("0.8"), asked("1"));
     assert_eq!((all.threshold, all.threshold_applied), (None, None));
@@ -177,7 +182,7 @@ fn it_tells_what_a_threshold_did() {
     assert!(best < 1.0, "{best}");
     assert_eq!((none.threshold, none.threshold_applied), (Some(1.0), Some(false)));
     assert_eq!(
-        (none.results.len(), none.fallbacks),
+        (none.results.len(), none.fallback_stages()),
         (all.results.len(), vec!["rerank".to_owned()])
     );
 }
@@ -188,8 +193,8 @@ fn a_model_that_fails_is_a_fallback() {
     let server = ProviderServer::start(|_| String::new(), |_| Fault::Status(400, None)).unwrap();
     let assistants = site.assistants(&server);
     let answer =
-        site.ask(settings("0.5"), Some(&assistants)).ask(&Question::new("island", 5)).unwrap();
-    assert_eq!(answer.fallbacks, ["rerank"]);
+        site.ask(settings("0.5"), Some(&assistants)).retrieve(&Question::new("island", 5)).unwrap();
+    assert_eq!(answer.fallback_stages(), ["rerank"]);
     assert_eq!((answer.threshold, answer.timings.rerank_ms), (None, None));
 }
 
@@ -197,7 +202,7 @@ fn a_model_that_fails_is_a_fallback() {
 fn what_it_can_not_do_is_said() {
     let site = Site::new();
     let ask = site.ask(Settings::default(), None);
-    let kind = |question: Question| ask.ask(&question).map_err(|error| error.kind);
+    let kind = |question: Question| ask.retrieve(&question).map_err(|error| error.kind);
     let filter = |filter: QuestionFilter| Question { filter, ..Question::new("island", 5) };
     let words = |text: &str| vec![text.to_owned()];
     let bad = QuestionFilter { sources: words("Not A Source"), ..QuestionFilter::default() };

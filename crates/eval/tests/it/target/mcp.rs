@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use gbrain_core::target::{Question, TargetErrorKind};
-use gbrain_eval::target::Ask;
+use gbrain_eval::retriever::Retriever;
 use serde_json::{Value, json};
 
 use super::command::program;
@@ -13,7 +13,7 @@ use super::conformance::conforms;
 use super::{SECRET, patience, reply, target, world};
 use crate::listener::{Incoming, Listener, respond};
 
-fn tool(mut settings: Value, more: Value) -> Box<dyn Ask> {
+fn tool(mut settings: Value, more: Value) -> Box<dyn Retriever> {
     settings["kind"] = json!("mcp");
     settings["tool"] = json!("find");
     settings["arguments"] = json!({ "text": "{{query}}", "n": "{{k}}" });
@@ -27,7 +27,7 @@ fn tool(mut settings: Value, more: Value) -> Box<dyn Ask> {
     target(settings)
 }
 
-fn stdio(fault: &str, more: Value) -> (tempfile::TempDir, Box<dyn Ask>) {
+fn stdio(fault: &str, more: Value) -> (tempfile::TempDir, Box<dyn Retriever>) {
     let (dir, words) = program("mcp", fault);
     (dir, tool(json!({ "command": words, "timeout_seconds": 30 }), more))
 }
@@ -45,7 +45,7 @@ fn a_server_that_is_started_conforms() {
 #[test]
 fn one_that_asks_itself_is_answered() {
     let (_dir, ask) = stdio("asks_back", json!({}));
-    assert_eq!(ask.ask(&question()).unwrap().results.len(), 5);
+    assert_eq!(ask.retrieve(&question()).unwrap().results.len(), 5);
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn every_failure_of_one_that_is_started_has_its_kind() {
         let mut limits = json!({ "timeout_seconds": patience(kind, 2.0), "attempts": 1 });
         limits.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
         let (_dir, ask) = stdio(fault, limits);
-        let error = ask.ask(&question()).unwrap_err();
+        let error = ask.retrieve(&question()).unwrap_err();
         assert_eq!(error.kind, kind, "{fault}: {error}");
     };
     check("hang", json!({}), TargetErrorKind::Timeout);
@@ -157,7 +157,7 @@ fn server(odd: Odd) -> Listener {
     .unwrap()
 }
 
-fn http(server: &Listener, more: Value) -> Box<dyn Ask> {
+fn http(server: &Listener, more: Value) -> Box<dyn Retriever> {
     tool(json!({ "url": format!("{}/mcp", server.url()), "key_env": "PROD_KEY" }), more)
 }
 
@@ -174,7 +174,7 @@ fn an_answer_in_a_stream_is_not_waited_for_beyond_it() {
     let server = server(Odd::Streams);
     let ask = http(&server, json!({}));
     for _ in 0..2 {
-        let answer = ask.ask(&question()).unwrap();
+        let answer = ask.retrieve(&question()).unwrap();
         assert_eq!(answer.results.len(), 5);
         assert!(answer.latency_ms < 2_500.0, "{}", answer.latency_ms);
     }
@@ -185,7 +185,7 @@ fn every_failure_of_one_over_http_has_its_kind() {
     let check = |odd: Odd, kind: TargetErrorKind| {
         let server = server(odd);
         let ask = http(&server, json!({ "timeout_seconds": patience(kind, 0.5), "attempts": 2 }));
-        let error = ask.ask(&question()).unwrap_err();
+        let error = ask.retrieve(&question()).unwrap_err();
         assert_eq!(error.kind, kind, "{odd:?}: {error}");
         assert!(!error.to_string().contains(SECRET), "{error}");
     };
@@ -196,5 +196,5 @@ fn every_failure_of_one_over_http_has_its_kind() {
     check(Odd::Busy, TargetErrorKind::Unavailable);
     let server = server(Odd::Busy);
     let ask = http(&server, json!({ "attempts": 3 }));
-    assert_eq!(ask.ask(&question()).unwrap().attempts, 3);
+    assert_eq!(ask.retrieve(&question()).unwrap().attempts, 3);
 }

@@ -14,8 +14,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use gbrain_core::format::target::read_target;
+use gbrain_core::replay::Live;
 use gbrain_core::target::{Question, TargetError, TargetErrorKind};
-use gbrain_eval::target::{Ask, Surroundings, open};
+use gbrain_eval::retriever::{Retriever, Surroundings, open};
+use jiff::Timestamp;
 use serde_json::Value;
 
 use conformance::{Expected, TEXTS};
@@ -33,12 +35,12 @@ fn surroundings(dir: &Path) -> Surroundings {
     }
 }
 
-fn try_target(settings: Value) -> Result<Box<dyn Ask>, TargetError> {
+fn try_target(settings: Value) -> Result<Box<dyn Retriever>, TargetError> {
     let settings = read_target("prod", &settings).unwrap_or_else(|error| panic!("{error}"));
-    open(settings, &surroundings(Path::new("/")))
+    open(settings, Live::at(Timestamp::UNIX_EPOCH), &surroundings(Path::new("/")))
 }
 
-fn target(settings: Value) -> Box<dyn Ask> {
+fn target(settings: Value) -> Box<dyn Retriever> {
     try_target(settings).unwrap()
 }
 

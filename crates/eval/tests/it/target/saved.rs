@@ -36,12 +36,12 @@ fn a_trec_run_is_asked_by_id_or_by_the_texts_of_its_queries() {
     std::fs::write(&queries, "{\"_id\":\"q1\",\"text\":\"who?\"}\n").unwrap();
     let by_id = target(json!({ "kind": "run", "file": run }));
     let question = Question { id: Some("q1".to_owned()), ..Question::new("who?", 1) };
-    assert_eq!(by_id.ask(&question).unwrap().documents(), ["a"]);
-    assert!(!by_id.is_timed());
-    let error = by_id.ask(&Question::new("who?", 5)).unwrap_err();
+    assert_eq!(by_id.retrieve(&question).unwrap().documents(), ["a"]);
+    assert!(by_id.info().capabilities.is_saved);
+    let error = by_id.retrieve(&Question::new("who?", 5)).unwrap_err();
     assert_eq!(error.kind, TargetErrorKind::NotRecorded);
     let by_text = target(json!({ "kind": "run", "file": run, "queries": queries }));
-    assert_eq!(by_text.ask(&Question::new("who?", 5)).unwrap().documents(), ["a", "b"]);
+    assert_eq!(by_text.retrieve(&Question::new("who?", 5)).unwrap().documents(), ["a", "b"]);
 }
 
 #[test]

@@ -27,13 +27,14 @@ fn an_authority_of_the_settings_is_trusted_and_no_other() {
     let trusting = settings("lightfast-v1", &url, json!({ "ca_file": file("ca.pem") }));
     conforms(target(trusting).as_ref(), &world());
     let asked = server.requests();
-    let error =
-        target(settings("lightfast-v1", &url, json!({}))).ask(&Question::new("a", 5)).unwrap_err();
+    let error = target(settings("lightfast-v1", &url, json!({})))
+        .retrieve(&Question::new("a", 5))
+        .unwrap_err();
     assert_eq!(error.kind, TargetErrorKind::Unreachable, "{error}");
     // Another name than the certificate's.
     let other = url.replace("localhost", "127.0.0.2");
     let other = settings("lightfast-v1", &other, json!({ "ca_file": file("ca.pem") }));
-    let error = target(other).ask(&Question::new("a", 5)).unwrap_err();
+    let error = target(other).retrieve(&Question::new("a", 5)).unwrap_err();
     assert_eq!(error.kind, TargetErrorKind::Unreachable, "{error}");
     assert_eq!(server.requests(), asked, "nothing is sent to whom nobody trusts");
     let none = settings("lightfast-v1", &url, json!({ "ca_file": file("server.key") }));

@@ -1,15 +1,16 @@
-//! A target somewhere else: whatever is sent and read, asked with patience.
+//! A remote target: any wire, with retries.
 
 use std::borrow::Cow;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use gbrain_core::latency::Timing;
 use gbrain_core::target::path::Path;
 use gbrain_core::target::{IdRule, Question, TargetAnswer, TargetError, TargetErrorKind};
 use serde_json::Value;
 
 use super::patience::{Missed, Patience};
-use super::{Ask, Look};
+use super::{Inspection, Retriever, RetrieverInfo};
 
 /// What results are called.
 #[derive(Debug, Clone, Default)]
@@ -37,9 +38,7 @@ pub(super) trait Wire: Sync + Send {
 
 /// A target somewhere else.
 pub(super) struct Remote {
-    pub(super) name: String,
-    pub(super) place: String,
-    pub(super) most: Option<usize>,
+    pub(super) info: RetrieverInfo,
     pub(super) workspace: Option<String>,
     pub(super) patience: Patience,
     pub(super) wire: Box<dyn Wire>,
@@ -51,8 +50,9 @@ impl Remote {
         if question.k == 0 || question.text.trim().is_empty() {
             return Err(TargetError::new(TargetErrorKind::BadRequest, "there is nothing to ask"));
         }
-        if let Some(most) = self.most.filter(|most| question.k > *most) {
-            let message = format!("{} gives at most {most} results, not {}", self.name, question.k);
+        let RetrieverInfo { name, max_results, .. } = &self.info;
+        if let Some(most) = max_results.filter(|most| question.k > *most) {
+            let message = format!("{name} gives at most {most} results, not {}", question.k);
             return Err(TargetError::new(TargetErrorKind::Unsupported, message));
         }
         if question.workspace.is_some() || self.workspace.is_none() {
@@ -80,42 +80,41 @@ impl Remote {
             kind,
             message: self.wire.hide(message),
         })?;
+        let mut not_asked = question.parts_of_the_brain();
+        not_asked.extend(self.wire.not_asked(&question));
         Ok(TargetAnswer {
             latency_ms: given.latency.as_secs_f64() * 1000.0,
             attempts: given.attempts,
-            not_asked: self.wire.not_asked(&question),
+            not_asked,
+            provenance: self.info.provenance.clone(),
             ..given.value
         })
     }
 }
 
-impl Ask for Remote {
-    fn ask(&self, question: &Question) -> Result<TargetAnswer, TargetError> {
+impl Retriever for Remote {
+    fn info(&self) -> &RetrieverInfo {
+        &self.info
+    }
+
+    fn retrieve(&self, question: &Question) -> Result<TargetAnswer, TargetError> {
         self.answer(question, &|_| ())
     }
 
-    fn name(&self) -> &str {
-        &self.name
+    fn timing(&self, _: &Question) -> Timing {
+        Timing::Wall
     }
 
-    fn place(&self) -> String {
-        self.place.clone()
-    }
-
-    fn most(&self) -> Option<usize> {
-        self.most
-    }
-
-    fn look(&self, question: &Question) -> Look {
-        let said = Mutex::new(None);
+    fn inspect(&self, question: &Question) -> Inspection {
+        let raw = Mutex::new(None);
         let answer = self.answer(question, &|value| {
-            if let Ok(mut said) = said.lock() {
-                *said = Some(value.clone());
+            if let Ok(mut raw) = raw.lock() {
+                *raw = Some(value.clone());
             }
         });
-        let said: Option<Value> = said.into_inner().ok().flatten();
+        let raw: Option<Value> = raw.into_inner().ok().flatten();
         let hidden =
-            said.and_then(|said| serde_json::from_str(&self.wire.hide(said.to_string())).ok());
-        Look { said: hidden, answer }
+            raw.and_then(|raw| serde_json::from_str(&self.wire.hide(raw.to_string())).ok());
+        Inspection { raw: hidden, answer }
     }
 }

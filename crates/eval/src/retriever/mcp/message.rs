@@ -4,7 +4,7 @@ use gbrain_core::fault::message_in;
 use gbrain_core::target::{TargetError, TargetErrorKind};
 use serde_json::{Value, json};
 
-use crate::target::child::Route;
+use crate::retriever::child::Route;
 
 /// The version of the protocol that is spoken.
 pub(super) const PROTOCOL: &str = "2025-06-18";

@@ -2,24 +2,24 @@
 
 use std::path::Path;
 
+use gbrain_core::latency::Timing;
 use gbrain_core::qrels::queries_of_jsonl;
 use gbrain_core::target::saved::Saved as Answers;
 use gbrain_core::target::{Question, SavedRun, TargetAnswer, TargetError, TargetErrorKind};
 
 use super::remote::Naming;
-use super::{Ask, Surroundings};
+use super::{Capabilities, Retriever, RetrieverInfo, Surroundings};
 use crate::read_document;
 
 /// A saved run.
 pub(super) struct Saved {
-    name: String,
-    place: String,
+    info: RetrieverInfo,
     answers: Answers,
 }
 
 impl Saved {
     pub(super) fn open(
-        name: String,
+        info: RetrieverInfo,
         run: SavedRun,
         naming: Naming,
         surroundings: &Surroundings,
@@ -43,7 +43,8 @@ impl Saved {
                 answers.with_texts(texts)
             }
         };
-        Ok(Self { name, place, answers })
+        let capabilities = Capabilities { is_saved: true, ..info.capabilities };
+        Ok(Self { info: RetrieverInfo { capabilities, ..info }, answers })
     }
 }
 
@@ -54,25 +55,24 @@ fn read(path: &Path) -> Result<Vec<u8>, TargetError> {
     })
 }
 
-impl Ask for Saved {
-    fn ask(&self, question: &Question) -> Result<TargetAnswer, TargetError> {
+impl Retriever for Saved {
+    fn info(&self) -> &RetrieverInfo {
+        &self.info
+    }
+
+    fn retrieve(&self, question: &Question) -> Result<TargetAnswer, TargetError> {
         if question.k == 0 || (question.id.is_none() && question.text.trim().is_empty()) {
             return Err(TargetError::new(TargetErrorKind::BadRequest, "there is nothing to ask"));
         }
         let answer = self.answers.answer(question)?;
         let latency_ms = answer.timings.total_ms.unwrap_or(0.0);
-        Ok(TargetAnswer { latency_ms, ..answer })
+        let mut not_asked = question.parts_of_the_brain();
+        not_asked.extend(&answer.not_asked);
+        let provenance = self.info.provenance.clone();
+        Ok(TargetAnswer { latency_ms, not_asked, provenance, ..answer })
     }
 
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn place(&self) -> String {
-        self.place.clone()
-    }
-
-    fn is_timed(&self) -> bool {
-        false
+    fn timing(&self, _: &Question) -> Timing {
+        Timing::Untimed
     }
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 use gbrain_core::target::{Program, TargetError};
 use serde_json::Value;
 
-use crate::target::Surroundings;
-use crate::target::child::{Child, Running};
-use crate::target::patience::Missed;
+use crate::retriever::Surroundings;
+use crate::retriever::child::{Child, Running};
+use crate::retriever::patience::Missed;
 
 use super::Exchange;
 use super::message;

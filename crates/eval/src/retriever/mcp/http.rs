@@ -9,9 +9,9 @@ use std::time::Duration;
 use gbrain_core::target::{Address, TargetError, TargetLimits};
 use serde_json::{Value, json};
 
-use crate::target::Surroundings;
-use crate::target::http::{Caller, missed};
-use crate::target::patience::Missed;
+use crate::retriever::Surroundings;
+use crate::retriever::http::{Caller, missed};
+use crate::retriever::patience::Missed;
 
 use super::Exchange;
 use super::message;
