@@ -93,7 +93,7 @@ pub(crate) fn run(args: &SuiteArgs) -> Result<ExitCode> {
                 clock: Timestamp::now,
             };
             let target = RunTarget {
-                ask: target.as_ref(),
+                retriever: target.as_ref(),
                 elsewhere: false,
                 facts: &unverifiable,
                 scorer: None,

@@ -56,8 +56,8 @@ pub struct RunContext<'a> {
 
 /// A target that is open, and what is known of it.
 pub struct RunTarget<'a> {
-    /// RunAnswers the questions.
-    pub ask: &'a dyn Retriever,
+    /// Answers the questions.
+    pub retriever: &'a dyn Retriever,
     /// Whether it is another than the suite's own target.
     pub elsewhere: bool,
     /// Checks the edges that it gives as reasons.
@@ -121,7 +121,7 @@ impl SuiteRunner<'_> {
             None => Err("no reranker is set".to_owned()),
         };
         let target = RunTarget {
-            ask: target.as_ref(),
+            retriever: target.as_ref(),
             elsewhere,
             facts: if is_local { &known } else { &unverifiable },
             scorer: self.reranker.map(|one| Scorer { model: one.name(), score: &score }),
@@ -188,7 +188,7 @@ pub fn run(
     };
     // Pairs may be all that there is to ask.
     let was_stopped = relevance.is_some() && stop.load(Ordering::Acquire);
-    let batch = QueryBatch { suite, target: target.ask, until, stop, progress, clock };
+    let batch = QueryBatch { suite, target: target.retriever, until, stop, progress, clock };
     let (answers, ended) = batch.ask(&drawn);
     let ended = if was_stopped { Ended::Cancelled } else { ended };
     let cases = answers.iter().map(|one| case(suite, target, one)).collect();
@@ -213,7 +213,8 @@ fn case(suite: &Suite, target: &RunTarget<'_>, one: &QueryAnswer<'_>) -> CaseRes
     let mut case = judge(one.query, why, &one.answer, target.facts);
     let is_told = one.answer.as_ref().is_ok_and(|answer| answer.timings.total_ms.is_some());
     // A saved answer took no time now.
-    case.total_ms = case.total_ms.filter(|_| !target.ask.info().capabilities.is_saved || is_told);
+    case.total_ms =
+        case.total_ms.filter(|_| !target.retriever.info().capabilities.is_saved || is_told);
     case
 }
 
@@ -226,7 +227,8 @@ fn log_answers(
     started: Timestamp,
 ) -> Result<(), StoreError> {
     let RunContext { store, workspace, scrubber, clock, .. } = *context;
-    let log = RunLog { suite, key: trigger.key, target: target.ask.info().name.as_str(), scrubber };
+    let log =
+        RunLog { suite, key: trigger.key, target: target.retriever.info().name.as_str(), scrubber };
     let asked = found.answers.iter().zip(&found.cases).map(|(one, case)| log.of_case(one, case));
     let pairs = found.relevance.iter().flat_map(|one| &one.scores);
     let scored = pairs.map(|(pair, score)| log.of_pair(&pair.query, pair.id, *score, started));

@@ -152,7 +152,7 @@ impl Room {
 }
 
 fn opened(target: &Fake) -> RunTarget<'_> {
-    RunTarget { ask: target, elsewhere: false, facts: &unverifiable, scorer: None }
+    RunTarget { retriever: target, elsewhere: false, facts: &unverifiable, scorer: None }
 }
 
 fn text(at: usize) -> String {
