@@ -158,7 +158,7 @@ pub fn run(args: &FuzzArgs) -> Result<ExitCode> {
     let wants_program = only.map_or(!args.library, FileParser::is_of_program);
     let program = match &args.program {
         _ if !wants_program => None,
-        Some(program) => Some(program.clone()),
+        Some(program) => Some(std::path::absolute(program)?),
         None => Some(built_program()?),
     };
     let report = match (&args.file, only) {
