@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gbrain_brain::BrainError;
+use gbrain_core::address::without_passwords;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
@@ -129,8 +130,9 @@ impl Terminal {
         self.warn_text(&field(text.as_ref()));
     }
 
-    /// A warning of several lines. What it quotes must be on one line each.
+    /// A warning of several lines. What it quotes must be on one line each. As in an error, no password is shown.
     pub(crate) fn warn_text(&self, text: &str) {
+        let text = without_passwords(text);
         self.talk(&format!("{} {text}", styled(TextStyle::Yellow, "warning:")));
     }
 

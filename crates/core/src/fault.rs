@@ -139,7 +139,7 @@ impl Fault {
     /// The same fault with a remedy.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hints.push(hint.into());
+        self.hints.push(without_passwords(&hint.into()).into_owned());
         self
     }
 
@@ -226,16 +226,25 @@ const LONGEST: usize = 1000;
 /// where it is too long to be read.
 pub fn one_line(text: &str) -> String {
     let mut shown = String::with_capacity(text.len().min(2 * LONGEST));
-    let length = text.chars().count();
-    for (at, c) in text.chars().enumerate() {
-        match c {
-            _ if length > LONGEST && at == LONGEST / 2 => shown.push_str(" … "),
-            _ if length > LONGEST && (LONGEST / 2..length - LONGEST / 2).contains(&at) => (),
-            c if c.is_control() => shown.extend(c.escape_default()),
-            c => shown.push(c),
+    for c in shortened(text).chars() {
+        if c.is_control() {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
         }
     }
     shown
+}
+
+/// A text without its middle where it is too long to be read.
+pub fn shortened(text: &str) -> Cow<'_, str> {
+    let length = text.chars().count();
+    if length <= LONGEST {
+        return Cow::Borrowed(text);
+    }
+    let place = |at: usize| text.char_indices().nth(at).map_or(text.len(), |(place, _)| place);
+    let (start, end) = (place(LONGEST / 2), place(length - LONGEST / 2));
+    Cow::Owned(format!("{} … {}", &text[..start], &text[end..]))
 }
 
 /// What the body of somebody else's error says, in the shapes that are in use.

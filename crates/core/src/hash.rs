@@ -73,7 +73,8 @@ impl Hash {
 
     /// Reads 64 hexadecimal digits back.
     pub fn from_hex(hex: &str) -> Option<Self> {
-        if hex.len() != 64 || !hex.is_ascii() {
+        // Parsing a number would also take a sign.
+        if hex.len() != 64 || !hex.bytes().all(|digit| digit.is_ascii_hexdigit()) {
             return None;
         }
         let mut bytes = [0; 32];
@@ -102,6 +103,7 @@ mod tests {
         assert_eq!(Hash::of(b"abc").to_hex(), hex);
         assert_eq!(Hash::from_hex(hex), Some(Hash::of(b"abc")));
         assert_eq!(Hash::from_hex("zz"), None);
+        assert_eq!(Hash::from_hex(&hex.replacen("ba", "+a", 1)), None);
     }
 
     #[test]

@@ -4,10 +4,11 @@
 //! key decides for itself how to read them. Aliases, depth and events are bounded, so that a small
 //! text can't grow into a large one.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::Spanned;
 use serde_saphyr::options::NonFiniteFloatPolicy;
 
@@ -44,12 +45,51 @@ pub struct YamlError {
 
 /// Reads one YAML document.
 pub fn parse(text: &str) -> Result<Node, YamlError> {
-    let raw: Raw = typed(text)?;
-    Ok(raw.into_node(text))
+    let text = &*readable(text);
+    let raw: Raw = read(text)?;
+    Ok(raw.into_node(text, &LineNumbers::new(text)))
 }
 
 /// Reads one YAML document into a form.
 pub fn typed<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, YamlError> {
+    read(&readable(text))
+}
+
+/// A text that YAML reads back as it is.
+pub fn quoted(text: &str) -> String {
+    json_as_yaml(&serde_json::to_string(text).expect("a text is JSON")).into_owned()
+}
+
+/// JSON that YAML reads as JSON does. YAML refuses a few characters that may stand in the texts of JSON: they are escaped.
+pub fn json_as_yaml(json: &str) -> Cow<'_, str> {
+    if !json.contains(is_refused) {
+        return Cow::Borrowed(json);
+    }
+    let mut escaped = String::with_capacity(json.len() + 8);
+    for c in json.chars() {
+        match is_refused(c) {
+            true => escaped.push_str(&format!("\\u{:04x}", u32::from(c))),
+            false => escaped.push(c),
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+/// What JSON takes inside of texts, and YAML (`c-printable`, and this reader's rule on byte order marks) does not.
+fn is_refused(c: char) -> bool {
+    matches!(c, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+}
+
+/// A document of JSON is read whatever its texts hold; any other text is left as it is.
+fn readable(text: &str) -> Cow<'_, str> {
+    let may_be_json = text.trim_start().starts_with(['{', '[']) && text.contains(is_refused);
+    match may_be_json && serde_json::from_str::<IgnoredAny>(text).is_ok() {
+        true => json_as_yaml(text),
+        false => Cow::Borrowed(text),
+    }
+}
+
+fn read<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, YamlError> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_events: 200_000,
@@ -63,9 +103,38 @@ pub fn typed<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, YamlError>
         with_snippet: false,
     };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
-        let line = error.location().map_or(1, |location| location.line().max(1) as usize);
-        YamlError { line, reason: reason(&error.to_string()) }
+        let line = error.location().map_or(1, |location| location.line());
+        YamlError { line: LineNumbers::new(text).of(line), reason: reason(&error.to_string()) }
     })
+}
+
+/// The lines of YAML as lines that end with a line feed. YAML also ends a line at a lone carriage return, and an error at
+/// the end of a text is on a line of its own there: here it is on the last line.
+struct LineNumbers(Vec<usize>);
+
+impl LineNumbers {
+    fn new(text: &str) -> Self {
+        let last = text.lines().count().max(1);
+        let mut line = 1;
+        let mut lines = vec![line];
+        let mut bytes = text.bytes().peekable();
+        while let Some(byte) = bytes.next() {
+            match byte {
+                b'\n' => {
+                    line = (line + 1).min(last);
+                    lines.push(line);
+                }
+                b'\r' if bytes.peek() != Some(&b'\n') => lines.push(line),
+                _ => (),
+            }
+        }
+        Self(lines)
+    }
+
+    fn of(&self, yaml: u64) -> usize {
+        let at = usize::try_from(yaml).unwrap_or(usize::MAX).saturating_sub(1);
+        self.0.get(at).or(self.0.last()).copied().unwrap_or(1)
+    }
 }
 
 impl Node {
@@ -114,7 +183,7 @@ enum Shape {
 }
 
 impl Raw {
-    fn into_node(self, source: &str) -> Node {
+    fn into_node(self, source: &str, lines: &LineNumbers) -> Node {
         let Spanned { value, defined, referenced } = self.0;
         let span = defined.span();
         let value = match value {
@@ -122,15 +191,16 @@ impl Raw {
             Shape::Text(text) => Value::Text(text),
             Shape::Resolved(text) => Value::Text(spelling(source, span).unwrap_or(text)),
             Shape::List(items) => {
-                Value::List(items.into_iter().map(|item| item.into_node(source)).collect())
+                Value::List(items.into_iter().map(|item| item.into_node(source, lines)).collect())
             }
             Shape::Map(entries) => {
-                let both =
-                    |(key, value): (Raw, Raw)| (key.into_node(source), value.into_node(source));
+                let both = |(key, value): (Raw, Raw)| {
+                    (key.into_node(source, lines), value.into_node(source, lines))
+                };
                 Value::Map(entries.into_iter().map(both).collect())
             }
         };
-        Node { line: referenced.line().max(1) as usize, value }
+        Node { line: lines.of(referenced.line()), value }
     }
 }
 
@@ -255,6 +325,28 @@ mod tests {
             assert!(!error.reason.is_empty() && !error.reason.contains("at line"), "{error:?}");
             assert!(error.line.abs_diff(line) <= 1, "{error:?}");
         }
+    }
+
+    #[test]
+    fn a_line_is_one_of_the_text() {
+        let line = |text: &str| parse(text).unwrap_err().line;
+        assert_eq!(line("- a: 'x"), 1);
+        assert_eq!(line("- a\n- b: \"x\n"), 2);
+        assert_eq!(line("a: 1\r\nb: [1, 2\r\n"), 2);
+        assert_eq!(line("a: [1,\r2]\nb: 'x"), 2);
+        let node = parse("a: [1,\r2]\nb: 3\r\nc: 4").unwrap();
+        let lines = ["a", "b", "c"].map(|key| node.get(&[key]).unwrap().line);
+        assert_eq!(lines, [1, 2, 3]);
+    }
+
+    #[test]
+    fn texts_of_json_hold_any_character() {
+        let text = "a\u{7f}\u{80}\u{85}\u{9f}\u{2028}\u{feff}\u{ffff}\\\"\u{1f600}";
+        assert_eq!(parse(&quoted(text)).unwrap().text(), Some(text));
+        let json = serde_json::json!({ "k": [text] }).to_string();
+        assert_eq!(typed::<serde_json::Value>(&json).unwrap()["k"][0], text);
+        assert_eq!(parse(&json).unwrap().get(&["k"]).unwrap().items()[0].text(), Some(text));
+        assert!(parse("{a: \u{7f}}").is_err());
     }
 
     #[test]

@@ -130,7 +130,10 @@ impl Providers {
     pub fn with(settings: &Map<String, Value>) -> Result<Self, ProviderError> {
         let mut all = Self::default();
         for (name, value) in settings {
-            let failed = |reason: String| ProviderError { name: name.clone(), reason };
+            let failed = |reason: String| {
+                let reason = without_passwords(&reason).into_owned();
+                ProviderError { name: name.clone(), reason }
+            };
             let described: Described = serde_json::from_value(value.clone())
                 .map_err(|error| failed(format!("can't be read: {error}")))?;
             let known = all.0.iter().position(|provider| provider.name == *name);
@@ -168,8 +171,7 @@ fn described_as(name: &str, said: Described, known: Option<&Provider>) -> Result
     let base_url = base_url.or_else(|| known.map(|known| known.base_url.clone()));
     let base_url = base_url.ok_or("has no base_url")?.trim_end_matches('/').to_owned();
     if !base_url.starts_with("https://") && !base_url.starts_with("http://") {
-        let shown = without_passwords(&base_url);
-        return Err(format!("has the base_url {shown:?}, which is no http(s) address"));
+        return Err(format!("has the base_url {base_url:?}, which is no http(s) address"));
     }
     if let Some(name) = &key_env {
         variable::check("key_env", name)
@@ -255,8 +257,12 @@ mod tests {
             r#"{"lab": {"base_url": "http://x", "key": "sk-1"}}"#,
             r#"{"lab": {"base_url": "http://x", "key_env": "A", "key_file": "b"}}"#,
             r#"{"lab": {"base_url": "http://x", "key_env": "sk-live-1"}}"#,
+            r#"{"lab": {"base_url": "ftp:/ada:s3cret@x"}}"#,
+            r#"{"lab": {"base_url": "http://x", "api": "ftp://ada:s3cret@x"}}"#,
+            r#"{"lab": "ftp://ada:s3cret@x"}"#,
         ] {
-            assert!(with(bad).is_err(), "{bad}");
+            let error = with(bad).unwrap_err().to_string();
+            assert!(!error.contains("s3cret"), "{error}");
         }
     }
 

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use gbrain_core::address::without_passwords;
+
 /// Where a store lives.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Location {
@@ -56,7 +58,7 @@ pub fn masked_url(text: &str) -> String {
         Ok(Location::Postgres(url)) if crate::postgres::has_password(&url) => {
             format!("{} (password not shown)", crate::postgres::address(&url))
         }
-        Ok(_) => text.to_owned(),
+        Ok(_) => without_passwords(text).into_owned(),
         Err(_) => "(not shown: not a database URL)".to_owned(),
     }
 }
@@ -102,9 +104,12 @@ fn keywords_or_path(text: &str) -> Result<Location, LocationError> {
     if is_keyword_string(text) {
         return Ok(Location::Postgres(text.to_owned()));
     }
-    // As the name of a file it would be shown, with its password. A scheme with a character too many is one too.
+    // As the name of a file it would be shown, with its password. A scheme with a character too many is one too. A path
+    // says that it is one by how it begins.
+    let is_path = ["/", "./", "../"].iter().any(|start| text.starts_with(start));
     let is_address = text.split_once("//").is_some_and(|(_, rest)| rest.contains('@'));
-    if is_address || text.to_ascii_lowercase().contains("password=") {
+    let holds_password = !is_path && without_passwords(text) != text;
+    if is_address || holds_password || text.to_ascii_lowercase().contains("password=") {
         return Err(LocationError::Address);
     }
     let word = text.split_once('=').map(|(word, _)| word.trim());
@@ -146,7 +151,8 @@ fn is_keyword_string(text: &str) -> bool {
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Sqlite(path) => write!(f, "{}", path.display()),
+            // A path may be an address that was taken for one.
+            Self::Sqlite(path) => f.write_str(&without_passwords(&path.to_string_lossy())),
             Self::Postgres(url) => f.write_str(&crate::postgres::address(url)),
         }
     }
@@ -171,6 +177,16 @@ mod tests {
             let location = Location::parse(url).unwrap();
             assert_eq!(location.to_string(), "postgres://ada@db.example:5433/brain");
             assert!(!format!("{location:?}").contains("s3cret"));
+        }
+        for (text, shown) in [
+            ("./a:s3cret@h/d", "./a:***@h/d"),
+            ("sqlite:/srv/a:s3cret@h/d", "/srv/a:***@h/d"),
+            ("host=h user=adapassword=s3cret dbname=d", "postgres://adapassword=***@h:5432/d"),
+            ("postgres://a@h/dpostgres://a:s3cret@/d", "postgres://a@h:5432/dpostgres://a:***@/d"),
+        ] {
+            let location = Location::parse(text).unwrap();
+            assert_eq!(location.to_string(), shown);
+            assert!(!format!("{location:?} {}", masked_url(text)).contains("s3cret"), "{text}");
         }
     }
 
@@ -250,6 +266,11 @@ mod tests {
             "//ada:s3cret@h/d",
             "pos\u{c}gres://ada:s3cret@h/d",
             "db.example password=s3cret",
+            "a}da:s3cret@h/d",
+            "ad\u{17}a:s3cret@h/d",
+            "postgres\u{c}:ada:s3cret@h/d",
+            ".ada:s3cret@h/d",
+            "ad/a:s3cret@h/d",
         ] {
             assert!(Location::parse(text).is_err(), "{text:?}");
         }

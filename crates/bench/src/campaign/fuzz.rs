@@ -160,6 +160,7 @@ impl FuzzArgs {
         let data = std::env::var_os("GBRAIN_TEST_DATA").map(PathBuf::from);
         let wants_program = only.map_or(!self.library, FileParser::is_of_program);
         let program = wants_program.then(|| self.program.path()).transpose()?;
+        let program = program.map(std::path::absolute).transpose()?;
         let report = match (&self.file, only) {
             (Some(file), Some(parser)) => {
                 try_files(vec![(parser, file.clone())], program.as_deref(), &findings)?

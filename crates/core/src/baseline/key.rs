@@ -49,10 +49,12 @@ impl BaselineKey {
         Hash(self.mac(rows_hash.as_bytes()).finalize().into_bytes().into()).to_hex()
     }
 
-    /// Whether a signature was made with this key over this hash.
+    /// Whether a signature was made with this key over this hash. It has one spelling, in lower case, so that a file that
+    /// reads as signed is the file that was signed.
     pub(super) fn has_signed(&self, rows_hash: &str, signature: &str) -> bool {
-        let Some(Hash(signature)) = Hash::from_hex(signature) else { return false };
-        self.mac(rows_hash.as_bytes()).verify_slice(&signature).is_ok()
+        let Some(hash) = Hash::from_hex(signature) else { return false };
+        let is_ours = self.mac(rows_hash.as_bytes()).verify_slice(&hash.0).is_ok();
+        is_ours && hash.to_hex() == signature
     }
 
     fn mac(&self, text: &[u8]) -> Hmac<Sha256> {
@@ -106,6 +108,8 @@ mod tests {
         assert!(key.has_signed("abc", &signature));
         assert!(!key.has_signed("abd", &signature));
         assert!(!key.has_signed("abc", "zz"));
+        assert!(!key.has_signed("abc", &signature.to_uppercase()));
+        assert!(!key.has_signed("abc", &signature.replacen('e', "E", 1)));
         assert!(!BaselineKey::new("0123456789abcdeg").unwrap().has_signed("abc", &signature));
     }
 

@@ -5,6 +5,7 @@
 use rustc_hash::FxHashMap;
 
 use super::{JudgedQuery, Judgement, Lint, Place, Qrels, QrelsError, Shape, settled, whole_grade};
+use crate::address::without_passwords;
 use crate::fields::Fields;
 use crate::reading::meter::Meter;
 
@@ -127,7 +128,9 @@ fn beir_row(line: &str) -> Option<Row<'_>> {
     is_whole.then_some(Row { query, doc, grade })
 }
 
-/// As much of a line as an error may hold.
-fn shown(line: &str) -> &str {
-    &line[..line.floor_char_boundary(80)]
+/// As much of a line as an error may hold. Passwords are hidden before it is cut: half of one would not be known again.
+fn shown(line: &str) -> String {
+    let mut shown = without_passwords(line).into_owned();
+    shown.truncate(shown.floor_char_boundary(80));
+    shown
 }

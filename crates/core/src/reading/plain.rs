@@ -89,14 +89,30 @@ fn of_yaml(reason: &str) -> Option<String> {
         ("alias", "it repeats itself by too many aliases, or by one that nobody set; write it out"),
         ("expected mapping start", "a table belongs here, such as `name: value`"),
         ("expected sequence start", "a list belongs here, such as `[a, b]`"),
-        ("invalid u", "a whole number from 0 belongs here"),
-        ("invalid i", "a whole number belongs here"),
-        ("invalid f", "a number belongs here"),
+        (
+            "invalid indentation in multiline quoted scalar",
+            "a quoted text goes on at the start of a line: its closing quote is missing, or the line needs blanks before it",
+        ),
         ("invalid boolean", "true or false belongs here"),
         ("cannot deserialize null into string", "a text belongs here, and there is nothing"),
         ("data did not match any variant", "a number or a text such as `95%` belongs here"),
     ];
-    starts.iter().find(|(start, _)| reason.starts_with(start)).map(|one| one.1.to_owned())
+    let known = starts.iter().find(|(start, _)| reason.starts_with(start)).map(|one| one.1);
+    known.or_else(|| of_number(reason)).map(str::to_owned)
+}
+
+/// `invalid u64` and the like.
+fn of_number(reason: &str) -> Option<&'static str> {
+    let kind = reason.strip_prefix("invalid ")?;
+    if !kind.get(1..)?.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    match kind.chars().next()? {
+        'u' => Some("a whole number from 0 belongs here"),
+        'i' => Some("a whole number belongs here"),
+        'f' => Some("a number belongs here"),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -116,6 +132,8 @@ mod tests {
         );
         check("expected mapping start", "a table belongs here, such as `name: value`");
         check("invalid u64", "a whole number from 0 belongs here");
+        check("invalid i64", "a whole number belongs here");
+        check("invalid indentation", "invalid indentation");
         check("missing field `type` at line 3 column 2", "`type` is missing; add `type: ...`");
         check(
             "unknown field `ulr`, expected one of `kind`, `url`",

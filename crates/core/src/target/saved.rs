@@ -7,6 +7,7 @@
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value};
 
+use crate::fault::shortened;
 use crate::qrels::doc_id;
 use crate::run::Run;
 
@@ -75,7 +76,7 @@ impl Saved {
         let by_id = question.id.as_ref().and_then(|id| self.by_id.get(id));
         let Some(at) = by_id.or_else(|| self.by_text.get(&question.text)) else {
             let message = match &question.id {
-                Some(id) => format!("query {id} is not in it"),
+                Some(id) => format!("query {} is not in it", shortened(id)),
                 None => "the query is not in it".to_owned(),
             };
             return Err(TargetError::new(TargetErrorKind::NotRecorded, message));
@@ -105,6 +106,7 @@ impl Saved {
         if let Some(id) = id
             && self.by_id.insert(id.clone(), at).is_some()
         {
+            let id = shortened(&id);
             return Err(TargetError::malformed(format!("query {id} is in it twice")));
         }
         // The same words under two ids are the first of them.
@@ -251,6 +253,18 @@ mod tests {
         let twice = "{\"query_id\":\"q\",\"retrieved\":[]}\n{\"query_id\":\"q\",\"retrieved\":[]}";
         check(twice, "q", TargetErrorKind::Malformed);
         check("two fields", "q", TargetErrorKind::Malformed);
+    }
+
+    #[test]
+    fn a_long_id_is_not_repeated_whole() {
+        let id = "x".repeat(5000);
+        let row = format!("{{\"query_id\":\"{id}\",\"retrieved\":[]}}\n");
+        let twice = Saved::parse(row.repeat(2).as_bytes(), &IdRule::default(), None).unwrap_err();
+        let saved = Saved::parse(row.as_bytes(), &IdRule::default(), None).unwrap();
+        let other = Question { id: Some(format!("{id}y")), ..Question::new("?", 2) };
+        for error in [twice, saved.answer(&other).unwrap_err()] {
+            assert!(error.message.contains("xx … xx") && error.message.len() < 1100, "{error}");
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
+use gbrain_core::address::without_passwords;
 use gbrain_core::target::{Program, TargetError, TargetErrorKind};
 use serde_json::Value;
 
@@ -253,7 +254,9 @@ impl Shared {
             match serde_json::from_slice(&buffer) {
                 Ok(message) => self.take(message, router),
                 Err(error) => {
-                    let said: String = String::from_utf8_lossy(&buffer).chars().take(80).collect();
+                    let line = String::from_utf8_lossy(&buffer);
+                    // Hidden before it is cut: half a password would not be known again.
+                    let said: String = without_passwords(&line).chars().take(80).collect();
                     self.fail(&format!("a line is not JSON: {error}; it begins with {said:?}"));
                 }
             }

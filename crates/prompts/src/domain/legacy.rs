@@ -3,6 +3,7 @@
 use super::meta::Status;
 use super::template::placeholders;
 use super::yml;
+use gbrain_core::yaml::quoted;
 
 /// A prompt in the new layout.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,14 +29,12 @@ pub fn migrate(stem: &str, status: Status, text: &str, today: &str) -> Legacy {
             .filter(|text| !text.is_empty())
     };
     let id = id_of(stem);
-    let heading = template.lines().find_map(|line| line.strip_prefix("# "));
-    let title = get("title")
-        .or_else(|| heading.map(|text| text.trim().to_owned()))
-        .unwrap_or_else(|| id.clone());
+    let headings = template.lines().filter_map(|line| line.strip_prefix("# ")).map(str::trim);
+    let heading = headings.into_iter().find(|text| !text.is_empty()).map(str::to_owned);
+    let title = get("title").or(heading).unwrap_or_else(|| id.clone());
     let summary = get("summary").or_else(|| get("description")).unwrap_or_else(|| title.clone());
     let version = get("version").unwrap_or_else(|| "1.0.0".to_owned());
     let created = get("created").unwrap_or_else(|| today.to_owned());
-    let quoted = |text: &str| serde_json::to_string(text).expect("a text is JSON");
     let mut meta = format!(
         "id: {id}\ntitle: {}\nsummary: {}\nstatus: {status}\nversion: {}\ncreated: {}\nupdated: {today}\n",
         quoted(&title),
@@ -98,6 +97,13 @@ mod tests {
         let legacy = migrate("x", Status::Draft, "# My title\ntext", "2026-05-05");
         assert_eq!(Meta::parse(&legacy.meta).unwrap().title, "My title");
         assert_eq!(legacy.template, "# My title\ntext");
+        let titled = |text: &str| {
+            let legacy = migrate("x", Status::Draft, text, "2026-05-05");
+            Meta::parse(&legacy.meta).unwrap().title
+        };
+        assert_eq!(titled("# "), "x");
+        assert_eq!(titled("# \n# Second\n"), "Second");
+        assert_eq!(titled("# Pr\u{7f}mpts"), "Pr\u{7f}mpts");
         assert_eq!(
             migrate("x", Status::Draft, "---\nnot closed", "2026-05-05").template,
             "---\nnot closed"

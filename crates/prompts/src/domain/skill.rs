@@ -4,6 +4,7 @@ use quick_xml::Reader;
 use quick_xml::events::Event;
 
 use super::meta::Meta;
+use gbrain_core::yaml::quoted;
 
 /// Why a prompt can't be a skill.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -31,11 +32,6 @@ pub fn skill(meta: &Meta, template: &str, is_xml: bool) -> Result<String, SkillE
         Some(None) => fence(template),
     };
     Ok(head + &body)
-}
-
-/// A text that YAML reads back as it is.
-fn quoted(text: &str) -> String {
-    serde_json::to_string(text).expect("a text is JSON")
 }
 
 fn fence(template: &str) -> String {

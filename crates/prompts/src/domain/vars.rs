@@ -2,6 +2,7 @@
 
 use sha2::{Digest as _, Sha256};
 
+use gbrain_core::address::without_passwords;
 use gbrain_core::hash::Hash;
 
 /// The variables of a run, as they were given: later ones win, and all of them are signed.
@@ -14,11 +15,12 @@ pub struct Vars {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VarError {
     /// It has no equals sign.
-    #[error("`{0}` is not KEY=VALUE")]
+    #[error("`{}` is not KEY=VALUE", without_passwords(.0))]
     NoValue(String),
     /// Its key is no name.
     #[error(
-        "`{0}` is not a name of a variable: a letter or `_`, then letters, digits, `_`, `-` and `.`"
+        "`{}` is not a name of a variable: a letter or `_`, then letters, digits, `_`, `-` and `.`",
+        without_passwords(.0)
     )]
     Key(String),
     /// Its value can't be in an environment.
@@ -123,5 +125,13 @@ mod tests {
         check("1x=1", VarError::Key("1x".into()));
         check("a b=1", VarError::Key("a b".into()));
         check("a=\0", VarError::Zero("a".into()));
+    }
+
+    #[test]
+    fn an_address_in_the_wrong_place_is_told_without_its_password() {
+        for pair in ["postgres://ada:s3cret@h/d?sslmode=require", "postgres://ada:s3cret@h"] {
+            let error = Vars::default().push_pair(pair).unwrap_err().to_string();
+            assert!(error.contains("ada:***@h") && !error.contains("s3cret"), "{error}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use gbrain_core::address::without_passwords;
 use postgres::Config;
 use postgres::config::{Host, SslMode};
 
@@ -101,16 +102,20 @@ pub(crate) fn has_password(url: &str) -> bool {
     parse(url).map_or(true, |target| target.config.get_password().is_some())
 }
 
-/// Where a URL leads, without its password.
+/// Where a URL leads, without its password. A mistake in a URL makes a password part of another name in it.
 pub(crate) fn address(url: &str) -> String {
     let Ok(Target { config, .. }) = parse(url) else { return "postgres".to_owned() };
-    let user = config.get_user().map(|user| format!("{user}@")).unwrap_or_default();
+    let user = config.get_user().map(|user| format!("{}@", without_passwords(user)));
+    let user = user.unwrap_or_default();
     let port = config.get_ports().first().copied().unwrap_or(5432);
-    let database = config.get_dbname().unwrap_or_default();
+    let database = without_passwords(config.get_dbname().unwrap_or_default());
     match config.get_hosts().first() {
-        Some(Host::Tcp(host)) => format!("postgres://{user}{host}:{port}/{database}"),
+        Some(Host::Tcp(host)) => {
+            format!("postgres://{user}{}:{port}/{database}", without_passwords(host))
+        }
         Some(Host::Unix(path)) => {
-            format!("postgres://{user}:{port}/{database}?host={}", path.display())
+            let path = path.to_string_lossy();
+            format!("postgres://{user}:{port}/{database}?host={}", without_passwords(&path))
         }
         None => format!("postgres://{user}:{port}/{database}"),
     }

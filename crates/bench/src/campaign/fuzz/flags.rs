@@ -24,7 +24,7 @@ use gbrain_store::Location;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use super::promises::{Broken, SECRET, require};
+use super::promises::{Broken, SECRET, require, shows_password};
 use super::settings::check_schedule;
 
 /// How many lines of a file are tried.
@@ -178,7 +178,5 @@ pub(super) fn check_location(bytes: &[u8]) -> Result<(), Broken> {
 
 /// Whether the secret stands where a password stands, and nowhere else.
 fn is_password(line: &str) -> bool {
-    let (colon, keyword) = (format!(":{SECRET}@"), format!("password={SECRET}"));
-    let is_there = line.contains(&colon) || line.contains(&keyword);
-    is_there && line.matches(SECRET).count() == 1
+    shows_password(line) && line.matches(SECRET).count() == 1
 }

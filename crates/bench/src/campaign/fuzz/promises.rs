@@ -176,8 +176,12 @@ fn check_file(parser: Parser, bytes: &[u8], tools: &Tools, rng: &mut Rng) -> Res
 /// A refusal says something, in a bounded number of words, and holds no password.
 pub(super) fn check_words(words: &str) -> Result<(), Broken> {
     require(words.trim().len() > 3, || format!("refused with {words:?}"))?;
-    let has_password = words.contains(&format!(":{SECRET}@"));
-    require(!has_password, || format!("a password is told: {words}"))
+    require(!shows_password(words), || format!("a password is told: {words}"))
+}
+
+/// Whether a text has the password where a password stands: in an address or behind its keyword.
+pub(super) fn shows_password(text: &str) -> bool {
+    [format!(":{SECRET}@"), format!("password={SECRET}")].iter().any(|form| text.contains(form))
 }
 
 pub(super) fn require(holds: bool, what: impl FnOnce() -> String) -> Result<(), Broken> {
@@ -333,4 +337,16 @@ fn check_hit(question: &Question, at: usize, hit: &Value) -> Result<(), Broken> 
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_seen_in_a_url_and_as_a_parameter() {
+        assert!(shows_password(&format!("postgres://ada:{SECRET}@db.example/brain")));
+        assert!(shows_password(&format!("host=h user=ada password={SECRET} dbname=brain")));
+        assert!(!shows_password("postgres://ada@db.example/brain (password not shown)"));
+    }
 }

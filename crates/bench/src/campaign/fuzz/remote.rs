@@ -20,6 +20,9 @@ use super::targets::check_answered;
 /// Results that are asked for.
 const K: usize = 5;
 
+/// The password in base64, as AUTH LOGIN sends it.
+const SECRET_ON_THE_WIRE: &str = "aHVudGVyMngtc2VjcmV0";
+
 /// Longer than anything here takes: the other end never waits.
 const PATIENCE: f64 = 30.0;
 
@@ -56,16 +59,20 @@ fn ask(settings: &Value) -> Result<(), Broken> {
     let target = open(target, Live::at(Timestamp::UNIX_EPOCH), &surroundings)
         .map_err(|error| error.to_string())?;
     let look = target.inspect(&Question::new("who leads the plug gateway?", K));
+    // A command is sent no key: one that it prints can't be told from other words.
+    let is_sent = settings.get("key_env").is_some();
+    let is_secret = |text: &str| is_sent && text.contains(SECRET);
     let shown = look.raw.map(|raw| raw.to_string()).unwrap_or_default();
-    require(!shown.contains(SECRET), || format!("the key is shown: {shown}"))?;
+    require(!is_secret(&shown), || format!("the key is shown: {shown}"))?;
     if let Err(error) = &look.answer {
         let words = error.to_string();
-        require(!words.contains(SECRET), || format!("the key is told: {words}"))?;
+        require(!is_secret(&words), || format!("the key is told: {words}"))?;
     }
     check_answered(&look.answer, K)
 }
 
-/// What a mail server says: it took the mail, or words on one line without the password.
+/// What a mail server says: it took the mail, or words on one line without the password that it was to be sent. A
+/// password that we do not know can't be told from other words.
 pub(super) fn check_mail(bytes: &[u8], tools: &Tools, rng: &mut Rng) -> Result<(), Broken> {
     tools.peer.say(bytes);
     let login = || {
@@ -96,7 +103,9 @@ pub(super) fn check_mail(bytes: &[u8], tools: &Tools, rng: &mut Rng) -> Result<(
             failure.message
         }
     };
-    require(!words.contains(SECRET), || format!("the password is told: {words}"))?;
+    let is_told = [SECRET, SECRET_ON_THE_WIRE].iter().any(|secret| words.contains(secret));
+    let is_known = server.login.is_some();
+    require(!(is_known && is_told), || format!("the password is told: {words}"))?;
     require(!words.contains(char::is_control), || format!("control characters: {words:?}"))?;
     require(words.chars().count() <= 300, || format!("{} characters", words.chars().count()))
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::promises::{Broken, check_words, require};
 
-/// The longest words of an error about an answer.
+/// The longest words of an error about an answer, in characters.
 const LONGEST_ERROR: usize = 2_000;
 
 /// A description of a target and an answer, under `target` and `answer`: at most as many results as
@@ -56,7 +56,8 @@ pub(super) fn check_answered(
         Err(error) => {
             let words = error.to_string();
             check_words(&words)?;
-            return require(words.len() < LONGEST_ERROR, || format!("{} bytes", words.len()));
+            let length = words.chars().count();
+            return require(length < LONGEST_ERROR, || format!("{length} characters"));
         }
     };
     require(answer.results.len() <= k, || format!("{} of {k} results", answer.results.len()))?;

@@ -1,6 +1,7 @@
 //! A suite added to a file by adding text: what is there stays as it was written, comments and all.
 
 use super::{FileError, SuiteEntry, SuiteFile};
+use crate::yaml::json_as_yaml;
 
 /// Why a suite can't be added.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -73,7 +74,7 @@ fn block(entry: &SuiteEntry, indent: &str) -> Vec<String> {
     let written =
         keys.filter(|(_, value)| !value.is_null()).enumerate().map(|(at, (key, value))| {
             let lead = if at == 0 { "- " } else { "  " };
-            format!("{indent}{lead}{key}: {value}")
+            format!("{indent}{lead}{key}: {}", json_as_yaml(&value.to_string()))
         });
     written.collect()
 }

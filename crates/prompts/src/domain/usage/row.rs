@@ -42,9 +42,9 @@ impl UsageRow {
     }
 }
 
-/// A moment as rows have it: UTC, whole seconds, `Z`.
+/// A moment as rows have it: UTC, whole seconds, `Z`. It reads back in any year, those before 0 included.
 pub fn second(moment: Timestamp) -> String {
-    moment.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+    format!("{moment:.0}")
 }
 
 fn write_second<S: Serializer>(moment: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
@@ -60,6 +60,20 @@ mod tests {
     use super::*;
 
     const SEED: &str = r#"{"ts":"2026-05-05T09:31:00Z","case":"happy-path","vars_hash":"a3f0…b1","sent":true,"exit_code":0,"verified":true,"duration_ms":18342,"prompt_words":612,"output_words":1483}"#;
+
+    #[test]
+    fn a_moment_of_any_year_reads_back() {
+        for (text, shown) in [
+            ("-009999-01-02T01:59:59Z", "-009999-01-02T01:59:59Z"),
+            ("0007-05-05T09:31:00.999Z", "0007-05-05T09:31:00Z"),
+            ("1969-12-31T23:59:58.5Z", "1969-12-31T23:59:58Z"),
+            ("2026-05-05T11:31:00.25+02:00", "2026-05-05T09:31:00Z"),
+        ] {
+            let moment: Timestamp = text.parse().unwrap();
+            assert_eq!(second(moment), shown);
+            assert!(second(moment).parse::<Timestamp>().is_ok());
+        }
+    }
 
     #[test]
     fn the_sample_of_the_contract_reads_and_writes_back() {
