@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use gbrain_core::defect::reports_panic;
 use gbrain_testkit::engine::Engine;
-use gbrain_testkit::process::{Gbrain, Output};
+use gbrain_testkit::process::{Gbrain, Output, Running};
 use gbrain_testkit::served::Served;
 use serde_json::Value;
 
