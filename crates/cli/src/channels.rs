@@ -8,8 +8,8 @@ use gbrain_core::alert::Policy;
 use gbrain_core::duration::duration;
 use gbrain_core::id::WorkspaceId;
 use gbrain_eval::alert::{
-    AlertSettings, ChannelBook, Courier, Directory, Errand, Lookout, Raised, SendLimits, Tally,
-    Witness,
+    AlertEvaluator, AlertSettings, ChannelRegistry, Channels, DeliveryCount, DeliveryMode,
+    DeliveryWorker, Evaluation, OnDelivery, SendLimits,
 };
 use gbrain_server::AlertTools;
 use gbrain_store::{Store, StoreError};
@@ -31,21 +31,24 @@ const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// What alerts are raised and sent with.
 pub(crate) fn alert_tools(home: &Home, source: SuiteSource) -> Result<AlertTools, CliError> {
-    let book = channel_book(home, source);
-    Ok(AlertTools { book, settings: alert_settings(home)?, limits: SendLimits::default() })
+    let registry = channel_registry(home, source);
+    Ok(AlertTools { registry, settings: alert_settings(home)?, limits: SendLimits::default() })
 }
 
 /// Where channels are looked up: in config.json, and in a file of suites as it is then.
-fn channel_book(home: &Home, source: SuiteSource) -> ChannelBook {
+fn channel_registry(home: &Home, source: SuiteSource) -> ChannelRegistry {
     let (described, variables) = (home.channels.clone(), home.variables.0);
     let read = move || {
         let (file, problem) = match source.read() {
             Ok(file) => (file, None),
             Err(error) => (None, Some(error.message)),
         };
-        Directory::of(&described, file, problem)
+        Channels::of(&described, file, problem)
     };
-    ChannelBook { read: Arc::new(read), environment: Arc::new(move |name: &str| variables(name)) }
+    ChannelRegistry {
+        read: Arc::new(read),
+        environment: Arc::new(move |name: &str| variables(name)),
+    }
 }
 
 fn alert_settings(home: &Home) -> Result<AlertSettings, CliError> {
@@ -81,40 +84,42 @@ pub(crate) fn deliver(
     store: &Store,
     within: Duration,
     stop: &AtomicBool,
-    witness: &Witness<'_>,
-) -> Result<Tally, StoreError> {
+    on_delivery: &OnDelivery<'_>,
+) -> Result<DeliveryCount, StoreError> {
     let worker = format!("{}/once", worker_name());
-    let courier = Courier { store, book: &tools.book, worker: &worker, limits: tools.limits };
+    let delivery =
+        DeliveryWorker { store, registry: &tools.registry, worker: &worker, limits: tools.limits };
     let until = Instant::now().checked_add(within).unwrap_or_else(|| Instant::now() + LONGEST);
-    courier.run(Errand::Due(until), stop, witness)
+    delivery.run(DeliveryMode::Due(until), stop, on_delivery)
 }
 
 /// Looks at a run that was just recorded; what that changed. Nothing that goes wrong is the run's fault.
-pub(crate) fn look_at_run(
+pub(crate) fn evaluate_run(
     context: &Context<'_>,
     store: &Store,
     source: &SuiteSource,
     workspace: &WorkspaceId,
-) -> Raised {
-    let looked = || -> Result<Raised, CliError> {
+) -> Evaluation {
+    let looked = || -> Result<Evaluation, CliError> {
         let tools = alert_tools(&context.home, source.clone())?;
-        let lookout = Lookout { store, book: &tools.book, settings: &tools.settings };
-        Ok(lookout.look(workspace, store.clock()?)?)
+        let evaluator =
+            AlertEvaluator { store, registry: &tools.registry, settings: &tools.settings };
+        Ok(evaluator.evaluate(workspace, store.clock()?)?)
     };
     looked().unwrap_or_else(|error| {
         context.terminal.warn(format!("alerts could not be looked at: {}", error.message));
-        Raised::default()
+        Evaluation::default()
     })
 }
 
 /// Tells what a look gave, and sends it if that can be done from here. What can't stays queued.
-pub(crate) fn tell_of_run(
+pub(crate) fn report_alerts(
     context: &Context<'_>,
     store: &Store,
     source: &SuiteSource,
-    raised: &Raised,
+    raised: &Evaluation,
 ) {
-    let Raised { raised, resolved, still_open, queued, problems, runs: _ } = raised;
+    let Evaluation { raised, resolved, still_open, queued, problems, runs: _ } = raised;
     problems.iter().for_each(|problem| context.terminal.warn(problem));
     for (word, keys) in [("alert", raised), ("over", resolved)] {
         keys.iter().for_each(|key| context.terminal.remark(format!("{word}: {key}")));
@@ -138,16 +143,16 @@ fn sent(
     }
     let mut tools = alert_tools(&context.home, source.clone())?;
     tools.limits.timeout = ASIDE_EACH;
-    let directory = (tools.book.read)();
+    let channels = (tools.registry.read)();
     let is_usable = |name: &String| {
-        directory.channel(name).is_ok_and(|channel| tools.book.unset(channel).is_empty())
+        channels.channel(name).is_ok_and(|channel| tools.registry.unset(channel).is_empty())
     };
-    let tally = match queued.iter().all(is_usable) {
+    let count = match queued.iter().all(is_usable) {
         true => deliver(&tools, store, ASIDE, &AtomicBool::new(false), &|_, _| ())?,
-        false => Tally::default(),
+        false => DeliveryCount::default(),
     };
-    if tally.sent < queued.len() {
-        let left = queued.len() - tally.sent;
+    if count.sent < queued.len() {
+        let left = queued.len() - count.sent;
         context.terminal.remark(format!(
             "{left} message(s) are queued: `gbrain serve`, `gbrain worker` or `gbrain alerts deliver` sends them"
         ));

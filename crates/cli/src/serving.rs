@@ -26,7 +26,7 @@ use crate::error::CliError;
 use crate::home::{Home, write_private_new};
 use crate::identity::make_home_key;
 use crate::models::Wanted;
-use crate::targets::target_book;
+use crate::targets::target_registry;
 use crate::terminal::Terminal;
 
 /// The shortest time between two looks: looking costs a few queries.
@@ -95,7 +95,7 @@ pub(crate) fn house(
     let store = context.store()?;
     let desk = desk(&context.home)?;
     let suites = SuiteTools {
-        targets: target_book(&context.home, SuiteSource::new(&context.home, None)),
+        targets: target_registry(&context.home, SuiteSource::new(&context.home, None)),
         scrubber: capture::scrubber(&context.home).map_err(CliError::config)?,
         identity: make_home_key(&context.home).ok(),
         desk,

@@ -10,7 +10,7 @@ use gbrain_core::format::suite::SuiteFile;
 use gbrain_core::format::target::{TargetSettingsError, read_target};
 use gbrain_core::request::Viewer;
 use gbrain_core::target::{LOCAL, TargetError, TargetErrorKind, TargetSettings};
-use gbrain_eval::suite::TargetBook;
+use gbrain_eval::suite::TargetRegistry;
 use gbrain_eval::target::{Ask, LocalAsk, LocalOptions, Surroundings, open, reach};
 use gbrain_store::{OpenMode, Store};
 
@@ -58,7 +58,7 @@ impl TargetArgs {
 }
 
 /// Where targets are looked up: in config.json, and in a file of suites as it is then.
-pub(crate) fn target_book(home: &Home, source: SuiteSource) -> TargetBook {
+pub(crate) fn target_registry(home: &Home, source: SuiteSource) -> TargetRegistry {
     let (known, variables) = (home.targets.clone(), home.variables.0);
     let find = move |name: &str| {
         let wrong = |message: String| TargetError::new(TargetErrorKind::BadRequest, message);
@@ -77,7 +77,7 @@ pub(crate) fn target_book(home: &Home, source: SuiteSource) -> TargetBook {
         })?;
         read_target(name, &value).map_err(|error| wrong(error.to_string()))
     };
-    TargetBook {
+    TargetRegistry {
         find: Arc::new(find),
         environment: Arc::new(move |name: &str| variables(name)),
         dir: home.dir.clone(),

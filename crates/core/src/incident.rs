@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::alert::{Alert, Message, Severity, Subject};
@@ -112,21 +113,13 @@ pub fn announcement(ended: &Ended<'_>, public_url: Option<&str>) -> Message {
         vec![("root cause".to_owned(), root_cause.clone()), ("fix".to_owned(), fix.clone())];
     figures.extend(follow_ups.iter().map(|one| ("follow-up".to_owned(), one.clone())));
     figures.push(("by".to_owned(), author.clone()));
+    let summary = format!("incident {id} is resolved: {title}");
+    let whose = (workspace, suite, owners);
     let alert = Alert {
         key: format!("gbrain/{workspace}/incident/{id}"),
-        subject: Subject::Run,
-        severity: Severity::Info,
-        workspace: workspace.to_owned(),
-        suite: suite.to_owned(),
-        target: None,
-        owners: owners.to_vec(),
-        summary: format!("incident {id} is resolved: {title}"),
         run,
         figures,
-        failing: Vec::new(),
-        failing_count: 0,
-        asked: None,
-        still_open: None,
+        ..Alert::new(whose, Subject::Run, Severity::Info, summary, Timestamp::UNIX_EPOCH)
     };
     let message = Message::new(&alert, "notice", at.clone(), public_url);
     Message { command: format!("gbrain --workspace {workspace} incident show {id}"), ..message }

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use gbrain_core::id::WorkspaceId;
 use gbrain_eval::alert::{
-    AlertSettings, ChannelBook, Courier, Errand, Fate, Lookout, Raised, SendLimits,
+    AlertEvaluator, AlertSettings, ChannelRegistry, DeliveryMode, DeliveryOutcome, DeliveryWorker,
+    Evaluation, SendLimits,
 };
 use gbrain_store::{Delivery, Store, StoreError};
 use jiff::Timestamp;
@@ -20,7 +21,7 @@ const RECOVERY: Duration = Duration::from_secs(5);
 #[derive(Clone)]
 pub struct AlertTools {
     /// Where channels are looked up.
-    pub book: ChannelBook,
+    pub registry: ChannelRegistry,
     /// How alerts are told.
     pub settings: AlertSettings,
     /// How messages are sent.
@@ -28,22 +29,23 @@ pub struct AlertTools {
 }
 
 impl AlertTools {
-    fn lookout<'a>(&'a self, store: &'a Store) -> Lookout<'a> {
-        Lookout { store, book: &self.book, settings: &self.settings }
+    fn evaluator<'a>(&'a self, store: &'a Store) -> AlertEvaluator<'a> {
+        AlertEvaluator { store, registry: &self.registry, settings: &self.settings }
     }
 
     /// Looks at what was recorded in a workspace. What can't be looked at now is looked at later.
-    pub(crate) fn look(&self, store: &Store, workspace: &WorkspaceId, now: Timestamp) {
-        tell(workspace, self.lookout(store).look(workspace, now));
+    pub(crate) fn evaluate(&self, store: &Store, workspace: &WorkspaceId, now: Timestamp) {
+        log_evaluation(workspace, self.evaluator(store).evaluate(workspace, now));
     }
 
     /// Looks at every workspace.
-    pub(crate) fn look_at_all(&self, store: &Store, now: Timestamp) -> Result<(), StoreError> {
-        self.lookout(store).look_at_all(now, &mut |workspace, looked| tell(workspace, looked))
+    pub(crate) fn evaluate_all(&self, store: &Store, now: Timestamp) -> Result<(), StoreError> {
+        self.evaluator(store)
+            .evaluate_all(now, &mut |workspace, looked| log_evaluation(workspace, looked))
     }
 
     /// A thread that sends what is queued until it is stopped.
-    pub(crate) fn sender(
+    pub(crate) fn spawn_delivery(
         self,
         store: Arc<Store>,
         worker: &str,
@@ -51,14 +53,14 @@ impl AlertTools {
     ) -> JoinHandle<()> {
         let worker = format!("{worker}/alerts");
         std::thread::spawn(move || {
-            let courier = Courier {
+            let delivery = DeliveryWorker {
                 store: store.as_ref(),
-                book: &self.book,
+                registry: &self.registry,
                 worker: &worker,
                 limits: self.limits,
             };
             while !stop.load(Ordering::Acquire) {
-                if let Err(error) = courier.run(Errand::Forever, &stop, &witness) {
+                if let Err(error) = delivery.run(DeliveryMode::Forever, &stop, &log_delivery) {
                     tracing::warn!(%error, "messages could not be looked up");
                     std::thread::park_timeout(RECOVERY);
                 }
@@ -67,9 +69,9 @@ impl AlertTools {
     }
 }
 
-fn tell(workspace: &WorkspaceId, looked: Result<Raised, StoreError>) {
+fn log_evaluation(workspace: &WorkspaceId, looked: Result<Evaluation, StoreError>) {
     let workspace = workspace.as_str();
-    let Raised { raised, resolved, problems, .. } = match looked {
+    let Evaluation { raised, resolved, problems, .. } = match looked {
         Ok(raised) => raised,
         Err(error) => {
             tracing::warn!(workspace, %error, "alerts could not be looked at");
@@ -82,15 +84,17 @@ fn tell(workspace: &WorkspaceId, looked: Result<Raised, StoreError>) {
     problems.iter().for_each(|problem| tracing::warn!(workspace, problem, "alerts"));
 }
 
-fn witness(delivery: &Delivery, fate: &Fate) {
+fn log_delivery(delivery: &Delivery, outcome: &DeliveryOutcome) {
     let Delivery { workspace, id, channel, dedup_key: alert, attempt, .. } = delivery;
     let workspace = workspace.as_str();
-    match fate {
-        Fate::Sent => tracing::info!(workspace, id, channel, alert, attempt, "a message was sent"),
-        Fate::Later(why) => {
+    match outcome {
+        DeliveryOutcome::Sent => {
+            tracing::info!(workspace, id, channel, alert, attempt, "a message was sent")
+        }
+        DeliveryOutcome::Later(why) => {
             tracing::warn!(workspace, id, channel, alert, attempt, why, "a message is tried again");
         }
-        Fate::Dead(why) => {
+        DeliveryOutcome::Dead(why) => {
             tracing::error!(workspace, id, channel, alert, why, "a message was given up");
         }
     }

@@ -14,7 +14,7 @@ use gbrain_core::identity::IdentityKey;
 use gbrain_core::job::JobState;
 use gbrain_core::scrub::Scrubber;
 use gbrain_eval::probe::KIND;
-use gbrain_eval::suite::TargetBook;
+use gbrain_eval::suite::TargetRegistry;
 use gbrain_index::Models;
 use gbrain_llm::Desk;
 use gbrain_store::{JobFilter, Store};
@@ -55,7 +55,7 @@ pub struct HouseOptions {
 #[derive(Clone)]
 pub struct SuiteTools {
     /// Where targets are looked up.
-    pub targets: TargetBook,
+    pub targets: TargetRegistry,
     /// What is taken out of texts that are kept.
     pub scrubber: Scrubber,
     /// Keeps apart what scrubbing makes the same; each workspace has a key of its own made from it.

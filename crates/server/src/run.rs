@@ -13,12 +13,12 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::audit::Audit;
-use crate::autopilot::{Autopilot, Pilot};
 use crate::files;
 use crate::house::House;
 use crate::http::{self, BodyMemory, Connections, Parts};
 use crate::jobs::{Worker, WorkerOptions};
 use crate::lanes::{LaneSizes, Lanes};
+use crate::scheduler::{Autopilot, Scheduler};
 use crate::threads::wait_for;
 use crate::visitor::Visitor;
 
@@ -62,18 +62,19 @@ pub fn serve(serving: Serving, on_listening: impl FnOnce(SocketAddr)) -> Result<
     let house = parts.house.clone();
     house.recall_runs();
     let worker = Worker::start(&house, &worker, workers);
-    let pilot = Pilot::start(autopilot, Some(house.metrics().clone()));
+    let scheduler = Scheduler::start(autopilot, Some(house.metrics().clone()));
     let sweeper = Sweeper::start(house.clone());
     let served = runtime.block_on(async {
         let listener = TcpListener::bind(listen).await.map_err(|error| {
             Fault::io(format!("can't listen on {listen}"), &error)
                 .hint("another process may have this address: try --listen 127.0.0.1:0")
         })?;
-        let (stop, tell_worker, tell_pilot) = (stop_signal()?, worker.teller(), pilot.teller());
+        let (stop, tell_worker, tell_scheduler) =
+            (stop_signal()?, worker.shutdown_handle(), scheduler.shutdown_handle());
         let stop = async move {
             stop.await;
             tell_worker();
-            tell_pilot();
+            tell_scheduler();
         };
         on_listening(listener.local_addr().unwrap_or(listen));
         http::serve(listener, parts, messages.handle().clone(), stop, connections).await;
@@ -84,7 +85,7 @@ pub fn serve(serving: Serving, on_listening: impl FnOnce(SocketAddr)) -> Result<
     // Jobs, and work that nobody waits for any more, are given the time of a drain together.
     let until = Instant::now() + connections.drain;
     worker.stop(until);
-    pilot.stop(until);
+    scheduler.stop(until);
     sweeper.stop(until);
     for runtime in [runtime, messages] {
         runtime.shutdown_timeout(until.saturating_duration_since(Instant::now()));
@@ -101,30 +102,30 @@ pub fn work(
     autopilot: Autopilot,
 ) -> Result<Drained, Fault> {
     let worker = Worker::start(house, options, threads);
-    let pilot = Pilot::start(autopilot, Some(house.metrics().clone()));
+    let scheduler = Scheduler::start(autopilot, Some(house.metrics().clone()));
     let sweeper = Sweeper::start(house.clone());
-    let stopped = until_told();
+    let stopped = wait_for_shutdown();
     let until = Instant::now() + LET_GO;
     // Both are told before either is waited for.
-    worker.teller()();
-    pilot.teller()();
+    worker.shutdown_handle()();
+    scheduler.shutdown_handle()();
     worker.stop(until);
-    pilot.stop(until);
+    scheduler.stop(until);
     sweeper.stop(until);
     let drained = house.close();
     stopped.map(|()| drained)
 }
 
 /// Looks what is due, now and then, until the process is told to end.
-pub fn attend(autopilot: Autopilot) -> Result<(), Fault> {
-    let pilot = Pilot::start(autopilot, None);
-    let stopped = until_told();
-    pilot.stop(Instant::now() + LET_GO);
+pub fn run_scheduler(autopilot: Autopilot) -> Result<(), Fault> {
+    let scheduler = Scheduler::start(autopilot, None);
+    let stopped = wait_for_shutdown();
+    scheduler.stop(Instant::now() + LET_GO);
     stopped
 }
 
 /// Waits until the process is told to end.
-fn until_told() -> Result<(), Fault> {
+fn wait_for_shutdown() -> Result<(), Fault> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Fault::io("a reactor", &error))?;
     runtime.block_on(async {

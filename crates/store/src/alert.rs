@@ -2,6 +2,7 @@
 //!
 //! Bodies and payloads hold no text of pages; a purge replaces the keys of its page in them and changes no state.
 
+pub use gbrain_core::alert::AlertStatus;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::named;
 use jiff::Timestamp;
@@ -16,17 +17,6 @@ pub struct AlertCursor {
     /// How often somebody looked. It moves also when nothing was run: silence can be an alert.
     pub revision: i64,
 }
-
-/// Whether something is wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum AlertStatus {
-    /// It is.
-    Firing,
-    /// It was.
-    Resolved,
-}
-
-named! { AlertStatus { Firing = "firing", Resolved = "resolved" } }
 
 /// An alert under the key that stands for it everywhere.
 #[derive(Debug, Clone, PartialEq, Eq)]

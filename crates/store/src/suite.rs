@@ -176,7 +176,7 @@ pub struct SuiteRunInfo {
 
 /// A whole recorded run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SuiteRun {
+pub struct StoredSuiteRun {
     /// All but the report.
     pub info: SuiteRunInfo,
     /// Its cases (JSON); none if it was kept long enough.

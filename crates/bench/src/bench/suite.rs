@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
@@ -14,9 +14,10 @@ use gbrain_core::format::target::read_target;
 use gbrain_core::gate::Verdict;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::scrub::Scrubber;
+use gbrain_core::suite::run::RunTrigger;
 use gbrain_core::suite::{Kind, Sample, Suite};
 use gbrain_core::target::Question;
-use gbrain_eval::suite::{Occasion, SuiteMeans, record, run as run_suite, take_in, unverifiable};
+use gbrain_eval::suite::{RunContext, RunTarget, record, run as run_suite, take_in, unverifiable};
 use gbrain_eval::target::{Ask, Surroundings, open};
 use gbrain_store::{Location, OpenMode};
 use jiff::Timestamp;
@@ -81,20 +82,22 @@ pub(crate) fn run(args: &SuiteArgs) -> Result<ExitCode> {
         let calls = seconds(|| calls(target.as_ref(), args.questions))?;
         let suites = seconds(|| {
             let key = format!("turn-{turn}");
-            let means = SuiteMeans {
+            let context = RunContext {
                 store: &store,
                 workspace: &workspace,
-                target: target.as_ref(),
-                elsewhere: false,
-                facts: &unverifiable,
-                scorer: None,
                 scrubber: &Scrubber::default(),
-                stop: &AtomicBool::new(false),
+                stop: &Arc::default(),
                 progress: &|_, _| (),
                 clock: Timestamp::now,
             };
-            let occasion = Occasion { key: &key, trigger: "manual", doubt: None };
-            let body = run_suite(&means, &suite, &occasion)?;
+            let target = RunTarget {
+                ask: target.as_ref(),
+                elsewhere: false,
+                facts: &unverifiable,
+                scorer: None,
+            };
+            let trigger = RunTrigger { key: &key, trigger: "manual" };
+            let body = run_suite(&context, &target, &suite, trigger)?;
             ensure!(body.verdict == Verdict::Pass, "{:?}", body.inconclusive_reasons);
             record(&store, &workspace, &body, Timestamp::now())?.context("it is recorded once")?;
             Ok(())

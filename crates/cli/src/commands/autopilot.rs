@@ -7,10 +7,10 @@ use clap::Args;
 use gbrain_core::format::probe::{AutopilotDuty, AutopilotLook};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::report::text;
-use gbrain_eval::alert::{Fate, Lookout};
+use gbrain_eval::alert::{AlertEvaluator, DeliveryOutcome};
 use gbrain_eval::autopilot::{Tended, tick};
 use gbrain_eval::keep::{LetGo, let_go};
-use gbrain_eval::suite::{Scheduled, schedule};
+use gbrain_eval::suite::{Scheduled, queue_due};
 use gbrain_server::AlertTools;
 use gbrain_store::{Store, StoreError};
 use jiff::SignedDuration;
@@ -59,12 +59,12 @@ pub(crate) fn run(context: &Context<'_>, args: &AutopilotArgs) -> Result<Exit, C
     let autopilot = autopilot(context, store, models(&context.home)?, lease, args.interval)?;
     if !args.once {
         context.terminal.remark("looking what is due; interrupt to stop");
-        gbrain_server::attend(autopilot)?;
+        gbrain_server::run_scheduler(autopilot)?;
         return Ok(Exit::Pass);
     }
     let mut duties = Vec::new();
     let store = autopilot.probes.store.clone();
-    schedule(store.as_ref(), store.clock()?, &mut |workspace, scheduled| {
+    queue_due(store.as_ref(), store.clock()?, &mut |workspace, scheduled| {
         duties.push(queued(workspace.as_str().to_owned(), scheduled));
     })?;
     waiting(store.as_ref(), &mut duties)?;
@@ -101,18 +101,18 @@ fn told(
         report: None,
         error,
     };
-    let lookout = Lookout { store, book: &tools.book, settings: &tools.settings };
-    lookout.look_at_all(store.clock()?, &mut |workspace, looked| match looked {
+    let evaluator = AlertEvaluator { store, registry: &tools.registry, settings: &tools.settings };
+    evaluator.evaluate_all(store.clock()?, &mut |workspace, looked| match looked {
         Ok(raised) if raised.problems.is_empty() => (),
         Ok(raised) => duties.push(duty(workspace, "broken", Some(raised.problems.join("; ")))),
         Err(error) => duties.push(duty(workspace, "broken", Some(error.to_string()))),
     })?;
     let tried = Mutex::new(Vec::new());
-    deliver(tools, store, SENDING, &interrupted(), &|delivery, fate| {
-        let (state, error) = match fate {
-            Fate::Sent => ("told", None),
-            Fate::Later(why) => ("queued", Some(why.clone())),
-            Fate::Dead(why) => ("broken", Some(why.clone())),
+    deliver(tools, store, SENDING, &interrupted(), &|delivery, outcome| {
+        let (state, error) = match outcome {
+            DeliveryOutcome::Sent => ("told", None),
+            DeliveryOutcome::Later(why) => ("queued", Some(why.clone())),
+            DeliveryOutcome::Dead(why) => ("broken", Some(why.clone())),
         };
         let name = format!("alerts:{}", delivery.channel);
         let duty = AutopilotDuty { duty: name, ..duty(&delivery.workspace, state, error) };

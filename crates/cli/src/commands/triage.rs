@@ -18,7 +18,7 @@ use super::suites::SuiteSource;
 use crate::asking::{desk, interrupted, settings};
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
-use crate::targets::target_book;
+use crate::targets::target_registry;
 
 /// Arguments of `triage`.
 #[derive(Debug, Args)]
@@ -83,7 +83,7 @@ pub(super) fn looked(
 ) -> Result<TriageBody, CliError> {
     let workspace = &context.home.workspace;
     let source = SuiteSource::new(&context.home, how.file.as_deref());
-    let targets = target_book(&context.home, source);
+    let targets = target_registry(&context.home, source);
     let is_local = subject.body.target == LOCAL;
     let brain = context.brain_in(store.clone(), IndexKind::Disk)?;
     let helpers = match how.ask && is_local {

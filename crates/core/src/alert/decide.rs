@@ -2,11 +2,12 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Alert, Severity, Subject, dedup_key};
-use crate::format::suite::{SuiteBreach, SuiteRunBody, WireMeasure};
+use super::{Alert, AlertStatus, Severity, Subject, dedup_key};
 use crate::gate::Verdict;
 use crate::suite::measure::Measure;
+use crate::suite::run::RunMeasure;
 use crate::suite::threshold::Status;
+use crate::suite::{SuiteBreach, SuiteRun};
 
 /// Ids of failing cases that a message tells.
 const TOLD: usize = 5;
@@ -24,36 +25,11 @@ impl Default for Policy {
     }
 }
 
-/// An alert that is known.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Known {
-    /// What it says.
-    pub alert: Alert,
-    /// Whether it goes on.
-    pub is_firing: bool,
-    /// Since when it is so.
-    pub since: Timestamp,
-    /// When it was last told.
-    pub told: Option<Timestamp>,
-    /// Whether there is something to tell that was kept back: by a silence, or because nobody was there.
-    pub held: bool,
-    /// Who was told that it goes on, and is told when it is over.
-    pub channels: Vec<String>,
-}
-
-impl Known {
-    /// The same, with what there is to tell kept back.
-    #[must_use]
-    pub fn kept_back(self, told: Option<Timestamp>) -> Self {
-        Self { told, held: true, ..self }
-    }
-}
-
-/// What is known, and which keys are not told now.
+/// The alerts of a workspace, and which keys are silenced.
 #[derive(Debug, Clone, Default)]
-pub struct Board<'a> {
+pub struct AlertStates<'a> {
     /// Every alert that was ever raised.
-    pub known: &'a [Known],
+    pub alerts: &'a [Alert],
     /// Keys, or beginnings of keys that end with `*`, that are not told now.
     pub silenced: &'a [String],
 }
@@ -62,18 +38,18 @@ pub struct Board<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
     /// It has begun, or goes on and is told again.
-    Raise(Known),
+    Raise(Alert),
     /// It goes on and is not told again, or is silenced.
-    Keep(Known),
+    Keep(Alert),
     /// It is over.
-    Resolve(Known),
+    Resolve(Alert),
 }
 
 impl Change {
     /// The alert as it is now.
-    pub fn known(&self) -> &Known {
+    pub fn alert(&self) -> &Alert {
         match self {
-            Self::Raise(known) | Self::Keep(known) | Self::Resolve(known) => known,
+            Self::Raise(alert) | Self::Keep(alert) | Self::Resolve(alert) => alert,
         }
     }
 
@@ -82,27 +58,25 @@ impl Change {
         match self {
             Self::Raise(_) => true,
             Self::Keep(_) => false,
-            Self::Resolve(known) => known.told.is_some(),
+            Self::Resolve(alert) => alert.told_at.is_some(),
         }
     }
 }
 
 /// A run that was recorded.
 #[derive(Debug, Clone, Copy)]
-pub struct Looked<'a> {
+pub struct EvaluatedRun<'a> {
     /// Its number.
     pub id: i64,
-    /// What it says.
-    pub run: &'a SuiteRunBody,
-    /// Whether weeks of falling recall or precision ask for a new threshold.
-    pub recalibrate: bool,
+    /// The run.
+    pub run: &'a SuiteRun,
 }
 
 /// What a run changes. Alerts of its suite that it says nothing about stay as they are, and so do all where
 /// it asked somebody else than the suite's own target, or somebody stopped it.
 pub fn decide(
-    looked: &Looked<'_>,
-    board: &Board<'_>,
+    looked: &EvaluatedRun<'_>,
+    states: &AlertStates<'_>,
     policy: &Policy,
     now: Timestamp,
 ) -> Vec<Change> {
@@ -111,43 +85,41 @@ pub fn decide(
         return Vec::new();
     }
     let causes = run.causes();
-    let breaches = causes.iter().map(|breach| of_breach(looked, breach, board));
-    let raised: Vec<Alert> = of_outage(looked)
+    let breaches = causes.iter().map(|breach| of_breach(looked, breach, states, now));
+    let raised: Vec<Alert> = of_outage(looked, now)
         .into_iter()
         .chain(breaches)
-        .chain(of_run(looked))
-        .chain(of_weeks(looked))
+        .chain(of_run(looked, now))
+        .chain(of_weeks(looked, now))
         .collect();
     let mut changes: Vec<Change> =
-        raised.iter().map(|alert| raise(alert.clone(), board, policy, now)).collect();
-    let is_own =
-        |known: &&Known| known.alert.suite == run.suite && known.alert.workspace == run.workspace;
-    let others = board.known.iter().filter(is_own).filter(|known| {
-        known.is_firing && !raised.iter().any(|alert| alert.key == known.alert.key)
-    });
+        raised.iter().map(|alert| raise(alert.clone(), states, policy, now)).collect();
+    let is_own = |one: &&Alert| one.suite == run.suite && one.workspace == run.workspace;
+    let others =
+        states.alerts.iter().filter(is_own).filter(|known| {
+            known.is_firing() && !raised.iter().any(|alert| alert.key == known.key)
+        });
     changes.extend(others.filter_map(|known| recovered(looked, known, now)));
     changes
 }
 
 /// What a run that shows an alert's subject to be well changes: the alert is resolved, or stays open and
 /// says why.
-fn recovered(looked: &Looked<'_>, known: &Known, now: Timestamp) -> Option<Change> {
-    let (summary, figures) = well(looked, &known.alert.subject)?;
+fn recovered(looked: &EvaluatedRun<'_>, known: &Alert, now: Timestamp) -> Option<Change> {
+    let (summary, figures) = well(looked, &known.subject)?;
     if let Some(why) = keeps_open(looked, known) {
-        let alert = Alert { still_open: Some(why), ..known.alert.clone() };
-        return Some(Change::Keep(Known { alert, ..known.clone() }));
+        return Some(Change::Keep(Alert { still_open: Some(why), ..known.clone() }));
     }
     let run = looked.run;
     let (run, target, owners) = (Some(looked.id), Some(run.target.clone()), run.owners.clone());
-    let alert = Alert { run, target, owners, figures, ..over(known, summary) };
-    Some(resolve(&Known { alert, ..known.clone() }, now))
+    Some(resolve(Alert { run, target, owners, figures, ..over(known, summary) }, now))
 }
 
 /// Why a run that found nothing wrong does not resolve an alert: it has no verdict, measured only a part, or
 /// asked fewer queries than were asked when it fired.
-fn keeps_open(looked: &Looked<'_>, known: &Known) -> Option<String> {
-    let Looked { id, run, .. } = *looked;
-    let Alert { subject, key, .. } = &known.alert;
+fn keeps_open(looked: &EvaluatedRun<'_>, known: &Alert) -> Option<String> {
+    let EvaluatedRun { id, run } = *looked;
+    let Alert { subject, key, .. } = known;
     if *subject == Subject::Silent {
         return None;
     }
@@ -171,16 +143,16 @@ fn keeps_open(looked: &Looked<'_>, known: &Known) -> Option<String> {
 
 /// How many queries or pairs a run asked about an alert's subject, and how many were asked when it fired;
 /// none where that is not known, or enough are asked.
-fn counts(run: &SuiteRunBody, known: &Known) -> Option<(usize, usize)> {
-    let Alert { subject, figures, asked: fired, .. } = &known.alert;
+fn counts(run: &SuiteRun, known: &Alert) -> Option<(usize, usize)> {
+    let Alert { subject, figures, asked: fired, .. } = known;
     let queries = fired.map(|fired| (run.asked, fired));
     // How many queries have an answer key, and how many pairs there are, the answers can't change.
     let counted = match subject {
-        Subject::Measure(
-            measure @ (Measure::RecallAt5 | Measure::RecallAt10 | Measure::RerankRelevance),
+        Subject::Measure {
+            measure: measure @ (Measure::RecallAt5 | Measure::RecallAt10 | Measure::RerankRelevance),
             segment,
-        ) if segment == "all" => {
-            let is_it = |one: &&WireMeasure| one.measure == *measure && one.segment == *segment;
+        } if segment == "all" => {
+            let is_it = |one: &&RunMeasure| one.measure == *measure && one.segment == *segment;
             let now = run.measures.iter().find(is_it).map(|one| one.n as usize);
             let n = figures.iter().find(|(name, _)| name == "n");
             now.zip(n.and_then(|(_, n)| n.parse().ok()))
@@ -190,9 +162,9 @@ fn counts(run: &SuiteRunBody, known: &Known) -> Option<(usize, usize)> {
     [queries, counted].into_iter().flatten().find(|(now, fired)| now < fired)
 }
 
-/// What was last heard of a suite.
+/// When a suite last ran, and since when it should.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Heard {
+pub struct LastRun {
     /// The number of its last run, and when that was recorded.
     pub ran: Option<(i64, Timestamp)>,
     /// When it was last switched on or written anew.
@@ -202,9 +174,9 @@ pub struct Heard {
 /// What silence changes: a suite that should have run and has not for so many days.
 pub fn silent(
     run: (&str, &str, &[String]),
-    heard: &Heard,
+    heard: &LastRun,
     days: u32,
-    board: &Board<'_>,
+    states: &AlertStates<'_>,
     policy: &Policy,
     now: Timestamp,
 ) -> Option<Change> {
@@ -214,7 +186,7 @@ pub fn silent(
     let last = ran.map_or(heard.changed, |(_, at)| at);
     let is_silent = now.duration_since(last) > longest;
     let key = dedup_key(workspace, suite, &Subject::Silent);
-    let known = board.firing(&key);
+    let known = states.firing(&key);
     let changed = format!("it was switched on or changed at {:.0}", heard.changed);
     if !is_silent {
         let known = known?;
@@ -222,90 +194,81 @@ pub fn silent(
             Some((_, at)) => format!("suite {suite} of {workspace} ran at {at:.0}"),
             None => format!("suite {suite} of {workspace} is waited for anew: {changed}"),
         };
-        let alert = Alert { run: ran.map(|(id, _)| id), ..over(known, summary) };
-        return Some(resolve(&Known { alert, ..known.clone() }, now));
+        let run = ran.map(|(id, _)| id);
+        return Some(resolve(Alert { run, ..over(known, summary) }, now));
     }
     let since = ran.map_or(changed, |(_, at)| format!("{at:.0}"));
     let summary = format!(
         "suite {suite} of {workspace} has not run since {since}, for more than {days} days"
     );
-    let alert = bare((workspace, suite, owners), Subject::Silent, Severity::Error, summary);
-    Some(raise(alert, board, policy, now))
+    let whose = (workspace, suite, owners);
+    let alert = Alert::new(whose, Subject::Silent, Severity::Error, summary, now);
+    Some(raise(alert, states, policy, now))
 }
 
-fn raise(mut alert: Alert, board: &Board<'_>, policy: &Policy, now: Timestamp) -> Change {
-    let known = board.firing(&alert.key);
-    // The largest run that shows it says how many queries a recovery takes.
-    alert.asked = alert.asked.max(known.and_then(|known| known.alert.asked));
-    let since = known.map_or(now, |known| known.since);
-    let told = known.and_then(|known| known.told);
-    let channels = known.map_or_else(Vec::new, |known| known.channels.clone());
+fn raise(alert: Alert, states: &AlertStates<'_>, policy: &Policy, now: Timestamp) -> Change {
+    let known = states.firing(&alert.key);
     // What got worse is told at once, and so is what was kept back.
-    let is_worse = known.is_some_and(|known| known.held || alert.severity > known.alert.severity);
-    let is_due = told.is_none_or(|told| now.duration_since(told) >= policy.cooldown) || is_worse;
-    if is_due && !board.is_silenced(&alert.key) {
-        Change::Raise(Known {
-            alert,
-            is_firing: true,
-            since,
-            told: Some(now),
-            held: false,
-            channels,
-        })
+    let is_worse = known.is_some_and(|known| known.held || alert.severity > known.severity);
+    let alert = match known {
+        None => alert,
+        Some(known) => Alert {
+            since: known.since,
+            updated_at: known.updated_at,
+            told_at: known.told_at,
+            channels: known.channels.clone(),
+            // The largest run that shows it says how many queries a recovery takes.
+            asked: alert.asked.max(known.asked),
+            ..alert
+        },
+    };
+    let is_over = |told: Timestamp| now.duration_since(told) >= policy.cooldown;
+    let is_due = alert.told_at.is_none_or(is_over) || is_worse;
+    if is_due && !states.is_silenced(&alert.key) {
+        Change::Raise(Alert { told_at: Some(now), held: false, ..alert })
     } else {
-        Change::Keep(Known { alert, is_firing: true, since, told, held: is_due, channels })
+        Change::Keep(Alert { held: is_due, ..alert })
     }
 }
 
 /// What goes on, was kept back, and may be told now: nobody waits for the next run.
-pub fn released(board: &Board<'_>, now: Timestamp) -> Vec<Change> {
-    let may_be_told =
-        |known: &&Known| known.is_firing && known.held && !board.is_silenced(&known.alert.key);
-    let told = |known: &Known| Known { told: Some(now), held: false, ..known.clone() };
-    board.known.iter().filter(may_be_told).map(|known| Change::Raise(told(known))).collect()
+pub fn released(states: &AlertStates<'_>, now: Timestamp) -> Vec<Change> {
+    let may_be_told = |one: &&Alert| one.is_firing() && one.held && !states.is_silenced(&one.key);
+    let told = |one: &Alert| Alert { told_at: Some(now), held: false, ..one.clone() };
+    states.alerts.iter().filter(may_be_told).map(|one| Change::Raise(told(one))).collect()
 }
 
 /// Takes back that a suite does not run: nobody waits for it any more.
-pub fn withdrawn(known: &Known, now: Timestamp) -> Change {
-    let Alert { suite, workspace, .. } = &known.alert;
+pub fn withdrawn(known: &Alert, now: Timestamp) -> Change {
+    let Alert { suite, workspace, .. } = known;
     let summary = format!(
         "suite {suite} of {workspace} is not waited for any more: it is off, gone, or names no days"
     );
-    resolve(&Known { alert: over(known, summary), ..known.clone() }, now)
+    resolve(over(known, summary), now)
 }
 
 /// Takes an alert back because somebody says so, and why. What is still wrong is raised again by the next
 /// run that measures it.
-pub fn closed(known: &Known, reason: &str, now: Timestamp) -> Change {
-    let summary = format!("{}; closed by hand: {reason}", known.alert.summary);
-    let alert = Alert { summary, still_open: None, ..known.alert.clone() };
-    resolve(&Known { alert, ..known.clone() }, now)
+pub fn closed(known: &Alert, reason: &str, now: Timestamp) -> Change {
+    let summary = format!("{}; closed by hand: {reason}", known.summary);
+    resolve(Alert { summary, still_open: None, ..known.clone() }, now)
 }
 
 /// An alert as it ends: what is well, and nothing of what was not.
-fn over(known: &Known, summary: String) -> Alert {
+fn over(known: &Alert, summary: String) -> Alert {
     let (run, figures, failing, failing_count) = (None, Vec::new(), Vec::new(), 0);
     let (asked, still_open) = (None, None);
-    Alert {
-        summary,
-        run,
-        figures,
-        failing,
-        failing_count,
-        asked,
-        still_open,
-        ..known.alert.clone()
-    }
+    Alert { summary, run, figures, failing, failing_count, asked, still_open, ..known.clone() }
 }
 
-fn resolve(known: &Known, now: Timestamp) -> Change {
-    Change::Resolve(Known { is_firing: false, since: now, held: false, ..known.clone() })
+fn resolve(alert: Alert, now: Timestamp) -> Change {
+    Change::Resolve(Alert { state: AlertStatus::Resolved, since: now, held: false, ..alert })
 }
 
-impl Board<'_> {
+impl AlertStates<'_> {
     /// The alert of a key, if it fires.
-    fn firing(&self, key: &str) -> Option<&Known> {
-        self.known.iter().find(|known| known.alert.key == key && known.is_firing)
+    fn firing(&self, key: &str) -> Option<&Alert> {
+        self.alerts.iter().find(|alert| alert.key == key && alert.is_firing())
     }
 
     /// Whether a key is not told now.
@@ -318,38 +281,13 @@ impl Board<'_> {
 pub fn unreadable(
     whose: (&str, &str, &[String]),
     run: i64,
-    board: &Board<'_>,
+    states: &AlertStates<'_>,
     policy: &Policy,
     now: Timestamp,
 ) -> Change {
     let summary = format!("{} could not say: what is kept of run {run} can't be read", whose.1);
-    let alert = bare(whose, Subject::Run, Severity::Warning, summary);
-    raise(Alert { run: Some(run), ..alert }, board, policy, now)
-}
-
-/// An alert that no run tells of.
-fn bare(
-    (workspace, suite, owners): (&str, &str, &[String]),
-    subject: Subject,
-    severity: Severity,
-    summary: String,
-) -> Alert {
-    Alert {
-        key: dedup_key(workspace, suite, &subject),
-        subject,
-        severity,
-        workspace: workspace.to_owned(),
-        suite: suite.to_owned(),
-        target: None,
-        owners: owners.to_vec(),
-        summary,
-        run: None,
-        figures: Vec::new(),
-        failing: Vec::new(),
-        failing_count: 0,
-        asked: None,
-        still_open: None,
-    }
+    let alert = Alert::new(whose, Subject::Run, Severity::Warning, summary, now);
+    raise(Alert { run: Some(run), ..alert }, states, policy, now)
 }
 
 fn is_meant(pattern: &str, key: &str) -> bool {
@@ -361,13 +299,13 @@ fn is_meant(pattern: &str, key: &str) -> bool {
 
 /// What a run shows to be well of what an alert is about, in a line and in figures; none if it does not: what
 /// was not measured is not over.
-fn well(looked: &Looked<'_>, subject: &Subject) -> Option<(String, Vec<(String, String)>)> {
+fn well(looked: &EvaluatedRun<'_>, subject: &Subject) -> Option<(String, Vec<(String, String)>)> {
     let run = looked.run;
     let has_verdict = run.verdict != Verdict::Inconclusive;
     let said = |is_so: bool, summary: String| is_so.then_some((summary, Vec::new()));
     match subject {
-        Subject::Measure(measure, segment) => {
-            let is_well = |one: &&WireMeasure| {
+        Subject::Measure { measure, segment } => {
+            let is_well = |one: &&RunMeasure| {
                 let is_it = one.measure == *measure && one.segment == *segment;
                 is_it && one.decides && matches!(one.status, Status::Ok | Status::Warn)
             };
@@ -382,22 +320,29 @@ fn well(looked: &Looked<'_>, subject: &Subject) -> Option<(String, Vec<(String, 
             said(has_verdict, format!("{} has a verdict again: {}", run.suite, run.verdict))
         }
         Subject::Silent => {
-            let Looked { run: SuiteRunBody { suite, workspace, finished_at, .. }, .. } = looked;
-            said(true, format!("suite {suite} of {workspace} ran at {finished_at}"))
+            let SuiteRun { suite, workspace, finished_at, .. } = run;
+            let at = finished_at.as_deref().unwrap_or_default();
+            said(true, format!("suite {suite} of {workspace} ran at {at}"))
         }
         Subject::Recalibrate => {
             let steady = format!("{}: recall and precision do not fall week after week", run.suite);
-            said(has_verdict && !looked.recalibrate, steady)
+            said(has_verdict && run.recalibrate.is_empty(), steady)
         }
     }
 }
 
 /// The alert of a breach: of all cases, or of the segment that fires already.
-fn of_breach(looked: &Looked<'_>, breach: &SuiteBreach<'_>, board: &Board<'_>) -> Alert {
-    let SuiteRunBody { workspace, suite, .. } = looked.run;
-    let subject = |one: &WireMeasure| Subject::Measure(one.measure, one.segment.clone());
+fn of_breach(
+    looked: &EvaluatedRun<'_>,
+    breach: &SuiteBreach<'_>,
+    states: &AlertStates<'_>,
+    now: Timestamp,
+) -> Alert {
+    let SuiteRun { workspace, suite, .. } = looked.run;
+    let subject =
+        |one: &RunMeasure| Subject::Measure { measure: one.measure, segment: one.segment.clone() };
     let fires =
-        |one: &&WireMeasure| board.firing(&dedup_key(workspace, suite, &subject(one))).is_some();
+        |one: &&RunMeasure| states.firing(&dedup_key(workspace, suite, &subject(one))).is_some();
     let all = std::iter::once(breach.measure).chain(breach.also.iter().copied());
     let told = all.clone().find(fires).unwrap_or(breach.measure);
     let severity =
@@ -408,26 +353,22 @@ fn of_breach(looked: &Looked<'_>, breach: &SuiteBreach<'_>, board: &Board<'_>) -
     if !also.is_empty() {
         figures.push(("same cases as".to_owned(), also.join(", ")));
     }
-    alert(looked, subject(told), severity, summary, figures)
+    alert(looked, subject(told), severity, (summary, figures), now)
 }
 
 /// The alert of a target that did not answer.
-fn of_outage(looked: &Looked<'_>) -> Option<Alert> {
+fn of_outage(looked: &EvaluatedRun<'_>, now: Timestamp) -> Option<Alert> {
     let outage = looked.run.outage()?;
     let severity = if outage.pages { Severity::Critical } else { Severity::Error };
     let summary = format!("{}: {}", looked.run.suite, outage.in_words());
     let mut figures =
         vec![("unanswered".to_owned(), format!("{} of {}", outage.unanswered, outage.asked))];
     figures.extend(outage.errors.iter().map(|(kind, n)| (kind.name().to_owned(), n.to_string())));
-    Some(alert(looked, Subject::Unreachable, severity, summary, figures))
+    Some(alert(looked, Subject::Unreachable, severity, (summary, figures), now))
 }
 
 /// A measure and where it stands, in a line and in figures.
-fn measured(
-    run: &SuiteRunBody,
-    one: &WireMeasure,
-    stands: &str,
-) -> (String, Vec<(String, String)>) {
+fn measured(run: &SuiteRun, one: &RunMeasure, stands: &str) -> (String, Vec<(String, String)>) {
     let value = printed(one);
     let limit = one.alert.clone().unwrap_or_default();
     let summary = format!(
@@ -440,7 +381,7 @@ fn measured(
     (summary, figures)
 }
 
-fn printed(measure: &WireMeasure) -> String {
+fn printed(measure: &RunMeasure) -> String {
     let Some(value) = measure.value else {
         let is_known = measure.unanswered == 0;
         return if is_known { "not a number" } else { "not known" }.to_owned();
@@ -452,7 +393,7 @@ fn printed(measure: &WireMeasure) -> String {
     }
 }
 
-fn of_run(looked: &Looked<'_>) -> Option<Alert> {
+fn of_run(looked: &EvaluatedRun<'_>, now: Timestamp) -> Option<Alert> {
     let run = looked.run;
     if run.verdict != Verdict::Inconclusive {
         return None;
@@ -462,28 +403,28 @@ fn of_run(looked: &Looked<'_>) -> Option<Alert> {
     let short = short.map(|remark| format!(" ({remark})")).unwrap_or_default();
     let summary = format!("{} could not say: {}{short}", run.suite, reasons.join(", "));
     let asked = ("asked".to_owned(), format!("{} of {}", run.asked, run.planned));
-    Some(alert(looked, Subject::Run, Severity::Warning, summary, vec![asked]))
+    Some(alert(looked, Subject::Run, Severity::Warning, (summary, vec![asked]), now))
 }
 
-fn of_weeks(looked: &Looked<'_>) -> Option<Alert> {
+fn of_weeks(looked: &EvaluatedRun<'_>, now: Timestamp) -> Option<Alert> {
     let summary = format!(
         "{}: recall or precision fell week after week; calibrate the reranker again",
         looked.run.suite
     );
-    looked
-        .recalibrate
-        .then(|| alert(looked, Subject::Recalibrate, Severity::Warning, summary, Vec::new()))
+    let falls = !looked.run.recalibrate.is_empty();
+    let said = (summary, Vec::new());
+    falls.then(|| alert(looked, Subject::Recalibrate, Severity::Warning, said, now))
 }
 
 fn alert(
-    looked: &Looked<'_>,
+    looked: &EvaluatedRun<'_>,
     subject: Subject,
     severity: Severity,
-    summary: String,
-    figures: Vec<(String, String)>,
+    (summary, figures): (String, Vec<(String, String)>),
+    now: Timestamp,
 ) -> Alert {
-    let SuiteRunBody { suite, workspace, owners, cases, target, .. } = looked.run;
-    let failing = || cases.iter().filter(|case| case.failing);
+    let SuiteRun { suite, workspace, owners, target, .. } = looked.run;
+    let failing = || looked.run.failing();
     let smaller = looked.run.sample.as_ref().and_then(|sample| sample.smaller());
     let summary = match &smaller {
         Some(smaller) if !summary.contains(smaller.as_str()) => format!("{summary} ({smaller})"),
@@ -497,7 +438,7 @@ fn alert(
         figures: figures.into_iter().chain(sample).collect(),
         failing: failing().take(TOLD).map(|case| case.query_id.clone()).collect(),
         failing_count: failing().count(),
-        ..bare((workspace, suite, owners), subject, severity, summary)
+        ..Alert::new((workspace, suite, owners), subject, severity, summary, now)
     }
 }
 

@@ -59,7 +59,6 @@ impl Message {
     pub fn new(alert: &Alert, action: &str, at: String, public_url: Option<&str>) -> Self {
         let Alert {
             key,
-            subject: _,
             severity,
             workspace,
             suite,
@@ -70,8 +69,7 @@ impl Message {
             figures,
             failing,
             failing_count,
-            asked: _,
-            still_open: _,
+            ..
         } = alert.clone();
         let link = public_url
             .zip(run)
@@ -244,15 +242,13 @@ mod tests {
     use crate::suite::measure::Measure;
 
     fn alert() -> Alert {
+        let segment = "all".to_owned();
+        let subject = Subject::Measure { measure: Measure::RecallAt5, segment };
+        let summary = "weekly recall@5/all is 85.0% (17) (n = 20), past its alert of 92%";
+        let whose = ("default", "weekly", &["@search <ops>".to_owned()][..]);
+        let now = jiff::Timestamp::UNIX_EPOCH;
         Alert {
-            key: "gbrain/default/weekly/recall@5/all".to_owned(),
-            subject: Subject::Measure(Measure::RecallAt5, "all".to_owned()),
-            severity: Severity::Critical,
-            workspace: "default".to_owned(),
-            suite: "weekly".to_owned(),
             target: Some("prod".to_owned()),
-            owners: vec!["@search <ops>".to_owned()],
-            summary: "weekly recall@5/all is 85.0% (17) (n = 20), past its alert of 92%".to_owned(),
             run: Some(7),
             figures: vec![
                 ("value".to_owned(), "85.0% (17)".to_owned()),
@@ -261,7 +257,7 @@ mod tests {
             failing: vec!["q00".to_owned(), "q01".to_owned()],
             failing_count: 3,
             asked: Some(20),
-            still_open: None,
+            ..Alert::new(whose, subject, Severity::Critical, summary.to_owned(), now)
         }
     }
 

@@ -10,8 +10,8 @@ use jiff::Timestamp;
 
 use super::Severity;
 use super::export::{BASELINE, LAST_RUN, MEASURE};
-use crate::format::suite::WireMeasure;
 use crate::gate::Verdict;
+use crate::suite::run::RunMeasure;
 
 /// The metric of what the last run of a suite said: 1 at its verdict.
 pub const VERDICT: &str = "gbrain_suite_verdict";
@@ -37,7 +37,7 @@ pub struct SuiteReading {
     /// When it was recorded.
     pub at: Timestamp,
     /// What it measured.
-    pub measures: Vec<WireMeasure>,
+    pub measures: Vec<RunMeasure>,
 }
 
 /// A workspace.
@@ -126,7 +126,7 @@ fn measures(
     readings: &[Reading],
     name: &str,
     help: &str,
-    value: &dyn Fn(&WireMeasure) -> Option<f64>,
+    value: &dyn Fn(&RunMeasure) -> Option<f64>,
 ) {
     head(text, name, help, None);
     for (workspace, suite) in suites(readings) {

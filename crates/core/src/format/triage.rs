@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::suite::SuiteRunBody;
 use crate::gate::Verdict;
+use crate::suite::SuiteRun;
 use crate::target::TargetErrorKind;
 use crate::triage::{CaseFinding, Class, Evidence, Finding, Mitigation, Presence, Triage};
 
@@ -128,7 +128,7 @@ pub struct TriageParts<'a> {
     /// The number of the run.
     pub run: i64,
     /// What is kept of it.
-    pub body: &'a SuiteRunBody,
+    pub body: &'a SuiteRun,
     /// The alert that was asked about.
     pub alert: Option<&'a str>,
     /// What was found.

@@ -4,8 +4,8 @@
 //! last of ten says how many were left out.
 
 use crate::format::gate::GateParts;
-use crate::format::suite::SuiteRunBody;
 use crate::gate::Verdict;
+use crate::suite::SuiteRun;
 
 use super::escape::{annotation, annotation_property, visible};
 use super::headline::{breach, breaches, checks, undecided, warnings, why, word};
@@ -32,7 +32,7 @@ pub fn gate(parts: &GateParts<'_>, queries: Queries) -> String {
 }
 
 /// The annotations of a run of a suite. They may travel: no query is in them.
-pub fn suite(run: &SuiteRunBody) -> String {
+pub fn suite(run: &SuiteRun) -> String {
     let title = format!("gbrain suites run {}: {}", run.suite, suite::word(run.verdict));
     if run.verdict == Verdict::Pass {
         let mut text = command("notice", &title, &suite::headline(run));

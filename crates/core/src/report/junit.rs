@@ -8,12 +8,13 @@
 use std::fmt::Write as _;
 
 use crate::format::gate::{CorrectnessParts, GateParts, RegressionParts};
-use crate::format::suite::{SuiteRunBody, WireCase, WireMeasure};
 use crate::gate::{
     BenchmarkGate, Breach, Check, FloorCheck, Judged, ONLY_REPRODUCING, QueryResult, Status,
     Verdict,
 };
 use crate::replay::{Outcome, ReplayedRow};
+use crate::suite::SuiteRun;
+use crate::suite::run::{RunCase, RunMeasure};
 use crate::suite::threshold as suite_threshold;
 
 use super::escape::visible_markup;
@@ -67,7 +68,7 @@ pub fn gate(parts: &GateParts<'_>, queries: Queries) -> String {
 }
 
 /// The XML of a run of a suite: one case per measure that decides, one per query. No query is in it.
-pub fn suite(run: &SuiteRunBody) -> String {
+pub fn suite(run: &SuiteRun) -> String {
     let deciding = run.measures.iter().filter(|one| one.decides);
     let mut cases: Vec<Case> = deciding.map(measure_case).collect();
     let remarks = run.sample.iter().flat_map(|sample| sample.remarks());
@@ -78,7 +79,7 @@ pub fn suite(run: &SuiteRunBody) -> String {
         Case { name: reason.name().to_owned(), seconds: 0.0, ended, out: said.join("\n") }
     });
     cases.extend(doubts);
-    cases.extend(run.cases.iter().map(|case| query_case(case, run.verdict)));
+    cases.extend(run.cases().iter().map(|case| query_case(case, run.verdict)));
     let mut properties = vec![
         ("verdict", run.verdict.name().to_owned()),
         ("suite", run.suite.clone()),
@@ -125,7 +126,7 @@ fn floor_case(check: &FloorCheck) -> Case {
     Case { name: measure, seconds: 0.0, ended, out: message }
 }
 
-fn measure_case(one: &WireMeasure) -> Case {
+fn measure_case(one: &RunMeasure) -> Case {
     let name = format!("{} of {}", one.measure, one.segment);
     let kind = one.measure.name().to_owned();
     let out = suite::value(one);
@@ -146,7 +147,7 @@ fn measure_case(one: &WireMeasure) -> Case {
 
 /// A query is an error if it was not answered, and a failure if somebody should look at it. A run may pass
 /// with some of these: then they fail no build, and are not green either.
-fn query_case(case: &WireCase, verdict: Verdict) -> Case {
+fn query_case(case: &RunCase, verdict: Verdict) -> Case {
     let wrong = suite::wrong(case);
     let seconds = case.latency_ms.get("total").map_or(0.0, |ms| ms / 1000.0);
     let ended = match case.error {

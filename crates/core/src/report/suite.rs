@@ -1,10 +1,11 @@
 //! What every form of a suite's report says: the verdict in words, its measures, its failing cases.
 
 use super::number::count;
-use crate::format::suite::{SuiteRunBody, WireCase, WireMeasure};
 use crate::gate::Verdict;
+use crate::suite::SuiteRun;
 use crate::suite::case::Flag;
 use crate::suite::measure::Unit;
+use crate::suite::run::{RunCase, RunMeasure};
 use crate::suite::threshold::Status;
 
 /// The heads of the table of measures.
@@ -20,7 +21,7 @@ pub(super) fn word(verdict: Verdict) -> &'static str {
 }
 
 /// What was run against whom, and how much of it.
-pub(super) fn headline(run: &SuiteRunBody) -> String {
+pub(super) fn headline(run: &SuiteRun) -> String {
     let (asked, seconds) = (count(run.planned, "query"), run.duration_ms as f64 / 1000.0);
     let part = if run.asked == run.planned { asked } else { format!("{} of {asked}", run.asked) };
     format!(
@@ -33,13 +34,13 @@ pub(super) fn headline(run: &SuiteRunBody) -> String {
 }
 
 /// Who was asked.
-pub(super) fn whom(run: &SuiteRunBody) -> String {
+pub(super) fn whom(run: &SuiteRun) -> String {
     let whose = if run.elsewhere { " (not the suite's own target)" } else { "" };
     format!("{}{whose}", run.target)
 }
 
 /// Why it is not a pass, in a sentence each.
-pub(super) fn why(run: &SuiteRunBody) -> Vec<String> {
+pub(super) fn why(run: &SuiteRun) -> Vec<String> {
     let outage = run.outage().map(|outage| {
         let paged = if outage.pages { " (page)" } else { "" };
         format!("{}{paged}", outage.in_words())
@@ -72,8 +73,8 @@ pub(super) fn why(run: &SuiteRunBody) -> Vec<String> {
 }
 
 /// The measures that are told: those over all cases, and whatever else is not well.
-pub(super) fn told(run: &SuiteRunBody) -> impl Iterator<Item = &WireMeasure> {
-    let is_told = |one: &&WireMeasure| {
+pub(super) fn told(run: &SuiteRun) -> impl Iterator<Item = &RunMeasure> {
+    let is_told = |one: &&RunMeasure| {
         let is_off = matches!(one.status, Status::Warn | Status::Alert);
         (one.segment == "all" && one.n > 0) || is_off
     };
@@ -81,7 +82,7 @@ pub(super) fn told(run: &SuiteRunBody) -> impl Iterator<Item = &WireMeasure> {
 }
 
 /// The cells of a measure.
-pub(super) fn cells(one: &WireMeasure) -> [String; 6] {
+pub(super) fn cells(one: &RunMeasure) -> [String; 6] {
     let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
     // What is held against nothing has no status that could be good or bad.
     let status = match one.alert.is_some() {
@@ -93,7 +94,7 @@ pub(super) fn cells(one: &WireMeasure) -> [String; 6] {
 }
 
 /// A value in its unit, with what it is of: exact where it is counted.
-pub(super) fn value(one: &WireMeasure) -> String {
+pub(super) fn value(one: &RunMeasure) -> String {
     let Some(number) = one.value else {
         return match one.unanswered {
             0 => "-".to_owned(),
@@ -115,7 +116,7 @@ pub(super) fn value(one: &WireMeasure) -> String {
 }
 
 /// What is wrong with a case.
-pub(super) fn wrong(case: &WireCase) -> String {
+pub(super) fn wrong(case: &RunCase) -> String {
     let mut all: Vec<String> = case.flags.iter().map(|flag| flag.name().to_owned()).collect();
     all.extend(case.error.map(|error| format!("error: {error}")));
     // What is there, and too far down or named by links only, has no flag.
@@ -135,8 +136,8 @@ pub(super) fn wrong(case: &WireCase) -> String {
 }
 
 /// Cases that somebody should look at.
-pub(super) fn failing(run: &SuiteRunBody) -> impl Iterator<Item = &WireCase> {
-    run.cases.iter().filter(|case| case.failing)
+pub(super) fn failing(run: &SuiteRun) -> impl Iterator<Item = &RunCase> {
+    run.failing()
 }
 
 #[cfg(test)]
@@ -145,18 +146,18 @@ mod tests {
 
     use super::super::{junit, markdown, text};
     use super::*;
-    use crate::format::suite::SuiteRunParts;
     use crate::suite::case::{AskedWhy, judge};
     use crate::suite::graph::Fact;
     use crate::suite::query::Difficulty;
     use crate::suite::report::{Ended, report};
+    use crate::suite::run::RunTrigger;
     use crate::suite::size::SampleSize;
     use crate::suite::threshold::Thresholds;
     use crate::suite::{Kind, Suite, sample};
     use crate::target::{Found, TargetAnswer, TargetError, TargetErrorKind};
 
     /// A run of cases whose answers are at these ranks; 0 is a miss, and none an error.
-    fn ran(ranks: &[Option<usize>]) -> SuiteRunBody {
+    fn ran(ranks: &[Option<usize>]) -> SuiteRun {
         let case = |(at, rank): (usize, &Option<usize>)| {
             let id = format!("q{at:02}");
             let found = |place: usize| {
@@ -178,21 +179,16 @@ mod tests {
             &Thresholds::default(),
             None,
         );
-        SuiteRunBody::new(&SuiteRunParts {
-            suite: &Suite::new("weekly", Kind::WeeklyBenchmark, vec!["@search".to_owned()]),
-            workspace: "default",
-            key: "ci:1",
-            trigger: "ci",
-            started: Timestamp::UNIX_EPOCH,
-            finished: Timestamp::UNIX_EPOCH,
-            rerank_threshold: None,
-            report: &report,
-            notes: &[],
-            recalibrate: &[],
-        })
+        SuiteRun::new(
+            &Suite::new("weekly", Kind::WeeklyBenchmark, vec!["@search".to_owned()]),
+            "default",
+            RunTrigger { key: "ci:1", trigger: "ci" },
+            (Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH),
+            &report,
+        )
     }
 
-    fn mostly(count: usize, others: &[Option<usize>]) -> SuiteRunBody {
+    fn mostly(count: usize, others: &[Option<usize>]) -> SuiteRun {
         ran(&[&vec![Some(1); count][..], others].concat())
     }
 

@@ -12,6 +12,7 @@
 //! Deliberately absent: asking, the clock, and where runs are kept.
 
 pub mod anonymous;
+mod breach;
 pub mod case;
 pub mod cron;
 pub mod due;
@@ -19,6 +20,7 @@ pub mod graph;
 pub mod measure;
 pub mod query;
 pub mod report;
+pub mod run;
 pub mod sample;
 pub mod size;
 pub mod snippet;
@@ -28,6 +30,8 @@ pub mod trend;
 
 use crate::named;
 
+pub use breach::{Outage, SuiteBreach};
+pub use run::SuiteRun;
 pub use spec::{Alerting, Sample, Suite, SuiteError};
 
 /// What a suite is for.

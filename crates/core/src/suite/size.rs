@@ -6,7 +6,11 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::query::CanonicalQuery;
+use super::run::is_false;
 use super::{Kind, Sample, Suite};
 use crate::calibrate::MOST;
 use crate::named;
@@ -22,10 +26,11 @@ pub enum SampleUnit {
 
 named! { SampleUnit { Queries = "queries", Pairs = "pairs" } }
 
-/// A part of the sample that is too small.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A part of a sample that is too small.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SuiteShortage")]
 pub struct Shortage {
-    /// The source; none for the sample as a whole.
+    /// The source; null for the sample as a whole.
     pub source: Option<String>,
     /// How many there were to ask.
     pub drawn: usize,
@@ -34,25 +39,38 @@ pub struct Shortage {
 }
 
 /// The size of a sample beside what is required of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SuiteSample", description = "The sample of a run.")]
 pub struct SampleSize {
-    /// What it consists of.
+    /// What it consists of: queries, or borderline pairs.
     pub unit: SampleUnit,
     /// How many there were to ask.
     pub drawn: usize,
-    /// The fewest that give a verdict, over all sources.
+    /// The fewest that give a verdict.
     pub required: usize,
     /// The fewest that the playbook asks of such a suite.
     pub playbook: usize,
-    /// The parts that are too small.
+    /// Whether the suite is configured to require fewer than the playbook.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub smaller_than_playbook: bool,
+    /// The parts that are too small: then the run has no pass.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub short: Vec<Shortage>,
 }
 
 impl SampleSize {
     /// A sample of queries of which exactly as many as there are were required.
     pub fn exactly(count: usize) -> Self {
-        let unit = SampleUnit::Queries;
-        Self { unit, drawn: count, required: count, playbook: count, short: Vec::new() }
+        Self::new(SampleUnit::Queries, (count, count, count), Vec::new())
+    }
+
+    fn new(
+        unit: SampleUnit,
+        (drawn, required, playbook): (usize, usize, usize),
+        short: Vec<Shortage>,
+    ) -> Self {
+        let smaller_than_playbook = required < playbook;
+        Self { unit, drawn, required, playbook, smaller_than_playbook, short }
     }
 
     /// How many queries or pairs are missing.
@@ -60,9 +78,24 @@ impl SampleSize {
         self.short.iter().map(|one| one.required.saturating_sub(one.drawn)).sum()
     }
 
-    /// Whether the suite requires fewer than the playbook.
-    pub fn is_below_playbook(&self) -> bool {
-        self.required < self.playbook
+    /// That the suite is configured to ask for less than the playbook does; none where it is not.
+    pub fn smaller(&self) -> Option<String> {
+        let Self { unit, required, playbook, .. } = self;
+        self.smaller_than_playbook.then(|| {
+            format!(
+                "smaller sample: this suite requires {required} {unit}, the playbook {playbook}"
+            )
+        })
+    }
+
+    /// Everything that is small about it, in a sentence each.
+    pub fn remarks(&self) -> Vec<String> {
+        let unit = self.unit;
+        let short = self.short.iter().map(|Shortage { source, drawn, required }| {
+            let about = source.as_ref().map(|one| format!(" about {one}")).unwrap_or_default();
+            format!("sample too small: {drawn} of the {required} {unit}{about} that are required")
+        });
+        short.chain(self.smaller()).collect()
     }
 }
 
@@ -93,20 +126,16 @@ pub fn sample_size(
                 let (source, drawn) = (source.map(str::to_owned), count);
                 (count < *least).then_some(Shortage { source, drawn, required: *least })
             });
-            SampleSize {
-                unit: SampleUnit::Queries,
-                drawn: drawn.len(),
-                required: least * groups_count,
-                playbook: by_playbook,
-                short: short.collect(),
-            }
+            let required = least * groups_count;
+            let sizes = (drawn.len(), required, by_playbook);
+            SampleSize::new(SampleUnit::Queries, sizes, short.collect())
         }
     }
 }
 
 fn whole(unit: SampleUnit, drawn: usize, required: usize, playbook: usize) -> SampleSize {
     let short = (drawn < required).then_some(Shortage { source: None, drawn, required });
-    SampleSize { unit, drawn, required, playbook, short: short.into_iter().collect() }
+    SampleSize::new(unit, (drawn, required, playbook), short.into_iter().collect())
 }
 
 /// Queries by source: those that a sample names, or each that there is. Queries about no source count as
@@ -201,7 +230,7 @@ mod tests {
         let each = |count| Sample::PerSource { count, least: count, sources: Vec::new() };
         let check = |suite: Suite, counts: &[(&str, usize)], is_below: bool| {
             let found = size(&suite, counts);
-            assert_eq!((found.missing(), found.is_below_playbook()), (0, is_below), "{found:?}");
+            assert_eq!((found.missing(), found.smaller_than_playbook), (0, is_below), "{found:?}");
         };
         check(few(Kind::Regression, Sample::Total(6)), &[("a", 6)], true);
         check(few(Kind::Regression, each(15)), &[("a", 15), ("b", 15)], false);

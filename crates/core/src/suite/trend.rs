@@ -3,6 +3,8 @@
 use jiff::civil::ISOWeekDate;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::measure::Measure;
 
@@ -17,11 +19,12 @@ pub struct Week {
 }
 
 /// A measure that fell week after week.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Sustained {
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SuiteFall")]
+pub struct Trend {
     /// Which.
     pub measure: Measure,
-    /// The values, oldest first: the one before the first drop, and each drop.
+    /// Its values, oldest first.
     pub values: Vec<f64>,
 }
 
@@ -54,12 +57,12 @@ pub fn weeks(runs: &[(Timestamp, Option<f64>)]) -> Vec<Week> {
 
 /// Whether the last weeks, oldest first, each fell below the one before. A week without a value ends
 /// what came before it: nobody knows what it would have been.
-pub fn sustained(measure: Measure, weeks: &[Week], drops: usize) -> Option<Sustained> {
+pub fn sustained(measure: Measure, weeks: &[Week], drops: usize) -> Option<Trend> {
     let last = weeks.len().checked_sub(drops + 1)?;
     let values: Option<Vec<f64>> = weeks[last..].iter().map(|week| week.value).collect();
     let values = values?;
     let falls = values.windows(2).all(|pair| pair[1] < pair[0]);
-    (drops > 0 && falls).then_some(Sustained { measure, values })
+    (drops > 0 && falls).then_some(Trend { measure, values })
 }
 
 #[cfg(test)]

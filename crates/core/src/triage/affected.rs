@@ -1,9 +1,10 @@
 //! Which cases of a run are looked at.
 
-use crate::format::suite::{SuiteRunBody, WireCase, WireMeasure};
 use crate::gate::Verdict;
+use crate::suite::SuiteRun;
 use crate::suite::case::Flag;
 use crate::suite::measure::Measure;
+use crate::suite::run::{RunCase, RunMeasure};
 use crate::suite::threshold::Status;
 
 /// Places that the page-worthy measure counts.
@@ -13,7 +14,7 @@ const FIRST: usize = 5;
 #[derive(Debug, Clone, Copy)]
 pub struct Affected<'a> {
     /// The case.
-    pub case: &'a WireCase,
+    pub case: &'a RunCase,
     /// Whether what must be found was missed: it is not in the answer, or too far down in it.
     pub is_missed: bool,
     /// How long it may take, where that was passed.
@@ -23,8 +24,8 @@ pub struct Affected<'a> {
 /// The cases that somebody should look at: those that fail, those found too far down where that matters,
 /// those that took too long where the run did, and those whose stages did not do their work where the run
 /// did not pass.
-pub fn affected(run: &SuiteRunBody) -> Vec<Affected<'_>> {
-    let is_looked_at = |case: &&WireCase| {
+pub fn affected(run: &SuiteRun) -> Vec<Affected<'_>> {
+    let is_looked_at = |case: &&RunCase| {
         let is_degraded = !case.fallbacks.is_empty() && run.verdict != Verdict::Pass;
         case.failing || is_late(run, case) || is_degraded || passed_limit(run, case).is_some()
     };
@@ -33,12 +34,12 @@ pub fn affected(run: &SuiteRunBody) -> Vec<Affected<'_>> {
         is_missed: case.flags.contains(&Flag::MissingResult) || is_late(run, case),
         limit_ms: passed_limit(run, case),
     };
-    run.cases.iter().filter(is_looked_at).map(of).collect()
+    run.cases().iter().filter(is_looked_at).map(of).collect()
 }
 
 /// Whether a case was found behind the fifth place, in a run that had too many of these.
-pub fn is_late(run: &SuiteRunBody, case: &WireCase) -> bool {
-    let is_off = |one: &WireMeasure| {
+pub fn is_late(run: &SuiteRun, case: &RunCase) -> bool {
+    let is_off = |one: &RunMeasure| {
         one.measure == Measure::RecallAt5
             && one.segment == "all"
             && matches!(one.status, Status::Warn | Status::Alert)
@@ -47,16 +48,15 @@ pub fn is_late(run: &SuiteRunBody, case: &WireCase) -> bool {
 }
 
 /// How long a case may take, if the run took too long and so did the case.
-fn passed_limit(run: &SuiteRunBody, case: &WireCase) -> Option<f64> {
+fn passed_limit(run: &SuiteRun, case: &RunCase) -> Option<f64> {
     let mode = case.retrieval_mode.map(|mode| format!("mode:{mode}"));
-    let is_own =
-        |one: &&WireMeasure| one.segment == "all" || mode.as_deref() == Some(&*one.segment);
+    let is_own = |one: &&RunMeasure| one.segment == "all" || mode.as_deref() == Some(&*one.segment);
     let past = run.breaches().filter(|one| one.measure == Measure::LatencyP95).filter(is_own);
     let limit = past.filter_map(limit_of).reduce(f64::min)?;
     case.latency_ms.get("total").is_some_and(|took| *took > limit).then_some(limit)
 }
 
 /// Where the alert of a time begins, as it is printed.
-pub fn limit_of(measure: &WireMeasure) -> Option<f64> {
+pub fn limit_of(measure: &RunMeasure) -> Option<f64> {
     measure.alert.as_deref()?.strip_suffix(" ms")?.parse().ok()
 }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::{Class, Evidence, Lost, Mitigation, Remedy, classify, mitigation};
-use crate::format::suite::{SuiteRunBody, WireMeasure};
 use crate::gate::Verdict;
+use crate::suite::SuiteRun;
 use crate::suite::measure::Measure;
 use crate::suite::report::Reason;
+use crate::suite::run::RunMeasure;
 
 /// A case with what is known of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,7 +64,7 @@ struct Pile {
 }
 
 /// Sorts what is known of a run's cases by class, with what the run says itself.
-pub fn triage(run: &SuiteRunBody, cases: Vec<Looked>, remedy: &Remedy<'_>) -> Triage {
+pub fn triage(run: &SuiteRun, cases: Vec<Looked>, remedy: &Remedy<'_>) -> Triage {
     let mut piles: BTreeMap<Class, Pile> = BTreeMap::new();
     for Looked { id, lost, evidence } in cases {
         let found = classify(&evidence);
@@ -94,7 +95,7 @@ pub fn triage(run: &SuiteRunBody, cases: Vec<Looked>, remedy: &Remedy<'_>) -> Tr
 }
 
 /// What a run says beside its cases.
-fn of_run(run: &SuiteRunBody) -> Vec<(Class, String)> {
+fn of_run(run: &SuiteRun) -> Vec<(Class, String)> {
     let slow = run.breaches().filter(|one| one.measure == Measure::LatencyP95).map(|one| {
         let told = format!(
             "p95 of {} is {:.1} ms, past its alert {}{}",
@@ -120,14 +121,14 @@ fn of_run(run: &SuiteRunBody) -> Vec<(Class, String)> {
 }
 
 /// The stages of a segment that were timed, slowest first.
-fn stages(run: &SuiteRunBody, segment: &str) -> String {
+fn stages(run: &SuiteRun, segment: &str) -> String {
     let names = [
         (Measure::DenseP95, "dense"),
         (Measure::RerankP95, "rerank"),
         (Measure::HydrationP95, "hydration"),
     ];
     let of = |(measure, name): (Measure, &'static str)| {
-        let is_it = |one: &&WireMeasure| one.measure == measure && one.segment == segment;
+        let is_it = |one: &&RunMeasure| one.measure == measure && one.segment == segment;
         Some((run.measures.iter().find(is_it)?.value?, name))
     };
     let mut timed: Vec<(f64, &str)> = names.into_iter().filter_map(of).collect();
@@ -162,30 +163,25 @@ fn of_reason(reason: Reason) -> Option<(Class, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::suite::SuiteRunParts;
     use crate::suite::report::Report;
+    use crate::suite::run::RunTrigger;
     use crate::suite::threshold::Status;
     use crate::suite::{Kind, Suite};
     use crate::target::TargetErrorKind;
     use crate::triage::{Presence, Rerun};
     use jiff::Timestamp;
 
-    fn run(reason: Option<Reason>, verdict: Verdict) -> SuiteRunBody {
+    fn run(reason: Option<Reason>, verdict: Verdict) -> SuiteRun {
         let mut report = Report::unmade(Reason::Broken);
         report.reasons = reason.into_iter().collect();
         report.verdict = verdict;
-        SuiteRunBody::new(&SuiteRunParts {
-            suite: &Suite::new("s", Kind::Smoke, vec!["@a".to_owned()]),
-            workspace: "default",
-            key: "k",
-            trigger: "manual",
-            started: Timestamp::UNIX_EPOCH,
-            finished: Timestamp::UNIX_EPOCH,
-            rerank_threshold: None,
-            report: &report,
-            notes: &[],
-            recalibrate: &[],
-        })
+        SuiteRun::new(
+            &Suite::new("s", Kind::Smoke, vec!["@a".to_owned()]),
+            "default",
+            RunTrigger { key: "k", trigger: "manual" },
+            (Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH),
+            &report,
+        )
     }
 
     fn remedy() -> Remedy<'static> {
@@ -231,7 +227,7 @@ mod tests {
     #[test]
     fn a_slow_run_is_infrastructure_with_its_stages() {
         let mut slow = run(None, Verdict::Fail);
-        let measure = |measure, value, decides| WireMeasure {
+        let measure = |measure, value, decides| RunMeasure {
             segment: "all".to_owned(),
             measure,
             value: Some(value),

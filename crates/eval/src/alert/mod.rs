@@ -1,8 +1,8 @@
-//! Alerts, raised and delivered: recorded runs are looked at, what changed is kept with the messages that
-//! tell of it, and messages are sent until they are received.
+//! Alerts, raised and delivered: the evaluator reads recorded runs and stores what changed with the messages about
+//! it; the delivery worker sends messages until they are received.
 //!
 //! ```text
-//! runs, silence ─▶ look ─▶ states + messages (one transaction) ─▶ courier ─▶ PagerDuty, chat, webhook, mail
+//! runs, silence ─▶ evaluator ─▶ states + messages (one transaction) ─▶ delivery ─▶ PagerDuty, chat, webhook, mail
 //! ```
 //!
 //! Promises: every recorded run is looked at once, in its order, whoever looks; a run that can't be read
@@ -14,18 +14,19 @@
 //! Deliberately absent: what is an alert and who is told ([`gbrain_core::alert`]), threads that go on
 //! for ever, and logs.
 
-mod book;
-mod courier;
-mod look;
-mod post;
-mod readings;
-mod round;
+mod channels;
+mod delivery;
+mod evaluator;
+mod metrics;
 #[cfg(test)]
 mod tests;
+mod transport;
 pub mod wire;
 
-pub use book::{AlertSettings, ChannelBook, Directory};
-pub use courier::{Courier, Errand, Fate, SendLimits, Tally, Witness};
-pub use look::{Lookout, Raised};
-pub use post::{Post, Posted, Stamp};
-pub use readings::{held_against, reading};
+pub use channels::{AlertSettings, ChannelRegistry, Channels};
+pub use delivery::{
+    DeliveryCount, DeliveryMode, DeliveryOutcome, DeliveryWorker, OnDelivery, SendLimits,
+};
+pub use evaluator::{AlertEvaluator, Evaluation};
+pub use metrics::{held_against, reading};
+pub use transport::{MessageId, SendResult, Transport};

@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use gbrain_core::alert::ALERT_VERSION;
 use gbrain_core::alert::{Message, Policy};
-use gbrain_core::format::alert::{ALERT_VERSION, SilenceRecord};
-use gbrain_core::format::suite::{SuiteFile, SuiteRunBody, SuiteSummary};
+use gbrain_core::format::alert::SilenceRecord;
+use gbrain_core::format::suite::SuiteFile;
 use gbrain_core::gate::Verdict;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::identity::IdentityKey;
 use gbrain_core::scrub::Scrubber;
+use gbrain_core::suite::SuiteRun;
 use gbrain_core::suite::report::Reason;
+use gbrain_core::suite::run::RunTrigger;
 use gbrain_store::{
     AlertStatus, DeliveryFilter, Location, NewSilence, NewSuiteRun, OpenMode, RunParts, Store,
 };
@@ -18,7 +21,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::*;
-use crate::suite::{broken, enable, record, take_in};
+use crate::suite::{enable, not_run, record, take_in};
 
 const CHANNELS: &str = "channels:\n  chat: { kind: slack, url_env: CHAT }\n  pager: { kind: pagerduty, routing_key_env: PD }\n";
 
@@ -43,23 +46,24 @@ impl Room {
         Self { _dir: dir, store, workspace, file, settings, now }
     }
 
-    fn book(&self) -> ChannelBook {
+    fn registry(&self) -> ChannelRegistry {
         let file = self.file.clone();
         let read = move || match SuiteFile::parse(&file.lock().unwrap()) {
-            Ok(file) => Directory::of(&BTreeMap::new(), Some(file), None),
-            Err(error) => Directory::of(&BTreeMap::new(), None, Some(error.to_string())),
+            Ok(file) => Channels::of(&BTreeMap::new(), Some(file), None),
+            Err(error) => Channels::of(&BTreeMap::new(), None, Some(error.to_string())),
         };
-        ChannelBook { read: Arc::new(read), environment: Arc::new(|_: &str| None) }
+        ChannelRegistry { read: Arc::new(read), environment: Arc::new(|_: &str| None) }
     }
 
     fn later(&mut self, hours: i64) {
         self.now += SignedDuration::from_hours(hours);
     }
 
-    fn look(&self) -> Raised {
-        let book = self.book();
-        let lookout = Lookout { store: &self.store, book: &book, settings: &self.settings };
-        lookout.look(&self.workspace, self.now).unwrap()
+    fn look(&self) -> Evaluation {
+        let registry = self.registry();
+        let evaluator =
+            AlertEvaluator { store: &self.store, registry: &registry, settings: &self.settings };
+        evaluator.evaluate(&self.workspace, self.now).unwrap()
     }
 
     /// Records a run of `weekly` in which so many percent of a hundred cases were found.
@@ -72,7 +76,7 @@ impl Room {
         self.keep(&body);
     }
 
-    fn body(&self, percent: u64, pages: bool) -> SuiteRunBody {
+    fn body(&self, percent: u64, pages: bool) -> SuiteRun {
         let mut body = healthy(&self.workspace, self.now);
         let status = if percent < 92 { "alert" } else { "ok" };
         let failing = (percent < 92).then_some(json!({
@@ -85,7 +89,7 @@ impl Room {
         }]))
         .unwrap();
         body.cases =
-            failing.into_iter().map(|case| serde_json::from_value(case).unwrap()).collect();
+            Some(failing.into_iter().map(|case| serde_json::from_value(case).unwrap()).collect());
         body.verdict = if percent < 92 { Verdict::Fail } else { Verdict::Pass };
         body.inconclusive_reasons = Vec::new();
         body
@@ -94,15 +98,15 @@ impl Room {
     /// Records what says nothing about the suite: a run of another target, and one that somebody stopped.
     fn run_strangely(&mut self, percent: u64) {
         let body = self.body(percent, true);
-        self.keep(&SuiteRunBody { elsewhere: true, target: "staging".to_owned(), ..body.clone() });
+        self.keep(&SuiteRun { elsewhere: true, target: "staging".to_owned(), ..body.clone() });
         let (verdict, inconclusive_reasons) = (Verdict::Inconclusive, vec![Reason::Cancelled]);
-        self.keep(&SuiteRunBody { verdict, inconclusive_reasons, ..body });
+        self.keep(&SuiteRun { verdict, inconclusive_reasons, ..body });
     }
 
-    fn keep(&mut self, body: &SuiteRunBody) {
+    fn keep(&mut self, body: &SuiteRun) {
         self.now += SignedDuration::from_secs(1);
         let key = format!("{}-{}", body.key, self.now);
-        let body = SuiteRunBody { key, ..body.clone() };
+        let body = SuiteRun { key, ..body.clone() };
         record(&self.store, &self.workspace, &body, self.now).unwrap().unwrap();
     }
 
@@ -145,10 +149,10 @@ impl Room {
     }
 }
 
-fn healthy(workspace: &WorkspaceId, now: Timestamp) -> SuiteRunBody {
+fn healthy(workspace: &WorkspaceId, now: Timestamp) -> SuiteRun {
     let suite = crate::suite::stand_in("weekly");
-    let occasion = crate::suite::Occasion { key: "k", trigger: "manual", doubt: None };
-    broken(&suite, workspace, &occasion, (Reason::Broken, "as planned"), now)
+    let trigger = RunTrigger { key: "k", trigger: "manual" };
+    not_run(&suite, workspace, trigger, (Reason::Broken, "as planned"), now)
 }
 
 const RECALL: &str = "weekly/recall@5/all";
@@ -158,7 +162,7 @@ fn fire_cooldown_again_and_recovery() {
     let mut room = Room::new(CHANNELS);
     let mut seen = 0;
     room.run(100);
-    assert_eq!(room.look(), Raised { runs: 1, ..Raised::default() });
+    assert_eq!(room.look(), Evaluation { runs: 1, ..Evaluation::default() });
     room.run(80);
     let raised = room.look();
     assert_eq!(raised.raised, [format!("gbrain/default/{RECALL}")]);
@@ -169,7 +173,7 @@ fn fire_cooldown_again_and_recovery() {
     room.run(80);
     room.look();
     assert_eq!(room.told(&mut seen), [] as [String; 0], "its cooldown");
-    assert_eq!(room.look(), Raised::default(), "nothing new is no write");
+    assert_eq!(room.look(), Evaluation::default(), "nothing new is no write");
     room.later(4);
     room.run(80);
     room.look();
@@ -192,12 +196,12 @@ fn what_says_nothing_of_the_suite_changes_nothing() {
         "alerts": { "silent_after_days": 8 } }));
     let mut seen = 0;
     room.run_strangely(80);
-    assert_eq!(room.look(), Raised { runs: 2, ..Raised::default() });
+    assert_eq!(room.look(), Evaluation { runs: 2, ..Evaluation::default() });
     room.run(80);
     room.look();
     assert_eq!(room.told(&mut seen), [format!("chat trigger {RECALL}")]);
     room.run_strangely(100);
-    assert_eq!(room.look(), Raised { runs: 2, ..Raised::default() });
+    assert_eq!(room.look(), Evaluation { runs: 2, ..Evaluation::default() });
     let found = reading(&room.store, &room.workspace, room.now).unwrap();
     assert_eq!(
         found.suites[0].measures[0].value,
@@ -209,7 +213,7 @@ fn what_says_nothing_of_the_suite_changes_nothing() {
     room.look();
     assert_eq!(room.told(&mut seen), ["chat trigger weekly/silent"]);
     room.run_strangely(100);
-    assert_eq!(room.look(), Raised { runs: 2, ..Raised::default() });
+    assert_eq!(room.look(), Evaluation { runs: 2, ..Evaluation::default() });
     assert_eq!(room.firing().len(), 2);
     room.run(100);
     room.look();
@@ -227,7 +231,7 @@ fn a_recovery_says_what_is_well() {
     let well = "weekly recall@5/all is 96.0% (96) (n = 100), within its alert of 92%";
     let listed = wire::alerts(&room.store, &room.workspace, None, room.now).unwrap();
     let alert = &listed.alerts[0];
-    assert_eq!((&*alert.state, &*alert.summary, alert.run), ("resolved", well, Some(2)));
+    assert_eq!((alert.state.name(), &*alert.summary, alert.run), ("resolved", well, Some(2)));
     assert_eq!((alert.failing_count, &alert.failing[..]), (0, &[][..]));
     let last = room.store.deliveries(&room.workspace, &DeliveryFilter::default(), 1).unwrap();
     let message: Message = serde_json::from_str(&last[0].payload).unwrap();
@@ -317,7 +321,7 @@ fn nobody_is_told_until_somebody_is_there() {
     let mut seen = 0;
     room.run(80);
     assert_eq!(room.look().queued, [] as [String; 0]);
-    assert_eq!(room.look(), Raised::default(), "no write while nobody is there");
+    assert_eq!(room.look(), Evaluation::default(), "no write while nobody is there");
     *room.file.lock().unwrap() = "channels: [".to_owned();
     let problems = room.look().problems;
     assert_eq!(problems.len(), 1, "{problems:?}");
@@ -347,7 +351,7 @@ fn a_suite_that_does_not_run() {
     room.later(1);
     room.look();
     assert_eq!(room.told(&mut seen), ["chat trigger weekly/silent"]);
-    assert_eq!(room.look(), Raised::default(), "that it goes on is no news");
+    assert_eq!(room.look(), Evaluation::default(), "that it goes on is no news");
     room.run(100);
     room.look();
     assert_eq!(room.told(&mut seen), ["chat resolve weekly/silent"]);
@@ -376,7 +380,7 @@ fn a_run_that_can_not_be_read_wedges_nothing() {
     room.store.add_suite_run(&room.workspace, &odd("{}", "[]"), room.now).unwrap();
     let mut body = healthy(&room.workspace, room.now);
     body.verdict = Verdict::Pass;
-    let figures = json!(SuiteSummary::from(&body)).to_string();
+    let figures = json!(body.figures()).to_string();
     room.store.add_suite_run(&room.workspace, &odd(&figures, "not JSON"), room.now).unwrap();
     room.run(80);
     assert_eq!(room.look().runs, 3);
@@ -386,7 +390,7 @@ fn a_run_that_can_not_be_read_wedges_nothing() {
     assert_eq!(told, expected, "figures alone will do where the rest is gone");
     let later = room.now + SignedDuration::from_hours(1);
     room.store.prune_suite_history(&room.workspace, later, RunParts::All, 1_000).unwrap();
-    assert_eq!(room.look(), Raised::default());
+    assert_eq!(room.look(), Evaluation::default());
     room.run(100);
     room.look();
     assert_eq!(room.told(&mut seen), [format!("chat resolve {RECALL}")]);

@@ -1,14 +1,16 @@
 //! What the store says of alerts, as bodies of `core/format`: `--json` and the API alike.
 
-use gbrain_core::alert::{Board, Message};
+use gbrain_core::alert::{Alert, AlertStates, Message, Severity, Subject};
 use gbrain_core::format::alert::{
-    AlertBody, AlertRecord, AlertsBody, DeliveryBody, DeliveryFigures, SilenceBody, SilenceRecord,
+    AlertsBody, DeliveryBody, DeliveryFigures, SilenceBody, SilenceRecord,
 };
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::{
     AlertState, AlertStatus, Delivery, DeliveryCounts, DeliveryState, Silence, Store, StoreError,
 };
 use jiff::Timestamp;
+
+use super::evaluator::read;
 
 /// The alerts of a workspace, those that fire first; of one state, or all.
 pub fn alerts(
@@ -20,13 +22,13 @@ pub fn alerts(
     let silences = store.silences(workspace, Some(now))?;
     let in_force = silences.iter().filter(|one| one.starts_at <= now);
     let silenced: Vec<String> = in_force.filter_map(|one| Some(record(one)?.key)).collect();
-    let board = Board { known: &[], silenced: &silenced };
+    let silenced = AlertStates { alerts: &[], silenced: &silenced };
     let mut states = store.alert_board(workspace)?.states;
     states.retain(|one| state.is_none_or(|state| one.state == state));
     states.sort_by(|a, b| (a.state, &a.dedup_key).cmp(&(b.state, &b.dedup_key)));
     let DeliveryCounts { queued, dead, oldest_queued } = store.delivery_counts(workspace)?;
     Ok(AlertsBody {
-        alerts: states.iter().map(|state| alert(state, &board)).collect(),
+        alerts: states.iter().map(|state| alert(workspace, state, &silenced)).collect(),
         silences: silences.iter().map(silence).collect(),
         deliveries: DeliveryFigures { queued, dead, oldest_queued: oldest_queued.map(time) },
     })
@@ -36,59 +38,17 @@ fn time(at: Timestamp) -> String {
     format!("{at:.3}")
 }
 
-fn alert(state: &AlertState, board: &Board<'_>) -> AlertBody {
-    let AlertState { dedup_key, state, severity, suite, since, updated_at, body } = state;
-    let record: Option<AlertRecord> = serde_json::from_str(body).ok();
-    let shown = AlertBody {
-        key: dedup_key.clone(),
-        state: state.name().to_owned(),
-        severity: severity.clone(),
-        suite: suite.clone(),
-        target: None,
-        since: time(*since),
-        updated_at: time(*updated_at),
-        told_at: None,
-        silenced: board.is_silenced(dedup_key),
-        summary: String::new(),
-        owners: Vec::new(),
-        run: None,
-        figures: Vec::new(),
-        failing_count: 0,
-        failing: Vec::new(),
-        asked: None,
-        still_open: None,
+/// An alert as lists show it. Of one that can't be read, they show what the columns say.
+fn alert(workspace: &WorkspaceId, state: &AlertState, silences: &AlertStates<'_>) -> Alert {
+    let unreadable = || {
+        let AlertState { dedup_key, state, severity, suite, since, updated_at, body: _ } = state;
+        let whose = (workspace.as_str(), suite.as_deref().unwrap_or_default(), &[][..]);
+        let severity = Severity::from_name(severity).unwrap_or(Severity::Info);
+        let alert = Alert::new(whose, Subject::Run, severity, String::new(), *since);
+        Alert { key: dedup_key.clone(), state: *state, updated_at: *updated_at, ..alert }
     };
-    let Some(record) = record else { return shown };
-    let AlertRecord {
-        schema_version: _,
-        subject: _,
-        workspace: _,
-        target,
-        owners,
-        summary,
-        run,
-        figures,
-        failing,
-        failing_count,
-        asked,
-        still_open,
-        told_at,
-        held: _,
-        channels: _,
-    } = record;
-    AlertBody {
-        target,
-        told_at,
-        summary,
-        owners,
-        run,
-        figures,
-        failing_count,
-        failing,
-        asked,
-        still_open,
-        ..shown
-    }
+    let alert = read(state).unwrap_or_else(unreadable);
+    Alert { silenced: silences.is_silenced(&state.dedup_key), ..alert }
 }
 
 fn record(silence: &Silence) -> Option<SilenceRecord> {

@@ -21,7 +21,7 @@ use jiff::Timestamp;
 
 use super::collect::is_key;
 use super::{CalibrateError, body};
-use crate::suite::{Asked, Asking, stored, unverifiable};
+use crate::suite::{QueryAnswer, QueryBatch, stored, unverifiable};
 use crate::target::Ask;
 
 /// The longest trial: as long as the suite of that name may take.
@@ -78,7 +78,7 @@ impl Trial<'_> {
         };
         let queries: Vec<&CanonicalQuery> = all.iter().filter(is_asked).collect();
         let suite = Suite::new("calibrate", Kind::RerankCalibration, Vec::new());
-        let asking = Asking {
+        let batch = QueryBatch {
             suite: &suite,
             target: self.target,
             until: Instant::now() + LONGEST,
@@ -86,7 +86,7 @@ impl Trial<'_> {
             progress: self.progress,
             clock: self.clock,
         };
-        let (asked, _) = asking.all(&queries);
+        let (asked, _) = batch.ask(&queries);
         let mut trial = self.blank(queries.len());
         // What was not asked was not answered.
         trial.errors = (queries.len() - asked.len()) as u64;
@@ -102,7 +102,7 @@ impl Trial<'_> {
             }
         }
         trial.failures = verify(&trial.verified());
-        let is_judged = |one: &Asked<'_>| {
+        let is_judged = |one: &QueryAnswer<'_>| {
             let stages = one.answer.as_ref().ok().and_then(|answer| answer.stages.as_ref());
             stages.is_some_and(|stages| !stages.rerank.is_empty())
         };

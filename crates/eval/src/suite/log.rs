@@ -12,7 +12,7 @@ use gbrain_store::{
 };
 use jiff::Timestamp;
 
-use super::ask::Asked;
+use super::batch::QueryAnswer;
 
 /// Who asks, in logs of measurements.
 pub(super) const USER: &str = "eval";
@@ -27,7 +27,7 @@ pub(super) struct RunLog<'a> {
 
 impl RunLog<'_> {
     /// A retrieval with what was measured of it.
-    pub(super) fn of_case(&self, asked: &Asked<'_>, case: &CaseResult) -> NewRetrievalLog {
+    pub(super) fn of_case(&self, asked: &QueryAnswer<'_>, case: &CaseResult) -> NewRetrievalLog {
         let (target, id) = (self.target, Some(asked.query.id.as_str()));
         let (fields, body) = match &asked.answer {
             Ok(answer) => {

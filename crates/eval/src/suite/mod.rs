@@ -11,36 +11,34 @@
 //! Deliberately absent: when a run is due and what it says ([`gbrain_core::suite`]), opening targets
 //! ([`target`](crate::target)), and telling anybody.
 
-mod ask;
-mod book;
-mod conduct;
+mod batch;
 mod facts;
-mod fresh;
+pub(crate) mod history;
 mod log;
-pub(crate) mod past;
 mod promote;
 mod queries;
+pub mod recorder;
 mod relevance;
-mod run;
-mod schedule;
+mod runner;
+mod scheduler;
 mod suites;
+mod targets;
 #[cfg(test)]
 mod tests;
 pub mod wire;
 
-pub(crate) use ask::{Asked, Asking};
-pub use book::{FindTarget, TargetBook, local};
-pub use conduct::Conductor;
+pub(crate) use batch::{QueryAnswer, QueryBatch};
 pub use facts::{Checked, unverifiable};
-pub use fresh::{Freshness, await_index};
 pub use promote::{Proposal, propose};
 pub use queries::{
     AllQueries, QueryProblem, StoredQuery, Taken, TakenIn, all_queries, row, stored, take_in,
 };
+pub use recorder::{record, record_job};
 pub use relevance::{Relevance, Reranker, Score, Scorer, borderline, rescore};
-pub use run::{Occasion, SuiteMeans, broken, record, recorded, run};
-pub use schedule::{ATTEMPTS, Scheduled, SuiteJob, enable, remove, schedule};
+pub use runner::{RunContext, RunTarget, SuiteRunner, not_run, run};
+pub use scheduler::{ATTEMPTS, Scheduled, SuiteJob, enable, queue_due, remove};
 pub use suites::{KEY_LIMIT, KIND, asked_key, drift, group, registered, run_key, stand_in};
+pub use targets::{FindTarget, TargetRegistry, local};
 
 /// A value of ours as JSON.
 pub(crate) fn json(value: &impl serde::Serialize) -> String {

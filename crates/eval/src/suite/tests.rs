@@ -1,10 +1,11 @@
 //! Runs against a target in memory, on a store in a file.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use gbrain_core::format::suite::{QueryEntry, SuiteRunBody, SuiteSummary, WireKey};
+use gbrain_core::format::suite::{QueryEntry, WireKey};
 use gbrain_core::gate::Verdict;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
@@ -12,7 +13,8 @@ use gbrain_core::identity::IdentityKey;
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::suite::query::QueryState;
 use gbrain_core::suite::report::Reason;
-use gbrain_core::suite::{Kind, Sample, Suite};
+use gbrain_core::suite::run::RunTrigger;
+use gbrain_core::suite::{Kind, Sample, Suite, SuiteRun};
 use gbrain_core::target::{Found, Question, TargetAnswer, TargetError, TargetErrorKind};
 use gbrain_store::{
     Known, Location, NewEvent, NewQuery, OpenMode, RetrievalFilter, Store, SuiteRunFilter,
@@ -105,8 +107,8 @@ impl Room {
         take_in(store, ws, entries, &scrubber, Some(&KEY), Timestamp::now()).unwrap().queries
     }
 
-    fn run(&self, target: &Fake, suite: &Suite, key: &str) -> SuiteRunBody {
-        self.run_until(target, suite, key, &AtomicBool::new(false))
+    fn run(&self, target: &Fake, suite: &Suite, key: &str) -> SuiteRun {
+        self.run_until(target, suite, key, &Arc::default())
     }
 
     fn run_until(
@@ -114,24 +116,24 @@ impl Room {
         target: &Fake,
         suite: &Suite,
         key: &str,
-        stop: &AtomicBool,
-    ) -> SuiteRunBody {
+        stop: &Arc<AtomicBool>,
+    ) -> SuiteRun {
         let scrubber = Scrubber::default();
-        let means = SuiteMeans {
+        let context = RunContext {
             store: &self.store,
             workspace: &self.workspace,
-            target,
-            elsewhere: false,
-            facts: &unverifiable,
-            scorer: None,
             scrubber: &scrubber,
             stop,
             progress: &|_, _| (),
             clock: Timestamp::now,
         };
-        let occasion = Occasion { key, trigger: "manual", doubt: None };
-        run(&means, suite, &occasion).unwrap()
+        let trigger = RunTrigger { key, trigger: "manual" };
+        run(&context, &opened(target), suite, trigger).unwrap()
     }
+}
+
+fn opened(target: &Fake) -> RunTarget<'_> {
+    RunTarget { ask: target, elsewhere: false, facts: &unverifiable, scorer: None }
 }
 
 fn text(at: usize) -> String {
@@ -235,7 +237,7 @@ fn no_question_begins_after_the_time_is_over() {
 #[test]
 fn a_run_that_is_stopped_is_inconclusive() {
     let room = Room::with_queries(25);
-    let stop = AtomicBool::new(true);
+    let stop = Arc::new(AtomicBool::new(true));
     let body = room.run_until(&Fake::default(), &suite(Kind::Regression), "k", &stop);
     assert_eq!(body.verdict, Verdict::Inconclusive);
     assert!(body.inconclusive_reasons.contains(&Reason::Cancelled));
@@ -246,22 +248,18 @@ fn a_run_that_is_stopped_is_inconclusive() {
 fn a_run_that_is_stopped_on_its_way_does_not_fail() {
     let room = Room::with_queries(25);
     let target = Fake { misses: (0..25).map(text).collect(), ..Fake::default() };
-    let stop = AtomicBool::new(false);
+    let stop = Arc::new(AtomicBool::new(false));
     let scrubber = Scrubber::default();
-    let means = SuiteMeans {
+    let context = RunContext {
         store: &room.store,
         workspace: &room.workspace,
-        target: &target,
-        elsewhere: false,
-        facts: &unverifiable,
-        scorer: None,
         scrubber: &scrubber,
         stop: &stop,
         progress: &|done, _| stop.store(done >= 10, Ordering::Release),
         clock: Timestamp::now,
     };
-    let occasion = Occasion { key: "k", trigger: "manual", doubt: None };
-    let body = run(&means, &suite(Kind::Regression), &occasion).unwrap();
+    let trigger = RunTrigger { key: "k", trigger: "manual" };
+    let body = run(&context, &opened(&target), &suite(Kind::Regression), trigger).unwrap();
     assert!((10..25).contains(&body.asked), "{}", body.asked);
     assert_eq!(body.verdict, Verdict::Inconclusive);
     assert_eq!(body.inconclusive_reasons, [Reason::Cancelled]);
@@ -428,7 +426,7 @@ fn three_falling_weeks_ask_for_a_new_calibration() {
     assert!(!body.recalibrate.is_empty(), "but the third fall in a row");
     record(store, ws, &body, Timestamp::now()).unwrap();
     let last = &store.suite_runs(ws, &SuiteRunFilter::default(), 1).unwrap()[0];
-    let summary: SuiteSummary = serde_json::from_str(&last.summary).unwrap();
+    let summary: SuiteRun = serde_json::from_str(&last.summary).unwrap();
     assert_eq!(summary.recalibrate[0].values, [1.0, 0.99, 0.98, 0.97]);
     assert_eq!(record(store, ws, &body, Timestamp::now()).unwrap(), None, "a key is recorded once");
 }
@@ -440,28 +438,28 @@ fn weeks_of_many_runs_are_seen() {
     let weekly = suite(Kind::WeeklyBenchmark);
     let (store, ws) = (&room.store, &room.workspace);
     let missing = |count: usize| Fake { misses: (0..count).map(text).collect(), ..Fake::default() };
-    let keep = |body: &SuiteRunBody, number: usize, weeks_ago: i64| {
+    let keep = |body: &SuiteRun, number: usize, weeks_ago: i64| {
         let then = Timestamp::now() - SignedDuration::from_hours(weeks_ago * 7 * 24);
         let (started_at, key) = (format!("{then:.3}"), format!("{}-{number}", body.key));
-        let body = SuiteRunBody { started_at, key, ..body.clone() };
+        let body = SuiteRun { started_at, key, ..body.clone() };
         assert!(record(store, ws, &body, then).unwrap().is_some());
     };
     for (weeks_ago, misses) in [(3, 0), (2, 1), (1, 2)] {
         let body = room.run(&missing(misses), &weekly, &format!("week-{weeks_ago}"));
         (0..60).for_each(|number| keep(&body, number, weeks_ago));
         let elsewhere = room.run(&missing(50), &weekly, &format!("staging-{weeks_ago}"));
-        keep(&SuiteRunBody { elsewhere: true, ..elsewhere }, 0, weeks_ago);
+        keep(&SuiteRun { elsewhere: true, ..elsewhere }, 0, weeks_ago);
     }
     let body = room.run(&missing(3), &weekly, "this-week");
     assert_eq!(body.recalibrate[0].values, [1.0, 0.99, 0.98, 0.97]);
-    let elsewhere = SuiteRunBody { elsewhere: true, ..body };
-    assert_eq!(past::falls(store, ws, &weekly, &elsewhere).unwrap(), []);
+    let elsewhere = SuiteRun { elsewhere: true, ..body };
+    assert_eq!(history::falls(store, ws, &weekly, &elsewhere).unwrap(), []);
 }
 
 /// Everything that `schedule` says at a time.
 fn fired(room: &Room, now: Timestamp) -> Vec<(String, i64)> {
     let mut fired = Vec::new();
-    schedule(&room.store, now, &mut |_, scheduled| match scheduled {
+    queue_due(&room.store, now, &mut |_, scheduled| match scheduled {
         Scheduled::Fired { key, job, .. } => fired.push((key, job)),
         Scheduled::Broken { suite, why } => panic!("{suite}: {why}"),
     })
@@ -580,7 +578,7 @@ fn a_suite_of_every_workspace_reaches_new_ones() {
     let mut seen = Vec::new();
     let look = |seen: &mut Vec<String>, now| {
         let mut told = |ws: &WorkspaceId, _: Scheduled| seen.push(ws.to_string());
-        schedule(&room.store, now, &mut told).unwrap();
+        queue_due(&room.store, now, &mut told).unwrap();
     };
     look(&mut seen, at("2026-03-04T00:00:00Z"));
     look(&mut seen, at("2026-03-08T02:00:00Z"));
@@ -618,7 +616,7 @@ fn a_suite_that_can_not_be_read_says_so_as_a_run() {
     room.store.put_suite(&room.workspace, "odd", spec, now).unwrap();
     room.store.enable_suite(&room.workspace, "odd", now).unwrap();
     for _ in 0..2 {
-        schedule(&room.store, now, &mut |_, _| ()).unwrap();
+        queue_due(&room.store, now, &mut |_, _| ()).unwrap();
     }
     let all = || room.store.suite_runs(&room.workspace, &SuiteRunFilter::default(), 9).unwrap();
     let runs = all();
@@ -629,11 +627,11 @@ fn a_suite_that_can_not_be_read_says_so_as_a_run() {
     let mended = r#"{"name":"odd","type":"smoke","owners":["@a"]}"#;
     room.store.put_suite(&room.workspace, "odd", mended, later).unwrap();
     let well = room.run(&Fake::default(), &suite(Kind::Smoke), "a run of another suite");
-    let well = SuiteRunBody { suite: "odd".to_owned(), key: "ran".to_owned(), ..well };
+    let well = SuiteRun { suite: "odd".to_owned(), key: "ran".to_owned(), ..well };
     record(&room.store, &room.workspace, &well, later).unwrap().unwrap();
     room.store.put_suite(&room.workspace, "odd", spec, later).unwrap();
     for _ in 0..2 {
-        schedule(&room.store, later, &mut |_, _| ()).unwrap();
+        queue_due(&room.store, later, &mut |_, _| ()).unwrap();
     }
     let triggers: Vec<String> = all().into_iter().map(|run| run.trigger).collect();
     assert_eq!(

@@ -1,15 +1,15 @@
 //! What the store says of suites, as bodies of `core/format`: `--json` and the API alike.
 
 use gbrain_core::format::suite::{
-    EventBody, RecordedSuiteRun, SuiteFile, SuiteInfo, SuiteRunLine, SuiteSummary, TriggerEntry,
+    EventBody, RecordedSuiteRun, SuiteFile, SuiteInfo, SuiteRunLine, TriggerEntry,
 };
 use gbrain_core::id::WorkspaceId;
-use gbrain_core::suite::Suite;
 use gbrain_core::suite::due::Trigger;
-use gbrain_store::{Store, StoreError, SuiteEvent, SuiteRun, SuiteRunFilter, SuiteRunInfo};
+use gbrain_core::suite::{Suite, SuiteRun};
+use gbrain_store::{Store, StoreError, StoredSuiteRun, SuiteEvent, SuiteRunFilter, SuiteRunInfo};
 
-use super::past;
 use super::suites::{drift, registered, stand_in};
+use super::{history, recorder};
 
 /// The suites of a workspace, by name: those that are registered, and those that only a file knows.
 pub fn suites(
@@ -78,12 +78,12 @@ fn last_run(
     name: &str,
 ) -> Result<Option<SuiteRunLine>, StoreError> {
     let filter = SuiteRunFilter { suite: Some(name.to_owned()), ..SuiteRunFilter::default() };
-    Ok(past::last(store, workspace, filter)?.map(|(run, _)| line(&run)))
+    Ok(history::last(store, workspace, filter)?.map(|(run, _)| line(&run)))
 }
 
 /// A run in a line. What its summary does not say is left empty.
 pub fn line(run: &SuiteRunInfo) -> SuiteRunLine {
-    let summary: Option<SuiteSummary> = serde_json::from_str(&run.summary).ok();
+    let summary = recorder::figures(run);
     let breaches = summary.as_ref().map_or_else(Vec::new, breaches);
     SuiteRunLine {
         id: run.id,
@@ -100,7 +100,7 @@ pub fn line(run: &SuiteRunInfo) -> SuiteRunLine {
             .map_or_else(Vec::new, |one| one.inconclusive_reasons.clone()),
         planned: summary.as_ref().map_or(0, |one| one.planned),
         asked: summary.as_ref().map_or(0, |one| one.asked),
-        failing: summary.as_ref().map_or(0, |one| one.failing),
+        failing: summary.as_ref().map_or(0, |one| one.failing.unwrap_or_default()),
         sample: summary.as_ref().and_then(|one| one.sample.clone()),
         breaches,
         recalibrate: summary.as_ref().is_some_and(|one| !one.recalibrate.is_empty()),
@@ -108,8 +108,7 @@ pub fn line(run: &SuiteRunInfo) -> SuiteRunLine {
 }
 
 /// What made a run fail, each cause once: the outage of its target, and measures.
-fn breaches(summary: &SuiteSummary) -> Vec<String> {
-    let run = summary.as_run(String::new());
+fn breaches(run: &SuiteRun) -> Vec<String> {
     let outage = run.outage().map(|outage| outage.in_words());
     let causes = run.causes();
     let measures = causes.iter().map(|breach| {
@@ -121,10 +120,9 @@ fn breaches(summary: &SuiteSummary) -> Vec<String> {
 }
 
 /// A whole run; none if what is kept of it can't be read.
-pub fn whole(run: &SuiteRun) -> Option<RecordedSuiteRun> {
-    let summary = serde_json::from_str(&run.info.summary).ok()?;
-    let body = run.report.as_deref().and_then(|report| serde_json::from_str(report).ok());
-    Some(RecordedSuiteRun { id: run.info.id, summary, run: body })
+pub fn whole(run: &StoredSuiteRun) -> Option<RecordedSuiteRun> {
+    let summary = recorder::figures(&run.info)?;
+    Some(RecordedSuiteRun { id: run.info.id, summary, run: recorder::whole(run) })
 }
 
 /// An event.

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use gbrain_brain::Brain;
-use gbrain_core::format::suite::{SuiteRunBody, WireCase};
 use gbrain_core::format::triage::{TriageBody, TriageParts};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::request::Viewer;
+use gbrain_core::suite::SuiteRun;
 use gbrain_core::suite::case::{DEPTH, Flag};
 use gbrain_core::suite::graph::Faith;
 use gbrain_core::suite::query::{CanonicalQuery, Key, KeyKind};
+use gbrain_core::suite::run::RunCase;
 use gbrain_core::suite::{Kind, Suite};
 use gbrain_core::triage::{
     Affected, Evidence, Looked, Lost, Remedy, Rerun, affected, classify, is_late, triage,
@@ -45,7 +46,7 @@ pub struct TriageMeans<'a> {
 
 /// What is known before a case is looked at.
 struct Known<'a> {
-    run: &'a SuiteRunBody,
+    run: &'a SuiteRun,
     logs: BTreeMap<String, Logged>,
     queries: BTreeMap<String, CanonicalQuery>,
     here: Option<Here<'a>>,
@@ -209,7 +210,7 @@ impl Known<'_> {
 }
 
 /// Whether something is shown or claimed that no text says.
-fn is_made_up(case: &WireCase) -> bool {
+fn is_made_up(case: &RunCase) -> bool {
     case.flags.contains(&Flag::HallucinatedContent) || case.rationale == Some(Faith::Unfaithful)
 }
 

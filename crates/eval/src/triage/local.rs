@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use gbrain_brain::{Brain, BrainError, Held, Snapshot, VectorCheck, excluded};
 use gbrain_core::chunk::texts;
-use gbrain_core::format::suite::SuiteRunBody;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::page::{Format, PageInput, PageKind, StoredPage, Visibility, parse};
 use gbrain_core::ranking::Arm;
 use gbrain_core::request::{Filter, Viewer};
 use gbrain_core::stats::percentile;
+use gbrain_core::suite::SuiteRun;
 use gbrain_core::suite::query::{CanonicalQuery, Key, KeyKind};
 use gbrain_core::suite::snippet::is_made_up;
 use gbrain_core::triage::{Evidence, Presence, Similarity};
@@ -49,7 +49,7 @@ impl<'a> Here<'a> {
     pub(super) fn new(
         means: &'a TriageMeans<'a>,
         brain: &'a Brain,
-        run: &SuiteRunBody,
+        run: &SuiteRun,
         queries: &BTreeMap<String, CanonicalQuery>,
     ) -> Result<Self, TriageError> {
         let snapshot = brain.snapshot(&|_, _| ())?;
@@ -321,10 +321,10 @@ impl<'a> Here<'a> {
     /// How similar queries of the run and the pages that they found are.
     fn usual(
         &self,
-        run: &SuiteRunBody,
+        run: &SuiteRun,
         queries: &BTreeMap<String, CanonicalQuery>,
     ) -> Result<Option<(f64, f64)>, TriageError> {
-        let found = run.cases.iter().filter(|case| !case.failing && case.rank.is_some());
+        let found = run.cases().iter().filter(|case| !case.failing && case.rank.is_some());
         let mut near = Vec::new();
         for case in found.take(USUAL) {
             let Some(query) = queries.get(&case.query_id) else { continue };

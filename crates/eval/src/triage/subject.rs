@@ -1,12 +1,13 @@
 //! What is triaged: a run by its number, or the run that an alert tells of.
 
-use gbrain_core::format::suite::{SuiteRunBody, SuiteSummary};
 use gbrain_core::gate::Verdict;
 use gbrain_core::id::WorkspaceId;
+use gbrain_core::suite::SuiteRun;
 use gbrain_store::{AlertState, AlertStatus, Store, SuiteRunFilter, SuiteRunInfo};
 use serde_json::Value;
 
 use super::TriageError;
+use crate::suite::recorder;
 
 /// So many failing runs are looked through for one that has its cases.
 const LOOKED_AT: usize = 20;
@@ -17,7 +18,7 @@ pub struct Subject {
     /// Its number.
     pub run: i64,
     /// What is kept of it.
-    pub body: SuiteRunBody,
+    pub body: SuiteRun,
     /// The alert that was asked about.
     pub alert: Option<String>,
     /// What a reader should know of the choice.
@@ -56,7 +57,7 @@ pub fn find(store: &Store, ws: &WorkspaceId, what: &str) -> Result<Subject, Tria
     Ok(Subject { run, body: body(store, ws, run)?, alert: Some(what.to_owned()), notes })
 }
 
-fn body(store: &Store, ws: &WorkspaceId, run: i64) -> Result<SuiteRunBody, TriageError> {
+fn body(store: &Store, ws: &WorkspaceId, run: i64) -> Result<SuiteRun, TriageError> {
     let found = store.suite_run(ws, run)?.ok_or(TriageError::NoRun(run))?;
     let report = found.report.ok_or(TriageError::Gone(run))?;
     serde_json::from_str(&report).map_err(|_| TriageError::Unreadable(run))
@@ -89,8 +90,7 @@ fn newest_failing(store: &Store, ws: &WorkspaceId, state: &AlertState) -> Result
 
 /// Whether a run asked its suite's own target; what can't be read may have.
 fn is_own(run: &SuiteRunInfo) -> bool {
-    let summary: Option<SuiteSummary> = serde_json::from_str(&run.summary).ok();
-    summary.is_none_or(|summary| summary.counts())
+    recorder::figures(run).is_none_or(|figures| figures.counts())
 }
 
 /// Whether more is kept of a run than its figures.

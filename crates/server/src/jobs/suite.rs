@@ -6,12 +6,10 @@ use std::time::SystemTime;
 
 use gbrain_core::clock::moment;
 use gbrain_core::fault::Fault;
-use gbrain_core::format::suite::SuiteRunBody;
-use gbrain_core::suite::Suite;
 use gbrain_core::suite::report::Reason;
+use gbrain_core::suite::{Suite, SuiteRun};
 use gbrain_eval::suite::{
-    Conductor, Occasion, Reranker, SuiteJob, broken, recorded as record_and_end, registered,
-    stand_in,
+    Reranker, RunContext, SuiteJob, SuiteRunner, not_run, record_job, registered, stand_in,
 };
 use jiff::Timestamp;
 
@@ -31,13 +29,12 @@ pub(super) fn run(held: &Held<'_>) -> Result<Done, Fault> {
     Ok(Done { result: String::new(), measured: Some(measured), suite: Some(Box::new(body)) })
 }
 
-fn made(held: &Held<'_>, order: &SuiteJob) -> Result<SuiteRunBody, Fault> {
+fn made(held: &Held<'_>, order: &SuiteJob) -> Result<SuiteRun, Fault> {
     let store = held.house.store();
     let workspace = held.workspace();
-    let occasion = Occasion { key: &order.key, trigger: &order.trigger, doubt: None };
     let unmade = |suite: &Suite, why: &str| {
         let now = store.clock()?;
-        Ok(broken(suite, workspace, &occasion, (Reason::Broken, why), now))
+        Ok(not_run(suite, workspace, order.trigger(), (Reason::Broken, why), now))
     };
     let Some(stored) = store.suite(workspace, &order.suite)? else {
         return unmade(&stand_in(&order.suite), "the suite is not there any more");
@@ -64,7 +61,7 @@ fn made(held: &Held<'_>, order: &SuiteJob) -> Result<SuiteRunBody, Fault> {
     }
 }
 
-fn conducted(held: &Held<'_>, suite: &Suite, order: &SuiteJob) -> Result<SuiteRunBody, Fault> {
+fn conducted(held: &Held<'_>, suite: &Suite, order: &SuiteJob) -> Result<SuiteRun, Fault> {
     let (house, workspace, stop) = (held.house, held.workspace(), held.going.flag());
     let SuiteTools { targets, scrubber, identity: _, desk, alerts: _ } = house.suites();
     let door = house.door(workspace)?;
@@ -74,28 +71,31 @@ fn conducted(held: &Held<'_>, suite: &Suite, order: &SuiteJob) -> Result<SuiteRu
     let reranker = reranker.map_err(|error| Fault::config(error.to_string()))?;
     held.going.say("asking");
     let progress = |done: usize, total: usize| held.going.at(done as u64, total as u64);
-    let conductor = Conductor {
-        store: house.store(),
+    let runner = SuiteRunner {
+        context: RunContext {
+            store: house.store(),
+            workspace,
+            scrubber,
+            stop,
+            progress: &progress,
+            clock: || moment(SystemTime::now()),
+        },
         brain: door.brain(),
         targets,
         instead: None,
         assistants: assistants.as_deref(),
         reranker: reranker.as_ref(),
-        scrubber,
-        stop,
-        progress: &progress,
-        clock: || moment(SystemTime::now()),
     };
-    Ok(conductor.run(suite, order)?)
+    Ok(runner.run(suite, order)?)
 }
 
 /// Records the run and ends the job; false for a worker that lost it.
-pub(super) fn recorded(held: &Held<'_>, run: &SuiteRunBody, now: Timestamp) -> Result<bool, Fault> {
+pub(super) fn recorded(held: &Held<'_>, run: &SuiteRun, now: Timestamp) -> Result<bool, Fault> {
     let (store, job) = (held.house.store(), held.job.info.id);
-    let number = record_and_end(store, held.workspace(), job, &held.lease, run, now)?;
+    let number = record_job(store, held.workspace(), (job, &held.lease), run, now)?;
     if number.is_some() {
         // Whoever is to be told does not wait for the next look.
-        held.house.suites().alerts.look(store, held.workspace(), now);
+        held.house.suites().alerts.evaluate(store, held.workspace(), now);
     }
     Ok(number.is_some())
 }

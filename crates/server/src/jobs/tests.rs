@@ -361,7 +361,7 @@ pub(crate) fn tools(dir: &std::path::Path) -> crate::house::SuiteTools {
     use gbrain_core::target::{TargetError, TargetErrorKind};
     let unknown = |name: &str| Err(TargetError::new(TargetErrorKind::BadRequest, name));
     crate::house::SuiteTools {
-        targets: gbrain_eval::suite::TargetBook {
+        targets: gbrain_eval::suite::TargetRegistry {
             find: Arc::new(unknown),
             environment: Arc::new(|_: &str| None),
             dir: dir.to_owned(),
@@ -375,8 +375,8 @@ pub(crate) fn tools(dir: &std::path::Path) -> crate::house::SuiteTools {
             environment: Arc::new(|_: &str| None),
         },
         alerts: crate::alerts::AlertTools {
-            book: gbrain_eval::alert::ChannelBook {
-                read: Arc::new(gbrain_eval::alert::Directory::default),
+            registry: gbrain_eval::alert::ChannelRegistry {
+                read: Arc::new(gbrain_eval::alert::Channels::default),
                 environment: Arc::new(|_: &str| None),
             },
             settings: gbrain_eval::alert::AlertSettings::default(),

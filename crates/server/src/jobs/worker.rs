@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use gbrain_core::fault::{Fault, FaultKind};
-use gbrain_core::format::suite::SuiteRunBody;
 use gbrain_core::id::WorkspaceId;
+use gbrain_core::suite::SuiteRun;
 use gbrain_store::{Beat, Claim, Job, Lease, Outcome, StoreError};
 use jiff::{SignedDuration, Timestamp};
 
@@ -54,7 +54,7 @@ impl Worker {
     }
 
     /// Tells the threads to claim nothing more and to let go of what they have at hand.
-    pub(crate) fn teller(&self) -> impl Fn() + Send + use<> {
+    pub(crate) fn shutdown_handle(&self) -> impl Fn() + Send + use<> {
         let stop = self.stop.clone();
         move || stop.store(true, Ordering::Release)
     }
@@ -62,7 +62,7 @@ impl Worker {
     /// Lets the jobs at hand go to another worker, and waits for the threads, but not for ever: a
     /// job that can't be let go in time is another's when its lease has run out.
     pub(crate) fn stop(self, until: Instant) {
-        self.teller()();
+        self.shutdown_handle()();
         let at_work = wait_for(self.threads, until);
         if at_work > 0 {
             tracing::warn!(jobs = at_work, "jobs could not be let go in time");
@@ -133,7 +133,7 @@ pub(super) struct Done {
     /// What was measured, to be told once it is kept.
     pub(super) measured: Option<Measured>,
     /// The run of a suite, which is recorded with the job's end.
-    pub(super) suite: Option<Box<SuiteRunBody>>,
+    pub(super) suite: Option<Box<SuiteRun>>,
 }
 
 impl Done {

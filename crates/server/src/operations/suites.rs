@@ -87,7 +87,7 @@ pub(crate) fn show(call: &Call<'_>, input: SuiteRunNumber) -> Result<Reply, Faul
     found.summary.notes.clear();
     if let Some(run) = &mut found.run {
         run.notes.clear();
-        run.cases.iter_mut().for_each(|case| case.error_message = None);
+        run.cases.iter_mut().flatten().for_each(|case| case.error_message = None);
     }
     Reply::json(&found)
 }

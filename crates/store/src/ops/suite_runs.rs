@@ -9,7 +9,7 @@ use super::{captures, counters, leases, workspaces, write};
 use crate::driver::{Columns, Scope, Session, Value, collect, first};
 use crate::job::{Lease, Outcome};
 use crate::store::Store;
-use crate::suite::{NewSuiteRun, SuiteRun, SuiteRunFilter, SuiteRunInfo};
+use crate::suite::{NewSuiteRun, StoredSuiteRun, SuiteRunFilter, SuiteRunInfo};
 use crate::{Result, row};
 
 const ADD: &str = "INSERT INTO suite_runs (workspace_id, id, suite, key, trigger, job_id, attempt, \
@@ -58,11 +58,11 @@ impl Store {
     }
 
     /// A recorded run.
-    pub fn suite_run(&self, ws: &WorkspaceId, id: i64) -> Result<Option<SuiteRun>> {
+    pub fn suite_run(&self, ws: &WorkspaceId, id: i64) -> Result<Option<StoredSuiteRun>> {
         self.read(Scope::Workspace(ws), |session| {
             workspaces::ledger(session, ws)?;
             first(session, GET, &[ws.into(), id.into()], |row| {
-                Ok(SuiteRun { info: info(row)?, report: row.opt_text(10)? })
+                Ok(StoredSuiteRun { info: info(row)?, report: row.opt_text(10)? })
             })
         })
     }

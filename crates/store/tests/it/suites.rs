@@ -4,8 +4,8 @@ use gbrain_core::gate::Verdict;
 use gbrain_core::hash::Hash;
 use gbrain_core::job::JobState;
 use gbrain_store::{
-    Advance, Backlog, Due, EventReceipt, JobFilter, NewSuiteRun, Store, StoreError, Suite,
-    SuiteCursor, SuiteEvent, SuiteRun, SuiteRunFilter, SuiteRunInfo, WriteKind,
+    Advance, Backlog, Due, EventReceipt, JobFilter, NewSuiteRun, Store, StoreError, StoredSuiteRun,
+    Suite, SuiteCursor, SuiteEvent, SuiteRunFilter, SuiteRunInfo, WriteKind,
 };
 
 use crate::database::Database;
@@ -285,7 +285,7 @@ fn a_run_is_recorded_with_the_end_of_its_job(db: &Database) {
     let result = |id: i64| format!("{{\"run\":{id}}}");
     let id = store.finish_suite_run(&ws(), job, &lease, &run, &result, at(3)).unwrap();
     assert_eq!(id, Some(1));
-    let expected = SuiteRun {
+    let expected = StoredSuiteRun {
         info: SuiteRunInfo {
             id: 1,
             suite: "smoke".to_owned(),

@@ -1,8 +1,8 @@
 //! Runs of suites that fail and recover in turn.
 
 use anyhow::Result;
-use gbrain_core::format::suite::SuiteRunBody;
 use gbrain_core::id::WorkspaceId;
+use gbrain_core::suite::SuiteRun;
 use gbrain_eval::suite::record as keep;
 use gbrain_store::Store;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ pub(super) fn record(store: &Store, suites: usize, rounds: usize) -> Result<()> 
     let workspace = WorkspaceId::default();
     for round in 0..rounds {
         for suite in 0..suites {
-            let run: SuiteRunBody = serde_json::from_value(body(suite, round))?;
+            let run: SuiteRun = serde_json::from_value(body(suite, round))?;
             keep(store, &workspace, &run, store.clock()?)?;
         }
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use fastrand::Rng;
-use gbrain_core::format::suite::SuiteRunBody;
+use gbrain_core::suite::SuiteRun;
 use serde_json::{Value, json};
 
 use super::models::{KEY, Models, Trouble};
@@ -206,8 +206,8 @@ impl World {
         ok(&judged, &["config", "set", "models.rerank", "jina:m"])?;
         let runs = [run_suite(&self.home)?, run_suite(&judged)?];
         let is_sure = |id: &str| {
-            let is_found = |run: &SuiteRunBody| {
-                let case = run.cases.iter().find(|case| case.query_id == id);
+            let is_found = |run: &SuiteRun| {
+                let case = run.cases().iter().find(|case| case.query_id == id);
                 case.is_some_and(|case| case.rank.is_some_and(|rank| rank <= SURE))
             };
             runs.iter().all(is_found)
@@ -262,7 +262,7 @@ pub fn copy(from: &Gbrain, program: &Path) -> Result<Gbrain> {
 }
 
 /// Runs the suite of a home.
-pub fn run_suite(home: &Gbrain) -> Result<SuiteRunBody> {
+pub fn run_suite(home: &Gbrain) -> Result<SuiteRun> {
     let ran = with_key(home, &["suites", "run", SUITE, "--json"])?;
     Ok(serde_json::from_value(ran.json()?)?)
 }

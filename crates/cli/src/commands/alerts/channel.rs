@@ -7,7 +7,7 @@ use gbrain_core::alert::Message;
 use gbrain_core::alert::channel::Channel;
 use gbrain_core::format::alert::ChannelTested;
 use gbrain_core::search::edit_distance;
-use gbrain_eval::alert::{Directory, Post, Posted, Stamp};
+use gbrain_eval::alert::{Channels, MessageId, SendResult, Transport};
 
 use crate::channels::alert_tools;
 use crate::commands::Context;
@@ -34,30 +34,30 @@ pub(super) fn test(
     source: &SuiteSource,
 ) -> Result<Exit, CliError> {
     let tools = alert_tools(&context.home, source.clone())?;
-    let directory = (tools.book.read)();
-    let channel = directory
+    let channels = (tools.registry.read)();
+    let channel = channels
         .channel(&args.channel)
-        .map_err(|why| CliError::config(why).hint(known(&directory, &args.channel)))?;
+        .map_err(|why| CliError::config(why).hint(known(&channels, &args.channel)))?;
     let workspace = context.home.workspace.as_str();
     let key = format!("gbrain/{workspace}/test/{}", args.channel);
     let summary = format!("a test of the channel {} by gbrain", args.channel);
     let at = format!("{:.0}", context.now);
     let notice = Message::notice(workspace, &key, summary, at);
-    let post = Post::new(PATIENCE);
+    let transport = Transport::new(PATIENCE);
     let send = |message: &Message| {
         let id = format!("test-{}-{}", std::process::id(), context.now.as_millisecond());
-        let stamp = Stamp { id, written: context.now, now: context.now };
-        post.send(channel, &tools.book, message, &stamp)
+        let id = MessageId { id, written: context.now, now: context.now };
+        transport.send(channel, &tools.registry, message, &id)
     };
     let mut posted = send(&notice);
-    if matches!((channel, &posted), (Channel::Pagerduty { .. }, Posted::Received(_))) {
+    if matches!((channel, &posted), (Channel::Pagerduty { .. }, SendResult::Received(_))) {
         posted = send(&Message { action: "resolve".to_owned(), ..notice });
     }
     let (received, answer) = match posted {
-        Posted::Received(said) => (true, said),
-        Posted::Later { error, .. } | Posted::Unusable(error) | Posted::Never(error) => {
-            (false, error)
-        }
+        SendResult::Received(said) => (true, said),
+        SendResult::Later { error, .. }
+        | SendResult::Unusable(error)
+        | SendResult::Never(error) => (false, error),
     };
     let (name, kind) = (args.channel.clone(), channel.kind().to_owned());
     let tested = ChannelTested { channel: name, kind, received, answer };
@@ -72,8 +72,8 @@ pub(super) fn test(
     Ok(if received { Exit::Pass } else { Exit::Fail })
 }
 
-fn known(directory: &Directory, name: &str) -> String {
-    let nearest = directory.channels.keys().min_by_key(|known| edit_distance(known, name));
+fn known(channels: &Channels, name: &str) -> String {
+    let nearest = channels.channels.keys().min_by_key(|known| edit_distance(known, name));
     match nearest {
         Some(nearest) => format!("did you mean `{nearest}`?"),
         None => {

@@ -1,7 +1,7 @@
 //! `gbrain alerts close`.
 
 use clap::Args;
-use gbrain_eval::alert::Lookout;
+use gbrain_eval::alert::AlertEvaluator;
 use serde_json::json;
 
 use crate::channels::alert_tools;
@@ -34,8 +34,9 @@ pub(super) fn close(
     let store = context.store()?;
     let workspace = &context.home.workspace;
     let tools = alert_tools(&context.home, source.clone())?;
-    let lookout = Lookout { store: &store, book: &tools.book, settings: &tools.settings };
-    let closed = lookout.close(workspace, key, reason, store.clock()?)?.ok_or_else(|| {
+    let evaluator =
+        AlertEvaluator { store: &store, registry: &tools.registry, settings: &tools.settings };
+    let closed = evaluator.close(workspace, key, reason, store.clock()?)?.ok_or_else(|| {
         CliError::usage(format!("there is no alert `{key}` in workspace {workspace} that fires"))
             .hint("`gbrain alerts list` shows those that do")
     })?;

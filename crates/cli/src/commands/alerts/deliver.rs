@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use gbrain_core::format::alert::DeliveredBody;
-use gbrain_eval::alert::{Fate, Lookout, Tally};
+use gbrain_eval::alert::{AlertEvaluator, DeliveryCount, DeliveryOutcome};
 use gbrain_store::{Delivery, Dropped, Requeued};
 use jiff::SignedDuration;
 use serde_json::json;
@@ -61,9 +61,10 @@ pub(super) fn deliver_now(
     let store = context.store()?;
     let tools = alert_tools(&context.home, source.clone())?;
     let mut body = DeliveredBody::default();
-    let lookout = Lookout { store: &store, book: &tools.book, settings: &tools.settings };
+    let evaluator =
+        AlertEvaluator { store: &store, registry: &tools.registry, settings: &tools.settings };
     let mut problems = Vec::new();
-    lookout.look_at_all(store.clock()?, &mut |workspace, looked| match looked {
+    evaluator.evaluate_all(store.clock()?, &mut |workspace, looked| match looked {
         Ok(raised) => {
             body.changed += raised.raised.len() + raised.resolved.len();
             problems.extend(raised.problems);
@@ -72,15 +73,15 @@ pub(super) fn deliver_now(
     })?;
     problems.iter().for_each(|problem| context.terminal.warn(problem));
     let errors = Mutex::new(Vec::new());
-    let witness = |delivery: &Delivery, fate: &Fate| {
-        if let Fate::Later(why) | Fate::Dead(why) = fate {
+    let on_delivery = |delivery: &Delivery, outcome: &DeliveryOutcome| {
+        if let DeliveryOutcome::Later(why) | DeliveryOutcome::Dead(why) = outcome {
             let line = format!("{} to {}: {why}", delivery.id, delivery.channel);
             errors.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(line);
         }
     };
     let within = Duration::try_from(args.within).unwrap_or_default();
-    let tally = deliver(&tools, &store, within, &interrupted(), &witness)?;
-    let Tally { sent, failed, dead } = tally;
+    let count = deliver(&tools, &store, within, &interrupted(), &on_delivery)?;
+    let DeliveryCount { sent, failed, dead } = count;
     let errors = errors.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     body = DeliveredBody { sent, failed, dead, errors, ..body };
     if context.terminal.is_json() {

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
+use gbrain_core::alert::Alert;
 use gbrain_core::format::alert::{
-    AlertBody, AlertShown, AlertsBody, DeliveriesBody, DeliveryBody, SilenceBody,
+    AlertShown, AlertsBody, DeliveriesBody, DeliveryBody, SilenceBody,
 };
 use gbrain_eval::alert::wire;
 use gbrain_store::{AlertStatus, Delivery, DeliveryFilter, DeliveryState, Store};
@@ -102,14 +103,15 @@ pub(super) fn list(
 }
 
 /// A line. What was queued last may be on its way still: `alerts history` says what became of it.
-fn row(alert: &AlertBody) -> Vec<String> {
+fn row(alert: &Alert) -> Vec<String> {
     let queued = match (&alert.told_at, alert.silenced) {
         (_, true) => "silenced".to_owned(),
-        (Some(at), false) => at.clone(),
+        (Some(at), false) => format!("{at:.3}"),
         (None, false) => "none".to_owned(),
     };
-    let AlertBody { state, severity, since, key, summary, .. } = alert.clone();
-    vec![state, severity, since, queued, key, summary]
+    let Alert { state, severity, since, key, summary, .. } = alert;
+    let since = format!("{since:.3}");
+    vec![state.to_string(), severity.to_string(), since, queued, key.clone(), summary.clone()]
 }
 
 /// What keeps messages that are queued, by channel.
@@ -119,7 +121,7 @@ pub(crate) fn stuck(
     source: &SuiteSource,
 ) -> Result<Vec<String>, CliError> {
     let tools = alert_tools(&context.home, source.clone())?;
-    let directory = (tools.book.read)();
+    let channels = (tools.registry.read)();
     let queued = DeliveryFilter { state: Some(DeliveryState::Queued), ..DeliveryFilter::default() };
     let mut waiting: BTreeMap<String, Vec<Delivery>> = BTreeMap::new();
     for delivery in store.deliveries(&context.home.workspace, &queued, LOOKED_AT)? {
@@ -127,9 +129,9 @@ pub(crate) fn stuck(
     }
     let why = |(name, messages): (&String, &Vec<Delivery>)| {
         let count = messages.len();
-        let why = match directory.channel(name) {
+        let why = match channels.channel(name) {
             Err(why) => Some(why),
-            Ok(channel) => match tools.book.unset(channel).first() {
+            Ok(channel) => match tools.registry.unset(channel).first() {
                 Some(variable) => Some(format!("the variable {variable} is not set here")),
                 None => messages.iter().find_map(|one| one.error.clone()),
             },
@@ -163,10 +165,10 @@ pub(super) fn show(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliEr
     Ok(Exit::Pass)
 }
 
-fn as_text(alert: &AlertBody) -> String {
+fn as_text(alert: &Alert) -> String {
     let mut lines = vec![
         alert.summary.clone(),
-        format!("{} since {}, {}", alert.state, alert.since, alert.severity),
+        format!("{} since {:.3}, {}", alert.state, alert.since, alert.severity),
         format!("owners {}", alert.owners.join(", ")),
     ];
     lines.extend(alert.still_open.iter().map(|why| format!("stays open: {why}")));

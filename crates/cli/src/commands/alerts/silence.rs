@@ -1,7 +1,8 @@
 //! `gbrain alerts silence` and `unsilence`.
 
 use clap::Args;
-use gbrain_core::format::alert::{ALERT_VERSION, SilenceRecord};
+use gbrain_core::alert::ALERT_VERSION;
+use gbrain_core::format::alert::SilenceRecord;
 use gbrain_eval::alert::wire;
 use gbrain_store::{AlertState, NewSilence, Silence};
 use jiff::SignedDuration;

@@ -16,7 +16,7 @@ use crate::capture::scrubber;
 use crate::commands::Context;
 use crate::commands::suites::SuiteSource;
 use crate::error::{CliError, Exit};
-use crate::targets::target_book;
+use crate::targets::target_registry;
 use crate::terminal::table;
 
 /// As many are told one by one.
@@ -59,7 +59,7 @@ pub(super) fn run(context: &Context<'_>, args: &CollectArgs) -> Result<Exit, Cli
     let passages = if args.target == LOCAL {
         Passages { target: &own, local: Some((&brain, own.snapshot())) }
     } else {
-        book = target_book(&context.home, SuiteSource::new(&context.home, None));
+        book = target_registry(&context.home, SuiteSource::new(&context.home, None));
         elsewhere = book.open(&args.target, &brain, None, &stop)?;
         Passages { target: elsewhere.as_ref(), local: None }
     };

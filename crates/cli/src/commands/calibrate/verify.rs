@@ -21,7 +21,7 @@ use crate::asking::interrupted;
 use crate::commands::Context;
 use crate::commands::suites::SuiteSource;
 use crate::error::{CliError, Exit};
-use crate::targets::target_book;
+use crate::targets::target_registry;
 
 /// Arguments of `calibrate verify`.
 #[derive(Debug, Args)]
@@ -50,7 +50,7 @@ pub(super) fn run(context: &Context<'_>, args: &VerifyArgs) -> Result<Exit, CliE
     let trial = if args.target == LOCAL {
         at_home(context, &bench, &brain, &found, &stop)?
     } else {
-        let book = target_book(&context.home, SuiteSource::new(&context.home, None));
+        let book = target_registry(&context.home, SuiteSource::new(&context.home, None));
         let target = book.open(&args.target, &brain, None, &stop)?;
         tried(context, &bench, target.as_ref(), &found, None, &stop)?
     };

@@ -20,14 +20,14 @@ pub(super) fn check(context: &Context<'_>, store: &Store) -> Finding {
 fn looked(context: &Context<'_>, store: &Store) -> Result<Finding, CliError> {
     let source = SuiteSource::new(&context.home, None);
     let tools = alert_tools(&context.home, source.clone())?;
-    let directory = (tools.book.read)();
+    let channels = (tools.registry.read)();
     let counts = store.delivery_counts(&context.home.workspace)?;
     let now = context.now.as_second();
     let is_late = counts.oldest_queued.is_some_and(|at| now - at.as_second() > WAITED_SECONDS);
-    let broken = directory.channels.iter().find_map(|(name, found)| match found {
+    let broken = channels.channels.iter().find_map(|(name, found)| match found {
         Err(why) => Some(why.clone()),
         Ok(channel) => {
-            let variable = *tools.book.unset(channel).first()?;
+            let variable = *tools.registry.unset(channel).first()?;
             Some(format!("channel `{name}`: the variable {variable} is not set here"))
         }
     });
@@ -35,12 +35,12 @@ fn looked(context: &Context<'_>, store: &Store) -> Result<Finding, CliError> {
     let firing = board.states.iter().filter(|one| one.state == AlertStatus::Firing).count();
     let message = format!(
         "{firing} alert(s) fire, {} channel(s), {} message(s) queued, {} given up",
-        directory.channels.len(),
+        channels.channels.len(),
         counts.queued,
         counts.dead
     );
     let keeps = stuck(context, store, &source)?;
-    let finding = if let Some(why) = directory.problem.or(broken) {
+    let finding = if let Some(why) = channels.problem.or(broken) {
         Finding::warn("alerts", format!("{message}; {why}")).remedy("gbrain alerts test CHANNEL")
     } else if let Some(why) = keeps.first() {
         Finding::warn("alerts", format!("{message}; {why}")).remedy("gbrain alerts list")
@@ -56,7 +56,7 @@ fn looked(context: &Context<'_>, store: &Store) -> Result<Finding, CliError> {
     };
     Ok(finding
         .detail("firing", firing)
-        .detail("channels", directory.channels.len())
+        .detail("channels", channels.channels.len())
         .detail("queued", counts.queued)
         .detail("dead", counts.dead))
 }

@@ -4,6 +4,7 @@ use clap::Args;
 use gbrain_core::format::suite::{SuiteRunLine, SuiteRunsBody};
 use gbrain_core::gate::Verdict;
 use gbrain_core::report::text;
+use gbrain_core::suite::SuiteRun;
 use gbrain_eval::suite::{stored, wire};
 use gbrain_store::SuiteRunFilter;
 
@@ -102,7 +103,8 @@ pub(super) fn show(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliEr
     }
     match &whole.run {
         None => {
-            let figures = whole.summary.as_run(format!("{:.3}", found.info.finished_at));
+            let finished_at = Some(format!("{:.3}", found.info.finished_at));
+            let figures = SuiteRun { finished_at, ..whole.summary.clone() };
             context.terminal.out(text::recorded_suite(whole.id, &figures, &|_| None));
             context.terminal.remark("only figures are left: its cases were purged or pruned");
         }

@@ -7,13 +7,13 @@ use std::time::SystemTime;
 use clap::Args;
 use gbrain_brain::{Assistants, BuiltInModels, IndexKind};
 use gbrain_core::clock::moment;
-use gbrain_core::format::suite::{ChangedAlerts, OpenAlert, SuiteRan, SuiteRunBody};
+use gbrain_core::format::suite::{ChangedAlerts, OpenAlert, SuiteRan};
 use gbrain_core::gate::Verdict;
 use gbrain_core::report::{github, junit, markdown, text};
-use gbrain_core::suite::Kind;
 use gbrain_core::suite::report::Reason;
-use gbrain_eval::alert::Raised;
-use gbrain_eval::suite::{Conductor, Reranker, SuiteJob, asked_key, record, stored};
+use gbrain_core::suite::{Kind, SuiteRun};
+use gbrain_eval::alert::Evaluation;
+use gbrain_eval::suite::{Reranker, RunContext, SuiteJob, SuiteRunner, asked_key, record, stored};
 use gbrain_eval::{check_outputs, write_atomically};
 use gbrain_store::Store;
 
@@ -21,11 +21,11 @@ use super::SuiteSource;
 use super::file::{Meant, meant, tell_drift};
 use crate::asking::{desk, interrupted, settings};
 use crate::capture::scrubber;
-use crate::channels::{look_at_run, tell_of_run};
+use crate::channels::{evaluate_run, report_alerts};
 use crate::commands::Context;
 use crate::commands::eval::append;
 use crate::error::{CliError, Exit};
-use crate::targets::target_book;
+use crate::targets::target_registry;
 
 /// Arguments of `suites run`.
 #[derive(Debug, Args)]
@@ -83,7 +83,7 @@ pub(super) fn run(
     let run = conducted(context, args, &store, source, &meant, &suite, &order)?;
     let now = moment(SystemTime::now());
     let id = record(store.as_ref(), &meant.workspace, &run, now)?;
-    let looked = look_at_run(context, store.as_ref(), source, &meant.workspace);
+    let looked = evaluate_run(context, store.as_ref(), source, &meant.workspace);
     let ran = SuiteRan { id, alerts: changed(&looked), run };
     report(context, args, &store, &meant, &ran)?;
     if let Some(number) = id {
@@ -97,7 +97,7 @@ pub(super) fn run(
              says so in its `sample`",
         );
     }
-    tell_of_run(context, store.as_ref(), source, &looked);
+    report_alerts(context, store.as_ref(), source, &looked);
     Ok(match ran.run.verdict {
         Verdict::Pass => Exit::Pass,
         Verdict::Fail => Exit::Fail,
@@ -106,7 +106,7 @@ pub(super) fn run(
 }
 
 /// The alerts that a look changed.
-fn changed(looked: &Raised) -> ChangedAlerts {
+fn changed(looked: &Evaluation) -> ChangedAlerts {
     let open =
         |(key, reason): &(String, String)| OpenAlert { key: key.clone(), reason: reason.clone() };
     ChangedAlerts {
@@ -124,7 +124,7 @@ fn conducted(
     meant: &Meant,
     suite: &gbrain_core::suite::Suite,
     order: &SuiteJob,
-) -> Result<SuiteRunBody, CliError> {
+) -> Result<SuiteRun, CliError> {
     let brain = context.brain_of(store.clone(), IndexKind::Disk, &meant.workspace)?;
     let config = settings(store.as_ref(), &meant.workspace)?;
     let desk = desk(&context.home)?;
@@ -139,20 +139,23 @@ fn conducted(
         bar.set_length(total as u64);
         bar.set_position(done as u64);
     };
-    let targets = target_book(&context.home, source.clone());
-    let conductor = Conductor {
-        store: store.as_ref(),
+    let targets = target_registry(&context.home, source.clone());
+    let runner = SuiteRunner {
+        context: RunContext {
+            store: store.as_ref(),
+            workspace: &meant.workspace,
+            scrubber: &scrubber,
+            stop: &stop,
+            progress: &progress,
+            clock: || moment(SystemTime::now()),
+        },
         brain: &brain,
         targets: &targets,
         instead: args.target.as_deref(),
         assistants: assistants.as_ref(),
         reranker: reranker.as_ref(),
-        scrubber: &scrubber,
-        stop: &stop,
-        progress: &progress,
-        clock: || moment(SystemTime::now()),
     };
-    let body = conductor.run(suite, order)?;
+    let body = runner.run(suite, order)?;
     bar.finish_and_clear();
     Ok(body)
 }

@@ -1,12 +1,13 @@
 use super::*;
-use crate::format::suite::SuiteRunParts;
 use crate::suite::case::{self, AskedWhy, CaseResult};
 use crate::suite::graph::Fact;
 use crate::suite::measure::Measure;
 use crate::suite::query::Difficulty;
 use crate::suite::report::{Ended, Reason, report};
+use crate::suite::run::RunTrigger;
 use crate::suite::size::SampleSize;
 use crate::suite::threshold::Thresholds;
+use crate::suite::trend::Trend;
 use crate::suite::{Kind, Suite, sample};
 use crate::target::{Found, TargetAnswer, TargetError, TargetErrorKind};
 
@@ -19,12 +20,12 @@ fn later(hours: i64) -> Timestamp {
 }
 
 /// A run of twenty cases with so many misses and errors.
-pub(in crate::alert) fn run(misses: usize, errors: usize) -> SuiteRunBody {
+pub(in crate::alert) fn run(misses: usize, errors: usize) -> SuiteRun {
     run_of(20, misses, errors, SampleSize::exactly(20))
 }
 
 /// A run of so many cases with so many misses and errors, all answered in one mode.
-fn run_of(count: usize, misses: usize, errors: usize, sample: SampleSize) -> SuiteRunBody {
+fn run_of(count: usize, misses: usize, errors: usize, sample: SampleSize) -> SuiteRun {
     let case = |at: usize| -> CaseResult {
         let id = format!("q{at:02}");
         let query = sample::tests::query(&id, "slack", Difficulty::Easy);
@@ -44,32 +45,22 @@ fn run_of(count: usize, misses: usize, errors: usize, sample: SampleSize) -> Sui
         &Thresholds::default(),
         None,
     );
-    SuiteRunBody::new(&SuiteRunParts {
-        suite: &suite,
-        workspace: "default",
-        key: "manual:1",
-        trigger: "manual",
-        started: now(),
-        finished: now(),
-        rerank_threshold: None,
-        notes: &[],
-        recalibrate: &[],
-        report: &report,
-    })
+    SuiteRun::new(
+        &suite,
+        "default",
+        RunTrigger { key: "manual:1", trigger: "manual" },
+        (now(), now()),
+        &report,
+    )
 }
 
 /// What a run changes of a board, and the board after it.
-fn step(
-    board: &mut Vec<Known>,
-    run: &SuiteRunBody,
-    silenced: &[String],
-    at: Timestamp,
-) -> Vec<String> {
-    let looked = Looked { id: 7, run, recalibrate: false };
-    let changes = decide(&looked, &Board { known: board, silenced }, &Policy::default(), at);
+fn step(board: &mut Vec<Alert>, run: &SuiteRun, silenced: &[String], at: Timestamp) -> Vec<String> {
+    let looked = EvaluatedRun { id: 7, run };
+    let changes = decide(&looked, &AlertStates { alerts: board, silenced }, &Policy::default(), at);
     let mut told = Vec::new();
     for change in changes {
-        let known = change.known().clone();
+        let known = change.alert().clone();
         let what = match &change {
             Change::Raise(_) => "raise",
             Change::Keep(_) => "keep",
@@ -77,10 +68,10 @@ fn step(
         };
         told.push(format!(
             "{what} {}{}",
-            known.alert.subject.name(),
+            known.subject.name(),
             if change.is_told() { "" } else { " (quiet)" }
         ));
-        board.retain(|one| one.alert.key != known.alert.key);
+        board.retain(|one| one.key != known.key);
         board.push(known);
     }
     told.sort();
@@ -93,7 +84,7 @@ fn raised_kept_told_again_and_taken_back() {
     assert_eq!(step(&mut board, &run(0, 0), &[], now()), Vec::<String>::new());
     let raised = ["raise recall@10/all", "raise recall@5/all"];
     assert_eq!(step(&mut board, &run(3, 0), &[], now()), raised);
-    let severities: Vec<Severity> = board.iter().map(|known| known.alert.severity).collect();
+    let severities: Vec<Severity> = board.iter().map(|known| known.severity).collect();
     assert_eq!(severities, [Severity::Critical, Severity::Error], "only recall@5 pages");
     let kept = ["keep recall@10/all (quiet)", "keep recall@5/all (quiet)"];
     assert_eq!(step(&mut board, &run(3, 0), &[], later(1)), kept);
@@ -101,7 +92,7 @@ fn raised_kept_told_again_and_taken_back() {
     let over = ["resolve recall@10/all", "resolve recall@5/all"];
     assert_eq!(step(&mut board, &run(0, 0), &[], later(5)), over);
     assert_eq!(step(&mut board, &run(0, 0), &[], later(6)), Vec::<String>::new());
-    assert!(board.iter().all(|known| !known.is_firing));
+    assert!(board.iter().all(|known| !known.is_firing()));
 }
 
 #[test]
@@ -112,7 +103,7 @@ fn what_was_not_measured_is_not_over() {
     empty.measures.clear();
     empty.verdict = Verdict::Inconclusive;
     assert_eq!(step(&mut board, &empty, &[], later(1)), ["raise run"]);
-    assert_eq!(board.iter().filter(|known| known.is_firing).count(), 3);
+    assert_eq!(board.iter().filter(|known| known.is_firing()).count(), 3);
 }
 
 /// What is left when slow or broken answers are missing looks better than it is.
@@ -125,7 +116,7 @@ fn a_part_of_a_run_takes_nothing_back() {
         part.verdict = Verdict::Inconclusive;
         part.inconclusive_reasons = vec![reason];
         step(&mut board, &part, &[], later(1));
-        let firing = board.iter().filter(|known| known.is_firing).count();
+        let firing = board.iter().filter(|known| known.is_firing()).count();
         assert_eq!(firing, 3, "{reason}: both measures, and the run");
     }
     let mut board = Vec::new();
@@ -139,8 +130,8 @@ fn a_part_of_a_run_takes_nothing_back() {
 /// somebody who stops a run.
 #[test]
 fn what_says_nothing_of_the_suite_changes_nothing() {
-    let elsewhere = |run: SuiteRunBody| SuiteRunBody { elsewhere: true, ..run };
-    let stopped = |run: SuiteRunBody| SuiteRunBody {
+    let elsewhere = |run: SuiteRun| SuiteRun { elsewhere: true, ..run };
+    let stopped = |run: SuiteRun| SuiteRun {
         verdict: Verdict::Inconclusive,
         inconclusive_reasons: vec![Reason::Cancelled],
         ..run
@@ -155,7 +146,7 @@ fn what_says_nothing_of_the_suite_changes_nothing() {
         odd.measures.clear();
         step(&mut board, &odd, &[], now());
         let before = board.clone();
-        assert_eq!(before.iter().filter(|known| known.is_firing).count(), 3, "{before:?}");
+        assert_eq!(before.iter().filter(|known| known.is_firing()).count(), 3, "{before:?}");
         for run in [run(0, 0), run(3, 0), run(0, 1)] {
             assert_eq!(step(&mut board, &strange(run), &[], later(9)), none);
         }
@@ -166,17 +157,17 @@ fn what_says_nothing_of_the_suite_changes_nothing() {
 /// What is over is told with what was measured and is well, and nothing of what was not.
 #[test]
 fn a_recovery_says_what_is_well() {
-    let check = |before: &dyn Fn(&mut SuiteRunBody), key: &str, summary: &str, figures: &[&str]| {
+    let check = |before: &dyn Fn(&mut SuiteRun), key: &str, summary: &str, figures: &[&str]| {
         let mut board = Vec::new();
         let mut bad = run(3, 0);
         before(&mut bad);
         step(&mut board, &bad, &[], now());
         let healthy = run(0, 0);
-        let looked = Looked { id: 8, run: &healthy, recalibrate: false };
-        let known = Board { known: &board, silenced: &[] };
+        let looked = EvaluatedRun { id: 8, run: &healthy };
+        let known = AlertStates { alerts: &board, silenced: &[] };
         let changes = decide(&looked, &known, &Policy::default(), later(1));
-        let over = changes.iter().find(|one| one.known().alert.key.ends_with(key)).unwrap();
-        let Change::Resolve(Known { alert, .. }) = over else { panic!("{over:?}") };
+        let over = changes.iter().find(|one| one.alert().key.ends_with(key)).unwrap();
+        let Change::Resolve(alert) = over else { panic!("{over:?}") };
         assert_eq!(alert.summary, summary);
         assert_eq!((alert.run, alert.failing_count, alert.failing.len()), (Some(8), 0, 0));
         let shown: Vec<String> = alert.figures.iter().map(|(n, v)| format!("{n} {v}")).collect();
@@ -189,7 +180,7 @@ fn a_recovery_says_what_is_well() {
         "weekly recall@5/all is 100.0% (20) (n = 20), within its alert of 92%",
         &["value 100.0% (20)", "n 20", "target 95%", "alert 92%"],
     );
-    let inconclusive = |run: &mut SuiteRunBody| run.verdict = Verdict::Inconclusive;
+    let inconclusive = |run: &mut SuiteRun| run.verdict = Verdict::Inconclusive;
     check(&inconclusive, "weekly/run", "weekly has a verdict again: pass", &[]);
 }
 
@@ -198,13 +189,13 @@ fn a_recovery_says_what_is_well() {
 fn what_is_closed_by_hand_says_what_it_was() {
     let mut board = Vec::new();
     step(&mut board, &run(3, 0), &[], now());
-    let was = board.iter().find(|known| known.alert.key.contains("recall@5")).unwrap();
+    let was = board.iter().find(|known| known.key.contains("recall@5")).unwrap();
     let Change::Resolve(known) = closed(was, "it is planned", later(1)) else { panic!() };
     assert_eq!(
-        known.alert.summary,
+        known.summary,
         "weekly recall@5/all is 85.0% (17) (n = 20), past its alert of 92%; closed by hand: it is planned"
     );
-    assert_eq!((known.alert.run, known.alert.failing_count), (Some(7), 3));
+    assert_eq!((known.run, known.failing_count), (Some(7), 3));
 }
 
 #[test]
@@ -213,10 +204,10 @@ fn an_error_is_told_as_such() {
     let told = step(&mut board, &run(0, 1), &[], now());
     assert_eq!(told, ["raise unreachable"], "19 of 20 is past recall@10's alert");
     assert_eq!(
-        board[0].alert.summary,
+        board[0].summary,
         "weekly: target local was unreachable for 1 of 20 queries (timeout: 1)"
     );
-    assert_eq!(board[0].alert.severity, Severity::Error, "recall@10 does not page");
+    assert_eq!(board[0].severity, Severity::Error, "recall@10 does not page");
 }
 
 #[test]
@@ -225,7 +216,7 @@ fn a_silence_keeps_messages_back_and_not_the_state() {
     let silenced = ["gbrain/default/weekly/*".to_owned()];
     let kept = ["keep recall@10/all (quiet)", "keep recall@5/all (quiet)"];
     assert_eq!(step(&mut board, &run(3, 0), &silenced, now()), kept);
-    assert!(board.iter().all(|known| known.is_firing));
+    assert!(board.iter().all(|known| known.is_firing()));
     let raised = ["raise recall@10/all", "raise recall@5/all"];
     assert_eq!(
         step(&mut board, &run(3, 0), &[], later(1)),
@@ -242,22 +233,22 @@ fn a_silence_keeps_messages_back_and_not_the_state() {
 #[test]
 fn what_a_silence_kept_back_is_told_when_it_ends() {
     let silenced = ["gbrain/default/weekly/*".to_owned()];
-    let open = |known: &[Known]| {
-        released(&Board { known, silenced: &[] }, later(2))
+    let open = |known: &[Alert]| {
+        released(&AlertStates { alerts: known, silenced: &[] }, later(2))
             .iter()
-            .map(|change| change.known().alert.subject.name())
+            .map(|change| change.alert().subject.name())
             .collect::<Vec<_>>()
     };
     let mut board = Vec::new();
     step(&mut board, &run(3, 0), &silenced, now());
-    assert_eq!(released(&Board { known: &board, silenced: &silenced }, later(1)), []);
+    assert_eq!(released(&AlertStates { alerts: &board, silenced: &silenced }, later(1)), []);
     assert_eq!(open(&board).len(), 2, "nobody waits for the next run");
     let mut told = Vec::new();
     step(&mut told, &run(3, 0), &[], now());
     step(&mut told, &run(3, 0), &silenced, later(1));
     assert_eq!(open(&told), [] as [String; 0], "it was told, and is no worse");
     for known in &mut told {
-        known.alert.severity = Severity::Warning;
+        known.severity = Severity::Warning;
     }
     step(&mut told, &run(3, 0), &silenced, later(1));
     assert_eq!(open(&told).len(), 2, "it got worse meanwhile");
@@ -268,16 +259,16 @@ fn what_a_silence_kept_back_is_told_when_it_ends() {
 
 #[test]
 fn what_can_not_be_read_is_told_of() {
-    let board = Board::default();
+    let board = AlertStates::default();
     let owners = ["@search".to_owned()];
     let change = unreadable(("default", "weekly", &owners), 9, &board, &Policy::default(), now());
     let Change::Raise(known) = change else { panic!("{change:?}") };
-    assert_eq!(known.alert.key, "gbrain/default/weekly/run");
-    assert!(known.alert.summary.contains("run 9"), "{}", known.alert.summary);
+    assert_eq!(known.key, "gbrain/default/weekly/run");
+    assert!(known.summary.contains("run 9"), "{}", known.summary);
     let board = [known];
     let healthy = run(0, 0);
-    let looked = Looked { id: 10, run: &healthy, recalibrate: false };
-    let known = Board { known: &board, silenced: &[] };
+    let looked = EvaluatedRun { id: 10, run: &healthy };
+    let known = AlertStates { alerts: &board, silenced: &[] };
     let changes = decide(&looked, &known, &Policy::default(), later(1));
     assert!(matches!(&changes[..], [Change::Resolve(_)]), "{changes:?}");
 }
@@ -285,59 +276,62 @@ fn what_can_not_be_read_is_told_of() {
 #[test]
 fn weeks_that_fall() {
     let healthy = run(0, 0);
-    let looked = Looked { id: 1, run: &healthy, recalibrate: true };
-    let changes = decide(&looked, &Board::default(), &Policy::default(), now());
+    let fall = Trend { measure: Measure::RecallAt5, values: vec![0.9, 0.8, 0.7, 0.6] };
+    let falling = SuiteRun { recalibrate: vec![fall], ..healthy.clone() };
+    let looked = EvaluatedRun { id: 1, run: &falling };
+    let changes = decide(&looked, &AlertStates::default(), &Policy::default(), now());
     assert_eq!(changes.len(), 1);
-    let raised = changes[0].known().clone();
-    assert_eq!(
-        (&raised.alert.subject, raised.alert.severity),
-        (&Subject::Recalibrate, Severity::Warning)
-    );
+    let raised = changes[0].alert().clone();
+    assert_eq!((&raised.subject, raised.severity), (&Subject::Recalibrate, Severity::Warning));
     let board = [raised];
-    let known = Board { known: &board, silenced: &[] };
-    let looked = Looked { recalibrate: false, ..looked };
+    let known = AlertStates { alerts: &board, silenced: &[] };
+    let looked = EvaluatedRun { run: &healthy, ..looked };
     let changes = decide(&looked, &known, &Policy::default(), later(200));
     let [Change::Resolve(over)] = &changes[..] else { panic!("{changes:?}") };
-    assert_eq!(over.alert.summary, "weekly: recall and precision do not fall week after week");
+    assert_eq!(over.summary, "weekly: recall and precision do not fall week after week");
 }
 
 #[test]
 fn a_suite_that_does_not_run_is_told_of() {
     let owners = ["@search".to_owned()];
     let long_ago = later(-9000);
-    let check = |heard: Heard, board: &Board<'_>| {
+    let check = |heard: LastRun, board: &AlertStates<'_>| {
         silent(("default", "weekly", &owners), &heard, 8, board, &Policy::default(), later(24 * 8))
     };
-    let ran = |at: Timestamp| Heard { ran: Some((4, at)), changed: long_ago };
-    let changed = |changed: Timestamp| Heard { ran: Some((4, long_ago)), changed };
-    assert_eq!(check(ran(now()), &Board::default()), None, "eight days are not more than eight");
-    let raised = check(ran(now() - SignedDuration::from_secs(1)), &Board::default()).unwrap();
-    assert!(matches!(&raised, Change::Raise(known) if known.alert.subject == Subject::Silent));
-    let says = |change: Option<Change>| change.unwrap().known().alert.summary.clone();
-    let never = Heard { ran: None, changed: later(-1) };
+    let ran = |at: Timestamp| LastRun { ran: Some((4, at)), changed: long_ago };
+    let changed = |changed: Timestamp| LastRun { ran: Some((4, long_ago)), changed };
     assert_eq!(
-        says(check(never, &Board::default())),
+        check(ran(now()), &AlertStates::default()),
+        None,
+        "eight days are not more than eight"
+    );
+    let raised = check(ran(now() - SignedDuration::from_secs(1)), &AlertStates::default()).unwrap();
+    assert!(matches!(&raised, Change::Raise(known) if known.subject == Subject::Silent));
+    let says = |change: Option<Change>| change.unwrap().alert().summary.clone();
+    let never = LastRun { ran: None, changed: later(-1) };
+    assert_eq!(
+        says(check(never, &AlertStates::default())),
         "suite weekly of default has not run since it was switched on or changed at 2026-11-17T11:00:00Z, \
          for more than 8 days"
     );
-    let known = [raised.known().clone()];
-    let board = Board { known: &known, silenced: &[] };
+    let known = [raised.alert().clone()];
+    let board = AlertStates { alerts: &known, silenced: &[] };
     let over = check(ran(later(24 * 8)), &board);
-    assert!(matches!(&over, Some(Change::Resolve(known)) if known.alert.run == Some(4)));
+    assert!(matches!(&over, Some(Change::Resolve(known)) if known.run == Some(4)));
     assert_eq!(says(over), "suite weekly of default ran at 2026-11-25T12:00:00Z");
     let anew = says(check(changed(later(24)), &board));
     assert!(
         anew.contains("waited for anew: it was switched on or changed at 2026-11-18"),
         "{anew}"
     );
-    let withdrawn = withdrawn(&known[0], later(1)).known().alert.summary.clone();
+    let withdrawn = withdrawn(&known[0], later(1)).alert().summary.clone();
     assert!(withdrawn.contains("not waited for any more"), "{withdrawn}");
     let healthy = run(0, 0);
-    let looked = Looked { id: 1, run: &healthy, recalibrate: false };
+    let looked = EvaluatedRun { id: 1, run: &healthy };
     let changes = decide(&looked, &board, &Policy::default(), later(1));
     let [Change::Resolve(over)] = &changes[..] else { panic!("{changes:?}") };
-    assert_eq!(over.alert.summary, "suite weekly of default ran at 2026-11-17T12:00:00.000Z");
-    assert_eq!(over.alert.run, Some(1));
+    assert_eq!(over.summary, "suite weekly of default ran at 2026-11-17T12:00:00.000Z");
+    assert_eq!(over.run, Some(1));
 }
 
 #[test]
@@ -345,22 +339,18 @@ fn what_gets_worse_is_told_at_once() {
     let mut board = Vec::new();
     step(&mut board, &run(3, 0), &[], now());
     for known in &mut board {
-        known.alert.severity = Severity::Warning;
+        known.severity = Severity::Warning;
     }
     assert_eq!(
         step(&mut board, &run(3, 0), &[], later(1)),
         ["raise recall@10/all", "raise recall@5/all"]
     );
-    let figures =
-        &board.iter().find(|one| one.alert.key.contains("recall@5")).unwrap().alert.figures;
+    let figures = &board.iter().find(|one| one.key.contains("recall@5")).unwrap().figures;
     let figure = |name: &str| figures.iter().find(|(key, _)| key == name).unwrap().1.clone();
     assert_eq!((figure("value"), figure("n")), ("85.0% (17)".to_owned(), "20".to_owned()));
-    assert_eq!(board[0].alert.failing.len(), 3);
-    assert!(
-        board
-            .iter()
-            .any(|one| one.alert.subject == Subject::Measure(Measure::RecallAt5, "all".to_owned()))
-    );
+    assert_eq!(board[0].failing.len(), 3);
+    let recall = Subject::Measure { measure: Measure::RecallAt5, segment: "all".to_owned() };
+    assert!(board.iter().any(|one| one.subject == recall));
 }
 
 /// An outage is one page that says so, and nothing about recall.
@@ -368,7 +358,7 @@ fn what_gets_worse_is_told_at_once() {
 fn an_outage_is_one_page() {
     let mut board = Vec::new();
     assert_eq!(step(&mut board, &run(0, 20), &[], now()), ["raise unreachable"]);
-    let alert = &board[0].alert;
+    let alert = &board[0];
     assert_eq!(alert.severity, Severity::Critical);
     assert_eq!(
         alert.summary,
@@ -381,15 +371,15 @@ fn an_outage_is_one_page() {
     // What fires goes on through an outage.
     let told = step(&mut board, &run(0, 20), &[], later(2));
     assert_eq!(told, ["raise unreachable"]);
-    assert_eq!(board.iter().filter(|known| known.is_firing).count(), 3);
+    assert_eq!(board.iter().filter(|known| known.is_firing()).count(), 3);
 }
 
 /// Pages are told of once: over all cases, and not again for the mode that they were all answered in.
 #[test]
 fn a_mode_with_the_same_cases_is_one_incident() {
-    let in_mode = |mut run: SuiteRunBody, n: u64, hits: u64| {
-        let own: Vec<WireMeasure> = run.breaches().cloned().collect();
-        run.measures.extend(own.into_iter().map(|one| WireMeasure {
+    let in_mode = |mut run: SuiteRun, n: u64, hits: u64| {
+        let own: Vec<RunMeasure> = run.breaches().cloned().collect();
+        run.measures.extend(own.into_iter().map(|one| RunMeasure {
             segment: "mode:hybrid".to_owned(),
             n,
             hits: Some(hits),
@@ -401,7 +391,7 @@ fn a_mode_with_the_same_cases_is_one_incident() {
     let told = step(&mut board, &in_mode(run(3, 0), 20, 17), &[], now());
     assert_eq!(told, ["raise recall@10/all", "raise recall@5/all"]);
     let same = ("same cases as".to_owned(), "mode:hybrid".to_owned());
-    assert!(board.iter().all(|known| known.alert.figures.contains(&same)), "{board:?}");
+    assert!(board.iter().all(|known| known.figures.contains(&same)), "{board:?}");
     // All that was missed was missed in one mode.
     let told = step(&mut Vec::new(), &in_mode(run(3, 0), 6, 3), &[], now());
     assert_eq!(told.len(), 2, "{told:?}");
@@ -435,17 +425,17 @@ fn a_smaller_run_leaves_alerts_open() {
     let kept = ["keep recall@10/all (quiet)", "keep recall@5/all (quiet)"];
     assert_eq!(step(&mut board, &smaller, &[], later(1)), kept);
     for known in &board {
-        let why = known.alert.still_open.as_deref().unwrap();
-        assert!(known.is_firing && why.contains("run 7 asked 5, and 20 were asked"), "{why}");
+        let why = known.still_open.as_deref().unwrap();
+        assert!(known.is_firing() && why.contains("run 7 asked 5, and 20 were asked"), "{why}");
         assert!(why.contains("alerts close gbrain/default/weekly/recall@"), "{why}");
     }
     // A smaller run in which it fires again does not make a smaller recovery enough.
     step(&mut board, &run_of(5, 3, 0, SampleSize::exactly(5)), &[], later(2));
-    assert!(board.iter().all(|known| known.alert.still_open.is_none()));
+    assert!(board.iter().all(|known| known.still_open.is_none()));
     assert_eq!(step(&mut board, &smaller, &[], later(3)), kept);
     let over = ["resolve recall@10/all", "resolve recall@5/all"];
     assert_eq!(step(&mut board, &run(0, 0), &[], later(4)), over);
-    assert!(board.iter().all(|known| known.alert.still_open.is_none()));
+    assert!(board.iter().all(|known| known.still_open.is_none()));
 }
 
 /// What was stored before runs were counted has its figures.
@@ -453,7 +443,7 @@ fn a_smaller_run_leaves_alerts_open() {
 fn an_alert_of_before_counts_by_its_figures() {
     let mut board = Vec::new();
     step(&mut board, &run(3, 0), &[], now());
-    board.iter_mut().for_each(|known| known.alert.asked = None);
+    board.iter_mut().for_each(|known| known.asked = None);
     let kept = ["keep recall@10/all (quiet)", "keep recall@5/all (quiet)"];
     assert_eq!(step(&mut board, &run_of(5, 0, 0, SampleSize::exactly(5)), &[], later(1)), kept);
 }
@@ -468,9 +458,9 @@ fn too_small_a_sample_resolves_nothing() {
     let told = step(&mut board, &run_of(20, 0, 0, short), &[], later(1));
     let expected = ["keep recall@10/all (quiet)", "keep recall@5/all (quiet)", "raise run"];
     assert_eq!(told, expected);
-    let run = board.iter().find(|known| known.alert.subject == Subject::Run).unwrap();
+    let run = board.iter().find(|known| known.subject == Subject::Run).unwrap();
     assert_eq!(
-        run.alert.summary,
+        run.summary,
         "weekly could not say: sample_too_small \
          (sample too small: 20 of the 25 queries that are required)"
     );
@@ -478,13 +468,14 @@ fn too_small_a_sample_resolves_nothing() {
 
 #[test]
 fn a_smaller_sample_is_told_in_every_alert() {
-    let smaller = SampleSize { playbook: 100, ..SampleSize::exactly(20) };
+    let smaller =
+        SampleSize { playbook: 100, smaller_than_playbook: true, ..SampleSize::exactly(20) };
     let mut board = Vec::new();
     step(&mut board, &run_of(20, 3, 0, smaller.clone()), &[], now());
     step(&mut board, &run_of(20, 0, 20, smaller), &[], now());
     let expected = "smaller sample: this suite requires 20 queries, the playbook 100";
     assert_eq!(board.len(), 3);
-    for Known { alert, .. } in &board {
+    for alert in &board {
         assert!(alert.summary.ends_with(&format!("({expected})")), "{alert:?}");
         assert!(alert.figures.contains(&("sample".to_owned(), expected.to_owned())), "{alert:?}");
     }

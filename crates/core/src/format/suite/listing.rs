@@ -1,12 +1,16 @@
 //! Suites, their runs and events, as lists tell of them.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
-use super::{Drift, SampleBody, SuiteRunBody, SuiteSummary};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::Drift;
 use crate::gate::Verdict;
-use crate::suite::Kind;
 use crate::suite::report::Reason;
+use crate::suite::size::SampleSize;
+use crate::suite::{Kind, SuiteRun};
 
 /// Suites.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -86,7 +90,7 @@ pub struct SuiteRunLine {
     pub asked: usize,
     /// How large the sample is; null of a run that could not begin.
     #[serde(default)]
-    pub sample: Option<SampleBody>,
+    pub sample: Option<SampleSize>,
     /// Cases that somebody should look at.
     pub failing: usize,
     /// What made it fail: the measure, its segment and its value, or the outage of the target.
@@ -104,7 +108,7 @@ pub struct SuiteRan {
     pub alerts: ChangedAlerts,
     /// The run.
     #[serde(flatten)]
-    pub run: SuiteRunBody,
+    pub run: SuiteRun,
 }
 
 /// Alerts that changed, by their keys.
@@ -134,9 +138,49 @@ pub struct RecordedSuiteRun {
     /// Its number.
     pub id: i64,
     /// Its figures.
-    pub summary: SuiteSummary,
+    #[schemars(with = "FiguresSchema")]
+    pub summary: SuiteRun,
     /// The run; null if a page that it named was purged, or if only its figures are kept any more.
-    pub run: Option<SuiteRunBody>,
+    pub run: Option<SuiteRun>,
+}
+
+/// The schema of a run in figures: that of a run, with its failing cases counted in place of its cases.
+struct FiguresSchema;
+
+impl JsonSchema for FiguresSchema {
+    fn schema_name() -> Cow<'static, str> {
+        "SuiteSummary".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = SuiteRun::json_schema(generator).to_value();
+        schema["description"] = json!("A run in figures.");
+        for (key, description) in [
+            ("schema_version", "The version of the form, which is that of a run."),
+            ("elsewhere", "Whether that is somebody else than the suite's own target."),
+            ("measures", "The measures over all cases, and every other that can fail a run."),
+        ] {
+            schema["properties"][key]["description"] = json!(description);
+        }
+        let mut failing = generator.subschema_for::<usize>();
+        failing.insert("description".into(), "Cases that somebody should look at.".into());
+        let mut named = generator.subschema_for::<Vec<String>>();
+        let first = "The first of them, by the ids of their queries.";
+        named.insert("description".into(), first.into());
+        if let Some(properties) = schema["properties"].as_object_mut() {
+            properties.shift_remove("finished_at");
+            properties.shift_remove("cases");
+            let at = properties.keys().position(|key| key == "rerank_threshold").unwrap_or(0);
+            properties.shift_insert(at, "failing".into(), failing.to_value());
+            properties.shift_insert(at + 1, "failing_cases".into(), named.to_value());
+        }
+        if let Some(required) = schema["required"].as_array_mut() {
+            required.retain(|key| key != "finished_at" && key != "cases");
+            let at = required.iter().position(|key| key == "rerank_threshold").unwrap_or(0);
+            required.splice(at..at, [json!("failing"), json!("failing_cases")]);
+        }
+        schema.try_into().expect("an object is a schema")
+    }
 }
 
 /// The version of [`SuitePruneBody`].

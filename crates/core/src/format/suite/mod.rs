@@ -1,6 +1,5 @@
 //! Suites on the wire: their file, their queries, and what a run says.
 
-mod breach;
 mod check;
 mod edit;
 mod file;
@@ -10,12 +9,8 @@ mod log;
 mod part;
 mod query;
 mod query_file;
-mod report;
-mod sample;
 mod standing;
-mod summary;
 
-pub use breach::{Outage, SuiteBreach};
 pub use check::{Checked, Problem, check};
 pub use edit::{EditError, with_suite};
 pub use file::{
@@ -30,7 +25,4 @@ pub use listing::{
 pub use log::{CaseComment, RETRIEVAL_BODY_VERSION, RerankedId, RetrievalBody, Signal};
 pub use query::{QUERY_VERSION, QueryEntry, QueryError, WireKey, WireSnippet};
 pub use query_file::{QueryFileError, RowsOf, read_queries};
-pub use report::{SUITE_RUN_VERSION, SuiteRunBody, SuiteRunParts, WireCase, WireFall, WireMeasure};
-pub use sample::{SampleBody, WireShortage};
 pub use standing::Drift;
-pub use summary::SuiteSummary;

@@ -1,12 +1,12 @@
 //! A run of a suite as Markdown. It may travel: no query is in it.
 
-use crate::format::suite::SuiteRunBody;
 use crate::report::suite::{HEADS, cells, failing, headline, told, why, word, wrong};
+use crate::suite::SuiteRun;
 
 use super::{WORST, code, list, table};
 
 /// The report of a run.
-pub fn suite(run: &SuiteRunBody) -> String {
+pub fn suite(run: &SuiteRun) -> String {
     let mut text =
         format!("## gbrain suites run: {}\n\n{}\n", word(run.verdict), code(&headline(run)));
     let reasons: Vec<String> = why(run).iter().map(|reason| code(reason)).collect();

@@ -6,13 +6,14 @@ use super::super::escape::visible;
 use super::super::suite::{HEADS, cells, failing, headline, told, whom, why, word, wrong};
 use super::LINE;
 use super::table::{Edge, table};
-use crate::format::suite::{SuiteRunBody, WireCase};
+use crate::suite::SuiteRun;
+use crate::suite::run::RunCase;
 
 /// As many failing cases are told one by one.
 const CASES: usize = 30;
 
 /// One run. `texts` gives the text of a query, where the reader may see it.
-pub fn suite(run: &SuiteRunBody, texts: &dyn Fn(&str) -> Option<String>) -> String {
+pub fn suite(run: &SuiteRun, texts: &dyn Fn(&str) -> Option<String>) -> String {
     let mut text = format!("{}  {}\n", word(run.verdict), visible(&headline(run), 2 * LINE));
     for reason in why(run) {
         let _ = writeln!(text, "  {}", visible(&reason, 2 * LINE));
@@ -28,18 +29,15 @@ pub fn suite(run: &SuiteRunBody, texts: &dyn Fn(&str) -> Option<String>) -> Stri
 }
 
 /// One run of those that are kept: which, when, why, against whom; then what it says.
-pub fn recorded_suite(
-    id: i64,
-    run: &SuiteRunBody,
-    texts: &dyn Fn(&str) -> Option<String>,
-) -> String {
-    let SuiteRunBody { finished_at, trigger, .. } = run;
+pub fn recorded_suite(id: i64, run: &SuiteRun, texts: &dyn Fn(&str) -> Option<String>) -> String {
+    let SuiteRun { finished_at, trigger, .. } = run;
+    let finished_at = finished_at.as_deref().unwrap_or_default();
     let head = format!("run {id} of {finished_at}, by {trigger}, against {}", whom(run));
     format!("{}\n{}", visible(&head, 2 * LINE), suite(run, texts))
 }
 
-fn cases(run: &SuiteRunBody, texts: &dyn Fn(&str) -> Option<String>) -> String {
-    let row = |case: &WireCase| {
+fn cases(run: &SuiteRun, texts: &dyn Fn(&str) -> Option<String>) -> String {
+    let row = |case: &RunCase| {
         let query = texts(&case.query_id).unwrap_or_default();
         vec![
             format!("  {}", visible(&case.query_id, LINE)),

@@ -30,7 +30,7 @@ fn every_form_is_taken() {
             [TRIGGER, RESOLVE].map(|action| room.queue(channel, "gbrain/default/s/run", action))
         })
         .collect();
-    assert_eq!(room.send(), Tally { sent: 6, ..Tally::default() });
+    assert_eq!(room.send(), DeliveryCount { sent: 6, ..DeliveryCount::default() });
     assert!(ids.iter().all(|id| room.message(*id).state == DeliveryState::Sent));
     let taken = receivers.taken();
     let of = |path: &str| taken.iter().filter(|one| one.path.starts_with(path)).collect::<Vec<_>>();
@@ -107,7 +107,7 @@ fn what_is_asked_for_is_waited_for() {
     room.send();
     let wait = room.message(id).run_after.duration_since(Timestamp::now()).as_secs_f64();
     assert!((5.0..=7.5).contains(&wait), "{wait}");
-    assert_eq!((room.send(), receivers.requests()), (Tally::default(), 1), "not before");
+    assert_eq!((room.send(), receivers.requests()), (DeliveryCount::default(), 1), "not before");
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn waits_double_and_a_message_keeps_its_name() {
     let id = room.queue("hook", "k", TRIGGER);
     let mut waits = Vec::new();
     for _ in 0..3 {
-        while room.send() == Tally::default() {
+        while room.send() == DeliveryCount::default() {
             std::thread::sleep(Duration::from_millis(20));
         }
         waits.push(room.message(id).run_after.duration_since(Timestamp::now()).as_secs_f64());
@@ -178,9 +178,9 @@ fn dead_messages() {
     .unwrap();
     let room = room(&receivers);
     let first = room.queue("pager", "k", TRIGGER);
-    assert_eq!(room.send(), Tally { dead: 1, ..Tally::default() });
+    assert_eq!(room.send(), DeliveryCount { dead: 1, ..DeliveryCount::default() });
     room.store.requeue_delivery(&ws(), first, Timestamp::now()).unwrap();
-    assert_eq!(room.send(), Tally { sent: 1, ..Tally::default() });
+    assert_eq!(room.send(), DeliveryCount { sent: 1, ..DeliveryCount::default() });
     let odd = NewDelivery {
         channel: "pager".to_owned(),
         dedup_key: "k".to_owned(),
@@ -204,7 +204,7 @@ fn channels_that_can_not_be_used() {
     let ids = ["pager", "nowhere", "odd", "bad"].map(|channel| room.queue(channel, "k", TRIGGER));
     let says =
         ["the variable PD is not set", "nobody describes the channel `nowhere`", "pigeon", ""];
-    assert_eq!(room.send(), Tally { failed: 4, ..Tally::default() });
+    assert_eq!(room.send(), DeliveryCount { failed: 4, ..DeliveryCount::default() });
     for (id, says) in ids.into_iter().zip(says) {
         room.is(id, DeliveryState::Queued, says);
     }

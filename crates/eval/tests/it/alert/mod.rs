@@ -10,7 +10,10 @@ use std::time::{Duration, Instant};
 
 use gbrain_core::alert::Message;
 use gbrain_core::id::WorkspaceId;
-use gbrain_eval::alert::{ChannelBook, Courier, Directory, Errand, Fate, SendLimits, Tally};
+use gbrain_eval::alert::{
+    ChannelRegistry, Channels, DeliveryCount, DeliveryMode, DeliveryOutcome, DeliveryWorker,
+    SendLimits,
+};
 use gbrain_store::{
     Delivery, DeliveryAction, DeliveryFilter, DeliveryState, Location, NewDelivery, OpenMode, Store,
 };
@@ -28,7 +31,7 @@ struct Room {
     channels: BTreeMap<String, Value>,
     variables: BTreeMap<String, String>,
     limits: SendLimits,
-    fates: Mutex<Vec<(i64, Fate)>>,
+    fates: Mutex<Vec<(i64, DeliveryOutcome)>>,
 }
 
 impl Room {
@@ -53,10 +56,10 @@ impl Room {
         self.variables.insert(name.to_owned(), value.to_owned());
     }
 
-    fn book(&self) -> ChannelBook {
+    fn registry(&self) -> ChannelRegistry {
         let (channels, variables) = (self.channels.clone(), self.variables.clone());
-        ChannelBook {
-            read: Arc::new(move || Directory::of(&channels, None, None)),
+        ChannelRegistry {
+            read: Arc::new(move || Channels::of(&channels, None, None)),
             environment: Arc::new(move |name: &str| variables.get(name).cloned()),
         }
     }
@@ -82,19 +85,19 @@ impl Room {
     }
 
     /// Sends what is due, once.
-    fn send(&self) -> Tally {
+    fn send(&self) -> DeliveryCount {
         self.send_for(Duration::from_secs(30))
     }
 
-    fn send_for(&self, within: Duration) -> Tally {
-        let book = self.book();
+    fn send_for(&self, within: Duration) -> DeliveryCount {
+        let registry = self.registry();
         let (store, limits) = (&self.store, self.limits);
-        let courier = Courier { store, book: &book, worker: "w", limits };
-        let errand = Errand::Due(Instant::now() + within);
-        let witness = |delivery: &Delivery, fate: &Fate| {
-            self.fates.lock().unwrap().push((delivery.id, fate.clone()));
+        let worker = DeliveryWorker { store, registry: &registry, worker: "w", limits };
+        let errand = DeliveryMode::Due(Instant::now() + within);
+        let on_delivery = |delivery: &Delivery, outcome: &DeliveryOutcome| {
+            self.fates.lock().unwrap().push((delivery.id, outcome.clone()));
         };
-        courier.run(errand, &AtomicBool::new(false), &witness).unwrap()
+        worker.run(errand, &AtomicBool::new(false), &on_delivery).unwrap()
     }
 
     fn message(&self, id: i64) -> Delivery {

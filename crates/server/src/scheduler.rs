@@ -15,7 +15,7 @@ use gbrain_core::probe::{Event, ProbeOutcome};
 use gbrain_eval::autopilot::{Tended, tick};
 use gbrain_eval::keep::{LetGo, let_go};
 use gbrain_eval::probe::{KIND, Kept, Probes};
-use gbrain_eval::suite::{Scheduled, schedule};
+use gbrain_eval::suite::{Scheduled, queue_due};
 use gbrain_store::{Store, StoreError};
 
 use crate::alerts::AlertTools;
@@ -37,28 +37,28 @@ const HOUR: Duration = Duration::from_secs(3600);
 
 /// Threads that look until they are stopped: one for what is quickly done, one for probes, which ask models
 /// and take their time, one that lets go of what is old, one that sends.
-pub(crate) struct Pilot {
+pub(crate) struct Scheduler {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Pilot {
+impl Scheduler {
     /// Starts looking, at once and then now and then.
     pub(crate) fn start(autopilot: Autopilot, metrics: Option<Metrics>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let Autopilot { probes, every, alerts } = autopilot;
         let store = probes.store.clone();
-        let sender = alerts.clone().sender(store.clone(), &probes.worker, stop.clone());
+        let delivering = alerts.clone().spawn_delivery(store.clone(), &probes.worker, stop.clone());
         let kept = store.clone();
-        let tidying = now_and_then(HOUR, &stop, move |_| tidy(kept.as_ref()));
-        let looking = now_and_then(every, &stop, move |_| look(store.as_ref(), &alerts));
+        let pruning = spawn_periodic(HOUR, &stop, move |_| prune(kept.as_ref()));
+        let scheduling = spawn_periodic(every, &stop, move |_| schedule(store.as_ref(), &alerts));
         let probing =
-            now_and_then(every, &stop, move |stop| probe(&probes, stop, metrics.as_ref()));
-        Self { stop, threads: vec![looking, probing, tidying, sender] }
+            spawn_periodic(every, &stop, move |stop| probe(&probes, stop, metrics.as_ref()));
+        Self { stop, threads: vec![scheduling, probing, pruning, delivering] }
     }
 
     /// Tells the threads to let go of what it has at hand.
-    pub(crate) fn teller(&self) -> impl Fn() + Send + use<> {
+    pub(crate) fn shutdown_handle(&self) -> impl Fn() + Send + use<> {
         let stop = self.stop.clone();
         let threads: Vec<Thread> =
             self.threads.iter().map(|thread| thread.thread().clone()).collect();
@@ -71,7 +71,7 @@ impl Pilot {
     /// Stops it, and waits, but not for ever: what can't be let go in time is another's when its lease has
     /// run out.
     pub(crate) fn stop(self, until: Instant) {
-        self.teller()();
+        self.shutdown_handle()();
         if wait_for(self.threads, until) > 0 {
             tracing::warn!("what was under way could not be let go in time");
         }
@@ -79,7 +79,7 @@ impl Pilot {
 }
 
 /// A thread that does something at once and then now and then. What goes wrong in one turn does not end it.
-fn now_and_then(
+fn spawn_periodic(
     every: Duration,
     stop: &Arc<AtomicBool>,
     work: impl Fn(&Arc<AtomicBool>) -> Vec<StoreError> + Send + 'static,
@@ -100,16 +100,16 @@ fn now_and_then(
 }
 
 /// Suites first: looking at them only queues what is due.
-fn look(store: &Store, alerts: &AlertTools) -> Vec<StoreError> {
+fn schedule(store: &Store, alerts: &AlertTools) -> Vec<StoreError> {
     let fired = store.clock().and_then(|now| {
-        schedule(store, now, &mut |workspace, scheduled| fire(workspace, &scheduled))
+        queue_due(store, now, &mut |workspace, scheduled| log_scheduled(workspace, &scheduled))
     });
-    let raised = store.clock().and_then(|now| alerts.look_at_all(store, now));
+    let raised = store.clock().and_then(|now| alerts.evaluate_all(store, now));
     [fired.err(), raised.err()].into_iter().flatten().collect()
 }
 
 /// Lets go of what was kept long enough.
-fn tidy(store: &Store) -> Vec<StoreError> {
+fn prune(store: &Store) -> Vec<StoreError> {
     let mut errors = Vec::new();
     let mut tell = |workspace: &WorkspaceId, let_go| match let_go {
         Ok(gone) if gone == LetGo::default() => (),
@@ -125,11 +125,12 @@ fn tidy(store: &Store) -> Vec<StoreError> {
 }
 
 fn probe(probes: &Probes, stop: &Arc<AtomicBool>, metrics: Option<&Metrics>) -> Vec<StoreError> {
-    let looked = tick(probes, stop, &mut |workspace, tended| tell(workspace, &tended, metrics));
+    let looked =
+        tick(probes, stop, &mut |workspace, tended| log_probe(workspace, &tended, metrics));
     looked.err().into_iter().collect()
 }
 
-fn fire(workspace: &WorkspaceId, scheduled: &Scheduled) {
+fn log_scheduled(workspace: &WorkspaceId, scheduled: &Scheduled) {
     let workspace = workspace.as_str();
     match scheduled {
         Scheduled::Fired { suite, key, job } => {
@@ -141,7 +142,7 @@ fn fire(workspace: &WorkspaceId, scheduled: &Scheduled) {
     }
 }
 
-fn tell(workspace: &WorkspaceId, tended: &Tended, metrics: Option<&Metrics>) {
+fn log_probe(workspace: &WorkspaceId, tended: &Tended, metrics: Option<&Metrics>) {
     let workspace_name = workspace.as_str();
     let probed = match tended {
         Tended::Probed(probed) => probed,

@@ -5,13 +5,14 @@
 
 use std::ops::ControlFlow;
 
-use gbrain_core::format::suite::{SuiteRunBody, SuiteSummary};
 use gbrain_core::gate::Verdict;
 use gbrain_core::id::WorkspaceId;
-use gbrain_core::suite::Suite;
-use gbrain_core::suite::trend::{Sustained, WATCHED, sustained, weeks};
+use gbrain_core::suite::trend::{Trend, WATCHED, sustained, weeks};
+use gbrain_core::suite::{Suite, SuiteRun};
 use gbrain_store::{Store, StoreError, SuiteRunFilter, SuiteRunInfo};
 use jiff::{SignedDuration, Timestamp};
+
+use super::recorder;
 
 /// Runs that are read together at first, and at last: most want the newest only.
 const PAGE: (usize, usize) = (4, 500);
@@ -19,7 +20,7 @@ const PAGE: (usize, usize) = (4, 500);
 const MOST: usize = 10_000;
 
 /// A run that is kept, and its figures if they can be read.
-pub(crate) type Kept = (SuiteRunInfo, Option<SuiteSummary>);
+pub(crate) type Kept = (SuiteRunInfo, Option<SuiteRun>);
 
 /// Tells of runs that say how their suites are doing, the newest first, until somebody has heard enough.
 /// What can't be read may be one of these.
@@ -36,8 +37,8 @@ fn each(
         filter.before = runs.last().map(|run| run.id);
         seen += runs.len();
         for run in runs {
-            let summary: Option<SuiteSummary> = serde_json::from_str(&run.summary).ok();
-            let counts = summary.as_ref().is_none_or(SuiteSummary::counts);
+            let summary = recorder::figures(&run);
+            let counts = summary.as_ref().is_none_or(SuiteRun::counts);
             if counts && told((run, summary)).is_break() {
                 return Ok(());
             }
@@ -69,8 +70,8 @@ pub(super) fn falls(
     store: &Store,
     workspace: &WorkspaceId,
     suite: &Suite,
-    now: &SuiteRunBody,
-) -> Result<Vec<Sustained>, StoreError> {
+    now: &SuiteRun,
+) -> Result<Vec<Trend>, StoreError> {
     let began: Option<Timestamp> = now.started_at.parse().ok().filter(|_| now.counts());
     let Some(began) = began else { return Ok(Vec::new()) };
     // The drops, the week before them, and what is left of that one.
@@ -81,11 +82,11 @@ pub(super) fn falls(
         ..SuiteRunFilter::default()
     };
     // What is inconclusive, or an outage, says nothing about the week.
-    let values = |verdict: Verdict, run: &SuiteSummary| {
+    let values = |verdict: Verdict, run: &SuiteRun| {
         let is_whole = verdict != Verdict::Inconclusive && run.errors.is_empty();
         WATCHED.map(|measure| run.value(measure).filter(|_| is_whole))
     };
-    let mut runs = vec![(began, values(now.verdict, &SuiteSummary::from(now)))];
+    let mut runs = vec![(began, values(now.verdict, now))];
     each(store, workspace, filter, &mut |(run, summary)| {
         if let Some(summary) = summary.filter(|_| run.key.as_deref() != Some(&now.key)) {
             runs.push((run.started_at, values(run.verdict, &summary)));

@@ -14,14 +14,14 @@ use crate::spread::spread;
 use crate::target::Ask;
 
 /// A query with what came back, and when it was asked.
-pub(crate) struct Asked<'q> {
+pub(crate) struct QueryAnswer<'q> {
     pub(crate) query: &'q CanonicalQuery,
     pub(crate) at: Timestamp,
     pub(crate) answer: Result<TargetAnswer, TargetError>,
 }
 
-/// How questions are asked.
-pub(crate) struct Asking<'a> {
+/// Queries to ask together, and until when.
+pub(crate) struct QueryBatch<'a> {
     pub(crate) suite: &'a Suite,
     pub(crate) target: &'a dyn Ask,
     pub(crate) until: Instant,
@@ -30,9 +30,9 @@ pub(crate) struct Asking<'a> {
     pub(crate) clock: fn() -> Timestamp,
 }
 
-impl Asking<'_> {
+impl QueryBatch<'_> {
     /// Asks, so many at once, in the order of the queries.
-    pub(crate) fn all<'q>(&self, queries: &[&'q CanonicalQuery]) -> (Vec<Asked<'q>>, Ended) {
+    pub(crate) fn ask<'q>(&self, queries: &[&'q CanonicalQuery]) -> (Vec<QueryAnswer<'q>>, Ended) {
         let done = AtomicUsize::new(0);
         // What every further question would hear too.
         let refusal: OnceLock<TargetError> = OnceLock::new();
@@ -55,9 +55,9 @@ impl Asking<'_> {
             let is_cut = Instant::now() >= self.until;
             let is_off = matches!(&answer, Err(error) if error.kind == TargetErrorKind::Cancelled
                 || (is_cut && error.kind == TargetErrorKind::Timeout));
-            (!is_off).then_some(Asked { query, at: when, answer })
+            (!is_off).then_some(QueryAnswer { query, at: when, answer })
         });
-        let asked: Vec<Asked<'q>> = asked.into_iter().flatten().collect();
+        let asked: Vec<QueryAnswer<'q>> = asked.into_iter().flatten().collect();
         let ended = match asked.len() == queries.len() {
             // The last answers may have come late: the run took longer than it may.
             true if Instant::now() > self.until && !queries.is_empty() => Ended::OverTime,

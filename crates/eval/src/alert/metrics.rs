@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use gbrain_core::alert::Severity;
 use gbrain_core::alert::export::Held;
 use gbrain_core::alert::metrics::{Reading, SuiteReading};
-use gbrain_core::format::suite::{SuiteFile, SuiteSummary, WireMeasure};
+use gbrain_core::format::suite::SuiteFile;
 use gbrain_core::id::WorkspaceId;
+use gbrain_core::suite::SuiteRun;
+use gbrain_core::suite::run::RunMeasure;
 use gbrain_store::{AlertStatus, Store, StoreError, SuiteRunFilter};
 use jiff::Timestamp;
 
-use crate::suite::past::{self, Kept};
-use crate::suite::registered;
+use crate::suite::history::{self, Kept};
+use crate::suite::{recorder, registered};
 
 /// Runs that are looked through for the last of each suite, before suites are asked for one by one.
 const RECENT: usize = 200;
@@ -25,10 +27,10 @@ pub fn reading(
     let mut last: BTreeMap<String, Kept> = BTreeMap::new();
     // Measures are those of the last run that says enough: what a smaller sample or an outage left would
     // look like a recovery.
-    let mut measured: BTreeMap<String, Vec<WireMeasure>> = BTreeMap::new();
+    let mut measured: BTreeMap<String, Vec<RunMeasure>> = BTreeMap::new();
     for run in store.suite_runs(workspace, &SuiteRunFilter::default(), RECENT)? {
-        let summary: Option<SuiteSummary> = serde_json::from_str(&run.summary).ok();
-        if summary.as_ref().is_none_or(SuiteSummary::counts) {
+        let summary = recorder::figures(&run);
+        if summary.as_ref().is_none_or(SuiteRun::counts) {
             if let Some(solid) = summary.as_ref().filter(|one| one.inconclusive_reasons.is_empty())
             {
                 measured.entry(run.suite.clone()).or_insert_with(|| solid.measures.clone());
@@ -40,7 +42,7 @@ pub fn reading(
         if !last.contains_key(&suite.name) {
             let own =
                 SuiteRunFilter { suite: Some(suite.name.clone()), ..SuiteRunFilter::default() };
-            let found = past::last(store, workspace, own)?;
+            let found = history::last(store, workspace, own)?;
             if let Some((_, Some(summary))) = &found
                 && summary.inconclusive_reasons.is_empty()
             {

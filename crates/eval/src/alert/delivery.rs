@@ -16,13 +16,13 @@ use gbrain_net::Retry;
 use gbrain_store::{Delivery, DeliveryClaim, DeliveryEnd, Store, StoreError};
 use jiff::{SignedDuration, Timestamp};
 
-use super::book::{ChannelBook, Directory};
-use super::post::{Post, Posted, Stamp};
+use super::channels::{ChannelRegistry, Channels};
+use super::transport::{MessageId, SendResult, Transport};
 
 /// How often it is looked whether it is time to stop.
 const TICK: Duration = Duration::from_millis(50);
 /// The waits of a message: a second, doubled to a quarter of an hour, for as long as it takes.
-const PATIENCE: Retry =
+const RETRY: Retry =
     Retry { attempts: u32::MAX, first: Duration::from_secs(1), longest: Duration::from_secs(900) };
 /// The waits of a channel.
 const PAUSE: Retry =
@@ -65,7 +65,7 @@ impl SendLimits {
 
 /// How long to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Errand {
+pub enum DeliveryMode {
     /// Until told to stop.
     Forever,
     /// What is due, once, and not longer than this.
@@ -74,7 +74,7 @@ pub enum Errand {
 
 /// What became of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
+pub enum DeliveryOutcome {
     /// It was received.
     Sent,
     /// It is tried again.
@@ -85,7 +85,7 @@ pub enum Fate {
 
 /// What became of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tally {
+pub struct DeliveryCount {
     /// Received.
     pub sent: usize,
     /// To be tried again.
@@ -94,16 +94,16 @@ pub struct Tally {
     pub dead: usize,
 }
 
-/// Told of every message that was tried.
-pub type Witness<'a> = dyn Fn(&Delivery, &Fate) + Sync + 'a;
+/// Called for every message that was tried.
+pub type OnDelivery<'a> = dyn Fn(&Delivery, &DeliveryOutcome) + Sync + 'a;
 
-/// Somebody who sends what is queued, of all workspaces.
+/// Sends what is queued, of all workspaces.
 #[derive(Clone, Copy)]
-pub struct Courier<'a> {
+pub struct DeliveryWorker<'a> {
     /// Where messages are queued.
     pub store: &'a Store,
     /// Where channels are looked up.
-    pub book: &'a ChannelBook,
+    pub registry: &'a ChannelRegistry,
     /// What no other sender is called.
     pub worker: &'a str,
     /// How messages are sent.
@@ -111,117 +111,122 @@ pub struct Courier<'a> {
 }
 
 /// A message that was tried.
-struct Tried {
+struct DeliveryAttempt {
     channel: String,
-    fate: Fate,
+    outcome: DeliveryOutcome,
     /// How long to leave the channel alone, if it is the channel; a wait that was asked for, or the next.
     pause: Option<Option<Duration>>,
 }
 
 /// What a channel is doing.
 #[derive(Default)]
-struct Lane {
+struct ChannelState {
     under_way: usize,
     failures: u32,
     paused: Option<Instant>,
 }
 
-impl Courier<'_> {
+impl DeliveryWorker<'_> {
     /// Sends what is queued. A store that does not answer ends it; what is under way is waited for.
     pub fn run(
         &self,
-        errand: Errand,
+        mode: DeliveryMode,
         stop: &AtomicBool,
-        witness: &Witness<'_>,
-    ) -> Result<Tally, StoreError> {
-        let (done, ended) = crossbeam_channel::unbounded::<Tried>();
-        let post = Post::new(self.limits.timeout);
-        let (mut lanes, mut tally) = (Lanes::default(), Tally::default());
+        on_delivery: &OnDelivery<'_>,
+    ) -> Result<DeliveryCount, StoreError> {
+        let (done, ended) = crossbeam_channel::unbounded::<DeliveryAttempt>();
+        let transport = Transport::new(self.limits.timeout);
+        let (mut states, mut tally) = (ChannelStates::default(), DeliveryCount::default());
         let mut next = Instant::now();
         std::thread::scope(|scope| {
             loop {
-                let is_over = stop.load(Ordering::Acquire) || errand.is_over();
+                let is_over = stop.load(Ordering::Acquire) || mode.is_over();
                 let is_time = Instant::now() >= next
-                    && lanes.under_way() + self.limits.of_a_channel <= self.limits.at_once;
+                    && states.under_way() + self.limits.of_a_channel <= self.limits.at_once;
                 if !is_over && is_time {
-                    let claimed = self.claim(&lanes)?;
+                    let claimed = self.claim(&states)?;
                     if claimed.is_empty() {
                         next = Instant::now() + self.limits.poll;
                     }
-                    let directory = Arc::new(match claimed.is_empty() {
-                        true => Directory::default(),
-                        false => (self.book.read)(),
+                    let channels = Arc::new(match claimed.is_empty() {
+                        true => Channels::default(),
+                        false => (self.registry.read)(),
                     });
                     for delivery in claimed {
-                        lanes.begin(&delivery.channel);
-                        let (done, post, directory) = (done.clone(), &post, directory.clone());
-                        scope.spawn(move || self.carry(delivery, post, &directory, &done, witness));
+                        states.begin(&delivery.channel);
+                        let (done, transport, channels) =
+                            (done.clone(), &transport, channels.clone());
+                        scope.spawn(move || {
+                            self.attempt_one(delivery, transport, &channels, &done, on_delivery)
+                        });
                     }
                 }
-                if lanes.under_way() == 0
-                    && (is_over || (errand != Errand::Forever && next > Instant::now()))
+                if states.under_way() == 0
+                    && (is_over || (mode != DeliveryMode::Forever && next > Instant::now()))
                 {
                     return Ok(tally);
                 }
-                if wait(&ended, &mut lanes, &mut tally) {
+                if wait(&ended, &mut states, &mut tally) {
                     next = Instant::now();
                 }
             }
         })
     }
 
-    fn claim(&self, lanes: &Lanes) -> Result<Vec<Delivery>, StoreError> {
+    fn claim(&self, states: &ChannelStates) -> Result<Vec<Delivery>, StoreError> {
         let now = self.store.clock()?;
         let lease = SignedDuration::try_from(self.limits.lease);
         let lease_until = lease.ok().and_then(|lease| now.checked_add(lease).ok()).unwrap_or(now);
         let (worker, limit) = (self.worker.to_owned(), self.limits.of_a_channel);
-        let except = lanes.except(limit, Instant::now());
+        let except = states.except(limit, Instant::now());
         self.store.claim_deliveries(&DeliveryClaim { worker, lease_until, limit, except }, now)
     }
 
     /// Sends a message, and says what became of it, to the store first.
-    fn carry(
+    fn attempt_one(
         &self,
         delivery: Delivery,
-        post: &Post,
-        directory: &Directory,
-        done: &Sender<Tried>,
-        witness: &Witness<'_>,
+        transport: &Transport,
+        channels: &Channels,
+        done: &Sender<DeliveryAttempt>,
+        on_delivery: &OnDelivery<'_>,
     ) {
-        let posted = catch_unwind(AssertUnwindSafe(|| self.send(&delivery, post, directory)));
-        let posted = posted.unwrap_or_else(|_| {
-            Ok(Posted::Later { error: "sending it ended in a panic".to_owned(), after: None })
+        let sent = catch_unwind(AssertUnwindSafe(|| self.send(&delivery, transport, channels)));
+        let sent = sent.unwrap_or_else(|_| {
+            Ok(SendResult::Later { error: "sending it ended in a panic".to_owned(), after: None })
         });
         let channel = delivery.channel.clone();
         // Without a clock there is no word either: its lease runs out.
-        let tried = match posted.and_then(|posted| self.end(&delivery, posted)) {
-            Ok((fate, pause)) => {
-                witness(&delivery, &fate);
-                Tried { channel, fate, pause }
+        let attempt = match sent.and_then(|sent| self.end(&delivery, sent)) {
+            Ok((outcome, pause)) => {
+                on_delivery(&delivery, &outcome);
+                DeliveryAttempt { channel, outcome, pause }
             }
-            Err(error) => {
-                Tried { channel, fate: Fate::Later(error.to_string()), pause: Some(None) }
-            }
+            Err(error) => DeliveryAttempt {
+                channel,
+                outcome: DeliveryOutcome::Later(error.to_string()),
+                pause: Some(None),
+            },
         };
         // Whoever waited for it may have gone.
-        let _ = done.send(tried);
+        let _ = done.send(attempt);
     }
 
     fn send(
         &self,
         delivery: &Delivery,
-        post: &Post,
-        directory: &Directory,
-    ) -> Result<Posted, StoreError> {
+        transport: &Transport,
+        channels: &Channels,
+    ) -> Result<SendResult, StoreError> {
         let message: Message = match serde_json::from_str(&delivery.payload) {
             Ok(message) => message,
             Err(error) => {
-                return Ok(Posted::Never(format!("the message can't be read: {error}")));
+                return Ok(SendResult::Never(format!("the message can't be read: {error}")));
             }
         };
-        let channel = match directory.channel(&delivery.channel) {
+        let channel = match channels.channel(&delivery.channel) {
             Ok(channel) => channel,
-            Err(why) => return Ok(Posted::Unusable(why)),
+            Err(why) => return Ok(SendResult::Unusable(why)),
         };
         let now = self.store.clock()?;
         // Somebody else may have it by now: what they send next must not be overtaken.
@@ -229,39 +234,39 @@ impl Courier<'_> {
         let is_ours = delivery.lease_until.is_some_and(|until| until.duration_since(now) >= needed);
         if !is_ours {
             let error = "its lease ran out before it could be sent".to_owned();
-            return Ok(Posted::Later { error, after: None });
+            return Ok(SendResult::Later { error, after: None });
         }
-        let stamp = Stamp { id: name(delivery), written: delivery.created_at, now };
-        Ok(post.send(channel, self.book, &message, &stamp))
+        let id = MessageId { id: name(delivery), written: delivery.created_at, now };
+        Ok(transport.send(channel, self.registry, &message, &id))
     }
 
     fn end(
         &self,
         delivery: &Delivery,
-        posted: Posted,
-    ) -> Result<(Fate, Option<Option<Duration>>), StoreError> {
+        sent: SendResult,
+    ) -> Result<(DeliveryOutcome, Option<Option<Duration>>), StoreError> {
         let now = self.store.clock()?;
         let later = |wait: SignedDuration| now.checked_add(wait).unwrap_or(now);
-        let (end, fate, pause) = match posted {
-            Posted::Received(_) => (DeliveryEnd::Sent, Fate::Sent, None),
-            Posted::Never(error) => {
-                (DeliveryEnd::Dead { error: error.clone() }, Fate::Dead(error), None)
+        let (end, outcome, pause) = match sent {
+            SendResult::Received(_) => (DeliveryEnd::Sent, DeliveryOutcome::Sent, None),
+            SendResult::Never(error) => {
+                (DeliveryEnd::Dead { error: error.clone() }, DeliveryOutcome::Dead(error), None)
             }
-            Posted::Unusable(error) => {
+            SendResult::Unusable(error) => {
                 let end = DeliveryEnd::Retry { at: later(ELSEWHERE), error: error.clone() };
-                (end, Fate::Later(error), Some(Some(UNUSABLE)))
+                (end, DeliveryOutcome::Later(error), Some(Some(UNUSABLE)))
             }
-            Posted::Later { error, after } => {
+            SendResult::Later { error, after } => {
                 let after = after.map(|after| after.min(ASKED));
-                let own = PATIENCE.wait(delivery.attempt.max(1), None, fastrand::f64());
-                let wait = own.unwrap_or(PATIENCE.longest).max(after.unwrap_or_default());
+                let own = RETRY.wait(delivery.attempt.max(1), None, fastrand::f64());
+                let wait = own.unwrap_or(RETRY.longest).max(after.unwrap_or_default());
                 let at = later(SignedDuration::try_from(wait).unwrap_or(SignedDuration::MAX));
                 let end = DeliveryEnd::Retry { at, error: error.clone() };
-                (end, Fate::Later(error), Some(after))
+                (end, DeliveryOutcome::Later(error), Some(after))
             }
         };
         self.say(delivery, &end, now)?;
-        Ok((fate, pause))
+        Ok((outcome, pause))
     }
 
     /// A store that hiccups is asked again: a word that is lost is a message that comes twice.
@@ -291,56 +296,61 @@ pub(super) fn name(delivery: &Delivery) -> String {
 }
 
 /// Waits a little for a message to end; whether one did.
-fn wait(ended: &Receiver<Tried>, lanes: &mut Lanes, tally: &mut Tally) -> bool {
+fn wait(
+    ended: &Receiver<DeliveryAttempt>,
+    states: &mut ChannelStates,
+    tally: &mut DeliveryCount,
+) -> bool {
     let Ok(first) = ended.recv_timeout(TICK) else { return false };
-    for tried in std::iter::once(first).chain(ended.try_iter()) {
-        match tried.fate {
-            Fate::Sent => tally.sent += 1,
-            Fate::Later(_) => tally.failed += 1,
-            Fate::Dead(_) => tally.dead += 1,
+    for attempt in std::iter::once(first).chain(ended.try_iter()) {
+        match attempt.outcome {
+            DeliveryOutcome::Sent => tally.sent += 1,
+            DeliveryOutcome::Later(_) => tally.failed += 1,
+            DeliveryOutcome::Dead(_) => tally.dead += 1,
         }
-        lanes.end(&tried, Instant::now());
+        states.end(&attempt, Instant::now());
     }
     true
 }
 
-impl Errand {
+impl DeliveryMode {
     fn is_over(self) -> bool {
         matches!(self, Self::Due(until) if Instant::now() >= until)
     }
 }
 
 #[derive(Default)]
-struct Lanes(BTreeMap<String, Lane>);
+struct ChannelStates(BTreeMap<String, ChannelState>);
 
-impl Lanes {
+impl ChannelStates {
     fn under_way(&self) -> usize {
-        self.0.values().map(|lane| lane.under_way).sum()
+        self.0.values().map(|state| state.under_way).sum()
     }
 
     /// Channels that nothing is wanted of now: as much as may be is under way, or they are left alone.
     fn except(&self, most: usize, now: Instant) -> Vec<String> {
-        let is_busy =
-            |lane: &Lane| lane.under_way >= most || lane.paused.is_some_and(|until| now < until);
-        self.0.iter().filter(|(_, lane)| is_busy(lane)).map(|(name, _)| name.clone()).collect()
+        let is_busy = |state: &ChannelState| {
+            state.under_way >= most || state.paused.is_some_and(|until| now < until)
+        };
+        self.0.iter().filter(|(_, state)| is_busy(state)).map(|(name, _)| name.clone()).collect()
     }
 
     fn begin(&mut self, channel: &str) {
         self.0.entry(channel.to_owned()).or_default().under_way += 1;
     }
 
-    fn end(&mut self, tried: &Tried, now: Instant) {
-        let lane = self.0.entry(tried.channel.clone()).or_default();
-        lane.under_way = lane.under_way.saturating_sub(1);
-        match tried.pause {
-            None => (lane.failures, lane.paused) = (0, None),
+    fn end(&mut self, attempt: &DeliveryAttempt, now: Instant) {
+        let state = self.0.entry(attempt.channel.clone()).or_default();
+        state.under_way = state.under_way.saturating_sub(1);
+        match attempt.pause {
+            None => (state.failures, state.paused) = (0, None),
             Some(asked) => {
                 // Those that were under way together failed together.
-                let is_known = lane.paused.is_some_and(|until| now < until);
-                lane.failures += u32::from(!is_known);
-                let own = PAUSE.wait(lane.failures.max(1), None, fastrand::f64());
+                let is_known = state.paused.is_some_and(|until| now < until);
+                state.failures += u32::from(!is_known);
+                let own = PAUSE.wait(state.failures.max(1), None, fastrand::f64());
                 let pause = own.unwrap_or(PAUSE.longest).max(asked.unwrap_or_default());
-                lane.paused = lane.paused.max(now.checked_add(pause));
+                state.paused = state.paused.max(now.checked_add(pause));
             }
         }
     }
@@ -350,52 +360,52 @@ impl Lanes {
 mod tests {
     use super::*;
 
-    fn tried(pause: Option<Option<Duration>>) -> Tried {
-        Tried { channel: "pager".to_owned(), fate: Fate::Sent, pause }
+    fn attempt(pause: Option<Option<Duration>>) -> DeliveryAttempt {
+        DeliveryAttempt { channel: "pager".to_owned(), outcome: DeliveryOutcome::Sent, pause }
     }
 
     #[test]
     fn a_channel_that_fails_is_left_alone_for_longer_and_longer() {
-        let (mut lanes, mut now) = (Lanes::default(), Instant::now());
+        let (mut states, mut now) = (ChannelStates::default(), Instant::now());
         let mut waits = Vec::new();
         for _ in 0..8 {
-            lanes.begin("pager");
-            lanes.end(&tried(Some(None)), now);
-            let until = lanes.0["pager"].paused.unwrap();
-            assert_eq!(lanes.except(8, now), ["pager"]);
+            states.begin("pager");
+            states.end(&attempt(Some(None)), now);
+            let until = states.0["pager"].paused.unwrap();
+            assert_eq!(states.except(8, now), ["pager"]);
             waits.push(until - now);
             now = until;
-            assert_eq!(lanes.except(8, now), [] as [String; 0]);
+            assert_eq!(states.except(8, now), [] as [String; 0]);
         }
         assert!(
             waits[0] <= Duration::from_secs(1) && waits[7] >= Duration::from_secs(30),
             "{waits:?}"
         );
         assert!(waits.iter().all(|wait| *wait <= Duration::from_secs(60)), "{waits:?}");
-        lanes.end(&tried(None), now);
-        lanes.end(&tried(Some(None)), now);
+        states.end(&attempt(None), now);
+        states.end(&attempt(Some(None)), now);
         assert!(
-            lanes.0["pager"].paused.unwrap() - now <= Duration::from_secs(1),
+            states.0["pager"].paused.unwrap() - now <= Duration::from_secs(1),
             "it had recovered"
         );
     }
 
     #[test]
     fn what_is_asked_for_is_waited_for() {
-        let (mut lanes, now) = (Lanes::default(), Instant::now());
-        lanes.begin("pager");
-        lanes.end(&tried(Some(Some(Duration::from_secs(90)))), now);
-        assert_eq!(lanes.0["pager"].paused, Some(now + Duration::from_secs(90)));
-        lanes.end(&tried(Some(None)), now);
-        assert_eq!(lanes.0["pager"].paused, Some(now + Duration::from_secs(90)), "no shorter");
+        let (mut states, now) = (ChannelStates::default(), Instant::now());
+        states.begin("pager");
+        states.end(&attempt(Some(Some(Duration::from_secs(90)))), now);
+        assert_eq!(states.0["pager"].paused, Some(now + Duration::from_secs(90)));
+        states.end(&attempt(Some(None)), now);
+        assert_eq!(states.0["pager"].paused, Some(now + Duration::from_secs(90)), "no shorter");
     }
 
     #[test]
     fn as_much_as_may_be_is_under_way() {
-        let mut lanes = Lanes::default();
-        (0..3).for_each(|_| lanes.begin("slow"));
-        lanes.begin("quick");
-        assert_eq!(lanes.except(3, Instant::now()), ["slow"]);
-        assert_eq!(lanes.under_way(), 4);
+        let mut states = ChannelStates::default();
+        (0..3).for_each(|_| states.begin("slow"));
+        states.begin("quick");
+        assert_eq!(states.except(3, Instant::now()), ["slow"]);
+        assert_eq!(states.under_way(), 4);
     }
 }

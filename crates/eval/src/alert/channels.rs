@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// What settings say of channels at one moment.
 #[derive(Debug, Clone, Default)]
-pub struct Directory {
+pub struct Channels {
     /// Channels, or what is wrong with them, by name.
     pub channels: BTreeMap<String, Result<Channel, String>>,
     /// The file of suites, for those that only it knows.
@@ -23,9 +23,9 @@ pub struct Directory {
 
 /// Where channels are looked up.
 #[derive(Clone)]
-pub struct ChannelBook {
+pub struct ChannelRegistry {
     /// What settings say now.
-    pub read: Arc<dyn Fn() -> Directory + Send + Sync>,
+    pub read: Arc<dyn Fn() -> Channels + Send + Sync>,
     /// Looks variables up.
     pub environment: Environment,
 }
@@ -41,7 +41,7 @@ pub struct AlertSettings {
     pub with_queries: bool,
 }
 
-impl Directory {
+impl Channels {
     /// What described channels come to.
     pub fn of<'a>(
         described: impl IntoIterator<Item = (&'a String, &'a Value)>,
@@ -77,7 +77,7 @@ impl Directory {
     }
 }
 
-impl ChannelBook {
+impl ChannelRegistry {
     /// Variables of a channel that are not set.
     pub fn unset<'c>(&self, channel: &'c Channel) -> Vec<&'c str> {
         let is_unset =

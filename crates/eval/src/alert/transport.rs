@@ -10,7 +10,7 @@ use gbrain_net::mail::{Login, Mail, MailFailure, MailFailureKind, MailServer, Pr
 use gbrain_net::{Call, Client, ClientOptions, Failure, FailureKind, Secret};
 use jiff::Timestamp;
 
-use super::book::ChannelBook;
+use super::channels::ChannelRegistry;
 
 /// As much of what a receiver says is kept.
 const QUOTED: usize = 300;
@@ -19,7 +19,7 @@ const KEPT: usize = 16;
 
 /// What came of sending a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Posted {
+pub enum SendResult {
     /// It was received; what the receiver said.
     Received(String),
     /// It was not, and may be later.
@@ -37,7 +37,7 @@ pub enum Posted {
 
 /// What marks a message on its way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stamp {
+pub struct MessageId {
     /// What names it, the same each time it is sent.
     pub id: String,
     /// When it was queued.
@@ -47,12 +47,12 @@ pub struct Stamp {
 }
 
 /// Somebody who sends.
-pub struct Post {
+pub struct Transport {
     client: Client,
     timeout: Duration,
 }
 
-impl Post {
+impl Transport {
     /// Nothing that is sent may take longer.
     pub fn new(timeout: Duration) -> Self {
         let options = ClientOptions { timeout, kept: KEPT, largest: 1 << 20, authorities: None };
@@ -64,25 +64,26 @@ impl Post {
     pub fn send(
         &self,
         channel: &Channel,
-        book: &ChannelBook,
+        registry: &ChannelRegistry,
         message: &Message,
-        stamp: &Stamp,
-    ) -> Posted {
+        id: &MessageId,
+    ) -> SendResult {
         let secret = |variable: &String| {
-            let value = (book.environment)(variable);
+            let value = (registry.environment)(variable);
             let secret = value.as_deref().and_then(Secret::new);
-            secret.ok_or_else(|| Posted::Unusable(format!("the variable {variable} is not set")))
+            secret
+                .ok_or_else(|| SendResult::Unusable(format!("the variable {variable} is not set")))
         };
-        self.by_kind(channel, &secret, message, stamp).unwrap_or_else(|failed| failed)
+        self.by_kind(channel, &secret, message, id).unwrap_or_else(|failed| failed)
     }
 
     fn by_kind(
         &self,
         channel: &Channel,
-        secret: &dyn Fn(&String) -> Result<Secret, Posted>,
+        secret: &dyn Fn(&String) -> Result<Secret, SendResult>,
         message: &Message,
-        stamp: &Stamp,
-    ) -> Result<Posted, Posted> {
+        id: &MessageId,
+    ) -> Result<SendResult, SendResult> {
         Ok(match channel {
             Channel::Pagerduty { routing_key_env, url } => {
                 let key = secret(routing_key_env)?;
@@ -96,11 +97,11 @@ impl Post {
             Channel::Webhook { url, secret_env } => {
                 let secret = secret(secret_env)?;
                 let body = webhook(message).to_string();
-                let signed = signature(secret.reveal(), stamp.now.as_second(), body.as_bytes());
+                let signed = signature(secret.reveal(), id.now.as_second(), body.as_bytes());
                 let headers = vec![
                     ("x-gbrain-signature".to_owned(), signed),
-                    ("x-gbrain-delivery".to_owned(), stamp.id.clone()),
-                    ("idempotency-key".to_owned(), stamp.id.clone()),
+                    ("x-gbrain-delivery".to_owned(), id.id.clone()),
+                    ("idempotency-key".to_owned(), id.id.clone()),
                 ];
                 self.call(url, headers, body, vec![secret])
             }
@@ -118,7 +119,7 @@ impl Post {
                 };
                 let (host, authorities) = (host.clone(), None);
                 let server = MailServer { host, port: *port, protection, login, authorities };
-                self.mail(&server, &mail(from, to, message, stamp))
+                self.mail(&server, &mail(from, to, message, id))
             }
         })
     }
@@ -130,7 +131,7 @@ impl Post {
         headers: Vec<(String, String)>,
         body: String,
         secrets: Vec<Secret>,
-    ) -> Posted {
+    ) -> SendResult {
         let call = Call { url: url.to_owned(), headers, body: Some(body.into_bytes()) };
         let received = self.client.stream(&call, None, &secrets, &mut |head, said| {
             let mut bytes = Vec::new();
@@ -140,23 +141,23 @@ impl Post {
         match received {
             Ok(said) => {
                 let said = secrets.iter().fold(said, |said, secret| secret.hide_in(&said));
-                Posted::Received(shown(&said))
+                SendResult::Received(shown(&said))
             }
             Err(failure) => refusal(failure),
         }
     }
 
-    fn mail(&self, server: &MailServer, mail: &Mail) -> Posted {
+    fn mail(&self, server: &MailServer, mail: &Mail) -> SendResult {
         match server.send(mail, self.timeout) {
-            Ok(said) => Posted::Received(shown(&said)),
+            Ok(said) => SendResult::Received(shown(&said)),
             Err(MailFailure { kind, message }) => {
                 let error = shown(&message);
                 match kind {
-                    MailFailureKind::Refused => Posted::Never(error),
-                    MailFailureKind::Insecure => Posted::Unusable(error),
+                    MailFailureKind::Refused => SendResult::Never(error),
+                    MailFailureKind::Insecure => SendResult::Unusable(error),
                     MailFailureKind::Unreachable
                     | MailFailureKind::Timeout
-                    | MailFailureKind::Later => Posted::Later { error, after: None },
+                    | MailFailureKind::Later => SendResult::Later { error, after: None },
                 }
             }
         }
@@ -170,32 +171,32 @@ fn pieces(url: &Secret) -> Vec<Secret> {
     [Some(url.clone()), path].into_iter().flatten().collect()
 }
 
-fn refusal(failure: Failure) -> Posted {
+fn refusal(failure: Failure) -> SendResult {
     let Failure { kind, message, status, after } = failure;
     let error = shown(&message);
     match (kind, status) {
-        (FailureKind::Unsendable, _) => Posted::Unusable(error),
+        (FailureKind::Unsendable, _) => SendResult::Unusable(error),
         (FailureKind::RateLimited | FailureKind::TimeoutThere | FailureKind::Unavailable, _) => {
-            Posted::Later { error, after }
+            SendResult::Later { error, after }
         }
         (_, Some(300..=399)) => {
-            Posted::Never(format!("{error}; the address of the channel is another one by now"))
+            SendResult::Never(format!("{error}; the address of the channel is another one by now"))
         }
-        (_, Some(400..=499)) => Posted::Never(error),
-        _ => Posted::Later { error, after },
+        (_, Some(400..=499)) => SendResult::Never(error),
+        _ => SendResult::Later { error, after },
     }
 }
 
-fn mail(from: &str, to: &[String], message: &Message, stamp: &Stamp) -> Mail {
+fn mail(from: &str, to: &[String], message: &Message, id: &MessageId) -> Mail {
     let (subject, text) = email(message);
     Mail {
         from: from.to_owned(),
         to: to.to_vec(),
         subject,
         text,
-        id: stamp.id.clone(),
+        id: id.id.clone(),
         thread: Hash::of(message.dedup_key.as_bytes()).short(),
-        at: stamp.written,
+        at: id.written,
     }
 }
 

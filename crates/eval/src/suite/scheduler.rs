@@ -13,6 +13,7 @@ use gbrain_core::id::{Generation, WorkspaceId};
 use gbrain_core::suite::Suite;
 use gbrain_core::suite::due::{self, EventKind, Pending, Trigger};
 use gbrain_core::suite::report::Reason;
+use gbrain_core::suite::run::RunTrigger;
 use gbrain_core::target::LOCAL;
 use gbrain_store::{
     Advance, Backlog, Due, NewJob, Stirred, Stirring, Store, StoreError, Suite as StoredSuite,
@@ -22,7 +23,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::suites::{KIND, group, registered, run_key, stand_in};
-use super::{Occasion, broken, record};
+use super::{not_run, record};
 
 /// How often a run is begun before it is given up; the last time only tells of the others.
 pub const ATTEMPTS: u32 = 20;
@@ -51,6 +52,13 @@ pub struct SuiteJob {
     pub generation: Option<i64>,
 }
 
+impl SuiteJob {
+    /// Why the run takes place.
+    pub fn trigger(&self) -> RunTrigger<'_> {
+        RunTrigger { key: &self.key, trigger: &self.trigger }
+    }
+}
+
 /// What came of a look at a suite.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scheduled {
@@ -73,7 +81,7 @@ pub enum Scheduled {
 }
 
 /// Looks once at every suite that is on, and queues what is due.
-pub fn schedule(
+pub fn queue_due(
     store: &Store,
     now: Timestamp,
     told: &mut dyn FnMut(&WorkspaceId, Scheduled),
@@ -246,10 +254,10 @@ impl<'a> Look<'a> {
         }
         let after = last.map_or(0, |run| run.id);
         let key = run_key(&stored.name, &format!("broken@{}@{after}", stored.hash.short()));
-        let occasion = Occasion { key: &key, trigger: SCHEDULER, doubt: None };
+        let trigger = RunTrigger { key: &key, trigger: SCHEDULER };
         let reason = (Reason::Broken, why);
-        let body = broken(&stand_in(&stored.name), self.workspace, &occasion, reason, self.now);
-        record(self.store, self.workspace, &body, self.now)?;
+        let run = not_run(&stand_in(&stored.name), self.workspace, trigger, reason, self.now);
+        record(self.store, self.workspace, &run, self.now)?;
         Ok(())
     }
 

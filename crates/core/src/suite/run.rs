@@ -3,56 +3,46 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
 use super::breach::{self, Outage, SuiteBreach};
-use super::sample::SampleBody;
+use super::case::{CaseResult, Flag};
+use super::graph::Faith;
+use super::measure::{Measure, Value};
+use super::query::Difficulty;
+use super::report::{Reason, Report, Row};
+use super::size::SampleSize;
+use super::snippet::Highlight;
+use super::threshold::{Bound, Status};
+use super::trend::Trend;
+use super::{Kind, Suite};
 use crate::gate::Verdict;
 use crate::request::RetrievalMode;
-use crate::suite::case::{CaseResult, Flag};
-use crate::suite::graph::Faith;
-use crate::suite::measure::{Measure, Value};
-use crate::suite::query::Difficulty;
-use crate::suite::report::{Reason, Report, Row};
-use crate::suite::snippet::Highlight;
-use crate::suite::threshold::{Bound, Status};
-use crate::suite::trend::Sustained;
-use crate::suite::{Kind, Suite};
 use crate::target::TargetErrorKind;
 
-/// The version of [`SuiteRunBody`].
+/// The version of [`SuiteRun`].
 pub const SUITE_RUN_VERSION: u32 = 1;
 
-/// What a run is told with.
-#[derive(Debug)]
-pub struct SuiteRunParts<'a> {
-    /// The suite.
-    pub suite: &'a Suite,
-    /// The workspace.
-    pub workspace: &'a str,
-    /// What names the run: once for its suite.
+/// Failing cases that figures name.
+const NAMED_CASES: usize = 20;
+
+/// Why a run takes place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunTrigger<'a> {
+    /// What names the run, once in its suite.
     pub key: &'a str,
-    /// What started it.
+    /// What started it: `manual`, `ci`, `cron:...`, `event:...`.
     pub trigger: &'a str,
-    /// When it began.
-    pub started: Timestamp,
-    /// When it ended.
-    pub finished: Timestamp,
-    /// The threshold of the reranker that was in force.
-    pub rerank_threshold: Option<f64>,
-    /// What it says.
-    pub report: &'a Report,
-    /// What else a reader should know.
-    pub notes: &'a [String],
-    /// What fell week after week.
-    pub recalibrate: &'a [Sustained],
 }
 
-/// A run of a suite.
+/// A run of a suite, whole or in figures.
+///
+/// The store keeps both: the whole run until it is pruned, its figures for lists, trends and alerts. Figures have no
+/// cases and no text of a query; they count the failing cases and name the first of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "SuiteRun")]
-pub struct SuiteRunBody {
+#[schemars(description = "A run of a suite.", transform = require_whole)]
+pub struct SuiteRun {
     /// The version of this form.
     pub schema_version: u32,
     /// The suite.
@@ -76,7 +66,9 @@ pub struct SuiteRunBody {
     /// When it began.
     pub started_at: String,
     /// When it ended.
-    pub finished_at: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(required)]
+    pub finished_at: Option<String>,
     /// How long it took.
     pub duration_ms: i64,
     /// The verdict.
@@ -89,10 +81,18 @@ pub struct SuiteRunBody {
     pub asked: usize,
     /// How large the sample is; null of a run that could not begin.
     #[serde(default)]
-    pub sample: Option<SampleBody>,
+    pub sample: Option<SampleSize>,
     /// Queries without an answer, by why.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<TargetErrorKind, usize>,
+    /// How many cases fail; of figures only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub failing: Option<usize>,
+    /// The first of them, by the ids of their queries; of figures only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub failing_cases: Option<Vec<String>>,
     /// The threshold of the reranker that was in force.
     pub rerank_threshold: Option<f64>,
     /// What else a reader should know.
@@ -100,27 +100,19 @@ pub struct SuiteRunBody {
     pub notes: Vec<String>,
     /// What fell week after week: a new calibration is asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub recalibrate: Vec<WireFall>,
+    pub recalibrate: Vec<Trend>,
     /// Every measure of every segment.
-    pub measures: Vec<WireMeasure>,
+    pub measures: Vec<RunMeasure>,
     /// Cases that somebody should look at, then the others.
-    pub cases: Vec<WireCase>,
-}
-
-/// A measure that fell week after week.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "SuiteFall")]
-pub struct WireFall {
-    /// Which.
-    pub measure: Measure,
-    /// Its values, oldest first.
-    pub values: Vec<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(required)]
+    pub cases: Option<Vec<RunCase>>,
 }
 
 /// A measure of a segment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SuiteMeasure")]
-pub struct WireMeasure {
+pub struct RunMeasure {
     /// Of which cases: `all`, `mode:graph`, `source:slack`, `difficulty:hard`.
     pub segment: String,
     /// What.
@@ -158,7 +150,7 @@ pub struct WireMeasure {
 /// What came of a query.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SuiteCase")]
-pub struct WireCase {
+pub struct RunCase {
     /// The query's id.
     pub query_id: String,
     /// Whether somebody should look at it.
@@ -206,27 +198,21 @@ pub struct WireCase {
     pub results: Vec<String>,
 }
 
-impl SuiteRunBody {
-    /// The wire form of a run.
-    pub fn new(parts: &SuiteRunParts<'_>) -> Self {
-        let SuiteRunParts {
-            suite,
-            workspace,
-            key,
-            trigger,
-            started,
-            finished,
-            rerank_threshold,
-            report,
-            notes,
-            recalibrate,
-        } = *parts;
+impl SuiteRun {
+    /// The run that a report is of, from when it began to when it ended.
+    pub fn new(
+        suite: &Suite,
+        workspace: &str,
+        RunTrigger { key, trigger }: RunTrigger<'_>,
+        (started, finished): (Timestamp, Timestamp),
+        report: &Report,
+    ) -> Self {
         let Report { verdict, reasons, rows, cases, planned, sample } = report;
         let mut errors = BTreeMap::new();
         for kind in cases.iter().filter_map(|case| case.error) {
             *errors.entry(kind).or_default() += 1;
         }
-        let mut cases: Vec<WireCase> = cases.iter().map(WireCase::from).collect();
+        let mut cases: Vec<RunCase> = cases.iter().map(RunCase::from).collect();
         cases.sort_by_key(|case| !case.failing);
         Self {
             schema_version: SUITE_RUN_VERSION,
@@ -239,21 +225,54 @@ impl SuiteRunBody {
             key: key.to_owned(),
             trigger: trigger.to_owned(),
             started_at: format!("{started:.3}"),
-            finished_at: format!("{finished:.3}"),
+            finished_at: Some(format!("{finished:.3}")),
             duration_ms: i64::try_from(finished.duration_since(started).as_millis())
                 .unwrap_or(i64::MAX),
             verdict: *verdict,
             inconclusive_reasons: reasons.clone(),
             planned: *planned,
             asked: cases.len(),
-            sample: sample.as_ref().map(SampleBody::from),
+            sample: sample.clone(),
             errors,
-            rerank_threshold,
-            notes: notes.to_vec(),
-            recalibrate: recalibrate.iter().map(WireFall::from).collect(),
-            measures: rows.iter().map(WireMeasure::from).collect(),
-            cases,
+            failing: None,
+            failing_cases: None,
+            rerank_threshold: None,
+            notes: Vec::new(),
+            recalibrate: Vec::new(),
+            measures: rows.iter().map(RunMeasure::from).collect(),
+            cases: Some(cases),
         }
+    }
+
+    /// The run in figures: without its cases, and with the measures over all cases and every other that can fail it.
+    #[must_use]
+    pub fn figures(&self) -> Self {
+        let failing: Vec<String> = self.failing().map(|case| case.query_id.clone()).collect();
+        let is_kept = |one: &&RunMeasure| one.decides || one.segment == "all";
+        Self {
+            finished_at: None,
+            failing: Some(failing.len()),
+            failing_cases: Some(failing.into_iter().take(NAMED_CASES).collect()),
+            measures: self.measures.iter().filter(is_kept).cloned().collect(),
+            cases: None,
+            ..self.clone()
+        }
+    }
+
+    /// The cases; none in figures.
+    pub fn cases(&self) -> &[RunCase] {
+        self.cases.as_deref().unwrap_or_default()
+    }
+
+    /// Cases that somebody should look at.
+    pub fn failing(&self) -> impl Iterator<Item = &RunCase> {
+        self.cases().iter().filter(|case| case.failing)
+    }
+
+    /// A measure over all cases, as one number.
+    pub fn value(&self, measure: Measure) -> Option<f64> {
+        let is_it = |one: &&RunMeasure| one.segment == "all" && one.measure == measure;
+        self.measures.iter().find(is_it)?.value
     }
 
     /// Whether it says how its suite is doing: it asked the suite's own target, and nobody stopped it.
@@ -272,8 +291,17 @@ impl SuiteRunBody {
     }
 
     /// The measures that made it fail.
-    pub fn breaches(&self) -> impl Iterator<Item = &WireMeasure> {
+    pub fn breaches(&self) -> impl Iterator<Item = &RunMeasure> {
         self.measures.iter().filter(|one| one.decides && one.status == Status::Alert)
+    }
+}
+
+/// A run that is shown as a run is whole.
+fn require_whole(schema: &mut Schema) {
+    if let Some(required) = schema.get_mut("required").and_then(|one| one.as_array_mut()) {
+        let at = required.iter().position(|key| key == "duration_ms").unwrap_or_default();
+        required.insert(at, "finished_at".into());
+        required.push("cases".into());
     }
 }
 
@@ -285,13 +313,7 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-impl From<&Sustained> for WireFall {
-    fn from(Sustained { measure, values }: &Sustained) -> Self {
-        Self { measure: *measure, values: values.clone() }
-    }
-}
-
-impl From<&Row> for WireMeasure {
+impl From<&Row> for RunMeasure {
     fn from(row: &Row) -> Self {
         let Row {
             segment,
@@ -338,7 +360,7 @@ impl From<&Row> for WireMeasure {
     }
 }
 
-impl From<&CaseResult> for WireCase {
+impl From<&CaseResult> for RunCase {
     fn from(case: &CaseResult) -> Self {
         let failing = case.is_failing();
         let CaseResult {

@@ -19,7 +19,7 @@ pub type FindTarget = dyn Fn(&str) -> Result<TargetSettings, TargetError> + Send
 
 /// Where targets are looked up.
 #[derive(Clone)]
-pub struct TargetBook {
+pub struct TargetRegistry {
     /// What settings say of a target.
     pub find: Arc<FindTarget>,
     /// Looks variables up.
@@ -28,7 +28,7 @@ pub struct TargetBook {
     pub dir: PathBuf,
 }
 
-impl TargetBook {
+impl TargetRegistry {
     /// Opens a target.
     pub fn open<'a>(
         &self,

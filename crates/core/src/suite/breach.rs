@@ -5,17 +5,17 @@
 
 use std::collections::BTreeMap;
 
-use super::{SuiteRunBody, WireMeasure};
-use crate::suite::measure::Unit;
+use super::measure::Unit;
+use super::run::{RunMeasure, SuiteRun};
 use crate::target::TargetErrorKind;
 
 /// A breach with the segments that show it too.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SuiteBreach<'a> {
     /// The measure: over all cases, unless only a mode is past its alert.
-    pub measure: &'a WireMeasure,
+    pub measure: &'a RunMeasure,
     /// The same measure of segments with the same missed cases.
-    pub also: Vec<&'a WireMeasure>,
+    pub also: Vec<&'a RunMeasure>,
 }
 
 impl SuiteBreach<'_> {
@@ -71,7 +71,7 @@ impl Outage {
 }
 
 /// The breaches of some measures, each cause once.
-pub(super) fn breaches(run: &SuiteRunBody) -> Vec<SuiteBreach<'_>> {
+pub(super) fn breaches(run: &SuiteRun) -> Vec<SuiteBreach<'_>> {
     let mut found: Vec<SuiteBreach<'_>> = Vec::new();
     // Rows over all cases come first, so that a mode joins them.
     for measure in run.breaches().filter(|one| !one.outage) {
@@ -85,8 +85,8 @@ pub(super) fn breaches(run: &SuiteRunBody) -> Vec<SuiteBreach<'_>> {
 
 /// Whether a measure over all cases and that of a mode are past their alerts by the same cases. The cases of
 /// a mode are among all cases, so equal counts are the same cases.
-fn is_same(all: &WireMeasure, mode: &WireMeasure) -> bool {
-    let misses = |one: &WireMeasure| one.hits.map(|hits| one.n.saturating_sub(hits));
+fn is_same(all: &RunMeasure, mode: &RunMeasure) -> bool {
+    let misses = |one: &RunMeasure| one.hits.map(|hits| one.n.saturating_sub(hits));
     let is_pair = all.segment == "all" && all.measure == mode.measure;
     is_pair
         && match all.measure.unit() {
@@ -96,7 +96,7 @@ fn is_same(all: &WireMeasure, mode: &WireMeasure) -> bool {
 }
 
 /// The outage that put measures past their alerts, if one did.
-pub(super) fn outage(run: &SuiteRunBody) -> Option<Outage> {
+pub(super) fn outage(run: &SuiteRun) -> Option<Outage> {
     let mut lost = run.breaches().filter(|one| one.outage).peekable();
     lost.peek()?;
     Some(Outage {
