@@ -179,6 +179,11 @@ impl Brain {
         self.store.as_ref()
     }
 
+    /// The store, to keep.
+    pub fn share_store(&self) -> Arc<Store> {
+        self.store.clone()
+    }
+
     /// Whose brain it is.
     pub fn workspace(&self) -> &WorkspaceId {
         &self.workspace

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use gbrain_brain::{Assistants, Brain, BrainError};
-use gbrain_core::fault::chain;
+use gbrain_core::fault::{Fault, chain};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::suite::case::{AskedWhy, CaseResult, judge};
@@ -19,6 +19,7 @@ use gbrain_core::suite::sample::draw;
 use gbrain_core::suite::size::{SampleSize, sample_size};
 use gbrain_core::suite::{Kind, Sample, Suite, SuiteRun};
 use gbrain_core::target::{LOCAL, RationaleEdge};
+use gbrain_llm::Desk;
 use gbrain_store::{Store, StoreError};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -79,7 +80,25 @@ pub struct SuiteRunner<'a> {
     /// Models that help the local brain, where the owner named some.
     pub assistants: Option<&'a Assistants>,
     /// Scores borderline pairs; none where no reranker is set.
-    pub reranker: Option<&'a Reranker>,
+    pub reranker: Option<Reranker>,
+}
+
+impl<'a> SuiteRunner<'a> {
+    /// Runs suites of the workspace of a brain, with the reranker that its settings name.
+    pub fn new(
+        brain: &'a Brain,
+        desk: &Desk,
+        targets: &'a TargetRegistry,
+        scrubber: &'a Scrubber,
+        stop: &'a Arc<AtomicBool>,
+        progress: &'a (dyn Fn(usize, usize) + Sync),
+        clock: fn() -> Timestamp,
+    ) -> Result<Self, Fault> {
+        let (store, workspace) = (brain.store(), brain.workspace());
+        let reranker = Reranker::of(desk, &brain.share_store(), workspace, &brain.config()?, stop)?;
+        let context = RunContext { store, workspace, scrubber, stop, progress, clock };
+        Ok(Self { context, brain, targets, instead: None, assistants: None, reranker })
+    }
 }
 
 impl SuiteRunner<'_> {
@@ -116,7 +135,7 @@ impl SuiteRunner<'_> {
         let today = clock().to_zoned(TimeZone::UTC).date();
         let checked = Checked { store, workspace, today };
         let known = |edge: &RationaleEdge| checked.fact(edge);
-        let score = |query: &str, texts: &[&str]| match self.reranker {
+        let score = |query: &str, texts: &[&str]| match &self.reranker {
             Some(reranker) => reranker.score(query, texts),
             None => Err("no reranker is set".to_owned()),
         };
@@ -124,7 +143,7 @@ impl SuiteRunner<'_> {
             retriever: target.as_ref(),
             elsewhere,
             facts: if is_local { &known } else { &unverifiable },
-            scorer: self.reranker.map(|one| Scorer { model: one.name(), score: &score }),
+            scorer: self.reranker.as_ref().map(|one| Scorer { model: one.name(), score: &score }),
         };
         run(&self.context, &target, suite, trigger)
     }

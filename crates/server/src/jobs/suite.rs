@@ -8,9 +8,7 @@ use gbrain_core::clock::moment;
 use gbrain_core::fault::Fault;
 use gbrain_core::suite::report::Reason;
 use gbrain_core::suite::{Suite, SuiteRun};
-use gbrain_eval::suite::{
-    Reranker, RunContext, SuiteJob, SuiteRunner, not_run, record_job, registered, stand_in,
-};
+use gbrain_eval::suite::{SuiteJob, SuiteRunner, not_run, record_job, registered, stand_in};
 use jiff::Timestamp;
 
 use super::measure::Measured;
@@ -67,25 +65,11 @@ fn run_suite(held: &Held<'_>, suite: &Suite, order: &SuiteJob) -> Result<SuiteRu
     let door = house.door(workspace)?;
     let config = door.brain().config()?;
     let assistants = house.assistants(workspace, &config);
-    let reranker = Reranker::of(desk, &house.share_store(), workspace, &config, stop);
-    let reranker = reranker.map_err(|error| Fault::config(error.to_string()))?;
-    held.going.say("asking");
     let progress = |done: usize, total: usize| held.going.at(done as u64, total as u64);
-    let runner = SuiteRunner {
-        context: RunContext {
-            store: house.store(),
-            workspace,
-            scrubber,
-            stop,
-            progress: &progress,
-            clock: || moment(SystemTime::now()),
-        },
-        brain: door.brain(),
-        targets,
-        instead: None,
-        assistants: assistants.as_deref(),
-        reranker: reranker.as_ref(),
-    };
+    let clock = || moment(SystemTime::now());
+    let runner = SuiteRunner::new(door.brain(), desk, targets, scrubber, stop, &progress, clock)?;
+    let runner = SuiteRunner { assistants: assistants.as_deref(), ..runner };
+    held.going.say("asking");
     Ok(runner.run(suite, order)?)
 }
 

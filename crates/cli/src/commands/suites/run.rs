@@ -13,13 +13,13 @@ use gbrain_core::report::{github, junit, markdown, text};
 use gbrain_core::suite::report::Reason;
 use gbrain_core::suite::{Kind, SuiteRun};
 use gbrain_eval::alert::AlertEvaluation;
-use gbrain_eval::suite::{Reranker, RunContext, SuiteJob, SuiteRunner, asked_key, record, stored};
+use gbrain_eval::suite::{SuiteJob, SuiteRunner, asked_key, record, stored};
 use gbrain_eval::{check_outputs, write_atomically};
 use gbrain_store::Store;
 
 use super::SuiteSource;
 use super::file::{Meant, meant, tell_drift};
-use crate::asking::{desk, interrupted, settings};
+use crate::asking::{desk, interrupted};
 use crate::capture::scrubber;
 use crate::channels::{evaluate_run, report_alerts};
 use crate::commands::Context;
@@ -126,13 +126,11 @@ fn run_suite(
     order: &SuiteJob,
 ) -> Result<SuiteRun, CliError> {
     let brain = context.brain_of(store.clone(), IndexKind::Disk, &meant.workspace)?;
-    let config = settings(store.as_ref(), &meant.workspace)?;
+    let config = brain.config()?;
     let desk = desk(&context.home)?;
     let stop = interrupted();
     let assistants =
         Assistants::choose(&desk, store, &meant.workspace, &config, BuiltInModels::Refused)?;
-    let reranker = Reranker::of(&desk, store, &meant.workspace, &config, &stop);
-    let reranker = reranker.map_err(|error| CliError::config(error.to_string()))?;
     let scrubber = scrubber(&context.home).map_err(CliError::config)?;
     let bar = context.terminal.progress("asking");
     let progress = |done: usize, total: usize| {
@@ -140,20 +138,11 @@ fn run_suite(
         bar.set_position(done as u64);
     };
     let targets = target_registry(&context.home, source.clone());
+    let clock = || moment(SystemTime::now());
     let runner = SuiteRunner {
-        context: RunContext {
-            store: store.as_ref(),
-            workspace: &meant.workspace,
-            scrubber: &scrubber,
-            stop: &stop,
-            progress: &progress,
-            clock: || moment(SystemTime::now()),
-        },
-        brain: &brain,
-        targets: &targets,
         instead: args.target.as_deref(),
         assistants: assistants.as_ref(),
-        reranker: reranker.as_ref(),
+        ..SuiteRunner::new(&brain, &desk, &targets, &scrubber, &stop, &progress, clock)?
     };
     let body = runner.run(suite, order)?;
     bar.finish_and_clear();
