@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::named;
 
 /// The version of [`DoctorBody`].
-pub const DOCTOR_VERSION: u32 = 1;
+pub(crate) const DOCTOR_VERSION: u32 = 1;
 
 /// How a check came out, from good to bad.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -16,9 +16,9 @@ use crate::id::{PageKey, WorkspaceId};
 /// Bytes of a key.
 pub const KEY_BYTES: usize = 32;
 /// Hexadecimal digits of a hash in a file: 128 bits.
-pub const HASH_DIGITS: usize = 32;
+pub(crate) const HASH_DIGITS: usize = 32;
 /// Hexadecimal digits of a key's id.
-pub const KEY_ID_DIGITS: usize = 16;
+pub(crate) const KEY_ID_DIGITS: usize = 16;
 
 /// A secret key of a brain, for hashes that only this brain can make.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -92,7 +92,7 @@ pub fn is_hash(text: &str) -> bool {
 }
 
 /// Whether a text has the form of a key's id.
-pub fn is_key_id(text: &str) -> bool {
+pub(crate) fn is_key_id(text: &str) -> bool {
     is_lower_hex(text, KEY_ID_DIGITS)
 }
 

@@ -20,7 +20,7 @@ pub fn jaccard<K: Eq + Hash>(a: &[K], b: &[K]) -> f64 {
 /// agreement that a reader sees who goes one deeper with probability `p`, taken to go on past the
 /// ends as it stood there. 1 for equal lists of any length, 0 when nothing is shared, an empty
 /// list beside another among it. `p` is taken into 0..1.
-pub fn rank_biased_overlap<K: Eq + Hash>(a: &[K], b: &[K], p: f64) -> f64 {
+pub(crate) fn rank_biased_overlap<K: Eq + Hash>(a: &[K], b: &[K], p: f64) -> f64 {
     let (a, b) = (distinct(a), distinct(b));
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     if short.is_empty() {
@@ -43,7 +43,7 @@ pub fn rank_biased_overlap<K: Eq + Hash>(a: &[K], b: &[K], p: f64) -> f64 {
 
 /// Kendall's tau (Biometrika 30, 1938) of the order of the keys that both lists hold: pairs in the
 /// same order minus pairs in the other, by all pairs. None below two shared keys.
-pub fn kendall_tau<K: Eq + Hash>(a: &[K], b: &[K]) -> Option<f64> {
+pub(crate) fn kendall_tau<K: Eq + Hash>(a: &[K], b: &[K]) -> Option<f64> {
     let places: FxHashMap<&K, usize> =
         distinct(b).into_iter().enumerate().map(|(place, key)| (key, place)).collect();
     let mut order: Vec<usize> =

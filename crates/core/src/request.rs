@@ -12,7 +12,7 @@ use crate::named;
 use crate::search::Settings;
 
 /// The version of the request record.
-pub const REQUEST_VERSION: u32 = 1;
+pub(crate) const REQUEST_VERSION: u32 = 1;
 
 /// Which operation a caller asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

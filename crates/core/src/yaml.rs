@@ -61,7 +61,7 @@ pub fn quoted(text: &str) -> String {
 }
 
 /// JSON that YAML reads as JSON does. YAML refuses a few characters that may stand in the texts of JSON: they are escaped.
-pub fn json_as_yaml(json: &str) -> Cow<'_, str> {
+pub(crate) fn json_as_yaml(json: &str) -> Cow<'_, str> {
     if !json.contains(is_refused) {
         return Cow::Borrowed(json);
     }

@@ -7,11 +7,11 @@ use crate::suite::measure::{Measure, Unit};
 use crate::suite::threshold::{Bound, Threshold, Thresholds};
 
 /// The metric of every measure.
-pub const MEASURE: &str = "gbrain_suite_measure";
+pub(crate) const MEASURE: &str = "gbrain_suite_measure";
 /// The metric of what a score was when its threshold was set.
 pub const BASELINE: &str = "gbrain_suite_measure_baseline";
 /// The metric of when a suite last ran.
-pub const LAST_RUN: &str = "gbrain_suite_last_run_timestamp_seconds";
+pub(crate) const LAST_RUN: &str = "gbrain_suite_last_run_timestamp_seconds";
 
 /// A table, and the suites that are held against it.
 #[derive(Debug, Clone, PartialEq, Default)]

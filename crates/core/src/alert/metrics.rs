@@ -16,7 +16,7 @@ use crate::suite::run::RunMeasure;
 /// The metric of what the last run of a suite said: 1 at its verdict.
 pub const VERDICT: &str = "gbrain_suite_verdict";
 /// The metric of alerts that fire.
-pub const FIRING: &str = "gbrain_alerts_firing";
+pub(crate) const FIRING: &str = "gbrain_alerts_firing";
 /// The metric of messages by state.
 pub const DELIVERIES: &str = "gbrain_alert_deliveries";
 /// The metric of how long the oldest message has waited.

@@ -51,7 +51,7 @@ pub fn known_as(sha256: &str) -> Option<&'static str> {
 }
 
 /// The published file of a name.
-pub fn known_name(file: &str) -> Option<&'static KnownFile> {
+pub(crate) fn known_name(file: &str) -> Option<&'static KnownFile> {
     KNOWN_FILES.iter().find(|known| known.file == file)
 }
 

@@ -79,7 +79,7 @@ impl Ranking<'_> {
     }
 
     /// The figures of sessions when turns were ranked: the corpus holds the session of each turn.
-    pub fn figures_of_wholes(&self) -> Figures {
+    pub(crate) fn figures_of_wholes(&self) -> Figures {
         self.figures_at(|k| self.grown(k))
     }
 

@@ -11,7 +11,7 @@ use super::{Granularity, Haystack, Question, ShownDocument};
 use crate::measure::{Graded, Measure};
 
 /// The depths that are measured, beside the one that was asked for.
-pub const CUTOFFS: [usize; 3] = [1, 5, 10];
+pub(crate) const CUTOFFS: [usize; 3] = [1, 5, 10];
 
 /// Milliseconds of the parts of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

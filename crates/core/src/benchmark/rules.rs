@@ -25,7 +25,7 @@ named! {
 }
 
 /// Whether a benchmark is a test collection, whose documents are no chats.
-pub fn is_collection(benchmark: &str) -> bool {
+pub(crate) fn is_collection(benchmark: &str) -> bool {
     matches!(Benchmark::from_name(benchmark), Some(Benchmark::Beir | Benchmark::Trec))
 }
 

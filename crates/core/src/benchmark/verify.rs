@@ -36,7 +36,7 @@ pub fn figures_of_order(
 }
 
 /// The figures that a row's own ranks and grades give, without the dataset.
-pub fn figures_of_ranks(row: &Outcome, measures: &[Measure]) -> Figures {
+pub(crate) fn figures_of_ranks(row: &Outcome, measures: &[Measure]) -> Figures {
     if row.hit.is_none() {
         return Figures::new();
     }

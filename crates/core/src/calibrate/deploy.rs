@@ -7,7 +7,7 @@ use super::{FEWEST_QUERIES, Refusal};
 use crate::named;
 
 /// A trial says nothing any more after so many days: the corpus and the queries go on.
-pub const FRESH_DAYS: i64 = 7;
+pub(crate) const FRESH_DAYS: i64 = 7;
 /// Clocks may differ by this much.
 const SKEW: SignedDuration = SignedDuration::from_mins(1);
 

@@ -18,7 +18,7 @@ mod standing;
 mod verify;
 
 pub use counts::LabelCounts;
-pub use deploy::{Applicant, FRESH_DAYS, Obstacle, Tried, obstacles};
+pub use deploy::{Applicant, Obstacle, Tried, obstacles};
 pub use drift::{Drift, drift};
 pub use histogram::{Bin, histogram};
 pub use separation::{Separation, separation};
@@ -39,9 +39,9 @@ pub const FEWEST: usize = 30;
 pub const MOST: usize = 50;
 /// How well scores must tell relevant and borderline pairs from irrelevant ones: the chance that a random
 /// one of the first scores above a random one of the second.
-pub const SEPARATES: f64 = 0.7;
+pub(crate) const SEPARATES: f64 = 0.7;
 /// The fewest irrelevant pairs that say anything about that.
-pub const FEWEST_BAD: usize = 10;
+pub(crate) const FEWEST_BAD: usize = 10;
 
 /// Scores that differ by less are equal.
 const SAME: f64 = 1e-9;

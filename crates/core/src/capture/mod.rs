@@ -19,9 +19,8 @@ pub use mask::PrivateNames;
 pub(crate) use observe::chunk_number;
 pub use observe::{CapturePolicy, Observed, keys};
 pub use of_target::TargetCapture;
-pub use row::{
-    CAPTURE_VERSION, CaptureFailure, CaptureFields, FailureReason, QUERY_MAX_BYTES, StoredCapture,
-};
+pub(crate) use row::{CAPTURE_VERSION, QUERY_MAX_BYTES};
+pub use row::{CaptureFailure, CaptureFields, FailureReason, StoredCapture};
 pub use scrubbing::{ScrubbedFilter, Scrubbing};
 pub use settings::{CaptureSettingError, CaptureSettings, CaptureSwitch};
 pub use window::{CLOCK_SKEW, CaptureWindow, EmptyWindow};

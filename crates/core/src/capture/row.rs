@@ -6,10 +6,10 @@ use crate::named;
 use crate::request::{Detail, Operation};
 
 /// The version of a row of an export.
-pub const CAPTURE_VERSION: u64 = 1;
+pub(crate) const CAPTURE_VERSION: u64 = 1;
 
 /// The longest query a store takes, in bytes of UTF-8.
-pub const QUERY_MAX_BYTES: usize = 51_200;
+pub(crate) const QUERY_MAX_BYTES: usize = 51_200;
 
 /// What a store keeps of one observed request, beside its number and its time.
 ///

@@ -14,7 +14,7 @@ use crate::stats::fewest_changes;
 use super::{ALPHA, Against, Column, Comparison, Delta, Incomparable, Kind, Measured, Role};
 
 /// Whether a measure counts what was judged, which says nothing about quality.
-pub fn is_about_judgements(measure: &str) -> bool {
+pub(crate) fn is_about_judgements(measure: &str) -> bool {
     measure.to_ascii_lowercase().starts_with("judged")
 }
 
@@ -121,7 +121,7 @@ impl Against {
 
 impl Comparison {
     /// How many tests decide: what the correction goes over.
-    pub fn deciding_tests(&self) -> usize {
+    pub(crate) fn deciding_tests(&self) -> usize {
         self.against.iter().flat_map(|one| &one.deltas).filter(|delta| delta.decides).count()
     }
 

@@ -12,7 +12,6 @@ mod decision;
 mod paired;
 
 pub use comparable::{Incomparable, incomparable};
-pub use decision::is_about_judgements;
 pub use paired::{
     ALPHA, Against, CompareError, CompareOptions, Comparison, Delta, Move, ROUNDS, Test, compare,
     compare_metered,

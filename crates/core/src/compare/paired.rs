@@ -81,18 +81,18 @@ pub struct Delta {
 
 impl Delta {
     /// Whether it decides and got worse, surely enough.
-    pub fn is_regression(&self) -> bool {
+    pub(crate) fn is_regression(&self) -> bool {
         self.is_significant() && self.delta.is_some_and(|delta| delta < 0.0)
     }
 
     /// Whether it fell by its own p-value, which decides nothing.
-    pub fn fell_without_deciding(&self) -> bool {
+    pub(crate) fn fell_without_deciding(&self) -> bool {
         let is_small = self.p.is_some_and(|p| p <= ALPHA);
         !self.decides && is_small && self.delta.is_some_and(|delta| delta < 0.0)
     }
 
     /// Whether it decides and got better, surely enough.
-    pub fn is_improvement(&self) -> bool {
+    pub(crate) fn is_improvement(&self) -> bool {
         self.is_significant() && self.delta.is_some_and(|delta| delta > 0.0)
     }
 
@@ -146,7 +146,7 @@ impl Against {
     }
 
     /// Queries that got better, the best first.
-    pub fn gains(&self) -> impl Iterator<Item = &Move> {
+    pub(crate) fn gains(&self) -> impl Iterator<Item = &Move> {
         self.moves.iter().rev().filter(|one| one.after > one.before)
     }
 }
@@ -168,7 +168,7 @@ pub struct Comparison {
 
 impl Comparison {
     /// Whether a measure that decides got worse, surely enough.
-    pub fn has_regression(&self) -> bool {
+    pub(crate) fn has_regression(&self) -> bool {
         self.against.iter().flat_map(|one| &one.deltas).any(Delta::is_regression)
     }
 

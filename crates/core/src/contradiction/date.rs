@@ -24,7 +24,7 @@ use crate::search::window::Window;
 use super::pair::Pair;
 
 /// How far apart, in days, two times are the same time.
-pub const NEAR_DAYS: i32 = 30;
+pub(crate) const NEAR_DAYS: i32 = 30;
 
 /// Why a pair is judged, or is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -131,7 +131,7 @@ fn happens_once(one: &str, other: &str) -> bool {
 }
 
 /// Days from the end of the earlier to the start of the later; none when they touch.
-pub fn days_between(one: &Window, other: &Window) -> i32 {
+pub(crate) fn days_between(one: &Window, other: &Window) -> i32 {
     let (first, second) = if one.until <= other.until { (one, other) } else { (other, one) };
     let days = first.until.until(second.from).map_or(0, |span| span.get_days());
     days.max(0)

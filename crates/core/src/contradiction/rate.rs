@@ -27,19 +27,19 @@
 use crate::stats::{Interval, clopper_pearson, wilson};
 
 /// Below so many queries a rate is an anecdote, and the report says so.
-pub const SMALL_SAMPLE: u64 = 30;
+pub(crate) const SMALL_SAMPLE: u64 = 30;
 
 /// The lower end of sensitivity + specificity - 1 that a judge must reach. A judge that errs 20 % of the
 /// time has 0.6, and with 60 + 60 planted pairs a lower end of about 0.43; one that errs a third of
 /// the time has 0.33 and never passes. At 0.3 the interval of a run of a thousand pairs is still some
 /// thirty points wide; below, it says nothing.
-pub const INFORMEDNESS_FLOOR: f64 = 0.3;
+pub(crate) const INFORMEDNESS_FLOOR: f64 = 0.3;
 
 /// The lower end of the exact 95 % interval of the share of planted contradictions that a judge must catch before
 /// "no contradiction found" is a pass. A judge that misses more than two in five can't vouch for silence; one that
 /// catches four in five of 60 planted pairs has a lower end of 0.68. What such a judge does find stands: its false
 /// alarms have a floor of their own ([`INFORMEDNESS_FLOOR`]).
-pub const SENSITIVITY_FLOOR: f64 = 0.6;
+pub(crate) const SENSITIVITY_FLOOR: f64 = 0.6;
 
 /// Planted pairs of each kind in a run, unless told otherwise. With a thousand pairs and a judge that
 /// errs 20 % of the time the corrected rate is known to within 5 to 9 points either way; with 60 it is

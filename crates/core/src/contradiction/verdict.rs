@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::named;
 
 /// How sure a judge must be of a contradiction. Exactly this sure is sure enough.
-pub const CONFIDENCE_FLOOR: f64 = 0.7;
+pub(crate) const CONFIDENCE_FLOOR: f64 = 0.7;
 
 /// The longest axis that is kept, in characters.
 const AXIS_CHARS: usize = 300;
@@ -58,7 +58,7 @@ pub enum Severity {
 named! { Severity { Info = "info", Low = "low", Medium = "medium", High = "high" } }
 
 /// What a severity means, for judges and readers.
-pub const SEVERITY_RUBRIC: &str = "\
+pub(crate) const SEVERITY_RUBRIC: &str = "\
 high: somebody who acts on the wrong statement loses money, breaks a promise or harms a person \
 (who holds a role, amounts, dates of obligations, health, law, security).
 medium: an answer made from the wrong statement would be wrong in a way that its reader would mind.
@@ -178,7 +178,7 @@ impl From<&AnswerError> for JudgeError {
 
 impl Contradicts {
     /// How much it matters when nobody says.
-    pub fn default_severity(self) -> Severity {
+    pub(crate) fn default_severity(self) -> Severity {
         match self {
             Self::Contradiction => Severity::Medium,
             Self::Regression => Severity::High,

@@ -33,7 +33,7 @@ pub use name::{SlugError, receipt_file, sha8, slug, summary_file};
 pub use panel::{Panel, PanelError};
 pub use prompt::{Case, PROMPT_VERSION, Prompt, prompt, schema};
 pub use reply::{ReplyError, Vote, read};
-pub use rubric::{Anchor, BANDS, Band, Dimension, Rubric, RubricError};
+pub use rubric::{Anchor, Band, Dimension, Rubric, RubricError};
 pub use sequential::{Standing, standing, wave};
 
 /// The lowest score.
@@ -41,10 +41,10 @@ pub const LOWEST: u8 = 1;
 /// The highest score.
 pub const HIGHEST: u8 = 10;
 /// What the mean of every dimension must reach.
-pub const MEAN_FLOOR: u8 = 7;
+pub(crate) const MEAN_FLOOR: u8 = 7;
 /// What every single score must reach.
-pub const SCORE_FLOOR: u8 = 5;
+pub(crate) const SCORE_FLOOR: u8 = 5;
 /// How many models must have voted.
-pub const QUORUM: usize = 2;
+pub(crate) const QUORUM: usize = 2;
 /// The most cycles.
 pub const MAX_CYCLES: u8 = 3;

@@ -17,7 +17,7 @@ pub struct Band {
 }
 
 /// The five bands of every rubric, best first.
-pub const BANDS: [Band; 5] = [
+pub(crate) const BANDS: [Band; 5] = [
     Band { low: 9, high: 10, means: "exceptional: an expert would change nothing of substance" },
     Band { low: 7, high: 8, means: "good: does what was asked, with small gaps" },
     Band { low: 5, high: 6, means: "partial: useful, with a gap that its reader must fill" },
@@ -147,12 +147,12 @@ impl Rubric {
     }
 
     /// Names every word of it.
-    pub fn sha(&self) -> Hash {
+    pub(crate) fn sha(&self) -> Hash {
         Hash::of(self.words().as_bytes())
     }
 
     /// Whether it compares with an expected answer.
-    pub fn needs_expected(&self) -> bool {
+    pub(crate) fn needs_expected(&self) -> bool {
         self.dimensions.contains(&correctness())
     }
 
@@ -164,7 +164,7 @@ impl Rubric {
     /// Another rubric with these dimensions: names of this rubric's select, other names define. A
     /// definition may say what it asks, as in `tone: is it polite?`; with a semicolon in the text, the
     /// items are divided by semicolons, so that a question may hold commas.
-    pub fn with_dimensions(&self, text: &str) -> Result<Self, RubricError> {
+    pub(crate) fn with_dimensions(&self, text: &str) -> Result<Self, RubricError> {
         let divider = if text.contains(';') { ';' } else { ',' };
         let items = text.split(divider).map(str::trim).filter(|item| !item.is_empty());
         let mut dimensions: Vec<Dimension> = Vec::new();

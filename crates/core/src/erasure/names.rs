@@ -100,7 +100,7 @@ impl ErasedPage {
     }
 
     /// What stands for its slug: no page can be called so, and no two purged pages are.
-    pub fn pseudonym(&self) -> &str {
+    pub(crate) fn pseudonym(&self) -> &str {
         &self.pseudonym
     }
 
@@ -110,7 +110,7 @@ impl ErasedPage {
     }
 
     /// Whether an identifier is the page, as `source::slug`.
-    pub fn is_whole_key(&self, text: &str) -> bool {
+    pub(crate) fn is_whole_key(&self, text: &str) -> bool {
         text == self.whole
     }
 

@@ -14,7 +14,7 @@ use crate::search::Least;
 use crate::search::intent::{IntentKind, Recency};
 
 /// The version of [`Answer`].
-pub const ANSWER_VERSION: u32 = 1;
+pub(crate) const ANSWER_VERSION: u32 = 1;
 
 /// An answer on the wire.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -17,13 +17,13 @@ use crate::request::{
 use crate::search::Settings;
 
 /// How many pages answer when nobody says.
-pub const DEFAULT_LIMIT: u16 = 10;
+pub(crate) const DEFAULT_LIMIT: u16 = 10;
 
 /// How many pages answer at most.
-pub const MAX_LIMIT: u16 = 1_000;
+pub(crate) const MAX_LIMIT: u16 = 1_000;
 
 /// How many sources, types or tags a filter names at most.
-pub const MAX_NAMES: usize = 100;
+pub(crate) const MAX_NAMES: usize = 100;
 
 /// A question to the brain.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -24,4 +24,4 @@ pub mod suite;
 pub mod target;
 pub mod triage;
 
-pub use answer::{ANSWER_VERSION, Answer};
+pub use answer::Answer;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::gate::Verdict;
 
 /// The version of [`SelftestBody`].
-pub const SELFTEST_VERSION: u32 = 1;
+pub(crate) const SELFTEST_VERSION: u32 = 1;
 
 /// What `eval gate --selftest --json` prints.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -9,7 +9,7 @@ use crate::target::TargetErrorKind;
 use crate::triage::{CaseFinding, Class, Evidence, Finding, Mitigation, Presence, Triage};
 
 /// The version of [`TriageBody`].
-pub const TRIAGE_VERSION: u32 = 1;
+pub(crate) const TRIAGE_VERSION: u32 = 1;
 
 /// Why a run failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -18,7 +18,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::named;
 
-pub use ratio::{TimeRatio, compare_times};
+pub use ratio::TimeRatio;
+
+pub(crate) use ratio::compare_times;
 
 /// Names how [`CpuTime`] is measured. A time with another name is not compared.
 pub const CPU_METHOD: &str = "thread_cpu_min_1";

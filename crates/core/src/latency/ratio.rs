@@ -34,7 +34,7 @@ pub struct TimeRatio {
 }
 
 /// The ratio over every row that is compared, at a confidence; none if no row is.
-pub fn compare_times<'a>(
+pub(crate) fn compare_times<'a>(
     rows: impl IntoIterator<Item = &'a TimeComparison>,
     confidence: f64,
 ) -> Option<TimeRatio> {

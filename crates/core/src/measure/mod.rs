@@ -27,7 +27,7 @@ pub use name::MeasureError;
 
 /// How a grade becomes a gain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Gain {
+pub(crate) enum Gain {
     /// The grade itself, as trec_eval.
     Linear,
     /// 2^grade - 1, as web search (`dcg='exp-log2'` in ir_measures).
@@ -103,7 +103,7 @@ impl Measure {
 
     /// The same with a cutoff, if it has none and can have one.
     #[must_use]
-    pub fn at_depth(self, k: usize) -> Self {
+    pub(crate) fn at_depth(self, k: usize) -> Self {
         match self.kind {
             Kind::RPrecision | Kind::Bpref => self,
             _ => Self { cutoff: self.cutoff.or(Some(k.max(1))), ..self },
@@ -170,12 +170,12 @@ impl Measure {
     }
 
     /// `RR` of the whole ranking.
-    pub fn reciprocal_rank() -> Self {
+    pub(crate) fn reciprocal_rank() -> Self {
         Self { kind: Kind::ReciprocalRank, rel: 1, cutoff: None }
     }
 
     /// `AP` of the whole ranking.
-    pub fn average_precision() -> Self {
+    pub(crate) fn average_precision() -> Self {
         Self { kind: Kind::AveragePrecision, rel: 1, cutoff: None }
     }
 

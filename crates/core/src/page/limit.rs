@@ -23,9 +23,9 @@ pub const MAX_ALIAS: usize = MAX_TITLE;
 /// The most other names of a page. Whoever asks by name looks at all of them.
 pub const MAX_ALIASES: usize = 1_000;
 /// The most tags of a page.
-pub const MAX_TAGS: usize = 1_000;
+pub(crate) const MAX_TAGS: usize = 1_000;
 /// The most dated claims of a page.
-pub const MAX_TAKES: usize = 10_000;
+pub(crate) const MAX_TAKES: usize = 10_000;
 /// The most edges of a page. Whoever walks the graph resolves all of them.
 pub const MAX_LINKS: usize = 10_000;
 

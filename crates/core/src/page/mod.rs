@@ -22,10 +22,11 @@ use serde::Serialize;
 
 pub use self::body::PageBody;
 pub use self::limit::{
-    MAX_ALIAS, MAX_ALIASES, MAX_LINKS, MAX_TAG, MAX_TAG_BYTES, MAX_TAGS, MAX_TAKES, MAX_TITLE,
-    MAX_TYPE, cut_alias, cut_tags, cut_title, cut_type,
+    MAX_ALIAS, MAX_ALIASES, MAX_LINKS, MAX_TAG, MAX_TAG_BYTES, MAX_TITLE, MAX_TYPE, cut_alias,
+    cut_tags, cut_title, cut_type,
 };
-pub use self::parse::{Format, MAX_BYTES, PageError, PageInput, chat_page, parse};
+pub(crate) use self::parse::chat_page;
+pub use self::parse::{Format, MAX_BYTES, PageError, PageInput, parse};
 pub use self::slug::slug_of_path;
 
 use crate::chunk::Chunk;

@@ -171,7 +171,7 @@ pub fn parse(input: PageInput<'_>) -> Result<Page, PageError> {
 
 /// A chat as a page, with the characters of each turn. What its turns are called takes no part: the
 /// page has no title and no name but its key.
-pub fn chat_page<'a>(
+pub(crate) fn chat_page<'a>(
     key: PageKey,
     date: Option<Date>,
     turns: impl Iterator<Item = (&'a str, &'a str)>,

@@ -8,7 +8,7 @@ use super::{Event, ProbeOutcome, Switch};
 use crate::doctor::Wellness;
 
 /// What turns the probe on, ready to be pasted.
-pub const ENABLE: &str = "gbrain config set autopilot.nightly_quality_probe.enabled true";
+pub(crate) const ENABLE: &str = "gbrain config set autopilot.nightly_quality_probe.enabled true";
 /// What runs it by hand.
 const RUN: &str = "gbrain eval probe run";
 /// What says why it did not pass, and what runs it again before its time.

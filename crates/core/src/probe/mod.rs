@@ -12,7 +12,8 @@ mod conclude;
 mod health;
 
 pub use conclude::{Asked, Conclusion, Unanswered, conclude};
-pub use health::{ENABLE, Health, health};
+pub(crate) use health::ENABLE;
+pub use health::{Health, health};
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -70,7 +71,7 @@ pub enum Spending {
 impl ProbeOutcome {
     /// What a batch of judged questions is called. A verdict that was reached before the money ran out
     /// stands.
-    pub fn of_batch(verdict: BatchVerdict, spending: Spending) -> Self {
+    pub(crate) fn of_batch(verdict: BatchVerdict, spending: Spending) -> Self {
         match (verdict, spending) {
             (BatchVerdict::Pass, _) => Self::Pass,
             (BatchVerdict::Fail, _) => Self::Fail,
@@ -171,7 +172,7 @@ impl Event {
 
     /// Whether the next run waits for the end of the window: not after a refusal, so that a larger budget
     /// counts at once.
-    pub fn uses_window(&self) -> bool {
+    pub(crate) fn uses_window(&self) -> bool {
         self.outcome.counts() && !self.is_refusal()
     }
 

@@ -69,7 +69,7 @@ impl JudgedQuery {
 
     /// Reads a slug that the file names without a source as that id where the id was retrieved, and
     /// the page of the default source was not.
-    pub fn as_bare_ids(&mut self, is_retrieved: impl Fn(&str) -> bool) {
+    pub(crate) fn as_bare_ids(&mut self, is_retrieved: impl Fn(&str) -> bool) {
         let bare = &self.bare;
         let docs = self.judgements.iter_mut().map(|judgement| &mut judgement.doc);
         for doc in docs.chain(&mut self.expected_top1).filter(|doc| bare.contains(doc)) {

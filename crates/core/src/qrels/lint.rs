@@ -59,13 +59,6 @@ pub enum Lint {
     },
     /// A table without its header line.
     NoHeader,
-    /// Judged documents that the corpus does not hold.
-    UnknownDocuments {
-        /// Which query.
-        query: String,
-        /// Which documents.
-        docs: Vec<String>,
-    },
 }
 
 impl Lint {
@@ -81,7 +74,6 @@ impl Lint {
             Self::TopNotRelevant { .. } => "top_not_relevant",
             Self::UnknownKey { .. } => "unknown_key",
             Self::NoHeader => "no_header",
-            Self::UnknownDocuments { .. } => "unknown_documents",
         }
     }
 }
@@ -118,10 +110,6 @@ impl fmt::Display for Lint {
             }
             Self::UnknownKey { place, key } => write!(f, "{place}: key `{key}` means nothing here"),
             Self::NoHeader => f.write_str("the table has no header line; its first line counts"),
-            Self::UnknownDocuments { query, docs } => {
-                let n = docs.len();
-                write!(f, "query `{query}` judges {n} documents that do not exist: {}", some(docs))
-            }
         }
     }
 }

@@ -5,8 +5,8 @@
 //! judged once per query; what was odd but readable is in `lints`, what was not is an error that
 //! says where and what to do.
 //!
-//! Deliberately absent: I/O, and any check that a judged document exists; a caller that knows the
-//! corpus asks [`Qrels::unknown_documents`], and a target says it as [`JudgedPages`].
+//! Deliberately absent: I/O, and any check that a judged document exists; a target says it as
+//! [`JudgedPages`].
 
 mod beir;
 mod entries;
@@ -154,16 +154,6 @@ impl Qrels {
             self.lints.push(Lint::NoText { queries: without });
         }
         self
-    }
-
-    /// Judged documents that the corpus does not hold, as one lint per query.
-    pub fn unknown_documents(&self, is_known: impl Fn(&str) -> bool) -> Vec<Lint> {
-        let unknown = |query: &JudgedQuery| {
-            let docs = query.judgements.iter().map(|judgement| &judgement.doc);
-            let docs: Vec<String> = docs.filter(|doc| !is_known(doc)).cloned().collect();
-            (!docs.is_empty()).then(|| Lint::UnknownDocuments { query: query.id.clone(), docs })
-        };
-        self.queries.iter().filter_map(unknown).collect()
     }
 }
 

@@ -7,7 +7,7 @@
 //! [`Meter`](super::meter::Meter).
 
 /// How deep values may lie in each other. The reader's own limit is 128.
-pub const MAX_DEPTH: usize = 64;
+pub(crate) const MAX_DEPTH: usize = 64;
 
 const MIB: usize = 1 << 20;
 

@@ -3,7 +3,7 @@
 use crate::search::edit_distance;
 
 /// What was probably meant, where a reader refused a field or a word and listed what it knows.
-pub fn did_you_mean(refusal: &str) -> Option<String> {
+pub(crate) fn did_you_mean(refusal: &str) -> Option<String> {
     let (_, after) = ["unknown field `", "unknown variant `"]
         .iter()
         .find_map(|start| refusal.split_once(start))?;

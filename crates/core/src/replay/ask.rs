@@ -129,7 +129,7 @@ named! {
 
 impl Skip {
     /// Whether the row has a request and a ranking, and the two can't be compared here.
-    pub fn is_not_comparable(self) -> bool {
+    pub(crate) fn is_not_comparable(self) -> bool {
         match self {
             Self::EmptyQuery | Self::NoRanking => false,
             Self::FilterScrubbed

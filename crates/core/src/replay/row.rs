@@ -56,7 +56,7 @@ pub struct Compared {
 
 impl Compared {
     /// Whether neither side found anything: equal, and no evidence of anything.
-    pub fn is_both_empty(&self) -> bool {
+    pub(crate) fn is_both_empty(&self) -> bool {
         self.captured.is_empty() && self.current.is_empty()
     }
 

@@ -281,7 +281,7 @@ impl Scrubber {
     }
 
     /// A tag, a type or a source without personal data: scrubbed like a query, and like a slug.
-    pub fn scrub_name(&self, name: &str) -> String {
+    pub(crate) fn scrub_name(&self, name: &str) -> String {
         self.scrub_slug(&self.scrub(name).text)
     }
 }

@@ -122,7 +122,7 @@ impl Candidate {
     }
 
     /// The best that variants gave it in an arm; 0 where they gave nothing.
-    pub fn variant_share(&self, arm: Arm) -> f64 {
+    pub(crate) fn variant_share(&self, arm: Arm) -> f64 {
         self.variants.iter().find(|entry| entry.arm == arm).map_or(0.0, |entry| entry.share)
     }
 

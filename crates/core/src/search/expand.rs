@@ -11,7 +11,7 @@ use crate::request::Expansion;
 use super::Settings;
 
 /// The longest variant, in characters: twice the longest question that people ask in a sentence.
-pub const MAX_VARIANT_CHARS: usize = 400;
+pub(crate) const MAX_VARIANT_CHARS: usize = 400;
 
 /// What an expander's answer makes of a request that asked for it.
 pub fn expansion(

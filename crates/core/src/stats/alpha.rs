@@ -6,19 +6,6 @@
 
 use crate::named;
 
-/// How far apart two values are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Metric {
-    /// Equal or not.
-    Nominal,
-    /// By how many values lie between them.
-    Ordinal,
-    /// The square of their difference.
-    Interval,
-    /// The square of their difference over their sum.
-    Ratio,
-}
-
 /// Agreement, with what it was computed from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Alpha {
@@ -42,7 +29,7 @@ pub enum NoAlpha {
 named! { NoAlpha { NoPairs = "no_pairs", NoVariation = "no_variation" } }
 
 /// Alpha over units, each the values of its raters. A value that is not finite counts as silence.
-pub fn krippendorff(units: &[Vec<Option<f64>>], metric: Metric) -> Result<Alpha, NoAlpha> {
+pub(crate) fn krippendorff(units: &[Vec<Option<f64>>]) -> Result<Alpha, NoAlpha> {
     let spoken = |unit: &Vec<Option<f64>>| -> Vec<f64> {
         unit.iter().flatten().copied().filter(|value| value.is_finite()).collect()
     };
@@ -53,8 +40,8 @@ pub fn krippendorff(units: &[Vec<Option<f64>>], metric: Metric) -> Result<Alpha,
         return Err(NoAlpha::NoPairs);
     }
     let observed: f64 =
-        units.iter().map(|unit| levels.disagreement(unit, metric) / (unit.len() - 1) as f64).sum();
-    let expected = levels.expected(metric) / (values - 1) as f64;
+        units.iter().map(|unit| levels.disagreement(unit) / (unit.len() - 1) as f64).sum();
+    let expected = levels.expected() / (values - 1) as f64;
     if expected > 0.0 {
         Ok(Alpha { value: 1.0 - observed / expected, units: units.len(), values })
     } else {
@@ -87,36 +74,23 @@ impl Levels {
     }
 
     /// The distances of all ordered pairs in a unit.
-    fn disagreement(&self, unit: &[f64], metric: Metric) -> f64 {
+    fn disagreement(&self, unit: &[f64]) -> f64 {
         let places: Vec<usize> = unit.iter().map(|value| self.place(*value)).collect();
-        let row = |a: &usize| places.iter().map(|b| self.distance(*a, *b, metric)).sum::<f64>();
+        let row = |a: &usize| places.iter().map(|b| self.distance(*a, *b)).sum::<f64>();
         places.iter().map(row).sum()
     }
 
     /// The distances of all ordered pairs of all values.
-    fn expected(&self, metric: Metric) -> f64 {
-        let pair =
-            |a: usize, b: usize| self.counts[a].1 * self.counts[b].1 * self.distance(a, b, metric);
+    fn expected(&self) -> f64 {
+        let pair = |a: usize, b: usize| self.counts[a].1 * self.counts[b].1 * self.distance(a, b);
         (0..self.counts.len())
             .map(|a| (0..self.counts.len()).map(|b| pair(a, b)).sum::<f64>())
             .sum()
     }
 
-    fn distance(&self, a: usize, b: usize, metric: Metric) -> f64 {
-        let (low, high) = (a.min(b), a.max(b));
-        if low == high {
-            return 0.0;
-        }
-        let ((x, n), (y, m)) = (self.counts[low], self.counts[high]);
-        match metric {
-            Metric::Nominal => 1.0,
-            Metric::Ordinal => {
-                let between: f64 = self.counts[low..=high].iter().map(|(_, count)| count).sum();
-                (between - (n + m) / 2.0).powi(2)
-            }
-            Metric::Interval => (y - x).powi(2),
-            Metric::Ratio => ((y - x) / (y + x)).powi(2),
-        }
+    /// The square of the difference: values are of an interval scale.
+    fn distance(&self, a: usize, b: usize) -> f64 {
+        (self.counts[a].0 - self.counts[b].0).powi(2)
     }
 }
 
@@ -137,48 +111,40 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(raters: &[&str], metric: Metric, expected: f64) {
-        let alpha = krippendorff(&units(raters), metric).unwrap();
-        assert!((alpha.value - expected).abs() < 5e-4, "{metric:?} {alpha:?}");
+    fn check(raters: &[&str], expected: f64) {
+        let alpha = krippendorff(&units(raters)).unwrap();
+        assert!((alpha.value - expected).abs() < 5e-4, "{alpha:?}");
     }
 
     /// Krippendorff 2011, section C and D: four observers, twelve units, with silence.
     #[test]
     fn as_published_for_four_observers() {
         let raters = ["123321412...", "1233224125.3", ".3332342251.", "12332441251."];
-        check(&raters, Metric::Nominal, 0.743);
-        check(&raters, Metric::Ordinal, 0.815);
-        check(&raters, Metric::Interval, 0.849);
-        check(&raters, Metric::Ratio, 0.797);
-        let alpha = krippendorff(&units(&raters), Metric::Interval).unwrap();
+        check(&raters, 0.849);
+        let alpha = krippendorff(&units(&raters)).unwrap();
         assert_eq!((alpha.units, alpha.values), (11, 40));
     }
 
-    /// Krippendorff 2011, section A and B: two observers, without silence.
+    /// Krippendorff 2011, section A: two observers, two values, without silence.
     #[test]
     fn as_published_for_two_observers() {
-        check(&["0100000010", "1110010000"], Metric::Nominal, 0.095);
-        // Letters a to e as 1 to 5.
-        check(&["112243335441", "212223335444"], Metric::Nominal, 0.692);
+        check(&["0100000010", "1110010000"], 0.095);
     }
 
     #[test]
     fn by_hand() {
-        check(&["12", "12"], Metric::Interval, 1.0);
+        check(&["12", "12"], 1.0);
         // Observed: 2 for each unit, 4 in all. Expected: two 1s and two 2s are 8 of distance, over 3.
-        check(&["12", "21"], Metric::Interval, 1.0 - 4.0 / (8.0 / 3.0));
+        check(&["12", "21"], 1.0 - 4.0 / (8.0 / 3.0));
     }
 
     #[test]
     fn where_there_is_nothing_to_say() {
-        assert_eq!(krippendorff(&[], Metric::Interval), Err(NoAlpha::NoPairs));
-        assert_eq!(krippendorff(&units(&["12", ".."]), Metric::Interval), Err(NoAlpha::NoPairs));
-        assert_eq!(
-            krippendorff(&units(&["77", "77"]), Metric::Interval),
-            Err(NoAlpha::NoVariation)
-        );
+        assert_eq!(krippendorff(&[]), Err(NoAlpha::NoPairs));
+        assert_eq!(krippendorff(&units(&["12", ".."])), Err(NoAlpha::NoPairs));
+        assert_eq!(krippendorff(&units(&["77", "77"])), Err(NoAlpha::NoVariation));
         let nan = vec![vec![Some(f64::NAN), Some(1.0)]];
-        assert_eq!(krippendorff(&nan, Metric::Interval), Err(NoAlpha::NoPairs));
+        assert_eq!(krippendorff(&nan), Err(NoAlpha::NoPairs));
     }
 
     proptest! {
@@ -189,10 +155,10 @@ mod tests {
                 1..12,
             ),
         ) {
-            let alpha = krippendorff(&table, Metric::Interval);
+            let alpha = krippendorff(&table);
             table.reverse();
             table.iter_mut().for_each(|unit| unit.reverse());
-            let turned = krippendorff(&table, Metric::Interval);
+            let turned = krippendorff(&table);
             match (alpha, turned) {
                 (Ok(alpha), Ok(turned)) => {
                     prop_assert!((alpha.value - turned.value).abs() < 1e-9);

@@ -3,7 +3,7 @@
 /// The adjusted p-values, in the order given: the smallest times m, the next times m - 1, and so on,
 /// never falling and never above 1. One is significant when it is at most the error rate wanted for
 /// all of them together.
-pub fn holm(p_values: &[f64]) -> Vec<f64> {
+pub(crate) fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));
     let mut adjusted = vec![1.0; p_values.len()];

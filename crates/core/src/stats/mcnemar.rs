@@ -4,7 +4,7 @@ use super::binomial::at_most;
 
 /// The two-sided p-value that queries which only one of two systems got right are spread evenly
 /// between them. Queries that both or neither got right say nothing. Without such a query, 1.
-pub fn mcnemar(only_before: u64, only_after: u64) -> f64 {
+pub(crate) fn mcnemar(only_before: u64, only_after: u64) -> f64 {
     let (fewer, all) = (only_before.min(only_after), only_before.saturating_add(only_after));
     (2.0 * at_most(fewer, all, 0.5)).min(1.0)
 }

@@ -7,7 +7,7 @@ pub fn mean(values: &[f64]) -> Option<f64> {
 
 /// The mean of values by weight; none when nothing weighs. Weights that are not positive numbers
 /// leave their value out.
-pub fn weighted_mean(weighted: impl IntoIterator<Item = (f64, f64)>) -> Option<f64> {
+pub(crate) fn weighted_mean(weighted: impl IntoIterator<Item = (f64, f64)>) -> Option<f64> {
     let (mut sum, mut weights) = (0.0, 0.0);
     for (value, weight) in weighted.into_iter().filter(|(_, weight)| *weight > 0.0) {
         sum += value * weight;
@@ -17,7 +17,7 @@ pub fn weighted_mean(weighted: impl IntoIterator<Item = (f64, f64)>) -> Option<f
 }
 
 /// The standard deviation of a sample (n - 1); none below two values.
-pub fn deviation(values: &[f64]) -> Option<f64> {
+pub(crate) fn deviation(values: &[f64]) -> Option<f64> {
     let centre = mean(values).filter(|_| values.len() > 1)?;
     let squares: f64 = values.iter().map(|value| (value - centre).powi(2)).sum();
     Some((squares / (values.len() - 1) as f64).sqrt())

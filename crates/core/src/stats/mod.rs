@@ -20,18 +20,20 @@ mod power;
 pub(crate) mod rng;
 mod wilson;
 
-pub use alpha::{Alpha, Metric, NoAlpha, krippendorff};
+pub use alpha::{Alpha, NoAlpha};
+
+pub(crate) use alpha::krippendorff;
 pub use bootstrap::{Difference, Resampling, bootstrap_mean, paired_bootstrap};
 pub use bounded_mean::bounded_mean;
 pub use clopper_pearson::clopper_pearson;
-pub use holm::holm;
+pub(crate) use holm::holm;
 pub use interval::Interval;
-pub use mcnemar::mcnemar;
-pub use mean::{deviation, mean, weighted_mean};
+pub(crate) use mcnemar::mcnemar;
+pub use mean::mean;
+pub(crate) use mean::{deviation, weighted_mean};
 pub use percentile::percentile;
-pub use permutation::{EXACT, fewest_changes, paired_permutation, paired_permutation_until};
-pub use power::{
-    POWER, smallest_drop_below, smallest_drop_surely_below, smallest_paired_drop,
-    smallest_paired_drop_until,
-};
+pub use permutation::{EXACT, paired_permutation};
+pub(crate) use permutation::{fewest_changes, paired_permutation_until};
+pub(crate) use power::smallest_paired_drop_until;
+pub use power::{POWER, smallest_drop_below, smallest_drop_surely_below, smallest_paired_drop};
 pub use wilson::wilson;

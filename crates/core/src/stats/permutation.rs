@@ -21,7 +21,7 @@ pub fn paired_permutation(differences: &[f64], rounds: u32, seed: u64) -> f64 {
 }
 
 /// The same, unless it is stopped between two rounds.
-pub fn paired_permutation_until(
+pub(crate) fn paired_permutation_until(
     differences: &[f64],
     rounds: u32,
     seed: u64,
@@ -42,7 +42,7 @@ pub(super) fn exact_p(moved: &[f64], most: usize, cases: usize) -> Option<f64> {
 
 /// The fewest differences other than 0 with which the two-sided test can reach a p-value of `alpha`:
 /// of n that all have one sign, it is 2 / 2^n.
-pub fn fewest_changes(alpha: f64) -> usize {
+pub(crate) fn fewest_changes(alpha: f64) -> usize {
     if alpha > 0.0 { (2.0 / alpha.min(1.0)).log2().ceil() as usize } else { usize::MAX }
 }
 

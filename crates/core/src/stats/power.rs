@@ -75,7 +75,7 @@ pub fn smallest_paired_drop(before: &[f64], after: &[f64], alpha: f64) -> Option
 }
 
 /// The same; none too when it is stopped between two draws.
-pub fn smallest_paired_drop_until(
+pub(crate) fn smallest_paired_drop_until(
     before: &[f64],
     after: &[f64],
     alpha: f64,

@@ -87,7 +87,7 @@ impl CaseResult {
     }
 
     /// Whether somebody should look at it.
-    pub fn is_failing(&self) -> bool {
+    pub(crate) fn is_failing(&self) -> bool {
         self.error.is_some()
             || !self.flags.is_empty()
             || !self.missed.is_empty()

@@ -14,7 +14,7 @@ use crate::named;
 use crate::target::{Rationale, RationaleEdge};
 
 /// The most steps from one end of a rationale to the other.
-pub const MOST_HOPS: usize = 2;
+pub(crate) const MOST_HOPS: usize = 2;
 
 /// What is known of an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -122,7 +122,7 @@ named! {
 
 impl Family {
     /// The links that may answer it.
-    pub fn link_types(self) -> &'static [LinkType] {
+    pub(crate) fn link_types(self) -> &'static [LinkType] {
         match self {
             Self::Ownership => &[LinkType::OwnedBy, LinkType::MemberOf],
             Self::Dependencies => &[LinkType::DependsOn, LinkType::BlockedBy, LinkType::Resolves],

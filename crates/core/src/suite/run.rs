@@ -22,7 +22,7 @@ use crate::request::RetrievalMode;
 use crate::target::TargetErrorKind;
 
 /// The version of [`SuiteRun`].
-pub const SUITE_RUN_VERSION: u32 = 1;
+pub(crate) const SUITE_RUN_VERSION: u32 = 1;
 
 /// Failing cases that figures name.
 const NAMED_CASES: usize = 20;

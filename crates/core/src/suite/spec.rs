@@ -116,9 +116,7 @@ pub enum SuiteError {
 }
 
 /// The most queries of a suite.
-pub const MOST_QUERIES: usize = 10_000;
-/// The sources that the playbook names.
-pub const PLAYBOOK_SOURCES: [&str; 4] = ["github", "slack", "notion", "linear"];
+pub(crate) const MOST_QUERIES: usize = 10_000;
 
 impl Suite {
     /// A suite of a kind with the playbook's defaults.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::measure::Measure;
 
 /// How many drops in a row ask for it, unless told otherwise.
-pub const DROPS: usize = 3;
+pub(crate) const DROPS: usize = 3;
 
 /// What a weekly run measured of one thing.
 #[derive(Debug, Clone, Copy, PartialEq)]

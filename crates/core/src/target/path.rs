@@ -73,11 +73,6 @@ impl Path {
         Ok(Self { text: text.to_owned(), steps })
     }
 
-    /// Whether it may lead to several values.
-    pub fn is_many(&self) -> bool {
-        self.steps.contains(&Step::All)
-    }
-
     /// What it leads to, in order. What is not there is left out.
     pub fn find<'v>(&self, value: &'v Value) -> Vec<&'v Value> {
         let mut found = vec![value];

@@ -209,7 +209,7 @@ impl Template {
     }
 
     /// The same as one text; none if the question does not say what it is made of.
-    pub fn fill_text(&self, filling: &Filling<'_>) -> Option<String> {
+    pub(crate) fn fill_text(&self, filling: &Filling<'_>) -> Option<String> {
         Some(as_text(&self.fill(filling)?))
     }
 }

@@ -20,7 +20,7 @@ mod stem;
 mod stop;
 
 pub use name::name_key;
-pub use query::{MAX_QUERY_CHARS, MAX_QUERY_TERMS, QueryTerm, QueryTerms};
+pub use query::{QueryTerm, QueryTerms};
 pub use scan::{analyse, analyse_forms};
 pub use spans::{Matches, Span, matches};
 pub use stop::is_stop_word;

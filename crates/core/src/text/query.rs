@@ -5,9 +5,9 @@ use rustc_hash::FxHashMap;
 use super::{Token, TokenKind, analyse};
 
 /// Characters of a query that are read; what follows is left out.
-pub const MAX_QUERY_CHARS: usize = 64_000;
+pub(crate) const MAX_QUERY_CHARS: usize = 64_000;
 /// Distinct terms of a query that are searched: the first ones.
-pub const MAX_QUERY_TERMS: usize = 256;
+pub(crate) const MAX_QUERY_TERMS: usize = 256;
 
 /// One term.
 #[derive(Debug, Clone, PartialEq, Eq)]

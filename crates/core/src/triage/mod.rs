@@ -136,13 +136,13 @@ pub struct Evidence {
 
 impl Evidence {
     /// Whether links alone led to it.
-    pub fn is_from_links_alone(&self) -> bool {
+    pub(crate) fn is_from_links_alone(&self) -> bool {
         let by_text = self.in_words == Some(true) || self.in_vectors == Some(true);
         self.in_graph == Some(true) && !by_text
     }
 
     /// Whether some stage had it.
-    pub fn was_found(&self) -> bool {
+    pub(crate) fn was_found(&self) -> bool {
         [self.in_words, self.in_vectors, self.in_graph].contains(&Some(true))
     }
 }

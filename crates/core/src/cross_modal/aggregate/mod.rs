@@ -12,7 +12,7 @@ use super::{Call, Outcome, Panel, SCORE_FLOOR, Unmade};
 use crate::gate::Verdict;
 use crate::money::Usd;
 use crate::named;
-use crate::stats::{Alpha, Metric, NoAlpha, krippendorff, mean};
+use crate::stats::{Alpha, NoAlpha, krippendorff, mean};
 
 /// Why a dimension fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,7 +173,7 @@ pub fn agreement<'a>(
 ) -> Result<Alpha, NoAlpha> {
     let units: Vec<Vec<Option<f64>>> =
         dimensions.map(|dimension| dimension.by_seat.clone()).collect();
-    krippendorff(&units, Metric::Interval)
+    krippendorff(&units)
 }
 
 fn saved(call: &Call) -> Usd {

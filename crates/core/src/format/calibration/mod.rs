@@ -9,6 +9,5 @@ pub use pair::{
 };
 pub use standing::{ScoreRow, StandingBody};
 pub use threshold::{
-    Deployment, HistoryBody, PreviousThreshold, THRESHOLD_VERSION, ThresholdBody, ThresholdInfo,
-    Verification,
+    Deployment, HistoryBody, PreviousThreshold, ThresholdBody, ThresholdInfo, Verification,
 };

@@ -11,7 +11,7 @@ use crate::calibrate::{
 };
 
 /// The version of [`ThresholdBody`].
-pub const THRESHOLD_VERSION: u32 = 1;
+pub(crate) const THRESHOLD_VERSION: u32 = 1;
 
 /// A threshold, beside what the store has columns for.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

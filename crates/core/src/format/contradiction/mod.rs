@@ -18,7 +18,7 @@ use crate::page::Page;
 use crate::source::SourceTrust;
 
 /// The version of [`ContradictionReport`].
-pub const CONTRADICTION_VERSION: u32 = 1;
+pub(crate) const CONTRADICTION_VERSION: u32 = 1;
 
 /// What `gbrain eval suspected-contradictions --json` prints and the store keeps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

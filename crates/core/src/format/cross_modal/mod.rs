@@ -10,7 +10,7 @@ pub use receipt::{
     Receipt, ReceiptParts, WireAggregate, WireAgreement, WireCall, WireDimension, WireJudgement,
     WireRubric, WireVote,
 };
-pub use summary::{BATCH_SUMMARY, Summary, SummaryParts, WireMalformed, WireQuestion, WireSeat};
+pub use summary::{Summary, SummaryParts, WireMalformed, WireQuestion, WireSeat};
 
 /// The version of [`Receipt`] and [`Summary`].
-pub const CROSS_MODAL_VERSION: u32 = 1;
+pub(crate) const CROSS_MODAL_VERSION: u32 = 1;

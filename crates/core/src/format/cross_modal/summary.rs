@@ -10,7 +10,7 @@ use crate::cross_modal::{Aggregate, Judged, JudgingError, Rubric, Seat, Slot, ag
 use crate::money::Usd;
 
 /// What a [`Summary`] says it is.
-pub const BATCH_SUMMARY: &str = "cross_modal_batch_summary";
+pub(crate) const BATCH_SUMMARY: &str = "cross_modal_batch_summary";
 
 /// What a summary is made of.
 #[derive(Debug)]

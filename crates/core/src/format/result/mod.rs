@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 use table::{hold_table, hold_texts};
 
 /// The most measures that one file has.
-pub const MAX_COLUMNS: usize = 1_000;
+pub(crate) const MAX_COLUMNS: usize = 1_000;
 
 /// Why a file can't be compared.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

@@ -7,7 +7,7 @@ mod settings;
 
 pub use answer::{AnswerBody, QuestionBody};
 pub use response::WireResponse;
-pub use settings::{TargetSettingsError, WireIds, WireTarget, read_target, read_targets};
+pub use settings::{TargetSettingsError, WireIds, WireTarget, read_target};
 
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::address::{self, AddressError};
 use crate::fault::Fault;
@@ -150,14 +150,6 @@ impl From<TargetSettingsError> for Fault {
             None => fault,
         }
     }
-}
-
-/// Reads all targets of an object, by name. `local` is always there and is not described.
-pub fn read_targets(
-    object: &Map<String, Value>,
-) -> Result<BTreeMap<String, TargetSettings>, TargetSettingsError> {
-    let read = |(name, value): (&String, &Value)| Ok((name.clone(), read_target(name, value)?));
-    object.iter().map(read).collect()
 }
 
 /// Reads a target.

@@ -8,7 +8,7 @@ use crate::gate::Verdict;
 use crate::stats::Interval;
 
 /// The version of [`CompareReport`].
-pub const COMPARE_VERSION: u32 = 1;
+pub(crate) const COMPARE_VERSION: u32 = 1;
 
 /// What `gbrain eval compare --json` prints.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -19,7 +19,7 @@ use crate::report::tally::{Changed, changed};
 use super::replay::{Latencies, WirePercentiles, WireRow, WireTimes};
 
 /// The version of [`GateReport`].
-pub const GATE_VERSION: u32 = 1;
+pub(crate) const GATE_VERSION: u32 = 1;
 
 /// What `gbrain eval gate --json` prints.
 #[derive(Debug, Serialize, JsonSchema)]

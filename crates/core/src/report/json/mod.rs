@@ -11,11 +11,11 @@ pub use baseline::{
     BASELINE_VERSION, BaselineDiff, BaselineLog, BaselineVerified, BaselinesVerified, ChangedRow,
     PublishBody, Tampering,
 };
-pub use compare::{COMPARE_VERSION, CompareReport};
-pub use gate::{GATE_VERSION, GateReport};
+pub use compare::CompareReport;
+pub use gate::GateReport;
 pub use prune::{PRUNE_VERSION, PruneBody, PruneCounts};
-pub use replay::{REPLAY_VERSION, ReplayReport};
+pub use replay::ReplayReport;
 pub use score::{
-    Counts, NO_JUDGED_HIT, PerQuery, QueryScore, SCORE_VERSION, Score, SegmentScore, Segments,
-    TiedQueries, Warning,
+    Counts, NO_JUDGED_HIT, PerQuery, QueryScore, Score, SegmentScore, Segments, TiedQueries,
+    Warning,
 };

@@ -18,7 +18,7 @@ use crate::request::Operation;
 use crate::stats::Interval;
 
 /// The version of [`ReplayReport`].
-pub const REPLAY_VERSION: u32 = 1;
+pub(crate) const REPLAY_VERSION: u32 = 1;
 
 /// What `gbrain eval replay --json` prints.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -13,7 +13,7 @@ use crate::qrels::{Qrels, SegmentBy};
 use crate::run::Run;
 
 /// The version of scores.
-pub const SCORE_VERSION: u32 = 1;
+pub(crate) const SCORE_VERSION: u32 = 1;
 
 /// Under this share of judged documents among the first ten, other measures say little.
 const JUDGED_FLOOR: f64 = 0.2;
