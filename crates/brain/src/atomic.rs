@@ -26,7 +26,6 @@ const YOUNG: Duration = Duration::from_secs(60);
 /// must be one that no user chooses, because what has such a name is removed.
 #[derive(Debug, Clone, Copy)]
 pub struct TemporaryNames<'a> {
-    /// Of what.
     pub kind: TemporaryKind,
     /// How a name begins.
     pub prefix: &'a str,

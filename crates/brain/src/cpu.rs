@@ -168,7 +168,6 @@ impl Calibration {
     }
 }
 
-/// Marsaglia's xorshift.
 fn step(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;

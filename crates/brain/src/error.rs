@@ -21,9 +21,7 @@ pub enum BrainError {
     /// The text is not a page.
     #[error("page `{key}` can't be read")]
     Page {
-        /// Which page.
         key: PageKey,
-        /// Why.
         #[source]
         source: PageError,
     },
@@ -33,18 +31,14 @@ pub enum BrainError {
     /// A file could not be read or written.
     #[error("{}", path.display())]
     Io {
-        /// Which file.
         path: PathBuf,
-        /// Why.
         #[source]
         source: std::io::Error,
     },
     /// A stored setting is not valid.
     #[error("stored setting `{key}`")]
     Setting {
-        /// Its key.
         key: String,
-        /// Why.
         #[source]
         source: SettingError,
     },

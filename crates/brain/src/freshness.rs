@@ -99,7 +99,6 @@ enum OnHalt {
     /// They stay, so that those who come next go on from there: answers that are given up one after the
     /// other still bring the index up to the store.
     Commit,
-    /// Nothing changes.
     Discard,
 }
 

@@ -70,11 +70,9 @@ pub enum IndexKind {
 /// Where a brain is.
 #[derive(Debug, Clone)]
 pub struct BrainOptions {
-    /// The store.
     pub location: Location,
     /// Whether opening may make a schema on PostgreSQL.
     pub mode: OpenMode,
-    /// Which index answers.
     pub index: IndexKind,
     /// The directory that holds the indexes of all workspaces.
     pub index_dir: PathBuf,
@@ -87,7 +85,6 @@ pub struct BrainOptions {
 /// A brain in a store that is already open.
 #[derive(Debug, Clone)]
 pub struct WorkspaceOptions {
-    /// Which index answers.
     pub index: IndexKind,
     /// The directory that holds the indexes of all workspaces.
     pub index_dir: PathBuf,

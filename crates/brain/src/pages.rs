@@ -14,7 +14,6 @@ use crate::{Brain, BrainError};
 /// What `put` did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Put {
-    /// The write.
     pub outcome: WriteOutcome,
     /// What parsing had to set right or leave out.
     pub warnings: Vec<String>,

@@ -26,7 +26,6 @@ const AUDIT_PREFIX: &str = "access-";
 /// The owner's keys, and the files of the home that may name a page.
 #[derive(Debug, Clone, Default)]
 pub struct PurgeScope {
-    /// The owner's keys.
     pub keys: PurgeKeys,
     /// Where the owner's own baselines are.
     pub baselines: Option<PathBuf>,

@@ -24,7 +24,6 @@ pub struct Query<'a> {
     body: &'a AskBody,
     /// The settings of the workspace.
     pub config: BTreeMap<String, String>,
-    /// What is asked.
     pub request: Request,
 }
 

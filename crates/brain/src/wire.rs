@@ -209,11 +209,9 @@ impl<'a> SourcesBody<'a> {
 /// What happened to a source or workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// It is new.
     Added,
     /// It was there and is another now.
     Changed,
-    /// It is gone.
     Removed,
 }
 
@@ -328,9 +326,7 @@ pub struct VerifyBody<'a> {
 /// Whether store and index agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Soundness {
-    /// Everything agrees.
     Pass,
-    /// Something does not.
     Fail,
 }
 

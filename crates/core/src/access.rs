@@ -5,7 +5,6 @@ use crate::named;
 /// What a token lets its bearer do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
-    /// Ask and look.
     Read,
     /// Change pages, labels and documents; start jobs.
     Write,

@@ -22,7 +22,6 @@ const KEYS: [&str; 12] = [
 /// Why an address can't be used. It is not repeated: what is wrong with it may be a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
-    /// It is none.
     #[error("is no http(s) address")]
     None,
     /// Somebody's name and password are in it.

@@ -10,13 +10,11 @@ use crate::provenance::{Difference, Differences};
 /// What moved a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Blame {
-    /// The pages.
     Corpus,
     /// The numbers of the pipeline.
     Settings,
     /// Pages and numbers together: neither alone.
     CorpusAndSettings,
-    /// The embedding model.
     Model,
     /// The program: nothing else is left.
     Code,
@@ -38,9 +36,7 @@ named! {
 /// Whether a corner brings the captured ranking back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Corner {
-    /// It does.
     Restores,
-    /// It does not.
     Differs,
     /// It could not be asked.
     Unavailable,
@@ -55,7 +51,6 @@ pub struct Corners {
     pub corpus: Corner,
     /// With the captured settings.
     pub settings: Corner,
-    /// With both.
     pub both: Corner,
 }
 

@@ -9,7 +9,6 @@ use crate::search::edit_distance;
 /// What a value must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// `true` or `false`.
     Flag,
     /// An amount of dollars.
     Usd,
@@ -24,13 +23,11 @@ pub enum Kind {
 /// A setting as `config list` shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key {
-    /// Its name.
     pub name: &'static str,
     /// What its value must be.
     pub kind: Kind,
     /// What counts where nobody says anything; empty for nothing.
     pub default: &'static str,
-    /// What it does.
     pub reason: &'static str,
 }
 
@@ -94,9 +91,7 @@ pub enum ConfigError {
     /// The value is not of the key's kind.
     #[error("`{key}` takes {wanted}, not {value:?}")]
     Value {
-        /// The key.
         key: &'static str,
-        /// What was given.
         value: String,
         /// What it must be.
         wanted: &'static str,

@@ -12,11 +12,8 @@ pub(crate) const DOCTOR_VERSION: u32 = 1;
 /// How a check came out, from good to bad.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wellness {
-    /// All is well.
     Ok,
-    /// Worth a look.
     Warn,
-    /// Broken.
     Fail,
     /// It could not be checked.
     Unknown,

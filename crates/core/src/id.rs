@@ -14,7 +14,6 @@ use crate::fault::Fault;
 pub struct IdError {
     /// Which kind of name: `workspace`, `source` or `slug`.
     pub what: &'static str,
-    /// What was given.
     pub value: String,
     /// The rule that it breaks.
     pub rule: &'static str,

@@ -31,7 +31,6 @@ pub enum IncidentError {
     /// Nobody describes a channel.
     #[error("there is no channel `{channel}`; there are {known}")]
     Channel {
-        /// Which.
         channel: String,
         /// Those that there are.
         known: String,
@@ -89,19 +88,15 @@ pub fn told(
 /// An incident that is over, and whom it is told of.
 #[derive(Debug, Clone, Copy)]
 pub struct Ended<'a> {
-    /// Its number.
     pub id: i64,
     /// What it was about.
     pub title: &'a str,
-    /// The workspace.
     pub workspace: &'a str,
     /// The suite, where it was about one.
     pub suite: &'a str,
     /// Who looks after it.
     pub owners: &'a [String],
-    /// The run.
     pub run: Option<i64>,
-    /// How it ended.
     pub resolution: &'a Resolution,
 }
 

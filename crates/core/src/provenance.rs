@@ -35,11 +35,9 @@ pub struct CorpusAt {
 /// Everything that produced a result. What was not recorded is none.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Provenance {
-    /// The program.
     pub software: Option<Software>,
     /// Every number of the pipeline.
     pub settings: Option<Settings>,
-    /// The corpus.
     pub corpus: Option<CorpusAt>,
     /// The model whose vectors were searched: none when it was not recorded, and none inside when
     /// none were.
@@ -51,13 +49,10 @@ pub struct Provenance {
 /// Something that a ranking depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Factor {
-    /// The program.
     Code,
     /// The numbers of the pipeline.
     Settings,
-    /// The pages.
     Corpus,
-    /// The embedding model.
     Model,
 }
 
@@ -66,7 +61,6 @@ pub enum Factor {
 pub enum Difference {
     /// It is the same.
     Same,
-    /// It differs.
     Differs,
     /// One side did not record it.
     Unknown,

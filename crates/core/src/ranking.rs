@@ -21,7 +21,6 @@ use crate::search::relation::Family;
 pub enum Arm {
     /// BM25 over title, section and body.
     Words,
-    /// Meaning.
     Vectors,
     /// Slugs, titles, aliases and identifiers equal to the whole query.
     Names,
@@ -53,7 +52,6 @@ pub enum CreateSafety {
     Exists,
     /// It is probably there.
     Probable,
-    /// Nothing says so.
     Unknown,
 }
 
@@ -303,7 +301,6 @@ pub struct Ranking {
     pub degraded: Vec<Degraded>,
     /// The corpus that was searched.
     pub corpus: CorpusPrint,
-    /// The answer.
     pub hits: Vec<Hit>,
     /// Where the page fell out that the caller asked about.
     pub why_not: Option<WhyNot>,
@@ -312,9 +309,7 @@ pub struct Ranking {
 /// How long a stage took.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StageTime {
-    /// The stage.
     pub stage: &'static str,
-    /// Microseconds.
     pub micros: u64,
 }
 

@@ -17,9 +17,7 @@ pub(crate) const REQUEST_VERSION: u32 = 1;
 /// Which operation a caller asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Operation {
-    /// Words only.
     Search,
-    /// The whole pipeline.
     #[default]
     Query,
 }
@@ -42,7 +40,6 @@ pub enum RetrievalMode {
     Knowledge,
     /// Names and typed links.
     Graph,
-    /// Both, fused.
     Hybrid,
 }
 
@@ -71,7 +68,6 @@ pub struct Filter {
     pub until: Option<Date>,
     /// Whose eyes the answer is for.
     pub trust: Viewer,
-    /// Leaves timelines out.
     pub truth_only: bool,
 }
 
@@ -111,7 +107,6 @@ pub enum Expansion {
 /// A versioned record of everything a retrieval depends on besides the corpus.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// The operation.
     pub operation: Operation,
     /// What was asked, as typed. Text, never syntax.
     pub query: String,

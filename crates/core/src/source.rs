@@ -5,7 +5,6 @@ use crate::named;
 /// Whether a source is believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SourceTrust {
-    /// The owner's own.
     Trusted,
     /// Anybody's: its aliases cannot take another page's name.
     Untrusted,

@@ -2,7 +2,6 @@
 //!
 //! Promises: what is refused is never repeated, since it may be the secret itself.
 
-/// The longest name.
 const LONGEST: usize = 100;
 /// A text this long, of letters and digits alone, is a key and no name.
 const LIKE_A_KEY: usize = 20;

@@ -15,9 +15,7 @@ use serde_saphyr::options::NonFiniteFloatPolicy;
 /// A value and the line it stands on, counted from 1 in its own text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// The line.
     pub line: usize,
-    /// The value.
     pub value: Value,
 }
 
@@ -28,7 +26,6 @@ pub enum Value {
     Null,
     /// A scalar as it is spelt.
     Text(String),
-    /// A sequence.
     List(Vec<Node>),
     /// Keys and values in their order.
     Map(Vec<(Node, Node)>),
@@ -39,7 +36,6 @@ pub enum Value {
 pub struct YamlError {
     /// The line, counted from 1.
     pub line: usize,
-    /// What is wrong.
     pub reason: String,
 }
 

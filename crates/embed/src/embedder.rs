@@ -19,25 +19,16 @@ pub enum EmbedError {
     /// The model could not be loaded.
     #[error("the embedding model {model} can't be loaded: {reason}")]
     Load {
-        /// Which.
         model: String,
         /// What is wrong with it.
         reason: String,
     },
-    /// The model failed.
     #[error("the embedding model {model} failed: {reason}")]
-    Run {
-        /// Which.
-        model: String,
-        /// What it said.
-        reason: String,
-    },
+    Run { model: String, reason: String },
     /// A model elsewhere did not answer.
     #[error("the embedding model {model} did not answer: {reason}")]
     Remote {
-        /// Which.
         model: String,
-        /// What kept it.
         cause: Cause,
         /// What was said, without keys and without the texts.
         reason: String,
@@ -67,7 +58,6 @@ pub enum Urgency {
 /// A passage of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Passage<'a> {
-    /// What is embedded.
     pub text: &'a str,
     /// The page, as `source::slug`. A model that keeps vectors keeps it with them, so that they can go with the page.
     pub page: &'a str,

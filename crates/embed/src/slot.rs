@@ -2,7 +2,6 @@
 
 /// Slots of the table: twice as many as pieces, and a power of two.
 pub(crate) const COUNT: usize = 1 << 16;
-/// No piece.
 pub(crate) const EMPTY: u16 = u16::MAX;
 
 const SEED: u64 = 0xcbf2_9ce4_8422_2325;

@@ -15,7 +15,6 @@ use crate::{EvalError, Retriever};
 pub enum Pipeline {
     /// The same on every day: no cache, no expansion, no remote model, time pinned.
     Fixed,
-    /// What users get.
     Production,
 }
 

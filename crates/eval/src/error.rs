@@ -18,36 +18,26 @@ pub enum EvalError {
     /// A file could not be read or written.
     #[error("{}", path.display())]
     Io {
-        /// Which.
         path: PathBuf,
-        /// Why.
         #[source]
         source: std::io::Error,
     },
     /// A file of captures or a baseline can't be used.
     #[error("{}", path.display())]
     Baseline {
-        /// Which.
         path: PathBuf,
-        /// Why.
         #[source]
         source: BaselineError,
     },
     /// A dataset can't be read.
     #[error("{}", path.display())]
-    Dataset {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: Box<DatasetError>,
-    },
+    Dataset { path: PathBuf, source: Box<DatasetError> },
     /// A run can't be made as it is written.
     #[error(transparent)]
     Spec(#[from] SpecError),
     /// Rows were made by another run.
     #[error("{}: its rows were made by run {found}, and this is run {run}", path.display())]
     OtherRun {
-        /// The file.
         path: PathBuf,
         /// The run of its rows.
         found: String,
@@ -62,47 +52,25 @@ pub enum EvalError {
         if *count > shown.len() { "; and more" } else { "" }
     )]
     BadRows {
-        /// The file.
         path: PathBuf,
-        /// How many rows.
         count: usize,
         /// The first of them, in words.
         shown: Vec<String>,
     },
     /// A file is not text.
     #[error("{}: line {line} is not UTF-8", path.display())]
-    NotText {
-        /// Which.
-        path: PathBuf,
-        /// From 1.
-        line: usize,
-    },
+    NotText { path: PathBuf, line: usize },
     /// A line of a file can't be used.
     #[error("{}: line {line}: {why}", path.display())]
-    Line {
-        /// Which file.
-        path: PathBuf,
-        /// From 1.
-        line: usize,
-        /// Why.
-        why: String,
-    },
+    Line { path: PathBuf, line: usize, why: String },
     /// A line is longer than any row.
     #[error("{}: line {line} is longer than {} MiB; is it NDJSON, one row a line?", path.display(), limit >> 20)]
-    LongLine {
-        /// Which.
-        path: PathBuf,
-        /// From 1.
-        line: usize,
-        /// In bytes.
-        limit: usize,
-    },
+    LongLine { path: PathBuf, line: usize, limit: usize },
     /// No judged page exists in what is asked.
     #[error("none of the {judged} judged pages exists in this brain, for example `{example}`")]
     NoJudgedPage {
         /// How many pages are judged relevant.
         judged: usize,
-        /// One of them.
         example: String,
     },
     /// There is nothing to ask.
@@ -110,12 +78,7 @@ pub enum EvalError {
     EmptyBrain,
     /// A document is larger than what is read whole.
     #[error("{} is larger than {} MiB, which is the most that is read as one document", path.display(), limit >> 20)]
-    LargeDocument {
-        /// Which.
-        path: PathBuf,
-        /// In bytes.
-        limit: u64,
-    },
+    LargeDocument { path: PathBuf, limit: u64 },
 }
 
 impl From<EvalError> for Fault {

@@ -23,7 +23,6 @@ const LONGEST: usize = 16_000;
 /// Why something is not kept.
 #[derive(Debug, thiserror::Error)]
 pub enum FeedbackError {
-    /// Nothing was said.
     #[error("there is nothing to say: give a vote, a comment or a borderline result")]
     Nothing,
     /// It is not clear of what.
@@ -38,7 +37,6 @@ pub enum FeedbackError {
     /// The comment is too long.
     #[error("a comment takes up to {LONGEST} bytes")]
     Long,
-    /// The store can't.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -48,7 +48,6 @@ pub struct GateRun<'a> {
     pub baseline: &'a str,
     /// What the judgements are called.
     pub qrels: &'a str,
-    /// What answered.
     pub provenance: Option<&'a Provenance>,
     /// How long it took, in milliseconds.
     pub elapsed_ms: f64,
@@ -61,7 +60,6 @@ pub struct GateOutcome {
     pub verdict: Verdict,
     /// The regression gate, with its rows.
     pub regression: Option<(Regression, Vec<ReplayedRow>)>,
-    /// The correctness gate.
     pub correctness: Option<Correctness>,
 }
 

@@ -20,10 +20,8 @@ pub enum IncidentProblem {
     /// What was said does not do.
     #[error(transparent)]
     Said(#[from] IncidentError),
-    /// There is none.
     #[error("there is no incident {0} in this workspace")]
     None(i64),
-    /// It is over.
     #[error("incident {0} is resolved already")]
     Over(i64),
     /// It is not over.
@@ -32,7 +30,6 @@ pub enum IncidentProblem {
     /// Its record can't be read, and is left as it is.
     #[error("the record of incident {0} can't be read")]
     Unreadable(i64),
-    /// The store can't.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -61,22 +58,17 @@ impl From<IncidentProblem> for Fault {
 pub struct Scribe<'a> {
     /// Where incidents are kept.
     pub store: &'a Store,
-    /// Whose.
     pub workspace: &'a WorkspaceId,
     /// What is taken out of texts.
     pub scrubber: &'a Scrubber,
-    /// Who.
     pub author: &'a str,
-    /// When.
     pub now: Timestamp,
 }
 
 /// What somebody says of the end of an incident.
 #[derive(Debug, Clone, Copy)]
 pub struct Said<'a> {
-    /// What it was.
     pub root_cause: &'a str,
-    /// What was done.
     pub fix: &'a str,
     /// What is still to do.
     pub follow_ups: &'a [String],

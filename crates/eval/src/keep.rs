@@ -15,9 +15,7 @@ const TOGETHER: usize = 2_000;
 /// What was let go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LetGo {
-    /// Jobs that ended.
     pub jobs: u64,
-    /// Messages that ended.
     pub messages: u64,
     /// Of suites: reports, logs and events.
     pub suites: SuiteHistory,

@@ -15,7 +15,6 @@ use crate::{EvalError, Retriever};
 pub struct NotRecorded {
     /// Its line in the file, from 1.
     pub line: usize,
-    /// Why.
     pub why: String,
 }
 

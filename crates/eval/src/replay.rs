@@ -33,7 +33,6 @@ const LOST: usize = 3;
 /// Which corpus rows are asked of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AsOf {
-    /// The newest.
     Now,
     /// Each row's own, where it can be had.
     Capture,

@@ -41,7 +41,6 @@ pub enum Mutant {
     SwapSource,
     /// Other pages whose scrubbed names are the same.
     SwapIdentity,
-    /// Nothing.
     Empty,
     /// Three times the work, or for a remote target three times the wait.
     SlowDown,
@@ -72,7 +71,6 @@ named! {
 /// What became of a mutant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MutantReport {
-    /// Which.
     pub mutant: Mutant,
     /// Whether the gate saw it; none when these files give it nothing to break.
     pub is_killed: Option<bool>,
@@ -85,7 +83,6 @@ pub struct MutantReport {
 pub struct Selftest {
     /// The verdict without any mutant: a gate that is red anyway tells nothing.
     pub unmutated: Verdict,
-    /// Every mutant.
     pub mutants: Vec<MutantReport>,
 }
 

@@ -80,11 +80,9 @@ pub trait Writer: Send {
 /// What is asked of the words.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WordsQuery {
-    /// The terms.
     pub terms: QueryTerms,
     /// BM25's saturation of term frequency.
     pub k1: f64,
-    /// BM25's length normalisation.
     pub b: f64,
     /// The weight of a term's exact form beside its stem.
     pub exact_weight: f64,
@@ -93,7 +91,6 @@ pub struct WordsQuery {
 /// A chunk that answers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChunkHit {
-    /// The page.
     pub page: PageId,
     /// The chunk's place in it.
     pub ordinal: u32,
@@ -115,9 +112,7 @@ pub struct VectorHit {
 /// What an index holds, counted document by document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Held {
-    /// Live pages.
     pub pages: u64,
-    /// Live chunks.
     pub chunks: u64,
     /// Indexed tokens of live chunks.
     pub tokens: u64,
@@ -128,7 +123,6 @@ pub struct Held {
 pub struct PageWords {
     /// BM25 of its chunks taken together, as if they were one.
     pub score: f64,
-    /// Its best chunks.
     pub passages: Vec<ChunkHit>,
 }
 

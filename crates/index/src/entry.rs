@@ -19,21 +19,14 @@ use crate::filter::admits_page;
 pub struct PageEntry {
     /// The store's number for it.
     pub id: PageId,
-    /// Its version.
     pub version: u32,
-    /// Its name.
     pub key: PageKey,
-    /// Its title.
     pub title: String,
-    /// Its type.
     pub page_type: String,
     /// What kind of text it holds.
     pub kind: PageKind,
-    /// Its tags, sorted.
     pub tags: Vec<String>,
-    /// Its other names.
     pub aliases: Vec<String>,
-    /// Its date.
     pub effective_date: Option<Date>,
     /// Who may see it.
     pub visibility: Visibility,
@@ -58,7 +51,6 @@ pub struct Passage {
     pub end: u32,
     /// SHA-256 of the text.
     pub hash: Hash,
-    /// What it says.
     pub text: String,
 }
 
@@ -67,7 +59,6 @@ pub struct Passage {
 pub struct LinkEntry {
     /// The page that states it.
     pub owner: PageId,
-    /// What it states.
     pub link: Link,
 }
 
@@ -76,7 +67,6 @@ pub struct LinkEntry {
 pub enum NameKind {
     /// `source::slug` or the slug.
     Slug,
-    /// The title.
     Title,
     /// One of the aliases.
     Alias,
@@ -87,7 +77,6 @@ pub enum NameKind {
 /// A page that a name stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
-    /// The page.
     pub entry: Arc<PageEntry>,
     /// How it is named so.
     pub how: NameKind,

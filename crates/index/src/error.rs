@@ -20,7 +20,6 @@ pub enum IndexError {
     /// The index was made by another version, from another store, or from nothing yet.
     #[error("the index in {dir} does not fit: {what} is {found}, not {expected}")]
     Stale {
-        /// Where it is.
         dir: PathBuf,
         /// What does not fit.
         what: &'static str,
@@ -32,7 +31,6 @@ pub enum IndexError {
     /// Its files cannot be read as an index.
     #[error("the index in {dir} is damaged")]
     Corrupt {
-        /// Where it is.
         dir: PathBuf,
         /// What reading it said.
         #[source]
@@ -52,9 +50,7 @@ pub enum IndexError {
     /// The file system refused.
     #[error("the index in {dir} cannot be read or written")]
     Io {
-        /// Where it is.
         dir: PathBuf,
-        /// What it said.
         #[source]
         source: std::io::Error,
     },

@@ -32,9 +32,7 @@ pub const TOKEN_BYTES: u64 = 4;
 /// How long, how often, how many at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// For one attempt.
     pub timeout: Duration,
-    /// For one question.
     pub retry: Retry,
     /// Calls under way at once.
     pub concurrency: usize,

@@ -36,7 +36,6 @@ const SECRETS: [Family; 6] = [
 pub enum CassetteMode {
     /// Ask, and record the answer.
     Record,
-    /// Ask nobody.
     ReplayOnly,
 }
 
@@ -45,18 +44,11 @@ pub enum CassetteMode {
 pub enum CassetteError {
     /// The file can't be read or written.
     #[error("the cassette {} can't be used: {source}", path.display())]
-    Io {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
     /// The file is not a cassette.
     #[error("the cassette {} is broken at line {line}: {reason}", path.display())]
     Broken {
-        /// Which.
         path: PathBuf,
-        /// Where, from 1.
         line: usize,
         /// What is wrong there.
         reason: String,

@@ -25,15 +25,11 @@ const QUERY_DEADLINE: Duration = Duration::from_secs(6);
 /// What a model is wanted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Task {
-    /// Answering LongMemEval's questions.
     LongMemEval,
-    /// Judging contradictions.
     Contradictions,
     /// The first model of a panel.
     SlotA,
-    /// The second.
     SlotB,
-    /// The third.
     SlotC,
     /// Saying a query in other words.
     Expansion,
@@ -106,7 +102,6 @@ impl Task {
 pub struct Desk {
     /// Who can be asked.
     pub providers: Providers,
-    /// What it costs.
     pub prices: Prices,
     /// How long, how often, how many at once.
     pub limits: Limits,

@@ -25,7 +25,6 @@ pub enum AskErrorKind {
     Timeout,
     /// The provider failed, with a status of 500 and more.
     Unavailable,
-    /// No connection.
     Unreachable,
     /// The provider does not accept the key.
     Denied,
@@ -89,9 +88,7 @@ impl AskErrorKind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct AskError {
-    /// What went wrong.
     pub kind: AskErrorKind,
-    /// In words.
     pub message: String,
     /// What its attempts are charged at. A failure may be billed too.
     pub cost: Usd,

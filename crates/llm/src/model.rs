@@ -42,7 +42,6 @@ pub enum ModelSource {
     Flag,
     /// The setting of the command, such as `models.eval.contradictions_judge`.
     Command,
-    /// The environment's `GBRAIN_MODEL`.
     Environment,
     /// The setting of a family of commands, such as `models.judge`.
     Family,
@@ -70,7 +69,6 @@ pub struct ModelChoice<'a> {
     pub flag: Option<&'a str>,
     /// The setting of the command.
     pub command: Option<&'a str>,
-    /// `GBRAIN_MODEL`.
     pub environment: Option<&'a str>,
     /// The setting of the family.
     pub family: Option<&'a str>,

@@ -24,7 +24,6 @@ pub struct Price {
     pub output: Usd,
     /// A thousand searches, for rerankers that count those instead of tokens.
     pub searches: Usd,
-    /// Who says so.
     pub source: String,
     /// When they said so.
     pub date: String,

@@ -17,13 +17,11 @@ use crate::error::{AskError, AskErrorKind};
 /// A wire format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Api {
-    /// Anthropic's Messages.
     Anthropic,
     /// OpenAI's Responses, and its embeddings.
     OpenAi,
     /// Chat Completions and embeddings, as many servers speak them; rerank as Jina does.
     OpenAiCompatible,
-    /// Google's Gemini.
     Gemini,
     /// Cohere v2: embeddings and rerank.
     Cohere,
@@ -48,7 +46,6 @@ named! {
 /// Where a key is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeySource {
-    /// None is needed.
     None,
     /// In a variable of the environment.
     Env(String),
@@ -61,7 +58,6 @@ pub enum KeySource {
 pub struct Provider {
     /// Its name, before the colon of a model's.
     pub name: String,
-    /// What it speaks.
     pub api: Api,
     /// Where, without a slash at the end.
     pub base_url: String,
@@ -73,7 +69,6 @@ pub struct Provider {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the provider {name} in the settings {reason}")]
 pub struct ProviderError {
-    /// Which.
     pub name: String,
     /// What is wrong with it.
     pub reason: String,

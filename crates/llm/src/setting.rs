@@ -16,23 +16,16 @@ pub enum ModelSettingError {
     /// Its provider does something else.
     #[error("{model} can't {ability}: its provider {provider} has no such API")]
     Ability {
-        /// The model.
         model: ModelRef,
         /// What it would have to do.
         ability: &'static str,
-        /// Its provider's API.
         provider: String,
     },
-    /// It makes vectors.
     #[error("{model} is no reranker: it makes vectors")]
-    NoReranker {
-        /// The model.
-        model: ModelRef,
-    },
+    NoReranker { model: ModelRef },
     /// It has no price.
     #[error("{model} has no price")]
     Price {
-        /// The model.
         model: ModelRef,
         /// The entry of prices.json to fill in.
         line: String,

@@ -21,13 +21,11 @@ use crate::wire::Usage;
 pub struct Spending {
     /// Where charges are kept.
     pub store: Arc<Store>,
-    /// Whose they are.
     pub workspace: WorkspaceId,
     /// The budget of this run. None charges the day's alone.
     pub budget: Option<Budget>,
     /// The most that may be charged in a day (UTC), by everybody together.
     pub per_day: Option<Usd>,
-    /// What for.
     pub purpose: String,
 }
 
@@ -36,7 +34,6 @@ pub struct Spending {
 pub struct Allowance {
     /// What may still be charged.
     pub left: Usd,
-    /// The limit.
     pub limit: SpendingLimit,
 }
 

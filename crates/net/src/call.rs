@@ -21,7 +21,6 @@ const IDLE: Duration = Duration::from_secs(4);
 /// A call as it goes out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    /// Where.
     pub url: String,
     /// With what; `content-type` is given for a body.
     pub headers: Vec<(String, String)>,
@@ -55,7 +54,6 @@ pub struct Client {
 /// What came before the body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
-    /// The status.
     pub status: u16,
     headers: Vec<(String, String)>,
 }
@@ -104,7 +102,6 @@ pub enum FailureKind {
     TooLarge,
     /// The answer is no JSON.
     NotJson,
-    /// Status 429.
     RateLimited,
     /// Status 408 and 504.
     TimeoutThere,
@@ -146,9 +143,7 @@ pub struct Reached {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
-    /// Why.
     pub kind: FailureKind,
-    /// In words.
     pub message: String,
     /// The status, if there was one.
     pub status: Option<u16>,

@@ -29,7 +29,6 @@ const SECOND_LOOKS: Rate = Rate { per_second: 20.0, burst: 100.0 };
 /// Whether callers on this machine need a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loopback {
-    /// Never.
     Open,
     /// As soon as there is a token, and from then on: when the last one is revoked or runs out, the
     /// door stays closed.
@@ -77,7 +76,6 @@ impl Loopback {
 /// What a request shows of its sender.
 #[derive(Debug, Clone, Copy)]
 pub struct Credentials<'a> {
-    /// The `Authorization` header.
     pub authorization: Option<&'a str>,
     /// Where the connection comes from.
     pub peer: IpAddr,
@@ -90,7 +88,6 @@ pub struct Credentials<'a> {
 pub enum Denied {
     /// No token, or one that is not good.
     Unauthorised(Fault),
-    /// Too often.
     TooOften(Duration),
     /// Whether it is good could not be found out.
     Broken(Fault),

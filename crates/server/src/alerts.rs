@@ -38,7 +38,6 @@ impl AlertTools {
         log_evaluation(workspace, self.evaluator(store).evaluate(workspace, now));
     }
 
-    /// Evaluates every workspace.
     pub(crate) fn evaluate_all(&self, store: &Store, now: Timestamp) -> Result<(), StoreError> {
         self.evaluator(store)
             .evaluate_all(now, &mut |workspace, looked| log_evaluation(workspace, looked))

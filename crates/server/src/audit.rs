@@ -18,13 +18,10 @@ const LONGEST: usize = 1024;
 pub struct Event {
     /// What: the endpoint's or the command's name.
     pub action: String,
-    /// In which workspace.
     pub workspace: Option<String>,
     /// By whom: the name of a token, or how it came.
     pub by: String,
-    /// The token's id.
     pub token_id: Option<String>,
-    /// From which address.
     pub peer: Option<String>,
     /// What it was about: a page's name, a job's number.
     pub target: Option<String>,

@@ -43,7 +43,6 @@ pub struct HouseOptions {
     pub capture: Option<CaptureOptions>,
     /// Where things are counted.
     pub metrics: Metrics,
-    /// Where spans go.
     pub tracer: Tracer,
     /// What suites are run with.
     pub suites: SuiteTools,
@@ -145,7 +144,6 @@ impl House {
         self.options.baseline_key.as_ref()
     }
 
-    /// Where spans go.
     pub(crate) fn tracer(&self) -> &Tracer {
         &self.options.tracer
     }

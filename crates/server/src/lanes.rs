@@ -16,16 +16,13 @@ use tokio::sync::Semaphore;
 pub enum Lane {
     /// Looks and changes nothing.
     Read,
-    /// Changes something.
     Write,
 }
 
 /// How wide the lanes are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LaneSizes {
-    /// Reads at once.
     pub readers: usize,
-    /// Writes at once.
     pub writers: usize,
     /// How many of each wait at most.
     pub waiting: usize,
@@ -42,7 +39,6 @@ pub enum Refused {
     /// Its turn did not come in time.
     #[error("no turn came in time")]
     Late,
-    /// It panicked.
     #[error("the work ended in a panic")]
     Panicked,
 }

@@ -13,9 +13,7 @@ const MOST: usize = 10_000;
 /// What fills a bucket.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rate {
-    /// Requests a second.
     pub per_second: f64,
-    /// Requests at once.
     pub burst: f64,
 }
 

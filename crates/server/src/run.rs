@@ -37,7 +37,6 @@ const INTERRUPTED: i32 = 130;
 
 /// How to serve.
 pub struct Serving {
-    /// Where to listen.
     pub listen: SocketAddr,
     /// What the server is made of.
     pub parts: Parts,
@@ -136,7 +135,6 @@ fn wait_for_shutdown() -> Result<(), Fault> {
 
 /// How to serve one client on standard input and output.
 pub struct Stdio {
-    /// The brains.
     pub house: Arc<House>,
     /// Who the client is.
     pub visitor: Visitor,

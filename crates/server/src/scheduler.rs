@@ -44,7 +44,6 @@ pub(crate) struct Scheduler {
 }
 
 impl Scheduler {
-    /// Starts the threads.
     pub(crate) fn start(autopilot: Autopilot, metrics: Option<Metrics>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let Autopilot { probes, every, alerts } = autopilot;

@@ -49,11 +49,8 @@ pub struct AlertBoard {
 /// What a message says of an alert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DeliveryAction {
-    /// It has begun.
     Trigger,
-    /// It is over.
     Resolve,
-    /// Something worth knowing.
     Notice,
 }
 
@@ -62,11 +59,8 @@ named! { DeliveryAction { Trigger = "trigger", Resolve = "resolve", Notice = "no
 /// Where a message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DeliveryState {
-    /// To be sent.
     Queued,
-    /// Received.
     Sent,
-    /// Given up.
     Dead,
 }
 
@@ -79,26 +73,20 @@ pub struct NewDelivery {
     pub channel: String,
     /// The alert that it is about: 1 to 255 bytes. Messages of a channel and a key keep their order.
     pub dedup_key: String,
-    /// What it says.
     pub action: DeliveryAction,
-    /// The message (JSON).
     pub payload: String,
 }
 
 /// A message on its way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
-    /// Whose it is.
     pub workspace: WorkspaceId,
     /// Its number, from 1.
     pub id: i64,
-    /// Where to.
     pub channel: String,
     /// The alert that it is about.
     pub dedup_key: String,
-    /// What it says.
     pub action: DeliveryAction,
-    /// Where it is.
     pub state: DeliveryState,
     /// How often somebody set out to send it. Never goes back: together with the worker it names a
     /// lease.
@@ -115,7 +103,6 @@ pub struct Delivery {
     pub ended_at: Option<Timestamp>,
     /// What went wrong last.
     pub error: Option<String>,
-    /// The message (JSON).
     pub payload: String,
 }
 
@@ -157,18 +144,14 @@ pub enum Dropped {
 /// What became of an attempt to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeliveryEnd {
-    /// It was received.
     Sent,
     /// It was not: try again at a time.
     Retry {
-        /// When.
         at: Timestamp,
-        /// What went wrong.
         error: String,
     },
     /// It will never be: let those behind it pass.
     Dead {
-        /// What went wrong.
         error: String,
     },
 }
@@ -189,9 +172,7 @@ pub struct DeliveryFilter {
 /// Messages in figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DeliveryCounts {
-    /// To be sent.
     pub queued: u64,
-    /// Given up.
     pub dead: u64,
     /// When the oldest that is to be sent was queued.
     pub oldest_queued: Option<Timestamp>,
@@ -200,7 +181,6 @@ pub struct DeliveryCounts {
 /// A time in which something is not told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSilence {
-    /// From this moment.
     pub starts_at: Timestamp,
     /// Until before this one.
     pub ends_at: Timestamp,
@@ -213,7 +193,6 @@ pub struct NewSilence {
 pub struct Silence {
     /// Its number, from 1.
     pub id: i64,
-    /// From this moment.
     pub starts_at: Timestamp,
     /// Until before this one.
     pub ends_at: Timestamp,

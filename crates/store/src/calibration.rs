@@ -39,11 +39,9 @@ pub struct CalibrationPair {
     pub id: i64,
     /// SHA-256 of the query, as far as queries are told apart.
     pub query_hash: Hash,
-    /// The passage.
     pub chunk_id: String,
     /// The document that the passage is of.
     pub document: String,
-    /// What people said.
     pub label: String,
     /// The query, the passage's text and the rest (JSON).
     pub body: String,
@@ -78,7 +76,6 @@ named! {
 pub struct RerankScore {
     /// The pair. It need not be there any more.
     pub pair: i64,
-    /// Its score.
     pub score: f64,
 }
 
@@ -87,13 +84,10 @@ pub struct RerankScore {
 pub struct NewThreshold {
     /// The reranker: 1 to 200 bytes.
     pub model: String,
-    /// The threshold.
     pub threshold: f64,
     /// Of how many scores.
     pub n: u64,
-    /// Their mean.
     pub mean: f64,
-    /// Their deviation.
     pub sigma: f64,
     /// What else is known of it (JSON). No text of pages; a purge replaces the keys of its page in it.
     pub body: String,
@@ -106,17 +100,12 @@ pub struct NewThreshold {
 pub struct RerankThreshold {
     /// Its number, from 1.
     pub id: i64,
-    /// The reranker.
     pub model: String,
-    /// Where it is.
     pub status: ThresholdStatus,
-    /// The threshold.
     pub threshold: f64,
     /// Of how many scores.
     pub n: u64,
-    /// Their mean.
     pub mean: f64,
-    /// Their deviation.
     pub sigma: f64,
     /// What else is known of it (JSON).
     pub body: String,

@@ -24,13 +24,11 @@ pub struct CaptureFilter {
 /// The captures of a workspace in figures.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CaptureSummary {
-    /// All of them.
     pub rows: u64,
     /// By operation, every one of them.
     pub tools: Vec<(Operation, u64)>,
     /// Of callers over a wire.
     pub remote: u64,
-    /// Of local callers.
     pub local: u64,
     /// When the first was stored.
     pub oldest: Option<Timestamp>,

@@ -10,9 +10,7 @@ use serde::Serialize;
 /// What a document is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DocumentKind {
-    /// Captures, frozen.
     Baseline,
-    /// Judgements.
     Qrels,
 }
 
@@ -40,6 +38,5 @@ pub struct DocumentInfo {
 pub struct Document {
     /// All but its text.
     pub info: DocumentInfo,
-    /// Its text.
     pub body: String,
 }

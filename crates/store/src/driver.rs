@@ -14,7 +14,6 @@ use jiff::civil::Date;
 use crate::types::{Engine, Finding};
 use crate::{Result, StoreError};
 
-/// An engine.
 pub(crate) trait Driver: Send + Sync {
     /// SQL that is true when the JSON list in column `tags` holds the parameter `$$`.
     fn tag_filter(&self) -> &'static str;
@@ -84,7 +83,6 @@ pub(crate) enum Scope<'a> {
     Directory,
 }
 
-/// A transaction.
 pub(crate) trait Session {
     /// Runs a statement that gives rows.
     fn query(&mut self, sql: &str, params: &[Value<'_>], each: Each<'_>) -> Result<()>;
@@ -110,7 +108,6 @@ pub(crate) trait Session {
     ) -> Result<()>;
 }
 
-/// Takes a row.
 pub(crate) type Each<'a> = &'a mut dyn FnMut(&dyn Columns) -> Result<()>;
 
 /// Takes a row, and says whether to go on.
@@ -133,7 +130,6 @@ pub(crate) enum Col {
 #[derive(Debug)]
 pub(crate) struct Table {
     pub name: &'static str,
-    /// After `workspace_id`.
     pub columns: &'static [(&'static str, Col)],
     /// What to do when the row is there: empty, or an `ON CONFLICT` clause.
     pub on_conflict: &'static str,

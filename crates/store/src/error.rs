@@ -42,10 +42,7 @@ pub enum StoreError {
         "the files of the database cannot be read or written ({detail}); check that their disk works and has room, that \
          their directory is there, and the limits on the size and number of files (`ulimit -f`, `ulimit -n`)"
     )]
-    Files {
-        /// What SQLite said.
-        detail: String,
-    },
+    Files { detail: String },
     /// The database cannot be reached.
     #[error(
         "the database cannot be reached ({detail}); check that it runs and that the database URL names it"
@@ -84,17 +81,13 @@ pub enum StoreError {
     DiskFull,
     /// The bytes make no sense.
     #[error("the database is damaged ({detail}); restore it from a backup")]
-    Corrupt {
-        /// What was found.
-        detail: String,
-    },
+    Corrupt { detail: String },
     /// The file, the server or the session takes no writes.
     #[error("the database is read-only; check the rights on its file, or whether it is a standby")]
     ReadOnly,
     /// A newer gbrain was here.
     #[error("the database has schema {found} and this gbrain knows {known}; use a newer gbrain")]
     NewerSchema {
-        /// The schema's number.
         found: i64,
         /// The last this binary knows.
         known: i64,
@@ -104,12 +97,10 @@ pub enum StoreError {
         "the database has schema {found} and this gbrain needs {known}; run `gbrain init` as the owner of the tables"
     )]
     OlderSchema {
-        /// The schema's number.
         found: i64,
         /// The one this binary needs.
         known: i64,
     },
-    /// Somebody else's tables.
     #[error("the database is not gbrain's: it holds {}, which gbrain's migrations did not make; give gbrain a database or a schema of its own", tables.join(", "))]
     ForeignDatabase {
         /// The tables in the way.
@@ -117,24 +108,17 @@ pub enum StoreError {
     },
     /// Not a SQLite file.
     #[error("{} is not a SQLite database; move it away or choose another path", path.display())]
-    NotADatabase {
-        /// The file.
-        path: PathBuf,
-    },
+    NotADatabase { path: PathBuf },
     /// A file that cannot be opened or made.
     #[error("{} cannot be opened ({detail})", path.display())]
     File {
         /// The file or directory.
         path: PathBuf,
-        /// Why.
         detail: String,
     },
     /// A file that was there when it was opened.
     #[error("{} was removed or replaced while it was open, and what is written now would be lost; put it back and restart", path.display())]
-    FileGone {
-        /// The file.
-        path: PathBuf,
-    },
+    FileGone { path: PathBuf },
     /// PostgreSQL without our schema.
     #[error("the database has no gbrain schema yet; create it with `gbrain init`")]
     NotInitialised,
@@ -144,13 +128,11 @@ pub enum StoreError {
         /// What is wrong with it.
         detail: String,
     },
-    /// No such workspace.
     #[error("there is no workspace {0}; add it with `gbrain workspaces add {0}`")]
     UnknownWorkspace(WorkspaceId),
     /// The name is taken.
     #[error("the workspace {0} already exists")]
     WorkspaceExists(WorkspaceId),
-    /// No such source.
     #[error("there is no source {0}; add it with `gbrain sources add {0}`")]
     UnknownSource(SourceId),
     /// The name is taken.
@@ -160,19 +142,10 @@ pub enum StoreError {
     #[error(
         "the source {id} has {pages} live pages; delete them first, or remove it with its pages"
     )]
-    SourceInUse {
-        /// The source.
-        id: SourceId,
-        /// How many.
-        pages: u64,
-    },
+    SourceInUse { id: SourceId, pages: u64 },
     /// Something that every brain has.
     #[error("the {what} `default` cannot be removed")]
-    Protected {
-        /// `workspace` or `source`.
-        what: &'static str,
-    },
-    /// No such page.
+    Protected { what: &'static str },
     #[error("there is no page {0}")]
     NotFound(PageKey),
     /// A page that its writer may not know of.
@@ -186,14 +159,10 @@ pub enum StoreError {
     },
     /// A worker whose job is another's by now, or over.
     #[error("job {job} is not this worker's any more; nothing was written")]
-    LeaseLost {
-        /// The job's number.
-        job: i64,
-    },
+    LeaseLost { job: i64 },
     /// A call that a budget has no room for.
     #[error("the budget {budget} has {left} left, and the call can cost {worst}")]
     OverBudget {
-        /// The budget.
         budget: String,
         /// What may still be charged.
         left: Usd,
@@ -206,12 +175,8 @@ pub enum StoreError {
     /// A name that breaks its rule.
     #[error(transparent)]
     Id(#[from] IdError),
-    /// Anything else.
     #[error("the database failed ({detail})")]
-    Other {
-        /// What it said.
-        detail: String,
-    },
+    Other { detail: String },
 }
 
 impl StoreError {

@@ -8,7 +8,6 @@ use jiff::Timestamp;
 pub enum IncidentState {
     /// Somebody is at it.
     Open,
-    /// It is over.
     Resolved,
 }
 
@@ -19,7 +18,6 @@ named! { IncidentState { Open = "open", Resolved = "resolved" } }
 pub struct Incident {
     /// Its number, from 1.
     pub id: i64,
-    /// Where it is.
     pub state: IncidentState,
     /// When it was opened.
     pub opened_at: Timestamp,

@@ -11,9 +11,7 @@ use crate::types::WriteOutcome;
 pub struct NewJob {
     /// What is to be done, as workers know it.
     pub kind: String,
-    /// With what (JSON).
     pub spec: String,
-    /// Who asks.
     pub created_by: String,
     /// How often it may be tried, at least once.
     pub max_attempts: u32,
@@ -26,13 +24,11 @@ pub struct NewJob {
 /// A job without its long texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobInfo {
-    /// Whose it is.
     pub workspace: WorkspaceId,
     /// Its number in the workspace, from 1.
     pub id: i64,
     /// What is to be done.
     pub kind: String,
-    /// Where it is.
     pub state: JobState,
     /// How often it was claimed. Never goes back: together with the worker it names a lease.
     pub attempt: u32,
@@ -56,13 +52,11 @@ pub struct JobInfo {
     pub cancel_requested: bool,
     /// Who asked for it.
     pub created_by: String,
-    /// When.
     pub created_at: Timestamp,
     /// When it was first claimed.
     pub started_at: Option<Timestamp>,
     /// When anything of it last changed.
     pub updated_at: Timestamp,
-    /// When it ended.
     pub finished_at: Option<Timestamp>,
     /// What it is queued once under.
     pub key: Option<String>,
@@ -111,9 +105,7 @@ pub struct Claim {
 /// worker claims the job, not until a time: nobody is in the way of a worker that is late.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Lease {
-    /// Who has it.
     pub worker: String,
-    /// By which claim.
     pub attempt: u32,
 }
 
@@ -131,7 +123,6 @@ pub struct Progress {
 /// What a worker hears when it tells that it is alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Beat {
-    /// Go on.
     Go,
     /// Somebody asked for the job's end.
     Cancel,
@@ -142,9 +133,7 @@ pub enum Beat {
 /// A step of a job that goes together with writing or deleting pages; `T` is what became of one.
 #[derive(Clone, Copy)]
 pub struct JobStep<'a, T = WriteOutcome> {
-    /// The job's number.
     pub id: i64,
-    /// Who has it.
     pub lease: &'a Lease,
     /// Where to go on after these pages, made of what became of them.
     pub checkpoint: &'a (dyn Fn(&[T]) -> String + Sync),
@@ -161,7 +150,6 @@ pub enum Outcome {
     Done(String),
     /// With an error (JSON).
     Failed(String),
-    /// As somebody asked.
     Cancelled,
 }
 
@@ -170,7 +158,6 @@ pub enum Outcome {
 pub struct JobCounts {
     /// Waiting for a worker.
     pub queued: u64,
-    /// With a worker.
     pub running: u64,
 }
 

@@ -31,7 +31,6 @@ named! {
 pub struct ModelAnswer {
     /// Everything that it depends on.
     pub key: Hash,
-    /// The answer.
     pub body: String,
     /// The pages that it was made from, as `source::slug`: it goes when one of them is purged. `None` if that is not
     /// known: it goes with any page.
@@ -54,7 +53,6 @@ named! { RunKind { Contradictions = "contradictions", QualityProbe = "quality_pr
 pub struct Run {
     /// Its name, once in its kind: 1 to 200 bytes.
     pub id: String,
-    /// When it began.
     pub at: Timestamp,
     /// How it ended, in a word.
     pub outcome: String,

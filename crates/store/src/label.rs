@@ -15,7 +15,6 @@ pub struct NewLabel {
     pub key: PageKey,
     /// How well it answers; above zero is relevant.
     pub grade: i64,
-    /// Why.
     pub note: Option<String>,
 }
 

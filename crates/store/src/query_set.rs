@@ -62,7 +62,6 @@ pub struct CanonicalQuery {
     pub id: i64,
     /// SHA-256 of its text, as far as texts are told apart.
     pub text_hash: Hash,
-    /// Where it is.
     pub state: QueryState,
     /// Where its answer comes from.
     pub source: String,

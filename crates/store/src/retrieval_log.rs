@@ -13,7 +13,6 @@ pub struct RetrievalFields {
     pub retrieval_mode: Option<String>,
     /// The run that asked: 1 to 200 bytes. None for live traffic.
     pub experiment_id: Option<String>,
-    /// Who asked.
     pub user_id: Option<String>,
     /// How many results were asked for.
     pub top_k: Option<u32>,
@@ -59,7 +58,6 @@ pub struct RetrievalLog {
 pub struct NewFeedback {
     /// What kind of word it is, such as `user_vote`: 1 to 100 bytes.
     pub signal_type: String,
-    /// As a number.
     pub score: Option<f64>,
     /// In words, or as JSON.
     pub comment: Option<String>,
@@ -70,11 +68,9 @@ pub struct NewFeedback {
 pub struct Feedback {
     /// Its number, from 1.
     pub id: i64,
-    /// Of which retrieval.
     pub retrieval_log_id: i64,
     /// What kind of word it is.
     pub signal_type: String,
-    /// As a number.
     pub score: Option<f64>,
     /// In words, or as JSON.
     pub comment: Option<String>,
@@ -85,7 +81,6 @@ pub struct Feedback {
 /// Whose retrievals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Traffic {
-    /// Those of users.
     Live,
     /// Those of all runs.
     Experiments,
@@ -102,7 +97,6 @@ pub struct RetrievalFilter {
     pub since: Option<Timestamp>,
     /// Asked before this moment.
     pub until: Option<Timestamp>,
-    /// Of these only.
     pub traffic: Option<Traffic>,
     /// In this mode only.
     pub retrieval_mode: Option<String>,

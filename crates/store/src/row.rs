@@ -282,7 +282,6 @@ pub(crate) fn job(row: &dyn Columns) -> Result<Job> {
     })
 }
 
-/// Columns: queued, running.
 pub(crate) fn job_counts(row: &dyn Columns) -> Result<JobCounts> {
     Ok(JobCounts { queued: natural(row, 0)?, running: natural(row, 1)? })
 }
@@ -341,7 +340,6 @@ pub(crate) fn hex(text: &str) -> Result<Hash> {
     Hash::from_hex(text).ok_or_else(|| StoreError::corrupt("a root is not 64 hexadecimal digits"))
 }
 
-/// A count.
 pub(crate) fn natural(row: &dyn Columns, at: usize) -> Result<u64> {
     u64::try_from(row.int(at)?).map_err(|_| StoreError::corrupt("a count is negative"))
 }
@@ -382,7 +380,6 @@ fn page_type(row: &dyn Columns, at: usize) -> Result<String> {
     Ok(cut_type(&row.text(at)?).into_owned())
 }
 
-/// Tags, cut likewise.
 fn tags(json: &str) -> Result<Vec<String>> {
     let tags = serde_json::from_str(json);
     tags.map(cut_tags).map_err(|_| StoreError::corrupt("tags are not a list of names"))

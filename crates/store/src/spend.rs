@@ -75,22 +75,18 @@ pub enum Settlement {
     },
     /// Not answered, and by the provider's word not billed.
     Free,
-    /// Perhaps billed.
     Unknown,
 }
 
 /// A call that was charged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Charge {
-    /// Its name.
     pub id: ChargeId,
     /// The standing budget that it counts against too.
     pub standing: Option<String>,
     /// Which model was asked.
     pub model: String,
-    /// What for.
     pub purpose: String,
-    /// Where it is.
     pub state: ChargeState,
     /// The most that it can cost.
     pub worst: Usd,
@@ -107,7 +103,6 @@ pub struct Charge {
 /// A budget with what is charged against it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BudgetState {
-    /// Its name.
     pub name: String,
     /// The limit that its latest caller gave.
     pub cap: Usd,
@@ -122,11 +117,8 @@ pub struct BudgetState {
 /// What one model cost for one purpose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpendLine {
-    /// Which model.
     pub model: String,
-    /// What for.
     pub purpose: String,
-    /// How many calls.
     pub calls: u64,
     /// Of them, those that are open or were lost.
     pub unsettled: u64,

@@ -94,7 +94,6 @@ impl Store {
         driver!(self.size_query())
     }
 
-    /// See [`Driver::read`].
     pub(crate) fn read<T>(
         &self,
         scope: Scope<'_>,
@@ -103,7 +102,6 @@ impl Store {
         driver!(self.read(scope, job))
     }
 
-    /// See [`Driver::scan`].
     pub(crate) fn scan<T>(
         &self,
         scope: Scope<'_>,
@@ -112,7 +110,6 @@ impl Store {
         driver!(self.scan(scope, job))
     }
 
-    /// See [`Driver::write`].
     pub(crate) fn write<T>(
         &self,
         ws: &WorkspaceId,
@@ -123,7 +120,6 @@ impl Store {
         driver!(self.write(ws, job))
     }
 
-    /// See [`Driver::write_beside`].
     pub(crate) fn write_beside<T>(
         &self,
         ws: &WorkspaceId,
@@ -132,12 +128,10 @@ impl Store {
         driver!(self.write_beside(ws, job))
     }
 
-    /// See [`Driver::scrub`].
     pub(crate) fn scrub(&self) -> Result<bool> {
         driver!(self.scrub())
     }
 
-    /// See [`Driver::structure`].
     pub(crate) fn structure(&self) -> Result<Vec<Finding>> {
         driver!(self.structure())
     }

@@ -27,7 +27,6 @@ pub struct Suite {
 /// How far a trigger of a suite has been fired.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SuiteCursor {
-    /// The suite.
     pub suite: String,
     /// The trigger, as the suite's spec names it: 1 to 200 bytes.
     pub trigger: String,
@@ -40,7 +39,6 @@ pub struct SuiteCursor {
 pub struct Advance {
     /// Where it was seen; none if there was no cursor.
     pub from: Option<i64>,
-    /// Where it goes.
     pub to: i64,
 }
 
@@ -56,7 +54,6 @@ pub enum Backlog {
 /// A run of a suite that is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Due {
-    /// The suite.
     pub suite: String,
     /// What fires: 1 to 200 bytes.
     pub trigger: String,
@@ -97,7 +94,6 @@ pub struct EventReceipt {
 pub struct SuiteEvent {
     /// Its number, from 1. Numbers rise in the order in which events become visible.
     pub seq: i64,
-    /// What happened.
     pub kind: String,
     /// To which document; empty if to none.
     pub document: String,
@@ -133,13 +129,10 @@ pub struct Stirred {
 /// A run of a suite to record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSuiteRun {
-    /// The suite.
     pub suite: String,
     /// The due run that it is, recorded once in its suite; none for one of many.
     pub key: Option<String>,
-    /// What fired.
     pub trigger: String,
-    /// When it began.
     pub started_at: Timestamp,
     /// What came of it.
     pub verdict: Verdict,
@@ -154,23 +147,19 @@ pub struct NewSuiteRun {
 pub struct SuiteRunInfo {
     /// Its number, from 1. Numbers rise in the order in which runs become visible.
     pub id: i64,
-    /// The suite.
     pub suite: String,
     /// The due run that it is.
     pub key: Option<String>,
-    /// What fired.
     pub trigger: String,
     /// The job that it was, if it was one.
     pub job: Option<i64>,
     /// By which claim of the job; 0 without a job.
     pub attempt: u32,
-    /// When it began.
     pub started_at: Timestamp,
     /// When it was recorded.
     pub finished_at: Timestamp,
     /// What came of it.
     pub verdict: Verdict,
-    /// Its figures (JSON).
     pub summary: String,
 }
 
@@ -206,14 +195,12 @@ pub const TOLD: &str = "told:";
 pub enum RunParts {
     /// Their reports, with what was asked. Figures stay.
     Reports,
-    /// All of them.
     All,
 }
 
 /// What suites left behind, counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SuiteHistory {
-    /// Runs.
     pub runs: u64,
     /// Logs of what they asked.
     pub logs: u64,

@@ -41,7 +41,6 @@ pub struct Token {
     pub scope: Scope,
     /// The hash of its secret.
     pub digest: TokenDigest,
-    /// Requests per second.
     pub rate_per_second: u32,
     /// When it was made.
     pub created_at: Timestamp,

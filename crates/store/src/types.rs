@@ -22,7 +22,6 @@ use serde::{Serialize, Serializer};
 pub enum Engine {
     /// One file, one machine.
     Sqlite,
-    /// Many machines.
     Postgres,
 }
 
@@ -81,7 +80,6 @@ pub struct Head {
 /// A page to write.
 #[derive(Debug, Clone, Copy)]
 pub struct PageWrite<'a> {
-    /// What it says.
     pub page: &'a Page,
     /// The file it was imported from.
     pub origin: Option<&'a str>,
@@ -90,20 +88,16 @@ pub struct PageWrite<'a> {
 /// What a write did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WriteOutcome {
-    /// The page's number.
     pub id: PageId,
-    /// Its version now.
     pub version: u32,
     /// The change that made this version.
     pub generation: Generation,
-    /// What happened.
     pub kind: WriteKind,
 }
 
 /// What happened to a written page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WriteKind {
-    /// It is new.
     Added,
     /// It has a new version.
     Changed,
@@ -163,7 +157,6 @@ pub struct PageFilter {
     pub prefix: Option<String>,
     /// Of this visibility only.
     pub visibility: Option<Visibility>,
-    /// Deleted pages too.
     pub include_deleted: bool,
 }
 
@@ -228,14 +221,12 @@ pub struct PageDigest {
     pub deleted: bool,
     /// The file it was imported from.
     pub origin: Option<String>,
-    /// Its current version.
     pub at: PageVersion,
 }
 
 /// What made a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum VersionOp {
-    /// New text.
     Write,
     /// The page was deleted: this version has no text.
     Delete,
@@ -272,9 +263,7 @@ pub struct VersionInfo {
 /// One version of one page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PageVersion {
-    /// The page's number.
     pub id: PageId,
-    /// The version.
     pub version: u32,
 }
 
@@ -300,7 +289,6 @@ pub struct ChangeBatch {
     pub root: Hash,
     /// Live pages at `upto`.
     pub pages: u64,
-    /// Their chunks.
     pub chunks: u64,
     /// The latest change there is. Smaller than `after` when the reader is ahead of the store (a
     /// database put back from a backup): it must start again from nothing.

@@ -39,7 +39,6 @@ pub struct Taken {
     pub head: String,
     /// The body as it came.
     pub text: String,
-    /// The body.
     pub body: Value,
 }
 
@@ -63,7 +62,6 @@ pub struct Receivers {
     taken: Arc<Mutex<Vec<Taken>>>,
 }
 
-/// Connections at once.
 const CONNECTIONS: usize = 128;
 
 impl Receivers {

@@ -32,9 +32,7 @@ pub enum ApiShape {
 pub struct Question {
     /// The number of the request, from 1.
     pub number: u64,
-    /// In which shape.
     pub shape: ApiShape,
-    /// The query.
     pub text: String,
     /// How many results, as asked.
     pub k: usize,
@@ -46,24 +44,17 @@ pub struct Question {
     pub rationale: bool,
     /// Whether highlights were asked for.
     pub highlights: bool,
-    /// The whole body.
     pub body: Value,
 }
 
 /// One result.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Hit {
-    /// The document's id.
     pub document: String,
-    /// The chunk's id.
     pub chunk: Option<String>,
-    /// The score.
     pub score: f64,
-    /// The title.
     pub title: String,
-    /// The source.
     pub source: String,
-    /// The snippet.
     pub snippet: String,
 }
 
@@ -85,13 +76,9 @@ impl Hit {
 /// How long the stages took, in milliseconds, as the server says.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Stages {
-    /// Words.
     pub lexical: f64,
-    /// Vectors.
     pub dense: f64,
-    /// Reranking.
     pub rerank: f64,
-    /// Fetching.
     pub hydration: f64,
     /// All of it; the sum if it is 0.
     pub total: f64,
@@ -102,11 +89,9 @@ pub struct Stages {
 pub struct Reply {
     /// The results, best first. As many as were asked for are sent.
     pub hits: Vec<Hit>,
-    /// The times.
     pub stages: Stages,
     /// `{"entities": [...], "edges": [...], "evidenceChunks": [...]}`, for shapes that have it.
     pub graph: Option<Value>,
-    /// Which half answered.
     pub mode: Option<String>,
     /// Whether more was kept than the threshold allows.
     pub fallback: Option<bool>,
@@ -125,7 +110,6 @@ impl Reply {
 /// What goes wrong with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing.
     None,
     /// A status, with the seconds of a `retry-after`.
     Status(u16, Option<u64>),
@@ -147,7 +131,6 @@ pub enum Fault {
     Huge(usize),
     /// The answer is nested so deep.
     Deep(usize),
-    /// Results without ids.
     NullIds,
 }
 
@@ -169,7 +152,6 @@ struct Shared {
     asked: Mutex<Vec<Question>>,
 }
 
-/// Connections at once.
 const CONNECTIONS: usize = 256;
 
 impl RetrievalServer {

@@ -8,7 +8,6 @@ use gbrain_core::qrels::{Judgement, Qrels, queries_of_jsonl};
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
-/// A document.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Document {
     #[serde(rename = "_id")]

@@ -49,7 +49,6 @@ pub(crate) struct SuiteArgs {
     json: bool,
 }
 
-/// Measures.
 pub(crate) fn run(args: &SuiteArgs) -> Result<ExitCode> {
     let server = RetrievalServer::start_with(
         ANSWER,

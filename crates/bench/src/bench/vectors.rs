@@ -45,7 +45,6 @@ pub(crate) struct VectorsArgs {
     json: bool,
 }
 
-/// Vectors both ways.
 struct Both {
     exact: Vec<f32>,
     flat: FlatVectors,

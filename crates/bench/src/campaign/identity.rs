@@ -33,11 +33,9 @@ use super::scaffold::say;
 /// How a brain came to hold the corpus.
 #[derive(Debug, Clone, Copy)]
 pub struct Way {
-    /// The engine.
     pub engine: Engine,
     /// Threads that read files.
     pub threads: usize,
-    /// The way there.
     pub route: Route,
 }
 
@@ -66,7 +64,6 @@ pub struct Report {
     pub compared: usize,
     /// Hits in the first brain's answers: identity of empty answers would prove nothing.
     pub hits: usize,
-    /// What differs.
     pub differences: Vec<String>,
 }
 
@@ -129,7 +126,6 @@ fn succeed(output: &Output) -> Result<()> {
     output.complaint().map_or(Ok(()), |complaint| anyhow::bail!("gbrain {complaint}"))
 }
 
-/// Which index answers.
 #[derive(Debug, Clone, Copy)]
 enum View {
     AsItCame,

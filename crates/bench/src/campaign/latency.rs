@@ -65,7 +65,6 @@ pub struct LatencyPlan {
 /// What one gate ran under.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
-    /// Nothing is changed.
     Unchanged,
     /// Loops run during the gate.
     BusyGate,
@@ -87,7 +86,6 @@ pub enum Capturer {
 /// What a gate said of latency.
 #[derive(Debug, Clone)]
 pub struct Gated {
-    /// What captured.
     pub capturer: Capturer,
     /// What it ran under.
     pub condition: Condition,
@@ -102,7 +100,6 @@ pub struct Gated {
 /// What was measured.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Every gate.
     pub gates: Vec<Gated>,
     /// What should not have been.
     pub violations: Vec<String>,

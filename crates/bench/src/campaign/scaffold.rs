@@ -120,11 +120,8 @@ impl<P: clap::Args> CampaignArgs<P> {
 /// What a part works with.
 #[derive(Debug, Clone)]
 pub struct Setup {
-    /// The program.
     pub program: PathBuf,
-    /// The engine.
     pub engine: Engine,
-    /// The seed.
     pub seed: u64,
 }
 

@@ -54,7 +54,6 @@ pub(super) fn sights(candidates: &[Candidate]) -> Vec<Sight> {
 /// What is observed of a retrieval for its log, beside what its capture holds.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Traced {
-    /// What names it.
     pub(super) request_id: String,
     at: Timestamp,
     mode: &'static str,

@@ -86,7 +86,6 @@ pub struct CaptureOptions {
     pub queue: usize,
     /// Where failures go that the database can't take.
     pub audit: AuditLog,
-    /// Who counts.
     pub watch: Option<Watch>,
 }
 

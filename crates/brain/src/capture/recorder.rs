@@ -32,7 +32,6 @@ const LINGER: Duration = Duration::from_millis(100);
 /// What became of the captures of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Drained {
-    /// Stored.
     pub stored: u64,
     /// Failed, and kept as failures.
     pub failed: u64,
@@ -77,7 +76,6 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Starts the thread.
     pub(super) fn start(brain: Arc<Brain>, mut options: CaptureOptions) -> Self {
         options.policy = options.policy.map(|policy| policy.for_workspace(brain.workspace()));
         let (queue, items) = bounded(options.queue);

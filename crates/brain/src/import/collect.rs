@@ -15,7 +15,6 @@ use super::ImportFailure;
 /// A file to take in.
 #[derive(Debug)]
 pub(super) struct FileJob {
-    /// Its canonical path.
     pub(super) path: PathBuf,
     /// The page it becomes.
     pub(super) slug: Slug,

@@ -91,12 +91,7 @@ pub enum ImportProgress {
     /// So many files are done.
     Done(usize),
     /// The index is so many changes behind the store.
-    Indexing {
-        /// Changes indexed.
-        done: i64,
-        /// Changes there are.
-        total: i64,
-    },
+    Indexing { done: i64, total: i64 },
 }
 
 /// Something to say about a file.
@@ -142,7 +137,6 @@ fn displayed<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Erro
 pub struct Reached {
     /// The last file that is done; files are done in the order of their paths.
     pub after: Option<PathBuf>,
-    /// What was done.
     pub summary: ImportSummary,
 }
 

@@ -96,9 +96,7 @@ impl Default for Ask<'_> {
 pub struct Answered {
     /// What was answered: the request, with the variants that a model gave.
     pub request: Request,
-    /// The answer.
     pub ranking: Ranking,
-    /// Generation and timings.
     pub served: Served,
 }
 
@@ -149,7 +147,6 @@ pub(crate) struct Prepared<'r> {
 }
 
 impl Prepared<'_> {
-    /// Searches.
     pub(crate) fn answer(self, ask: &Ask<'_>) -> Result<(Snapshot, Answered), BrainError> {
         let Self { request, snapshot, watch } = self;
         let answered = snapshot.answer_timed(request, ask, watch)?;

@@ -24,9 +24,7 @@ use super::arms::ArmResults;
 /// A passage to judge.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
-    /// The page's title.
     pub title: String,
-    /// Its best passage.
     pub text: String,
 }
 
@@ -38,7 +36,6 @@ pub type Rerank<'a> = dyn Fn(&str, &[Judged]) -> Result<Vec<f64>, HookError> + '
 pub struct Reranker<'a> {
     /// Names the model: the same name gives the same scores.
     pub id: &'a str,
-    /// Judges.
     pub judge: &'a Rerank<'a>,
 }
 

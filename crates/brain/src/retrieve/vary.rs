@@ -19,7 +19,6 @@ use super::pool::Pool;
 /// What a variant found.
 #[derive(Debug)]
 pub(super) struct Varied {
-    /// Which, from 1.
     pub(super) number: usize,
     pub(super) words: Vec<WordsPage>,
     pub(super) vectors: Vec<VectorHit>,

@@ -25,7 +25,6 @@ pub(crate) struct Ran {
 }
 
 impl Home {
-    /// On SQLite.
     pub(crate) fn sqlite() -> Self {
         Self::new(Engine::Sqlite)
     }
@@ -42,12 +41,10 @@ impl Home {
         Self { brain: Gbrain::new(program, engine).unwrap() }
     }
 
-    /// One of each.
     pub(crate) fn both() -> [Self; 2] {
         [Self::sqlite(), Self::postgres()]
     }
 
-    /// The home directory.
     pub(crate) fn path(&self) -> &Path {
         self.brain.home()
     }
@@ -77,7 +74,6 @@ impl Home {
         serde_json::from_str(&self.ok(&args)).unwrap()
     }
 
-    /// Writes a page.
     #[track_caller]
     pub(crate) fn put(&self, slug: &str, text: &str) -> Ran {
         let mut child = self
@@ -168,7 +164,6 @@ pub(crate) fn setup(engine: Engine, seed: u64) -> Setup {
     Setup { program: env!("CARGO_BIN_EXE_gbrain").into(), engine, seed }
 }
 
-/// The bundled corpus.
 pub(crate) fn demo(source: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("demo").join(source)
 }

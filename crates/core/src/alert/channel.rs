@@ -76,12 +76,7 @@ pub enum Tls {
 pub enum ChannelError {
     /// It is not of a known form.
     #[error("channel `{name}`: {reason}")]
-    Form {
-        /// The channel.
-        name: String,
-        /// What is wrong.
-        reason: String,
-    },
+    Form { name: String, reason: String },
 }
 
 fn pagerduty_url() -> String {

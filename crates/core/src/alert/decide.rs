@@ -41,7 +41,6 @@ pub enum Change {
     Raise(Alert),
     /// It goes on and is not told again, or is silenced.
     Keep(Alert),
-    /// It is over.
     Resolve(Alert),
 }
 
@@ -66,9 +65,7 @@ impl Change {
 /// A run that was recorded.
 #[derive(Debug, Clone, Copy)]
 pub struct EvaluatedRun<'a> {
-    /// Its number.
     pub id: i64,
-    /// The run.
     pub run: &'a SuiteRun,
 }
 

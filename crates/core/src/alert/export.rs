@@ -18,27 +18,21 @@ pub(crate) const LAST_RUN: &str = "gbrain_suite_last_run_timestamp_seconds";
 pub struct Ruled {
     /// The suites by workspace; none is every suite.
     pub suites: Option<(String, Vec<String>)>,
-    /// The table.
     pub thresholds: Thresholds,
 }
 
 /// Suites of a workspace that are told of after so many days without a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Awaited {
-    /// Whose.
     pub workspace: String,
-    /// Which.
     pub suites: Vec<String>,
-    /// How many.
     pub days: u32,
 }
 
 /// A suite as rules are made for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Held {
-    /// Whose.
     pub workspace: String,
-    /// The suite.
     pub suite: Suite,
     /// Whether its triggers fire: nobody waits for one that is off.
     pub is_on: bool,

@@ -30,20 +30,16 @@ const MEASURES: usize = 200;
 /// The last run of a suite that says how it is doing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SuiteReading {
-    /// The suite.
     pub suite: String,
-    /// What it said.
     pub verdict: Verdict,
     /// When it was recorded.
     pub at: Timestamp,
-    /// What it measured.
     pub measures: Vec<RunMeasure>,
 }
 
 /// A workspace.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reading {
-    /// Its name.
     pub workspace: String,
     /// The last runs of its suites.
     pub suites: Vec<SuiteReading>,

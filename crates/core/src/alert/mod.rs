@@ -43,9 +43,7 @@ pub const ALERT_VERSION: u32 = 1;
 /// Whether an alert goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AlertStatus {
-    /// It does.
     Firing,
-    /// It is over.
     Resolved,
 }
 
@@ -54,11 +52,8 @@ named! { AlertStatus { Firing = "firing", Resolved = "resolved" } }
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
-    /// Worth knowing.
     Info,
-    /// Worth a look.
     Warning,
-    /// Past its alert.
     Error,
     /// Somebody is to be woken.
     Critical,
@@ -73,12 +68,7 @@ named! {
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
     /// A measure is past its alert.
-    Measure {
-        /// Which.
-        measure: Measure,
-        /// Of which cases.
-        segment: String,
-    },
+    Measure { measure: Measure, segment: String },
     /// The target did not answer, which put measures past their alerts.
     Unreachable,
     /// A run could not measure what it should.

@@ -28,11 +28,8 @@ impl Default for Thresholds {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("threshold `{name}` is {value}; it takes a number {expected}")]
 pub struct ThresholdsError {
-    /// Which.
     pub name: &'static str,
-    /// What it is.
     pub value: f64,
-    /// What belongs there.
     pub expected: &'static str,
 }
 

@@ -47,9 +47,7 @@ pub struct Refused {
 /// A baseline, ready to be written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Published {
-    /// The file.
     pub text: String,
-    /// Its first line.
     pub metadata: Metadata,
     /// How many captures the rows stand for.
     pub weight_total: u64,

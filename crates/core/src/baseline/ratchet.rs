@@ -20,7 +20,6 @@ const ROUNDING: f64 = 1e-9;
 /// What became of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RowChange {
-    /// The same ranking.
     Same,
     /// Better by the judgements.
     Improved,

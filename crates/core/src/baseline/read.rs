@@ -19,27 +19,13 @@ use crate::named;
 pub enum BaselineError {
     /// A line is no row.
     #[error("line {line}: {source}")]
-    Row {
-        /// From 1.
-        line: usize,
-        /// Why.
-        source: RowError,
-    },
+    Row { line: usize, source: RowError },
     /// The metadata can't be read.
     #[error("line {line}: the metadata of the baseline can't be read ({detail})")]
-    Metadata {
-        /// From 1.
-        line: usize,
-        /// Why.
-        detail: String,
-    },
+    Metadata { line: usize, detail: String },
     /// Metadata somewhere else than first.
     #[error("line {line}: metadata of a baseline after the first row; two files in one?")]
-    SecondMetadata {
-        /// From 1.
-        line: usize,
-    },
-    /// Nothing in it.
+    SecondMetadata { line: usize },
     #[error("there are no rows in it")]
     Empty,
     /// Captures where a baseline was expected.
@@ -118,7 +104,6 @@ impl Integrity {
 /// A baseline, read and verified.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Baseline {
-    /// Its first line.
     pub metadata: Metadata,
     /// Its rows, in the order of the file.
     pub rows: Vec<CapturedRow>,

@@ -9,7 +9,6 @@ pub enum Abstention {
     LeftOut,
     /// Their evidence is what the question twists; finding it counts: LoCoMo marks it so.
     Counted,
-    /// There are none.
     None,
 }
 

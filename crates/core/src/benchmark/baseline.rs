@@ -17,9 +17,7 @@ pub enum Order {
     Newest,
     /// What answers first: the most that any ranking can reach.
     Oracle,
-    /// Words only.
     Words,
-    /// Meaning only.
     Vectors,
 }
 

@@ -3,17 +3,14 @@
 /// A dataset that can be run here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Catalogued {
-    /// Its name.
     pub name: &'static str,
     /// The command that runs it.
     pub command: &'static str,
     /// Where it is published.
     pub source: &'static str,
-    /// Its files.
     pub files: &'static str,
     /// A hash to check a download with, and who states it; empty where we know of none.
     pub hash: &'static str,
-    /// Under which licence.
     pub licence: &'static str,
     /// What is measured on it.
     pub measured: &'static str,
@@ -30,7 +27,6 @@ const DOCUMENTS: &str =
 /// A file whose SHA-256 is published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownFile {
-    /// What it is.
     pub name: &'static str,
     /// How it is called where it is published.
     pub file: &'static str,

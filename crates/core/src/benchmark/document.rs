@@ -10,7 +10,6 @@ use crate::qrels::Judgement;
 /// What counts as one document of a chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Granularity {
-    /// A whole session.
     #[default]
     Session,
     /// One turn of it.
@@ -26,9 +25,7 @@ named! { Granularity { Session = "session", Turn = "turn", Document = "document"
 pub struct Turn {
     /// Its name in the dataset.
     pub id: String,
-    /// Who said it.
     pub speaker: String,
-    /// What.
     pub text: String,
     /// Whether it answers the question of its haystack, where the dataset says so.
     pub is_answer: bool,
@@ -37,13 +34,10 @@ pub struct Turn {
 /// What a document holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
-    /// A chat.
     Turns(Vec<Turn>),
-    /// A text.
     Text {
         /// Its title; may be empty.
         title: String,
-        /// The text.
         text: String,
     },
 }
@@ -59,7 +53,6 @@ pub struct Document {
     pub date: Option<Date>,
     /// That moment as the dataset writes it.
     pub date_text: Option<String>,
-    /// What it holds.
     pub body: Body,
 }
 
@@ -70,7 +63,6 @@ pub struct Question {
     pub id: String,
     /// The kind of question, as the dataset names it.
     pub kind: String,
-    /// What is asked.
     pub text: String,
     /// When it is asked.
     pub asked: Option<Timestamp>,
@@ -89,7 +81,6 @@ pub struct Question {
 pub struct Haystack {
     /// What can be found.
     pub documents: Vec<Document>,
-    /// What is asked.
     pub questions: Vec<Question>,
     /// What was wrong with the data.
     pub problems: Vec<DataProblem>,

@@ -29,9 +29,7 @@ pub struct Timings {
 /// What one question gave.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// The question.
     pub question_id: String,
-    /// What was asked.
     pub question: String,
     /// The kind of question.
     pub kind: String,
@@ -60,7 +58,6 @@ pub struct Outcome {
     pub shown: Vec<ShownDocument>,
     /// The session behind each number in the excerpts that a model reads: number n is entry n - 1.
     pub prompt_sessions: Vec<String>,
-    /// LongMemEval's own figures.
     pub official: Option<Official>,
     /// Our measures of other rankings of the same documents.
     pub baselines: BTreeMap<String, Figures>,
@@ -83,7 +80,6 @@ pub struct Scoring {
     pub k: usize,
     /// What a document is.
     pub granularity: Granularity,
-    /// What is measured.
     pub measures: Vec<Measure>,
     /// Whether LongMemEval's own figures are worked out.
     pub has_official: bool,

@@ -68,9 +68,7 @@ impl DataProblemKind {
 /// One thing that was wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataProblem {
-    /// Its kind.
     pub kind: DataProblemKind,
-    /// Where, in words.
     pub detail: String,
 }
 

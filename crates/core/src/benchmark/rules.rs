@@ -10,11 +10,8 @@ use crate::named;
 /// The benchmarks that can be run. A label names one as text, because results of others are read too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Benchmark {
-    /// LongMemEval.
     LongMemEval,
-    /// LoCoMo.
     Locomo,
-    /// A BEIR folder.
     Beir,
     /// Corpus, queries and judgements in files of their own.
     Trec,

@@ -37,7 +37,6 @@ impl Recall {
 pub struct ByType {
     /// By kind, in the order of their names.
     pub kinds: BTreeMap<String, Recall>,
-    /// In all.
     pub aggregate: Recall,
 }
 
@@ -70,7 +69,6 @@ impl ByType {
 /// The mean of one measure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mean {
-    /// The mean.
     pub mean: f64,
     /// Where it may lie, at 95%: the exact interval of a rate, or
     /// that of a mean between 0 and 1.
@@ -100,13 +98,11 @@ pub struct Figured {
 pub struct Summary {
     /// Questions that were asked.
     pub asked: usize,
-    /// Questions that failed.
     pub errors: usize,
     /// Questions with a stage that could not do its work.
     pub degraded: usize,
     /// Every question that counts.
     pub all: Group,
-    /// By kind.
     pub kinds: BTreeMap<String, Group>,
     /// Our measures of other rankings: in all, and by kind.
     pub baselines: BTreeMap<String, Figured>,
@@ -120,7 +116,6 @@ pub struct Summary {
     pub turn_recall: Option<Mean>,
     /// Milliseconds of import and search together, by share of questions: a half, 99 of 100.
     pub p50_ms: Option<f64>,
-    /// The same.
     pub p99_ms: Option<f64>,
     /// The sizes of haystacks: least, middle, most.
     pub haystack: Option<(usize, usize, usize)>,

@@ -122,16 +122,10 @@ pub enum TitleError {
     },
     /// A word of two scripts.
     #[error("`{word}` in the title mixes letters of two scripts")]
-    MixedScripts {
-        /// The word.
-        word: String,
-    },
+    MixedScripts { word: String },
     /// A character that is neither letter, digit, space nor usual punctuation.
     #[error("the title holds the character {}", found.escape_unicode())]
-    Character {
-        /// Which.
-        found: char,
-    },
+    Character { found: char },
     /// Nothing, or too much.
     #[error("a title has 1 to {LONGEST} characters, and this one has {found}")]
     Length {
@@ -176,7 +170,6 @@ fn is_usual(c: char) -> bool {
 /// How digits and signs are read.
 #[derive(Clone, Copy)]
 enum Digits {
-    /// As themselves.
     Kept,
     /// As the letters they stand for in disguised spellings; 1 as this one.
     AsLetters(char),

@@ -12,7 +12,6 @@ use crate::measure::{Found, Graded, Measure};
 /// Whether a run asks a model for answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerMode {
-    /// A model answers.
     Model,
     /// Passages stand for answers.
     RetrievalOnly,

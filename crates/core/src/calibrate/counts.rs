@@ -26,7 +26,6 @@ impl LabelCounts {
         })
     }
 
-    /// Counts one more.
     pub(super) fn add(&mut self, label: Label) {
         *match label {
             Label::Relevant => &mut self.relevant,

@@ -87,7 +87,6 @@ impl Obstacle {
 pub struct Tried {
     /// Whether it was passed.
     pub passed: bool,
-    /// When.
     pub at: Timestamp,
     /// Queries that were asked.
     pub queries: u64,
@@ -106,7 +105,6 @@ pub struct Applicant<'a> {
     pub refusals: &'a [Refusal],
     /// Whether somebody made it all the same.
     pub was_forced: bool,
-    /// Its last trial.
     pub tried: Option<Tried>,
     /// The last change of the corpus.
     pub generation: i64,

@@ -11,11 +11,7 @@ pub enum Drift {
         now: String,
     },
     /// Scores fell by as much as an alert takes, or more.
-    Fell {
-        /// How much.
-        by: f64,
-    },
-    /// They did not.
+    Fell { by: f64 },
     Steady {
         /// How much they fell; negative if they rose.
         by: f64,

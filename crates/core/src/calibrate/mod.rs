@@ -51,9 +51,7 @@ const SAME: f64 = 1e-9;
 pub enum Label {
     /// It answers the query.
     Relevant,
-    /// It barely does.
     Borderline,
-    /// It does not.
     Irrelevant,
 }
 
@@ -68,7 +66,6 @@ pub enum PairOrigin {
     Canonical,
     /// Somebody said so of an answer.
     Feedback,
-    /// Somebody reviewed it.
     #[default]
     Manual,
 }
@@ -116,7 +113,6 @@ pub fn chunk_of_text(document: &str, text: &str) -> String {
 /// A pair with its score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scored {
-    /// What people said.
     pub label: Label,
     /// What the reranker said.
     pub score: f64,
@@ -125,7 +121,6 @@ pub struct Scored {
 /// Where a calibration is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CalibrationStatus {
-    /// It was computed.
     Candidate,
     /// It is in force.
     Active,
@@ -207,15 +202,11 @@ pub struct Worth {
 /// A calibration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibration {
-    /// Borderline pairs.
     pub n: usize,
-    /// Their mean score.
     pub mean: f64,
     /// Their sample standard deviation.
     pub sigma: f64,
-    /// The lowest.
     pub min: f64,
-    /// The highest.
     pub max: f64,
     /// mean - sigma, between 0 and 1.
     pub threshold: f64,

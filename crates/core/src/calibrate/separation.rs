@@ -8,9 +8,7 @@ pub struct Separation {
     /// The chance that a random good pair scores above a random bad one; ties count half (Mann and
     /// Whitney's U, or the area under the curve).
     pub chance: f64,
-    /// Good pairs.
     pub good: usize,
-    /// Bad pairs.
     pub bad: usize,
 }
 

@@ -13,7 +13,6 @@ const KEPT: Percent = Percent(9_500);
 pub struct Verified {
     /// Cases with an expected result among the first five.
     pub hits: u64,
-    /// Cases.
     pub n: u64,
     /// Results that scored below the threshold and were shown all the same.
     pub leaked: u64,
@@ -26,7 +25,6 @@ pub struct Verified {
 /// Why a threshold may not go live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum VerifyFailure {
-    /// Nothing was asked.
     NoCases,
     /// Fewer queries were asked than say anything about 95 %.
     TooFewQueries,

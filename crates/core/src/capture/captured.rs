@@ -18,7 +18,6 @@ const SHOWN_DIGITS: usize = 16;
 pub struct Retrieved {
     /// Its source, where that is known.
     pub source: Option<String>,
-    /// Its slug.
     pub slug: String,
     /// A keyed hash of its whole name, where scrubbing changed the name.
     pub key_hash: Option<String>,
@@ -72,9 +71,7 @@ impl fmt::Display for Retrieved {
 pub struct CapturedRow {
     /// Its line in the file, from 1.
     pub line: usize,
-    /// Its number.
     pub id: Option<i64>,
-    /// The operation.
     pub operation: Operation,
     /// What was asked; empty when it is missing.
     pub query: String,
@@ -135,7 +132,6 @@ pub struct CapturedRow {
     pub weight: u64,
     /// Whether the row says everything that its ranking depended on.
     pub is_whole: bool,
-    /// What answered.
     pub provenance: Provenance,
 }
 

@@ -22,9 +22,7 @@ use super::{CaptureFields, Retrieved, Scrubbing};
 /// copied while the caller waits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observed {
-    /// What was asked.
     pub request: Request,
-    /// Who asked.
     pub caller: Caller,
     /// The pages of the answer, in order.
     pub retrieved: Vec<PageKey>,
@@ -101,7 +99,6 @@ pub struct CapturePolicy {
     pub identity: Option<IdentityKey>,
     /// Whether the brain is made up, so that its captures may be published anywhere.
     pub synthetic: bool,
-    /// What answered.
     pub software: Software,
 }
 

@@ -49,7 +49,6 @@ pub struct TargetCapture<'a> {
     pub latency_ms: f64,
     /// How often it was asked.
     pub repeats: u32,
-    /// When.
     pub at: Timestamp,
     /// Keeps names apart that scrubbing makes the same.
     pub identity: Option<&'a IdentityKey>,

@@ -17,7 +17,6 @@ pub(crate) const QUERY_MAX_BYTES: usize = 51_200;
 /// export as they are.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaptureFields {
-    /// The operation.
     pub tool_name: Operation,
     /// What was asked, scrubbed unless the owner turned that off.
     pub query: String,
@@ -56,7 +55,6 @@ pub struct StoredCapture {
     pub id: i64,
     /// When it was stored.
     pub created_at: Timestamp,
-    /// What was kept.
     pub fields: CaptureFields,
 }
 
@@ -90,7 +88,6 @@ named! {
 pub struct CaptureFailure {
     /// Names the event, so that storing it twice keeps it once.
     pub event_id: String,
-    /// When it happened.
     pub at: Timestamp,
     /// Why, as a stable word.
     pub reason: FailureReason,

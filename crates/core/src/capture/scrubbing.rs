@@ -11,9 +11,7 @@ use super::{CapturePolicy, Observed};
 pub struct ScrubbedFilter {
     /// Sources that were asked.
     pub sources: Vec<String>,
-    /// Types of pages.
     pub types: Vec<String>,
-    /// Tags of pages.
     pub tags: Vec<String>,
     /// Whether scrubbing changed one of them. Such a request can't be asked again: no page has a marker
     /// for a tag.

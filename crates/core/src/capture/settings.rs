@@ -16,9 +16,7 @@ pub struct CaptureSettings<'a> {
 /// Whether requests are captured, and who says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CaptureSwitch {
-    /// Whether they are.
     pub is_on: bool,
-    /// Why.
     pub because: &'static str,
 }
 

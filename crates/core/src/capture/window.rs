@@ -23,9 +23,7 @@ pub struct CaptureWindow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the window is empty: it begins at {since:.3} and ends at {until:.3}")]
 pub struct EmptyWindow {
-    /// Its begin.
     pub since: Timestamp,
-    /// Its end.
     pub until: Timestamp,
 }
 

@@ -21,7 +21,6 @@ pub(super) struct Size {
 }
 
 impl Size {
-    /// Of texts.
     pub(super) const TEXT: Self =
         Self { target: TARGET_TOKENS, one_chunk: 350, tail: 60, overlap: OVERLAP_TOKENS };
 

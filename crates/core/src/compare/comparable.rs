@@ -9,59 +9,24 @@ use super::{Kind, Measured, Row};
 pub enum Incomparable {
     /// One is of another kind.
     #[error("`{reference}` is {a} output and `{other}` is {b} output; compare results of one kind", a = kinds.0, b = kinds.1)]
-    Kinds {
-        /// The first result.
-        reference: String,
-        /// The other.
-        other: String,
-        /// What they are.
-        kinds: (Kind, Kind),
-    },
-    /// A condition differs.
+    Kinds { reference: String, other: String, kinds: (Kind, Kind) },
     #[error("`{condition}` is {a} in `{reference}` and {b} in `{other}`", a = values.0, b = values.1)]
-    Condition {
-        /// The first result.
-        reference: String,
-        /// The other.
-        other: String,
-        /// What differs.
-        condition: String,
-        /// In what.
-        values: (String, String),
-    },
+    Condition { reference: String, other: String, condition: String, values: (String, String) },
     /// Shared queries were measured against something else.
     #[error(
         "{queries} shared queries of `{reference}` and `{other}` were measured against other \
          rankings or judgements"
     )]
-    Against {
-        /// The first result.
-        reference: String,
-        /// The other.
-        other: String,
-        /// How many.
-        queries: usize,
-    },
+    Against { reference: String, other: String, queries: usize },
     /// They have no query in common.
     #[error("`{reference}` and `{other}` have no query in common")]
-    NothingShared {
-        /// The first result.
-        reference: String,
-        /// The other.
-        other: String,
-    },
+    NothingShared { reference: String, other: String },
     /// They measure nothing in common.
     #[error("`{reference}` and `{other}` have no measure in common")]
-    NoMeasure {
-        /// The first result.
-        reference: String,
-        /// The other.
-        other: String,
-    },
+    NoMeasure { reference: String, other: String },
     /// A measure that shall decide and cannot.
     #[error("`{measure}` cannot decide: choose one of {known}")]
     Primary {
-        /// The measure.
         measure: String,
         /// The measures that can, separated by blanks.
         known: String,

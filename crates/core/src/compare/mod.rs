@@ -24,7 +24,6 @@ use crate::named;
 pub enum Kind {
     /// A replay of captures.
     Replay,
-    /// A gate.
     Gate,
     /// Scores of a run.
     Scores,
@@ -62,7 +61,6 @@ named! { Role { Quality = "quality", Binary = "binary", Timing = "timing" } }
 pub struct Column {
     /// Its name, cutoff included.
     pub measure: String,
-    /// What it says.
     pub role: Role,
 }
 
@@ -86,13 +84,11 @@ pub struct Row {
 pub struct Measured {
     /// What it is called, such as its file.
     pub name: String,
-    /// What it is.
     pub kind: Kind,
     /// What must be equal for a comparison to mean something, such as `k` or a dataset's hash.
     pub conditions: Vec<(String, String)>,
     /// What to know about it.
     pub notes: Vec<String>,
-    /// What was measured.
     pub columns: Vec<Column>,
     /// Every query, in the order of the file; keys are unique.
     pub rows: Vec<Row>,

@@ -37,7 +37,6 @@ pub struct CompareOptions {
 pub enum Test {
     /// Paired randomisation of signs.
     Permutation,
-    /// McNemar's exact test.
     McNemar,
     /// None: latencies are not tested.
     None,
@@ -48,7 +47,6 @@ named! { Test { Permutation = "paired_permutation", McNemar = "mcnemar", None = 
 /// One measure, before and after.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delta {
-    /// The measure.
     pub column: Column,
     /// Whether it decides about a regression.
     pub decides: bool,
@@ -60,7 +58,6 @@ pub struct Delta {
     pub before: Option<f64>,
     /// Mean of the other over these.
     pub after: Option<f64>,
-    /// The mean difference.
     pub delta: Option<f64>,
     /// Its 95% interval; none below two queries and for values without bounds, such as times.
     pub interval: Option<Interval>,
@@ -104,11 +101,9 @@ impl Delta {
 /// A query whose value moved: the measure of it that moved most.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Move {
-    /// Names the query.
     pub key: String,
     /// What people call it.
     pub label: String,
-    /// The measure.
     pub measure: String,
     /// Its value in the reference.
     pub before: f64,
@@ -162,7 +157,6 @@ pub struct Comparison {
     pub notes: Vec<(String, String)>,
     /// The measures that decide.
     pub primary: Vec<String>,
-    /// Every other result.
     pub against: Vec<Against>,
 }
 

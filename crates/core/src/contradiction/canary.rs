@@ -23,7 +23,6 @@ use super::verdict::Contradicts;
 pub struct Canary {
     /// Whether the statements contradict each other.
     pub is_contradiction: bool,
-    /// The statements.
     pub pair: Pair,
 }
 

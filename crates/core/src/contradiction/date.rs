@@ -57,7 +57,6 @@ named! {
 /// A time that a text names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mention {
-    /// The days meant.
     pub window: Window,
     /// Where it stands in the text, in bytes.
     pub at: Range<usize>,

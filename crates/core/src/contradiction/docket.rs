@@ -13,7 +13,6 @@ use super::verdict::{JudgeError, Judgement};
 /// A query of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
-    /// What was asked.
     pub query: String,
     /// How many results it had.
     pub results: usize,
@@ -37,16 +36,13 @@ pub struct Docketed {
 /// Who gave a judgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// The judge, now.
     Judge,
-    /// The judge, before.
     Cache,
 }
 
 /// What became of a pair.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// It was judged.
     Judged(Judgement, Origin),
     /// The judge was asked and gave no judgement.
     Failed(JudgeError),

@@ -20,14 +20,11 @@ use crate::source::SourceTrust;
 /// Where in a page a statement stands.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Place {
-    /// A passage.
     Passage {
         /// Its place among the passages, from 0.
         ordinal: u32,
-        /// Its id.
         chunk_id: String,
     },
-    /// A take.
     Take {
         /// Its place among the page's takes, from 1.
         row: u32,
@@ -48,20 +45,15 @@ named! { DateFrom { Page = "page", Take = "take_since" } }
 /// When a statement held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Dated {
-    /// The day.
     pub day: Date,
-    /// Who says so.
     pub from: DateFrom,
 }
 
 /// How much care a source is known for, by its weight in searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Tier {
-    /// Weighted up.
     Curated,
-    /// Weighted down.
     Bulk,
-    /// Neither.
     Other,
 }
 
@@ -70,11 +62,8 @@ named! { Tier { Curated = "curated", Bulk = "bulk", Other = "other" } }
 /// Something a brain says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statement {
-    /// The page.
     pub key: PageKey,
-    /// Where in it.
     pub place: Place,
-    /// What it says.
     pub text: String,
     /// Who holds it, where that is known.
     pub holder: Option<String>,
@@ -89,9 +78,7 @@ pub struct Statement {
 /// A passage of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranked {
-    /// What it says.
     pub statement: Statement,
-    /// What it scored.
     pub score: f64,
 }
 
@@ -112,9 +99,7 @@ named! { PairKind { CrossPage = "cross_slug_chunks", PassageTake = "intra_page_c
 pub struct Pair {
     /// Which statements they are.
     pub kind: PairKind,
-    /// The one.
     pub a: Statement,
-    /// The other.
     pub b: Statement,
     /// What both scored together; for a take, one more than its passage.
     pub combined_score: f64,

@@ -33,7 +33,6 @@ pub const TAG: &str = "statement";
 pub struct Prompt {
     /// What the judge is told to do: the same for every pair.
     pub system: &'static str,
-    /// The two statements.
     pub user: String,
     /// What names the pair: the hash of both texts.
     pub identity: Hash,

@@ -51,9 +51,7 @@ const CONFIDENCE: f64 = 0.95;
 /// So many of so many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counted {
-    /// How many are.
     pub hits: u64,
-    /// Of how many.
     pub n: u64,
 }
 
@@ -69,7 +67,6 @@ pub struct CanaryCounts {
 /// A judge's sensitivity + specificity - 1 (Youden, Cancer 3, 1950): 0 for one that guesses.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Informedness {
-    /// As measured.
     pub value: f64,
     /// Where it lies with 95 % confidence: the exact intervals of both, combined as Newcombe combines Wilson's
     /// (Statistics in Medicine 17, 1998, method 10), which cover .87 for judges that hardly err.

@@ -13,9 +13,7 @@ use super::verdict::{Contradicts, Judgement, ResolutionKind};
 /// What could be done about a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolution {
-    /// In one word.
     pub kind: ResolutionKind,
-    /// In one sentence.
     pub advice: String,
     /// What to paste into a shell.
     pub command: String,

@@ -45,9 +45,7 @@ named! {
 /// How much it matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
-    /// Worth knowing.
     Info,
-    /// A detail.
     Low,
     /// An answer could be wrong.
     Medium,
@@ -105,7 +103,6 @@ pub enum JudgeError {
     Refusal,
     /// It did not answer in time.
     Timeout,
-    /// Its server failed.
     Http5xx,
     /// It was asked too often.
     RateLimited,
@@ -115,7 +112,6 @@ pub enum JudgeError {
     StaleCassette,
     /// There is no key to ask with.
     NoKey,
-    /// Something else.
     Unknown,
 }
 

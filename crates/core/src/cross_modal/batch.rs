@@ -17,11 +17,8 @@ use crate::named;
 pub struct Question {
     /// Its id, or `line-N`.
     pub id: String,
-    /// What was asked.
     pub question: String,
-    /// The expected answer.
     pub answer: Option<String>,
-    /// What was answered.
     pub hypothesis: String,
 }
 
@@ -55,9 +52,7 @@ pub struct Upstream {
 pub struct Rows {
     /// To be judged, in order.
     pub questions: Vec<Question>,
-    /// Not answered.
     pub upstream: Vec<Upstream>,
-    /// Not understood.
     pub malformed: Vec<Malformed>,
     /// Questions beyond the limit.
     pub beyond_limit: usize,
@@ -153,11 +148,9 @@ fn answer(row: &Map<String, Value>) -> Result<Option<String>, String> {
 /// What came of one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RowVerdict {
-    /// It passes.
     Pass,
     /// There is no verdict.
     Inconclusive,
-    /// It fails.
     Fail,
     /// It could not be judged.
     Error,
@@ -186,11 +179,9 @@ impl From<Verdict> for RowVerdict {
 /// The verdict on all rows, from good to bad.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum BatchVerdict {
-    /// Every row passes.
     Pass,
     /// A row has no verdict.
     Inconclusive,
-    /// A row fails.
     Fail,
     /// A row could not be judged, or there is none.
     Error,
@@ -217,9 +208,7 @@ impl BatchVerdict {
 /// How many rows came out how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Rows that pass.
     pub pass: usize,
-    /// Rows that fail.
     pub fail: usize,
     /// Rows without a verdict.
     pub inconclusive: usize,

@@ -7,11 +7,8 @@ use crate::named;
 /// A place on the panel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Slot {
-    /// The first.
     A,
-    /// The second.
     B,
-    /// The third.
     C,
 }
 
@@ -20,7 +17,6 @@ named! { Slot { A = "A", B = "B", C = "C" } }
 /// Who sits where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seat {
-    /// The place.
     pub slot: Slot,
     /// The model, as `provider:model`.
     pub model: String,
@@ -29,7 +25,6 @@ pub struct Seat {
 /// One call of one model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    /// Who was asked.
     pub slot: Slot,
     /// Which time, from 1.
     pub cycle: u8,
@@ -42,7 +37,6 @@ pub struct Call {
 /// What came of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// A vote.
     Scored(Vote),
     /// No answer, or one that is no vote.
     Failed(String),

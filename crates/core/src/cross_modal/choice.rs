@@ -10,7 +10,6 @@ use super::{Rubric, RubricError};
 pub struct Answers {
     /// Questions with an expected answer.
     pub with: usize,
-    /// Questions without.
     pub without: usize,
 }
 
@@ -42,11 +41,9 @@ pub enum ChoiceError {
         "the rubric `{rubric}` compares with an expected answer, and {without} of {total} have none"
     )]
     NothingExpected {
-        /// The rubric.
         rubric: String,
         /// How many have none.
         without: usize,
-        /// Of how many.
         total: usize,
     },
 }

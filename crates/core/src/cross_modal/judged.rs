@@ -7,7 +7,6 @@ use crate::money::Usd;
 /// What was judged, and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
-    /// The calls.
     pub panel: Panel,
     /// Names the words and the shape that judges were given.
     pub prompt_sha: Hash,
@@ -33,7 +32,6 @@ impl Judged {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct JudgingError {
-    /// What happened.
     pub message: String,
     /// What was paid before it did.
     pub cost: Usd,

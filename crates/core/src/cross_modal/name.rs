@@ -8,7 +8,6 @@ use crate::hash::Hash;
 #[error("{0:?} is no slug; it takes letters, digits, dashes and underscores, at most {LONGEST}")]
 pub struct SlugError(String);
 
-/// The longest name.
 const LONGEST: usize = 100;
 
 /// The name of an output: as given, else of the skill whose file it is (`skills/NAME/SKILL.md`), else of

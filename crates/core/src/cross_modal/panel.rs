@@ -17,20 +17,10 @@ pub enum PanelError {
     Cycles(u8),
     /// The panel has no such call.
     #[error("slot {slot} has no cycle {cycle} on this panel")]
-    NoSuchCall {
-        /// The slot.
-        slot: Slot,
-        /// The cycle.
-        cycle: u8,
-    },
+    NoSuchCall { slot: Slot, cycle: u8 },
     /// It has been recorded: a later outcome does not replace an earlier.
     #[error("cycle {cycle} of slot {slot} is recorded; it can't be recorded again")]
-    Again {
-        /// The slot.
-        slot: Slot,
-        /// The cycle.
-        cycle: u8,
-    },
+    Again { slot: Slot, cycle: u8 },
     /// The vote is of another rubric.
     #[error("the vote of slot {0} does not have the rubric's dimensions")]
     OtherRubric(Slot),

@@ -39,7 +39,6 @@ pub enum ReplyError {
     /// Not a whole number from 1 to 10.
     #[error("the reply scores `{key}` with {found}; a score is a whole number from 1 to 10")]
     Score {
-        /// The dimension.
         key: String,
         /// What stands there, cut short.
         found: String,

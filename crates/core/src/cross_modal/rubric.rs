@@ -8,9 +8,7 @@ use crate::hash::Hash;
 /// A range of scores, in words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Band {
-    /// Its lowest score.
     pub low: u8,
-    /// Its highest score.
     pub high: u8,
     /// What it stands for.
     pub means: &'static str,
@@ -28,9 +26,7 @@ pub(crate) const BANDS: [Band; 5] = [
 /// What a score looks like in one dimension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Anchor {
-    /// The score.
     pub score: u8,
-    /// What deserves it.
     pub looks_like: String,
 }
 
@@ -39,18 +35,14 @@ pub struct Anchor {
 pub struct Dimension {
     /// Its key in replies and receipts.
     pub key: String,
-    /// What it asks.
     pub asks: String,
-    /// Examples of scores.
     pub anchors: Vec<Anchor>,
 }
 
 /// A set of dimensions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rubric {
-    /// Its name.
     pub id: String,
-    /// Its version.
     pub version: u32,
     /// What it scores, in order.
     pub dimensions: Vec<Dimension>,
@@ -68,20 +60,13 @@ pub enum RubricError {
     /// A name that can't be a key.
     #[error("{0:?} is no name of a dimension; it takes letters, digits and blanks, at most 40")]
     Name(String),
-    /// The same twice.
     #[error("the dimension `{0}` is named twice")]
     Twice(String),
     /// Nearly one that exists: more likely a slip than a new dimension.
     #[error("`{name}` is not a dimension of this rubric; did you mean `{nearest}`?")]
-    Slip {
-        /// What was written.
-        name: String,
-        /// What there is.
-        nearest: String,
-    },
+    Slip { name: String, nearest: String },
 }
 
-/// The most dimensions.
 const MOST: usize = 10;
 
 impl Rubric {

@@ -16,7 +16,6 @@ use crate::gate::Verdict;
 pub enum Standing {
     /// Nothing: this is the verdict whatever they give.
     Settled(Verdict),
-    /// They decide.
     Open,
 }
 

@@ -6,7 +6,6 @@ use crate::gate::Verdict;
 /// The votes of one model over its cycles.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Tally {
-    /// How many votes.
     pub(super) votes: u64,
     /// The sum of its scores, by dimension; empty without votes.
     pub(super) sums: Vec<u64>,

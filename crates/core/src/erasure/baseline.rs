@@ -18,7 +18,6 @@ pub enum Seal {
 /// A baseline without the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BaselineErasure {
-    /// The file.
     pub text: String,
     /// Whether it can be used.
     pub seal: Seal,

@@ -30,7 +30,6 @@ impl IdentityHash {
 /// What a store knows of a page that is to be erased.
 #[derive(Debug, Clone)]
 pub struct ErasedPageParts {
-    /// Its key.
     pub key: PageKey,
     /// Its number, which is never used again.
     pub id: PageId,
@@ -60,7 +59,6 @@ pub struct ErasedPage {
     longer_slugs: BTreeSet<String>,
     /// Whether no other source has a page of this slug: then the bare slug means this page.
     is_only_of_slug: bool,
-    /// In lower case.
     own_names: BTreeSet<String>,
     /// With single blanks between words.
     texts: Vec<String>,

@@ -9,7 +9,6 @@ use crate::qrels::DEFAULT_SOURCE;
 /// Qrels without the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QrelsErasure {
-    /// The document.
     pub text: String,
     /// Queries that have no relevant page left.
     pub without_answer: u64,

@@ -12,7 +12,6 @@ pub struct SilenceRecord {
     pub schema_version: u32,
     /// A key, or the beginning of keys and a `*`.
     pub key: String,
-    /// Why.
     pub reason: String,
 }
 

@@ -36,28 +36,18 @@ const MAX_VARIANTS: usize = 10;
 /// Why a line is not a row.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RowError {
-    /// Not JSON.
     #[error("not JSON ({0})")]
     Json(String),
-    /// Not an object.
     #[error("not a JSON object")]
     NotAnObject,
     /// It does not say which schema it is of.
     #[error("no `schema_version`; rows of an export begin with it: export again")]
     NoVersion,
-    /// Another schema.
     #[error("`schema_version` {0} is not 1: use the gbrain that wrote it, or export again")]
     OtherVersion(String),
     /// A field has the wrong type or an unknown value.
     #[error("`{field}` is {found}, expected {expected}")]
-    Field {
-        /// Which.
-        field: &'static str,
-        /// What was found.
-        found: String,
-        /// What belongs there.
-        expected: &'static str,
-    },
+    Field { field: &'static str, found: String, expected: &'static str },
 }
 
 /// What makes a row reproducible, beside the fields of schema 1.
@@ -105,9 +95,7 @@ pub struct Extra<'a> {
 /// What [`Extra`] is made of.
 #[derive(Debug)]
 pub struct ExtraParts<'a> {
-    /// The answer.
     pub observed: &'a Observed,
-    /// Its pages, scrubbed.
     pub retrieved: &'a [Retrieved],
     /// The texts of its filter, scrubbed.
     pub filter: &'a ScrubbedFilter,
@@ -121,7 +109,6 @@ pub struct ExtraParts<'a> {
     pub scrubbed_retrieved: Option<&'a [Retrieved]>,
     /// The key of the hashes, if it is known.
     pub identity: Option<&'a IdentityKey>,
-    /// What answered.
     pub software: &'a Software,
     /// Whether the brain is made up.
     pub synthetic: bool,

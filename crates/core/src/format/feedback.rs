@@ -8,9 +8,7 @@ use crate::named;
 /// Whether somebody liked an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Vote {
-    /// They did.
     Up,
-    /// They did not.
     Down,
 }
 
@@ -55,6 +53,5 @@ pub struct FeedbackBody {
 /// The comment of a result that somebody called barely relevant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BorderlineComment {
-    /// The document.
     pub document: String,
 }

@@ -131,7 +131,6 @@ pub struct TriageParts<'a> {
     pub body: &'a SuiteRun,
     /// The alert that was asked about.
     pub alert: Option<&'a str>,
-    /// What was found.
     pub triage: &'a Triage,
     /// What could not be looked at.
     pub notes: &'a [String],

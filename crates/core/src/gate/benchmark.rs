@@ -16,14 +16,12 @@ const SHOWN: usize = 5;
 pub struct Floor {
     /// The measure, as results name it.
     pub measure: String,
-    /// The least mean.
     pub least: f64,
 }
 
 /// A floor and what was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FloorCheck {
-    /// The floor.
     pub floor: Floor,
     /// The mean; none when the result has no such measure.
     pub observed: Option<f64>,
@@ -53,9 +51,7 @@ pub const ONLY_REPRODUCING: &str = "the figures are those of the file's rows; it
 /// What a gate on a result says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BenchmarkGate {
-    /// The verdict.
     pub verdict: Verdict,
-    /// Every floor.
     pub checks: Vec<FloorCheck>,
     /// Why it can't be green, beside floors.
     pub reasons: Vec<String>,

@@ -22,9 +22,7 @@ named! { Bound { Floor = "floor", Ceiling = "ceiling" } }
 /// How a check came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// Within the threshold.
     Pass,
-    /// Beyond it.
     Fail,
     /// Beyond it, but not as surely as was asked for.
     Inconclusive,

@@ -50,7 +50,6 @@ pub enum QueryResult {
 /// A query with what it gave and how that measures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
-    /// The query.
     pub query: JudgedQuery,
     /// Its relevant pages, as `source::slug`.
     pub relevant: Vec<String>,
@@ -108,11 +107,9 @@ impl Judged {
 /// What the correctness gate found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Correctness {
-    /// The verdict.
     pub verdict: Verdict,
     /// How many pages count.
     pub k: usize,
-    /// The three checks.
     pub checks: Vec<Check>,
     /// Why it is not green.
     pub breaches: Vec<Breach>,

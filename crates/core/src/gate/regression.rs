@@ -19,7 +19,6 @@ const LINES: usize = 10;
 /// What the regression gate found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Regression {
-    /// The verdict.
     pub verdict: Verdict,
     /// Overlap and first pages; the same rows give the same checks.
     pub checks: Vec<Check>,

@@ -26,9 +26,7 @@ impl Verdict {
 /// Why a gate is not green.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Breach {
-    /// What was measured.
     pub metric: &'static str,
-    /// What it was.
     pub observed: Option<f64>,
     /// What it had to be.
     pub threshold: Option<f64>,

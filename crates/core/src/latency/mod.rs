@@ -62,7 +62,6 @@ pub enum Timing {
 pub enum Clock {
     /// CPU time of the retrieval over the machine's calibration.
     Cpu,
-    /// Wall-clock time.
     Wall,
 }
 
@@ -113,18 +112,15 @@ impl NotCompared {
 /// The times of one row, then and now.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TimeComparison {
-    /// CPU times.
     Cpu {
         /// When the row was captured.
         captured: CpuTime,
-        /// In this replay.
         current: CpuTime,
     },
     /// Wall-clock times, in milliseconds.
     Wall {
         /// When the row was captured.
         captured_ms: f64,
-        /// In this replay.
         current_ms: f64,
         /// Whether this machine had too much else to do: then a long time is not the target's.
         is_machine_busy: bool,

@@ -24,23 +24,16 @@ pub(crate) use self::key::relation_of_key;
 /// What an edge means. Directions read as `from TYPE to`: a person works_at a company.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LinkType {
-    /// person → company
     WorksAt,
-    /// person → company
     Founded,
     /// person or company → company
     InvestedIn,
-    /// person → company
     Advises,
-    /// person → meeting
     Attended,
     /// service, project, component, document → team or person
     OwnedBy,
-    /// person → team
     MemberOf,
-    /// dependant → dependency
     DependsOn,
-    /// blocked → blocker
     BlockedBy,
     /// change or ticket → issue
     Resolves,

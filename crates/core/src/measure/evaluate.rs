@@ -21,7 +21,6 @@ pub enum Missing {
 /// The scores of one query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryScores {
-    /// The query.
     pub query_id: String,
     /// One value per measure, in their order.
     pub scores: Vec<f64>,
@@ -33,9 +32,7 @@ pub struct QueryScores {
 /// by their ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tied {
-    /// The cutoff.
     pub cutoff: usize,
-    /// How many queries.
     pub queries: usize,
 }
 
@@ -59,7 +56,6 @@ pub struct Evaluation {
     pub missing_in_run: Vec<String>,
     /// Ranked queries that nobody judged; they count nothing.
     pub missing_in_qrels: Vec<String>,
-    /// Where ties decide.
     pub ties_at_cutoff: Vec<Tied>,
     /// How many retrieved documents of judged queries are judged. None where some were retrieved
     /// means that the two files name documents differently.

@@ -9,7 +9,6 @@ use crate::qrels::Judgement;
 pub struct Found {
     /// Its rank, from 1.
     pub rank: usize,
-    /// Its grade.
     pub grade: f64,
 }
 

@@ -34,7 +34,6 @@ pub(crate) enum Gain {
     Exponential,
 }
 
-/// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Kind {
     Precision,

@@ -31,9 +31,7 @@ pub enum MeasureError {
     /// A parameter that the measure does not take, or a value that it cannot have.
     #[error("`{parameter}` is no parameter of `{measure}`; expected {expected}")]
     Parameter {
-        /// The whole name.
         measure: String,
-        /// What was written.
         parameter: String,
         /// What may be written.
         expected: &'static str,

@@ -17,9 +17,7 @@ pub(crate) enum BlockKind {
     Fence,
     /// An indented code block.
     Indented,
-    /// Neighbouring table rows.
     Table,
-    /// A thematic break.
     Break,
 }
 

@@ -45,7 +45,6 @@ pub enum PageKind {
     Markdown,
     /// A transcript: turns of speakers.
     Chat,
-    /// Plain text.
     Text,
 }
 
@@ -55,18 +54,14 @@ pub enum Visibility {
     /// Any caller of the workspace.
     #[default]
     World,
-    /// Trusted callers only.
     Private,
 }
 
 /// Where a page's date was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DateOrigin {
-    /// Frontmatter `event_date`.
     EventDate,
-    /// Frontmatter `date`.
     Date,
-    /// Frontmatter `published`.
     Published,
     /// A leading `YYYY-MM-DD` of the file name.
     Filename,
@@ -98,7 +93,6 @@ pub struct Take {
 /// A page with everything derived from its text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
-    /// Its name.
     pub key: PageKey,
     /// What kind of text it is.
     pub kind: PageKind,
@@ -123,7 +117,6 @@ pub struct Page {
     /// SHA-256 of the text as it was given: of the JSON, not of the transcript, so that an import
     /// can tell unchanged files without parsing them.
     pub content_hash: Hash,
-    /// Passages, in order.
     pub chunks: Vec<Chunk>,
     /// Edges that its text gives evidence of, in order of appearance.
     pub links: Vec<Link>,
@@ -142,7 +135,6 @@ pub struct StoredPage {
     pub version: u32,
     /// The change that made this version.
     pub generation: Generation,
-    /// What it says.
     pub page: Page,
 }
 

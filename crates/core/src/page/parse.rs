@@ -26,7 +26,6 @@ pub enum Format {
     ChatJson,
     /// A chat with one JSON turn a line.
     ChatJsonl,
-    /// Plain text.
     Text,
 }
 
@@ -50,7 +49,6 @@ pub struct PageInput<'a> {
     pub key: PageKey,
     /// The name of the file it came from: a fallback for the title and the date.
     pub file_name: Option<&'a str>,
-    /// The text.
     pub content: &'a str,
     /// How to read it.
     pub format: Format,
@@ -61,31 +59,20 @@ pub struct PageInput<'a> {
 pub enum PageError {
     /// It is larger than we read.
     #[error("content has {bytes} bytes, more than the limit of {limit}")]
-    TooLarge {
-        /// Its size.
-        bytes: usize,
-        /// The largest size.
-        limit: usize,
-    },
+    TooLarge { bytes: usize, limit: usize },
     /// It holds a NUL character, which stores can't keep.
     #[error("NUL character on line {line}")]
     Nul {
         /// Its line in the content, from 1.
         line: usize,
     },
-    /// It is blank.
     #[error("content is empty")]
     Empty,
     /// Its name would be shown as another one.
     #[error(
         "the name {slug:?} holds {character:?}, which changes the direction of text; leave it out"
     )]
-    Direction {
-        /// The name.
-        slug: String,
-        /// The character.
-        character: char,
-    },
+    Direction { slug: String, character: char },
     /// It has more of something than we keep for one page.
     #[error("content has more than {limit} {what}; make several pages of it")]
     TooMany {
@@ -97,29 +84,17 @@ pub enum PageError {
     /// One of its names is longer than we keep.
     #[error("the {what} {start:?} has more than {limit} characters; shorten it")]
     TooLong {
-        /// Which name.
         what: &'static str,
-        /// How it begins.
         start: String,
         /// How many characters it may have.
         limit: usize,
     },
     /// Its tags are larger than we keep.
     #[error("its tags have {bytes} bytes, more than the limit of {limit}; leave some out")]
-    TagsTooLarge {
-        /// Their size.
-        bytes: usize,
-        /// The largest size.
-        limit: usize,
-    },
+    TagsTooLarge { bytes: usize, limit: usize },
     /// Its frontmatter is larger than we read.
     #[error("frontmatter has {bytes} bytes, more than the limit of {limit}")]
-    FrontmatterTooLarge {
-        /// Its size.
-        bytes: usize,
-        /// The largest size.
-        limit: usize,
-    },
+    FrontmatterTooLarge { bytes: usize, limit: usize },
     /// Its frontmatter is not YAML.
     #[error("frontmatter is not valid YAML (line {line}): {reason}")]
     Frontmatter {

@@ -17,9 +17,7 @@ const LINE: usize = 160;
 /// A question without an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unanswered {
-    /// Its id.
     pub id: String,
-    /// What went wrong.
     pub error: String,
     /// Whether money was all that was missing.
     pub spending: Spending,
@@ -39,7 +37,6 @@ pub struct Asked<'a> {
 /// What a run came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conclusion {
-    /// The outcome.
     pub outcome: ProbeOutcome,
     /// How many questions came out how.
     pub counts: Counts,

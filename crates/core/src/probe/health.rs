@@ -23,13 +23,11 @@ const SILENCE: SignedDuration = SignedDuration::from_hours(48);
 /// The state of the probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Health {
-    /// It is off.
     Disabled,
     /// It is on and has not run yet.
     NoEventsYet,
     /// Every run of the last seven days passed.
     AllPass {
-        /// How many.
         runs: usize,
         /// When the latest ended.
         latest: Timestamp,
@@ -43,7 +41,6 @@ pub enum Health {
     Troubled {
         /// How many runs came out how.
         counts: BTreeMap<ProbeOutcome, usize>,
-        /// The latest run.
         latest: Event,
         /// The latest run that did not pass.
         trouble: Event,

@@ -30,13 +30,10 @@ pub const RETRY: SignedDuration = SignedDuration::from_hours(1);
 /// What came of a run, or of asking for one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProbeOutcome {
-    /// Every question passed.
     Pass,
-    /// A question failed.
     Fail,
     /// There is no verdict.
     Inconclusive,
-    /// It broke.
     Error,
     /// It would cost, or has cost, more than it may.
     BudgetExceeded,
@@ -44,7 +41,6 @@ pub enum ProbeOutcome {
     RateLimited,
     /// The embedder is remote and has no key.
     NoEmbeddingKey,
-    /// It is off.
     Disabled,
 }
 
@@ -122,13 +118,10 @@ impl ProbeOutcome {
 /// A run in the audit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// When it ended.
     pub at: Timestamp,
     /// What came of it.
     pub outcome: ProbeOutcome,
-    /// Questions that passed.
     pub pass: usize,
-    /// Questions that failed.
     pub fail: usize,
     /// Questions without a verdict.
     pub inconclusive: usize,
@@ -136,9 +129,7 @@ pub struct Event {
     pub error: usize,
     /// About what the whole run, answers and judges, was expected to cost.
     pub estimate: Usd,
-    /// What it cost.
     pub cost: Usd,
-    /// Names the questions.
     pub fixture_sha8: Option<String>,
     /// Why, where the outcome alone does not tell.
     pub detail: Option<String>,
@@ -203,7 +194,6 @@ pub enum Embedder {
 /// Whether somebody turned the probe on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Switch {
-    /// It may run.
     On,
     /// It may not; the default.
     Off,
@@ -212,7 +202,6 @@ pub enum Switch {
 /// Whether the probe runs now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// It does.
     Go,
     /// It does not, and this is why.
     Not(ProbeOutcome),

@@ -25,10 +25,8 @@ impl fmt::Display for Place {
 /// Why qrels could not be read. Every message names the place and the remedy.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum QrelsError {
-    /// Reading ended early.
     #[error(transparent)]
     Interrupted(MeterError),
-    /// Nothing but blanks.
     #[error("the qrels file is empty; judge at least one query")]
     Empty,
     /// Bytes that are no text.
@@ -37,10 +35,8 @@ pub enum QrelsError {
         /// The first bad byte.
         byte: usize,
     },
-    /// Broken JSON.
     #[error("line {line} is not valid JSON: {reason}")]
     Json {
-        /// Where.
         line: usize,
         /// What the parser says.
         reason: String,
@@ -59,57 +55,39 @@ pub enum QrelsError {
     /// An entry or a line that is not what it must be.
     #[error("{place}: {reason}")]
     Malformed {
-        /// Where.
         place: Place,
         /// What is wrong and what is expected.
         reason: String,
     },
     /// A query that asks nothing.
     #[error("{place}: `query` is blank; write what is asked")]
-    BlankQuery {
-        /// Where.
-        place: Place,
-    },
+    BlankQuery { place: Place },
     /// A query without anything to find.
     #[error(
         "{place}: nothing is relevant; list at least one page in `relevant_slugs` or `relevant`"
     )]
-    NoRelevant {
-        /// Where.
-        place: Place,
-    },
+    NoRelevant { place: Place },
     /// A page of the explicit shape that does not say whose it is.
     #[error(
         "{place}: page {slug} has no source_id, and there is no default: add `\"source_id\"`, or list \
          slugs of the default source in `relevant_slugs` and `first_relevant_slug`"
     )]
     NoSource {
-        /// Where.
         place: Place,
         /// Its slug, as JSON.
         slug: String,
     },
     /// A grade that is no number.
     #[error("{place}: grade {grade} of `{doc}` is not a finite number")]
-    BadGrade {
-        /// Where.
-        place: Place,
-        /// Which document.
-        doc: String,
-        /// What stands there.
-        grade: String,
-    },
+    BadGrade { place: Place, doc: String, grade: String },
     /// A grade with a fraction or an exponent, of which trec_eval reads the digits before it.
     #[error(
         "{place}: grade {grade} of `{doc}` is not a whole number; trec_eval would read it as {read}: \
          write whole grades, such as 0, 1 and 2"
     )]
     FractionalGrade {
-        /// Where.
         place: Place,
-        /// Which document.
         doc: String,
-        /// What stands there.
         grade: String,
         /// What `atol` makes of it.
         read: i64,
@@ -119,19 +97,11 @@ pub enum QrelsError {
     DuplicateQuery {
         /// The second entry, from 0.
         at: usize,
-        /// The id.
         id: String,
     },
     /// One document, two grades.
     #[error("query `{query}` judges `{doc}` both {} and {}; keep one of them", grades.0, grades.1)]
-    JudgedTwice {
-        /// Which query.
-        query: String,
-        /// Which document.
-        doc: String,
-        /// Both grades.
-        grades: (f64, f64),
-    },
+    JudgedTwice { query: String, doc: String, grades: (f64, f64) },
 }
 
 impl QrelsError {

@@ -6,55 +6,23 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lint {
     /// The same judgement stood twice and was counted once.
-    JudgedAgain {
-        /// Which query.
-        query: String,
-        /// Which document.
-        doc: String,
-    },
+    JudgedAgain { query: String, doc: String },
     /// Two queries ask the same.
-    SameText {
-        /// The later query.
-        query: String,
-        /// The earlier one.
-        first: String,
-    },
+    SameText { query: String, first: String },
     /// Queries without a relevant document: they score 0 whatever is retrieved.
-    NothingRelevant {
-        /// Which.
-        queries: Vec<String>,
-    },
+    NothingRelevant { queries: Vec<String> },
     /// Queries whose text is not in `queries.jsonl`.
-    NoText {
-        /// Which.
-        queries: Vec<String>,
-    },
+    NoText { queries: Vec<String> },
     /// Listed as relevant and graded zero or less; the grade was taken.
-    GradedAway {
-        /// Which query.
-        query: String,
-        /// Which document.
-        doc: String,
-    },
+    GradedAway { query: String, doc: String },
     /// Graded and not listed as relevant; the grade was taken.
-    OnlyGraded {
-        /// Which query.
-        query: String,
-        /// Which document.
-        doc: String,
-    },
+    OnlyGraded { query: String, doc: String },
     /// The page that must come first is not among the relevant ones.
-    TopNotRelevant {
-        /// Which query.
-        query: String,
-        /// The page.
-        doc: String,
-    },
+    TopNotRelevant { query: String, doc: String },
     /// A key that means nothing here.
     UnknownKey {
         /// Where: the file or a query.
         place: String,
-        /// The key.
         key: String,
     },
     /// A table without its header line.

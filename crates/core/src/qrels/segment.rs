@@ -34,7 +34,6 @@ fn or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D:
 /// A way to group queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SegmentBy {
-    /// By label.
     Label,
     /// By the source it is about, or else those of its relevant pages.
     Source,

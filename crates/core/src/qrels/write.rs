@@ -10,9 +10,7 @@ use super::Qrels;
     "{what} id {id:?} {reason}; TREC files are split at blanks: rename it, or keep the JSON form"
 )]
 pub struct WriteError {
-    /// `query` or `document`.
     pub what: &'static str,
-    /// The id.
     pub id: String,
     /// What is wrong with it.
     pub reason: &'static str,

@@ -23,17 +23,12 @@ pub use typed::TypedError;
 /// Any value of a document.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Json<'a> {
-    /// `null`.
     Null,
     /// A yes or no.
     Bool(bool),
-    /// A number.
     Number(Number),
-    /// A text.
     String(Cow<'a, str>),
-    /// A list.
     Array(Vec<Json<'a>>),
-    /// Fields.
     Object(Object<'a>),
 }
 

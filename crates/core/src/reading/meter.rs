@@ -22,7 +22,6 @@ pub enum MeterError {
 pub struct Meter<'a> {
     reserve: &'a dyn Fn(usize) -> bool,
     is_stopped: &'a dyn Fn() -> bool,
-    /// Bytes that stay.
     held: usize,
     /// The most bytes at once that do not stay.
     passing: usize,

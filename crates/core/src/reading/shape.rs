@@ -74,7 +74,6 @@ pub enum ShapeError {
 /// What a scan of a document's bytes counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// Its length.
     pub bytes: usize,
     /// No fewer than the values in it: scalars, lists and objects. Of a text that is no JSON, its lines.
     pub values: usize,

@@ -34,13 +34,10 @@ pub enum Repair {
     Prose,
     /// A byte order mark or a blank that JSON does not know.
     Blank,
-    /// A comment.
     Comment,
     /// A comma before a closing bracket.
     TrailingComma,
-    /// Single quotes.
     SingleQuotes,
-    /// Typographic quotes.
     SmartQuotes,
     /// A key without quotes.
     UnquotedKey,
@@ -86,7 +83,6 @@ pub enum RepairError {
     Truncated {
         /// What has no end.
         what: &'static str,
-        /// Where it begins.
         at: usize,
     },
     /// It is broken in a way that has more than one repair.
@@ -94,31 +90,21 @@ pub enum RepairError {
     Malformed {
         /// What should stand there.
         expected: &'static str,
-        /// Where.
         at: usize,
     },
     /// Two objects that say different things.
     #[error("the reply holds different objects, at bytes {first} and {second}")]
-    Ambiguous {
-        /// Where one begins.
-        first: usize,
-        /// Where another begins.
-        second: usize,
-    },
+    Ambiguous { first: usize, second: usize },
     /// An object with one key twice.
     #[error("the reply has the key {key:?} twice in one object, at byte {at}")]
     DuplicateKey {
-        /// The key.
         key: String,
         /// Where it stands again.
         at: usize,
     },
     /// It nests deeper than [`DEPTH`].
     #[error("the reply nests deeper than {DEPTH} levels at byte {at}")]
-    TooDeep {
-        /// Where.
-        at: usize,
-    },
+    TooDeep { at: usize },
     /// So many beginnings and no object.
     #[error("the reply begins too many objects that it does not go on with")]
     TooManyBeginnings,

@@ -39,7 +39,6 @@ impl<'a> Parser<'a> {
         Self { text, at, depth: 0, is_meant: false, repairs: BTreeSet::new() }
     }
 
-    /// Where reading stopped.
     pub(super) fn position(&self) -> usize {
         self.at
     }

@@ -14,7 +14,6 @@ const DEFAULT_LIMIT: usize = 10;
 /// What is true of the brain that is asked now.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Live {
-    /// Its settings.
     pub settings: Settings,
     /// The time, for rows that do not have theirs.
     pub now: Timestamp,
@@ -160,7 +159,6 @@ impl Skip {
 /// A row as it is asked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
-    /// The request.
     pub request: Request,
     /// Where the answer is cut.
     pub cut: usize,

@@ -11,7 +11,6 @@ use super::{Caveat, Compared};
 /// Both rankings in the form in which they are compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sides {
-    /// What was captured.
     pub captured: Vec<String>,
     /// What came back now.
     pub current: Vec<String>,

@@ -9,13 +9,10 @@ use super::{Outcome, ReplayedRow, Skip, Summary};
 /// How a number stands to its healthy range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Health {
-    /// In it.
     Healthy,
     /// Outside, and worth a look.
     Shifted,
-    /// Far outside.
     Broken,
-    /// Nothing was measured.
     NotMeasured,
 }
 

@@ -30,7 +30,6 @@ pub struct Compared {
     pub captured: Vec<String>,
     /// The pages that came back now.
     pub current: Vec<String>,
-    /// Set overlap.
     pub jaccard: f64,
     /// Whether the first page is the same; none when neither side has one.
     pub top1: Option<bool>,
@@ -78,7 +77,6 @@ pub enum Outcome {
     Compared(Box<Compared>),
     /// It was not asked.
     Skipped(Skip),
-    /// The retriever failed.
     Errored(String),
 }
 
@@ -87,17 +85,13 @@ pub enum Outcome {
 pub struct ReplayedRow {
     /// Its line in the file, from 1.
     pub line: usize,
-    /// Its number.
     pub id: Option<i64>,
-    /// The operation.
     pub operation: Operation,
-    /// What was asked.
     pub query: String,
     /// Names the query without showing it.
     pub query_hash: String,
     /// How many captures it stands for.
     pub weight: u64,
-    /// How it ended.
     pub outcome: Outcome,
 }
 

@@ -54,19 +54,15 @@ pub struct Summary {
     pub moved: usize,
     /// Rows in the means.
     pub measured: usize,
-    /// Mean set overlap.
     pub mean_jaccard: Option<f64>,
-    /// Its 95% interval.
     pub jaccard_interval: Option<Interval>,
     /// Mean set overlap, each row as often as it was asked.
     pub weighted_jaccard: Option<f64>,
     /// Share of rows whose first page is the same.
     pub top1_rate: Option<f64>,
-    /// Its 95% interval.
     pub top1_interval: Option<Interval>,
     /// That share, each row as often as it was asked.
     pub weighted_top1: Option<f64>,
-    /// Mean rank-biased overlap.
     pub mean_rbo: Option<f64>,
     /// Mean Kendall's tau over rows that have one.
     pub mean_kendall: Option<f64>,

@@ -131,7 +131,6 @@ pub(super) fn ranked(letters: &str) -> QueryResult {
     QueryResult::Ranked(letters.chars().map(|c| format!("wiki::notes/{c}")).collect())
 }
 
-/// Everything holds.
 pub(super) fn pass() -> Case {
     let mut rows: Vec<ReplayedRow> =
         (1..=19).map(|at| row(at + 1, &format!("question {at}"), "abc", "abc", 9.0)).collect();

@@ -60,13 +60,11 @@ pub(super) fn checks<'a>(parts: &'a GateParts<'_>) -> impl Iterator<Item = &'a C
     regression.chain(parts.correctness.iter().flat_map(|correctness| &correctness.found.checks))
 }
 
-/// Every breach.
 pub(super) fn breaches<'a>(parts: &'a GateParts<'_>) -> impl Iterator<Item = &'a Breach> {
     let regression = parts.regression.iter().flat_map(|regression| &regression.found.breaches);
     regression.chain(parts.correctness.iter().flat_map(|correctness| &correctness.found.breaches))
 }
 
-/// Every warning.
 pub(super) fn warnings<'a>(parts: &'a GateParts<'_>) -> impl Iterator<Item = &'a String> {
     let regression = parts.regression.iter().flat_map(|regression| &regression.found.warnings);
     regression.chain(parts.correctness.iter().flat_map(|correctness| &correctness.found.warnings))

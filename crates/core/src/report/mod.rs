@@ -45,7 +45,6 @@ pub enum Queries {
 /// A replay to report.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplayParts<'a> {
-    /// Every row.
     pub rows: &'a [ReplayedRow],
     /// What they add up to.
     pub summary: &'a Summary,

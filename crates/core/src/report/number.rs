@@ -16,7 +16,6 @@ pub(super) enum Unit {
     Rate,
     /// So many times as much.
     Ratio,
-    /// Rows or queries.
     Count,
 }
 

@@ -33,7 +33,6 @@ pub(super) fn headline(run: &SuiteRun) -> String {
     )
 }
 
-/// Who was asked.
 pub(super) fn whom(run: &SuiteRun) -> String {
     let whose = if run.elsewhere { " (not the suite's own target)" } else { "" };
     format!("{}{whose}", run.target)

@@ -14,42 +14,22 @@ pub enum RunError {
     /// A line without the six fields.
     #[error("line {line} has {found} of 6 fields; expected `query Q0 document rank score tag`")]
     Fields {
-        /// Where, from 1.
         line: usize,
         /// How many there are.
         found: usize,
     },
     /// A score that orders nothing.
     #[error("line {line}: score `{score}` is not a finite number")]
-    Score {
-        /// Where, from 1.
-        line: usize,
-        /// What stands there.
-        score: String,
-    },
+    Score { line: usize, score: String },
     /// A document that stands twice for one query; trec_eval refuses it too.
     #[error("query `{query}` retrieves `{doc}` twice; keep its best rank")]
-    DuplicateDocument {
-        /// Which query.
-        query: String,
-        /// Which document.
-        doc: String,
-    },
+    DuplicateDocument { query: String, doc: String },
     /// Two rows for one query.
     #[error("query `{query}` has two rows; a run ranks a query once")]
-    DuplicateQuery {
-        /// Which query.
-        query: String,
-    },
+    DuplicateQuery { query: String },
     /// A row that is not what it must be.
     #[error("line {line} is not a run row: {reason}")]
-    Row {
-        /// Where, from 1.
-        line: usize,
-        /// What is wrong.
-        reason: String,
-    },
-    /// Reading ended early.
+    Row { line: usize, reason: String },
     #[error(transparent)]
     Interrupted(MeterError),
 }

@@ -34,7 +34,6 @@ const QUERY_BYTES: usize = 250;
 pub struct RunHit<'a> {
     /// Its id; `source_id::slug` in our own rows.
     pub doc: Cow<'a, str>,
-    /// Its score; finite.
     pub score: Option<f64>,
 }
 

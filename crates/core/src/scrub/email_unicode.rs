@@ -13,7 +13,6 @@ use super::text::Text;
 /// What a character is to an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Ends an address.
     Other,
     /// `.`, `-` and their kind, which stand between words of any script.
     Joint,

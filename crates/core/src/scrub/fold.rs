@@ -37,7 +37,6 @@ enum Unit {
     Same(char),
     /// Several bytes stand for one ASCII character.
     Plain(u8),
-    /// An invisible character.
     Hidden,
 }
 

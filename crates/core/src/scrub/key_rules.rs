@@ -9,9 +9,7 @@ pub(super) enum Class {
     Upper,
     /// Lower-case letters and digits.
     Lower,
-    /// Hexadecimal digits.
     Hex,
-    /// Letters and digits.
     Alnum,
     /// Letters, digits and underscores.
     Word,

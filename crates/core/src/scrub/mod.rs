@@ -119,7 +119,6 @@ crate::named!(Family {
 /// Something in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
-    /// What it is.
     pub family: Family,
     /// First byte in the original text.
     pub start: usize,
@@ -149,7 +148,6 @@ pub enum ScrubError {
     /// A pattern of the user is not a regular expression.
     #[error("the scrubbing pattern {pattern:?} is not a regular expression")]
     Pattern {
-        /// The pattern.
         pattern: String,
         /// What is wrong with it.
         #[source]

@@ -17,7 +17,6 @@ struct Claim {
     family: Option<Family>,
 }
 
-/// Takes candidates.
 pub(super) struct Sink {
     claims: Vec<Claim>,
     new: Vec<Claim>,
@@ -32,7 +31,6 @@ impl Sink {
         Self { claims, new: Vec::new(), family: None, next: 0 }
     }
 
-    /// Begins a family.
     pub(super) fn begin(&mut self, family: Family) {
         self.merge();
         self.family = Some(family);

@@ -12,7 +12,6 @@ use super::window::Window;
 /// What the boosts depend on besides the pages.
 #[derive(Debug, Clone, Copy)]
 pub struct BoostContext<'a> {
-    /// The query.
     pub query: &'a str,
     /// Today, by the request.
     pub today: Date,
@@ -20,7 +19,6 @@ pub struct BoostContext<'a> {
     pub recency: Recency,
     /// The days that the question names.
     pub window: Option<Window>,
-    /// The numbers.
     pub settings: &'a Settings,
 }
 

@@ -11,14 +11,12 @@ use crate::ranking::{Arm, EXPANSION, Edge, TraceStep};
 pub enum Tier {
     /// The query is its name: nothing else comes before it. Lower numbers come first.
     Named(u8),
-    /// Everything else.
     Found,
 }
 
 /// What an arm says of a page.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ArmEntry {
-    /// The arm.
     pub arm: Arm,
     /// Its place in the arm's list, from 1; none if the arm was asked about it later.
     pub rank: Option<usize>,
@@ -29,7 +27,6 @@ pub struct ArmEntry {
 /// What variants of the query say of a page in an arm.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct VariantEntry {
-    /// The arm.
     pub arm: Arm,
     /// The best that a variant gave it: its share of that variant's best page, weighted.
     pub share: f64,
@@ -38,11 +35,9 @@ pub struct VariantEntry {
 /// A page on its way.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
-    /// The store's number.
     pub page: PageId,
     /// Its name, which breaks ties.
     pub key: PageKey,
-    /// Its title.
     pub title: String,
     /// What kind of text it is.
     pub kind: PageKind,

@@ -19,23 +19,19 @@ pub enum IntentKind {
     Concept,
     /// Asks about one person, company or thing.
     Entity,
-    /// Anything else.
     General,
 }
 
 /// Whether recent pages are to be preferred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Recency {
-    /// No.
     Off,
-    /// Yes.
     On,
 }
 
 /// What a question was understood to be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Intent {
-    /// Its kind.
     pub kind: IntentKind,
     /// The relation it asks for, when it is relational.
     pub relation: Option<RelationQuestion>,

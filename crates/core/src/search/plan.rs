@@ -13,7 +13,6 @@ use super::window::{Spoken, Window, spoken};
 /// An arm with its weight in fusion.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PlannedArm {
-    /// The arm.
     pub arm: Arm,
     /// Its weight. Names have none: they are a tier of their own.
     pub weight: f64,
@@ -49,9 +48,7 @@ pub struct Plan {
 /// Whether there is a model to make vectors with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VectorSupport {
-    /// There is.
     Ready,
-    /// There is none.
     NoModel,
     /// The vectors held are of a model that this process does not have.
     OtherModel,

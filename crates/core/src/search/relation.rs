@@ -33,11 +33,9 @@ pub struct Step {
 /// What a relational question asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RelationQuestion {
-    /// Its family.
     pub family: Family,
     /// What it names, as written; two for a connection.
     pub seeds: Vec<String>,
-    /// The first hop.
     pub first: Step,
     /// The second hop, where the answer may lie behind the first.
     pub second: Option<Step>,

@@ -16,7 +16,6 @@ pub struct SettingInfo {
     pub name: &'static str,
     /// What it does and why the default is what it is.
     pub reason: &'static str,
-    /// The default.
     pub default: f64,
     /// The smallest and largest value accepted.
     pub range: RangeInclusive<f64>,
@@ -35,16 +34,7 @@ pub enum SettingError {
     },
     /// The value is not a number in the setting's range.
     #[error("setting `{name}` takes a number from {low} to {high}, not {value:?}")]
-    OutOfRange {
-        /// The setting.
-        name: &'static str,
-        /// What was given.
-        value: String,
-        /// Smallest value accepted.
-        low: f64,
-        /// Largest value accepted.
-        high: f64,
-    },
+    OutOfRange { name: &'static str, value: String, low: f64, high: f64 },
 }
 
 macro_rules! settings {
@@ -170,7 +160,6 @@ const RERANK_THRESHOLD: &str = "rerank_threshold";
 pub enum Least {
     /// Nothing: all of them stay.
     Nothing,
-    /// A score.
     Score(f64),
     /// A threshold of another model, which says nothing about this one's scores: all of them stay.
     OfAnother,

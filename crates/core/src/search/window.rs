@@ -14,9 +14,7 @@ use jiff::civil::{Date, Weekday};
 /// Days, both included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// The first day.
     pub from: Date,
-    /// The last.
     pub until: Date,
 }
 
@@ -30,7 +28,6 @@ impl Window {
 /// A span of time in a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spoken {
-    /// The days meant.
     pub window: Window,
     /// The question without the words that say so.
     pub rest: String,

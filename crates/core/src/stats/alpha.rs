@@ -9,7 +9,6 @@ use crate::named;
 /// Agreement, with what it was computed from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Alpha {
-    /// Krippendorff's alpha.
     pub value: f64,
     /// Units that at least two raters rated.
     pub units: usize,

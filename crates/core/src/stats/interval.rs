@@ -8,9 +8,7 @@ use serde::{Serialize, Serializer};
 /// An interval, both ends included. Invariant: `low` is not above `high`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// The lower end.
     pub low: f64,
-    /// The upper end.
     pub high: f64,
 }
 

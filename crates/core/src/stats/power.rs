@@ -141,7 +141,6 @@ fn first(most: usize, holds: impl Fn(usize) -> bool) -> Option<usize> {
 
 /// What can be lost.
 struct Worth {
-    /// Values above 0.
     values: Vec<f64>,
     mean: f64,
 }

@@ -29,7 +29,6 @@ impl SuiteBreach<'_> {
 /// A target that did not answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outage {
-    /// The target.
     pub target: String,
     /// Queries without an answer.
     pub unanswered: usize,

@@ -36,7 +36,6 @@ named! {
 /// What came of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseResult {
-    /// The query's id.
     pub id: String,
     /// The source that it is about.
     pub source: Option<String>,
@@ -46,7 +45,6 @@ pub struct CaseResult {
     pub mode: Option<RetrievalMode>,
     /// Why there is no answer.
     pub error: Option<TargetErrorKind>,
-    /// In words.
     pub message: Option<String>,
     /// The rank of the first expected or acceptable result, from 1.
     pub rank: Option<usize>,
@@ -101,9 +99,7 @@ impl CaseResult {
 /// only those that links gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AskedWhy {
-    /// They must.
     Yes,
-    /// They may.
     No,
 }
 

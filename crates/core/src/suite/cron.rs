@@ -27,7 +27,6 @@ pub struct Cron {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is no schedule: {reason}; it takes five fields, such as \"0 2 * * 0\"")]
 pub struct CronError {
-    /// What was written.
     pub text: String,
     /// What is wrong with it.
     pub reason: String,

@@ -14,11 +14,8 @@ use crate::named;
 /// What makes a suite run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trigger {
-    /// Somebody asks.
     Manual,
-    /// A build asks.
     Ci,
-    /// Something happened.
     Event(EventKind),
     /// A schedule, in UTC.
     Cron(Cron),
@@ -67,7 +64,6 @@ pub enum Interval {
     Quarterly,
     /// One month, by the calendar.
     Monthly,
-    /// So long.
     For(SignedDuration),
 }
 

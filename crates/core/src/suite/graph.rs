@@ -37,7 +37,6 @@ pub type Facts<'a> = dyn Fn(&RationaleEdge) -> Fact + Sync + 'a;
 pub enum Faith {
     /// All of them are.
     Faithful,
-    /// One is not.
     Unfaithful,
     /// There are none, or nobody can tell.
     Unverified,

@@ -25,7 +25,6 @@ pub enum Measure {
     LatencyP95,
     /// That of finding by meaning.
     DenseP95,
-    /// That of reranking.
     RerankP95,
     /// That of fetching what is shown.
     HydrationP95,
@@ -77,7 +76,6 @@ impl Measure {
 pub enum Unit {
     /// So many of so many.
     Share,
-    /// Milliseconds.
     Millis,
     /// A score of a model.
     Score,
@@ -87,12 +85,7 @@ pub enum Unit {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value {
     /// So many of so many.
-    Share {
-        /// So many.
-        hits: u64,
-        /// Of so many.
-        n: u64,
-    },
+    Share { hits: u64, n: u64 },
     /// A percentile of times.
     Millis {
         /// The 95th, in milliseconds.
@@ -102,9 +95,7 @@ pub enum Value {
     },
     /// A mean of scores, and what it was when the threshold was set.
     Score {
-        /// The mean.
         mean: Option<f64>,
-        /// What it was.
         baseline: Option<f64>,
         /// Of so many pairs.
         n: u64,

@@ -51,9 +51,7 @@ pub struct CanonicalQuery {
 /// they end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum End {
-    /// Where it starts.
     From,
-    /// Where it ends.
     To,
 }
 
@@ -64,7 +62,6 @@ named! { End { From = "from", To = "to" } }
 pub enum Difficulty {
     /// Its words are those of the answer.
     Easy,
-    /// In between.
     #[default]
     Medium,
     /// It takes more than words.
@@ -76,12 +73,10 @@ named! { Difficulty { Easy = "easy", Medium = "medium", Hard = "hard" } }
 /// Where a query comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Origin {
-    /// Somebody wrote it.
     #[default]
     Manual,
     /// Somebody asked for help.
     Support,
-    /// It was captured.
     Analytics,
     /// Somebody judged an answer.
     Feedback,
@@ -96,7 +91,6 @@ named! {
 pub enum QueryState {
     /// Somebody has to look at it first.
     Candidate,
-    /// They do.
     #[default]
     Active,
     /// They no longer do.
@@ -108,7 +102,6 @@ named! { QueryState { Candidate = "candidate", Active = "active", Retired = "ret
 /// What kind of question about links it is, and which links may answer it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Family {
-    /// Who owns it?
     Ownership,
     /// What depends on what?
     Dependencies,
@@ -134,7 +127,6 @@ impl Family {
 /// What a key names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum KeyKind {
-    /// A document.
     Document,
     /// A passage of one.
     Chunk,
@@ -147,7 +139,6 @@ named! { KeyKind { Document = "document", Chunk = "chunk", Observation = "observ
 /// Something that may be found.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
-    /// What it is.
     pub kind: KeyKind,
     /// Its id, as the target gives it; for the local brain `source::slug` or a bare slug.
     pub id: String,
@@ -156,7 +147,6 @@ pub struct Key {
 /// A text that a highlight must show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snippet {
-    /// The text.
     pub text: String,
     /// Where it stands in its document, in characters, if that is known.
     pub at: Option<(u32, u32)>,

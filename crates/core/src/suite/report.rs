@@ -27,7 +27,6 @@ pub const FEWEST: u64 = 5;
 /// The cases that a row is of.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Segment {
-    /// All of them.
     All,
     /// Those asked or answered in a mode.
     Mode(RetrievalMode),
@@ -61,15 +60,11 @@ impl Segment {
 /// A measure of a segment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// Of which cases.
     pub segment: Segment,
-    /// What.
     pub measure: Measure,
-    /// How much.
     pub value: Value,
     /// What it is held against; none where it only informs.
     pub bound: Option<Bound>,
-    /// How it stands.
     pub status: Status,
     /// Whether it can fail the run.
     pub decides: bool,
@@ -96,7 +91,6 @@ pub enum Reason {
     Degraded,
     /// There was no time left for all questions.
     OverTime,
-    /// Somebody stopped it.
     Cancelled,
     /// A query has nothing that must be found.
     NoKeys,
@@ -132,18 +126,15 @@ named! {
 /// How a run ended before it was through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// It did not.
     Whole,
     /// Its time was over.
     OverTime,
-    /// Somebody stopped it.
     Cancelled,
 }
 
 /// What a run says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// The verdict.
     pub verdict: Verdict,
     /// Why it does not say enough.
     pub reasons: Vec<Reason>,

@@ -18,7 +18,6 @@ use crate::named;
 /// What a sample consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SampleUnit {
-    /// Canonical queries.
     Queries,
     /// Borderline pairs of a query and a passage.
     Pairs,

@@ -22,7 +22,6 @@ pub enum Highlight {
     Right,
     /// It shows something else.
     Wrong,
-    /// There is none.
     Missing,
 }
 

@@ -16,7 +16,6 @@ pub struct Suite {
     pub kind: Kind,
     /// Whose it is; `*` is every workspace.
     pub workspace: String,
-    /// Who is asked.
     pub target: String,
     /// What makes it run.
     pub triggers: Vec<Trigger>,
@@ -36,7 +35,6 @@ pub struct Suite {
     pub debounce: Debounce,
     /// What it is held against.
     pub thresholds: Thresholds,
-    /// Who is told.
     pub alerts: Alerting,
     /// How many weekly drops in a row ask for a new calibration.
     pub drops: usize,
@@ -73,7 +71,6 @@ impl Sample {
 pub struct Alerting {
     /// Of alerts that page.
     pub page: Vec<String>,
-    /// Of every alert.
     pub notify: Vec<String>,
     /// After how many days without a run somebody is told; none for never.
     pub silent_after_days: Option<u32>,
@@ -85,31 +82,19 @@ pub enum SuiteError {
     /// The name is none.
     #[error("{0:?} is no name of a suite; it takes 1 to 64 lower-case letters, digits and dashes")]
     Name(String),
-    /// Two have it.
     #[error("two suites are called `{0}`")]
     Twice(String),
     /// Nobody looks after it.
     #[error("suite `{0}` has no owners; name at least one, such as \"@search-team\"")]
     NoOwners(String),
-    /// Nothing starts it.
     #[error("suite `{0}` has no triggers; name at least one, such as `manual`")]
     NoTriggers(String),
     /// The same trigger twice.
     #[error("suite `{name}` names the trigger `{trigger}` twice")]
-    TriggerTwice {
-        /// The suite.
-        name: String,
-        /// The trigger.
-        trigger: String,
-    },
+    TriggerTwice { name: String, trigger: String },
     /// A number is out of range.
     #[error("suite `{name}`: {what}")]
-    Value {
-        /// The suite.
-        name: String,
-        /// What is wrong.
-        what: String,
-    },
+    Value { name: String, what: String },
     /// A schedule is none.
     #[error(transparent)]
     Cron(#[from] CronError),

@@ -86,10 +86,7 @@ pub enum Bound {
         alert: f64,
     },
     /// A score, against its own past: a fall of so much is an alert.
-    Fall {
-        /// How much.
-        alert: f64,
-    },
+    Fall { alert: f64 },
 }
 
 /// Falls are compared with this tolerance: 0.80 - 0.75 is a hair less than 0.05.
@@ -140,9 +137,7 @@ pub struct Threshold {
 /// What measures are held against: the table, and what is different for a mode.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Thresholds {
-    /// For every mode.
     pub all: BTreeMap<Measure, Threshold>,
-    /// For one.
     pub by_mode: BTreeMap<RetrievalMode, BTreeMap<Measure, Threshold>>,
 }
 

@@ -20,7 +20,6 @@ pub struct Found {
     pub source: Option<String>,
     /// Comparable within one answer only; finite.
     pub score: Option<f64>,
-    /// The title.
     pub title: Option<String>,
     /// The passage that is shown for it.
     pub snippet: Option<String>,
@@ -31,15 +30,11 @@ pub struct Found {
 /// How long the stages took, as the target says, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Timings {
-    /// Finding by words.
     pub lexical_ms: Option<f64>,
-    /// Finding by meaning.
     pub dense_ms: Option<f64>,
-    /// Reranking.
     pub rerank_ms: Option<f64>,
     /// Fetching what is shown.
     pub hydration_ms: Option<f64>,
-    /// The whole request.
     pub total_ms: Option<f64>,
 }
 
@@ -72,9 +67,7 @@ impl Timings {
 pub struct RationaleEdge {
     /// Its meaning, as the target spells it.
     pub kind: String,
-    /// Where it starts.
     pub from: String,
-    /// Where it ends.
     pub to: String,
     /// How sure, 0 to 1.
     pub confidence: Option<f64>,
@@ -85,9 +78,7 @@ pub struct RationaleEdge {
 /// Something that a question was about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RationaleEntity {
-    /// Its id.
     pub id: String,
-    /// Its other names.
     pub aliases: Vec<String>,
 }
 
@@ -105,18 +96,14 @@ pub struct Rationale {
 /// What a reranker said of a document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
-    /// The document.
     pub document: String,
-    /// Its score.
     pub score: Option<f64>,
 }
 
 /// The documents that each stage had before it, best first, whether or not they are in the answer.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StageIds {
-    /// Found by words.
     pub lexical: Vec<String>,
-    /// Found by meaning.
     pub vector: Vec<String>,
     /// Found by walking links.
     pub graph: Vec<String>,
@@ -193,7 +180,6 @@ pub struct TargetAnswer {
     /// Parts of the question that the target has no place for, and so did not get: `mode`,
     /// `filter.types` and so on.
     pub not_asked: Vec<&'static str>,
-    /// What answered.
     pub provenance: Provenance,
 }
 

@@ -62,9 +62,7 @@ impl TargetErrorKind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}: {message}")]
 pub struct TargetError {
-    /// What went wrong.
     pub kind: TargetErrorKind,
-    /// In words.
     pub message: String,
 }
 

@@ -30,7 +30,6 @@ pub struct Path {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path:?} is no path: {reason}")]
 pub struct PathError {
-    /// What was given.
     pub path: String,
     /// What is wrong with it.
     pub reason: String,
@@ -44,14 +43,7 @@ pub enum NotThere {
     Missing(String),
     /// What should have parts is something else.
     #[error("{at} is {found}, not {wanted}")]
-    Other {
-        /// Where.
-        at: String,
-        /// What is there.
-        found: &'static str,
-        /// What should be.
-        wanted: &'static str,
-    },
+    Other { at: String, found: &'static str, wanted: &'static str },
 }
 
 impl Path {

@@ -25,9 +25,7 @@ named! { QueryKind { Auto = "auto", Semantic = "semantic", Identifier = "identif
 /// Which documents may be in the answer. Empty lists mean all.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct QuestionFilter {
-    /// Only these sources.
     pub sources: Vec<String>,
-    /// Only these types.
     pub types: Vec<String>,
     /// Only of these authors.
     pub authors: Vec<String>,
@@ -55,7 +53,6 @@ pub struct BrainOptions {
     pub detail: Option<Detail>,
     /// Whose pages are shown. Elsewhere this follows from the target's key.
     pub viewer: Option<Viewer>,
-    /// Leaves timelines out.
     pub truth_only: bool,
     /// Leaves the vector arm out.
     pub without_vectors: bool,

@@ -14,7 +14,6 @@ pub const LOCAL: &str = "local";
 /// A target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TargetSettings {
-    /// Its name.
     pub name: String,
     /// What it is and where.
     pub kind: TargetKind,
@@ -33,7 +32,6 @@ pub struct TargetSettings {
 /// What a target is and where.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TargetKind {
-    /// The local brain.
     Local,
     /// An API over HTTP.
     Http(HttpTarget),
@@ -93,9 +91,7 @@ pub enum KeyPlace {
 /// An API over HTTP.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HttpTarget {
-    /// Where.
     pub address: Address,
-    /// What it speaks.
     pub shape: Shape,
     /// The most results that it gives.
     pub max_results: Option<usize>,
@@ -106,7 +102,6 @@ pub struct HttpTarget {
 pub struct McpTarget {
     /// How it is reached.
     pub transport: McpTransport,
-    /// The tool.
     pub tool: String,
     /// What it is called with.
     pub arguments: Template,
@@ -119,7 +114,6 @@ pub struct McpTarget {
 pub enum McpTransport {
     /// A program that is started.
     Stdio(Program),
-    /// An address.
     Http(Address),
 }
 
@@ -146,11 +140,9 @@ pub struct SavedRun {
 /// How long, how often, how many at once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TargetLimits {
-    /// For one attempt.
     pub timeout: Duration,
     /// For one question, with its attempts and the waits between them.
     pub deadline: Duration,
-    /// Attempts in all.
     pub attempts: u32,
     /// Questions under way at once.
     pub concurrency: usize,

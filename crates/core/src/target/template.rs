@@ -14,9 +14,7 @@ use super::Question;
 /// What a template may ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Slot {
-    /// The question's text.
     Query,
-    /// How many results.
     K,
     /// How many results, at least 10: with fewer, ranks 6 to 10 are never seen.
     KAtLeast10,
@@ -26,11 +24,8 @@ pub enum Slot {
     Mode,
     /// auto, semantic or identifier.
     Kind,
-    /// Whose documents.
     Workspace,
-    /// Only these sources.
     Sources,
-    /// Only these types.
     Types,
     /// Only of these authors.
     Authors,
@@ -78,7 +73,6 @@ named! {
 /// What a question gives a template.
 #[derive(Debug, Clone, Copy)]
 pub struct Filling<'a> {
-    /// The question.
     pub question: &'a Question,
     /// Its vector, for templates that want it.
     pub vector: Option<&'a [f32]>,
@@ -173,18 +167,10 @@ pub struct Template(Node);
 pub enum TemplateError {
     /// Nothing of this name can be asked for.
     #[error("there is no placeholder {{{{{name}}}}}; there are {known}")]
-    Unknown {
-        /// What was written.
-        name: String,
-        /// What there is.
-        known: String,
-    },
+    Unknown { name: String, known: String },
     /// A placeholder has no end.
     #[error("{text:?} has `{{{{` without `}}}}`")]
-    Open {
-        /// The text.
-        text: String,
-    },
+    Open { text: String },
 }
 
 impl Template {

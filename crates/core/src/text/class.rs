@@ -11,7 +11,6 @@ pub(super) enum Class {
     Dense,
     /// The first character of an emoji.
     Emoji,
-    /// Everything else.
     Other,
 }
 

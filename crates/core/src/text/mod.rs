@@ -53,7 +53,6 @@ pub struct Token<'a> {
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
-    /// What it is.
     pub kind: TokenKind,
     /// The folded form that was typed.
     pub exact: &'a str,

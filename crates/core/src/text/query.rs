@@ -12,11 +12,9 @@ pub(crate) const MAX_QUERY_TERMS: usize = 256;
 /// One term.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueryTerm {
-    /// What is searched.
     pub stem: String,
     /// The form that was typed, where it differs from the stem.
     pub exact: Option<String>,
-    /// What it is.
     pub kind: TokenKind,
     /// How often the query says it.
     pub count: u32,

@@ -7,7 +7,6 @@ use super::{QueryTerms, analyse};
 /// A token of a text that matches a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// First character.
     pub start: u32,
     /// One past the last.
     pub end: u32,

@@ -13,7 +13,6 @@ const FIRST: usize = 5;
 /// A case that is looked at.
 #[derive(Debug, Clone, Copy)]
 pub struct Affected<'a> {
-    /// The case.
     pub case: &'a RunCase,
     /// Whether what must be found was missed: it is not in the answer, or too far down in it.
     pub is_missed: bool,

@@ -10,7 +10,6 @@ const NAMED: usize = 5;
 /// What to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mitigation {
-    /// In a sentence.
     pub advice: String,
     /// What to paste, in order.
     pub commands: Vec<String>,
@@ -19,7 +18,6 @@ pub struct Mitigation {
 /// A suite that can be run again.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rerun<'a> {
-    /// Its name.
     pub name: &'a str,
     /// Who it asks by itself; none if nobody here can tell.
     pub target: Option<&'a str>,
@@ -28,7 +26,6 @@ pub struct Rerun<'a> {
 /// Something that should have been found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lost {
-    /// As a page.
     pub page: String,
     /// Whether it was deleted.
     pub is_deleted: bool,
@@ -39,7 +36,6 @@ pub struct Lost {
 /// Where something is to be done.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Remedy<'a> {
-    /// The workspace.
     pub workspace: &'a str,
     /// The number of the run.
     pub run: i64,
@@ -47,7 +43,6 @@ pub struct Remedy<'a> {
     pub suite: Rerun<'a>,
     /// The suite that is run after something was mended; none where there is none for that.
     pub smoke: Option<Rerun<'a>>,
-    /// Who was asked.
     pub target: &'a str,
     /// Whether nobody describes who was asked.
     pub is_target_unknown: bool,

@@ -83,7 +83,6 @@ named! {
 /// How close something is to a query by meaning, beside what passing cases of the same run found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Similarity {
-    /// Its own.
     pub own: f64,
     /// What is usual: the median.
     pub usual: f64,

@@ -12,18 +12,15 @@ use crate::suite::run::RunMeasure;
 /// A case with what is known of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Looked {
-    /// The query's id.
     pub id: String,
     /// Something that should have been found, where that is known.
     pub lost: Option<Lost>,
-    /// What is known.
     pub evidence: Evidence,
 }
 
 /// A case with why it failed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseFinding {
-    /// The query's id.
     pub id: String,
     /// What its class was chosen by.
     pub because: Vec<String>,
@@ -34,13 +31,11 @@ pub struct CaseFinding {
 /// What is wrong in one way.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// Which.
     pub class: Class,
     /// What the run as a whole says of it.
     pub because: Vec<String>,
     /// The cases, in the order of the run.
     pub cases: Vec<CaseFinding>,
-    /// What to do.
     pub mitigation: Mitigation,
 }
 

@@ -215,7 +215,6 @@ pub(crate) fn compared(captured: &[&str], current: &[&str], ms: (Option<f64>, f6
     compare(sides, ms, Vec::new(), same())
 }
 
-/// A replayed row.
 pub(crate) fn replayed(outcome: Outcome) -> ReplayedRow {
     ReplayedRow::new(&captured(json!({ "retrieved_slugs": ["x"] })), outcome)
 }

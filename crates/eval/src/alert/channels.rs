@@ -26,7 +26,6 @@ pub struct Channels {
 pub struct ChannelRegistry {
     /// What settings say now.
     pub read: Arc<dyn Fn() -> Channels + Send + Sync>,
-    /// Looks variables up.
     pub environment: Environment,
 }
 

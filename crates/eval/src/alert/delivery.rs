@@ -75,7 +75,6 @@ pub enum DeliveryMode {
 /// What became of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeliveryOutcome {
-    /// It was received.
     Sent,
     /// It is tried again.
     Later(String),
@@ -86,11 +85,9 @@ pub enum DeliveryOutcome {
 /// What became of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DeliveryCount {
-    /// Received.
     pub sent: usize,
     /// To be tried again.
     pub failed: usize,
-    /// Given up.
     pub dead: usize,
 }
 

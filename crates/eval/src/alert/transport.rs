@@ -24,7 +24,6 @@ pub enum SendResult {
     Received(String),
     /// It was not, and may be later.
     Later {
-        /// What went wrong.
         error: String,
         /// The wait that the receiver asked for.
         after: Option<Duration>,
@@ -42,7 +41,6 @@ pub struct MessageId {
     pub id: String,
     /// When it was queued.
     pub written: Timestamp,
-    /// Now.
     pub now: Timestamp,
 }
 

@@ -22,20 +22,10 @@ pub enum DatasetError {
     Values(#[from] ValuesError),
     /// An entry is not what it should be.
     #[error("entry {number}: {reason}")]
-    Entry {
-        /// From 1.
-        number: usize,
-        /// What is wrong.
-        reason: String,
-    },
+    Entry { number: usize, reason: String },
     /// A question stands twice.
     #[error("entry {number}: question `{id}` stands a second time")]
-    Repeated {
-        /// From 1.
-        number: usize,
-        /// Its id.
-        id: String,
-    },
+    Repeated { number: usize, id: String },
     /// A folder with several splits, and no test split.
     #[error("its folder qrels has no test.tsv and more than one split")]
     NoSplit,
@@ -53,12 +43,7 @@ pub enum DatasetError {
     Empty,
     /// A file of a test collection can't be read.
     #[error("{}", path.display())]
-    Collection {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: QrelsError,
-    },
+    Collection { path: PathBuf, source: QrelsError },
 }
 
 /// Opens a file; one that ends in `.gz` is unpacked on the way.

@@ -19,7 +19,6 @@ pub(super) struct Brain {
     texts: Vec<DocumentText>,
 }
 
-/// What asking gave.
 pub(super) struct Asked {
     /// Places of documents, best first. An answer names the pages that say the same as a hit with
     /// it, so those take the ranks after it.

@@ -11,27 +11,21 @@ use serde_json::Value;
 /// A question whose rows differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// The question.
     pub question_id: String,
-    /// What differs.
     pub what: String,
 }
 
 /// Something that the numbers depend on and that is another one now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed {
-    /// What.
     pub what: &'static str,
-    /// What it was.
     pub before: String,
-    /// What it is.
     pub after: String,
 }
 
 /// A result held against the same run, made again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reproduction {
-    /// Rows that differ.
     pub rows: Vec<Difference>,
     /// Fields that the rows do not give, or that are another one now.
     pub fields: Vec<FieldDifference>,

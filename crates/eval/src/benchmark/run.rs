@@ -32,9 +32,7 @@ const PINNED: i64 = 1_767_225_600;
 /// What searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retrieval {
-    /// The whole pipeline.
     Hybrid,
-    /// Words only.
     Words,
 }
 
@@ -52,7 +50,6 @@ pub struct Asking<'a> {
     pub depth: usize,
     /// What is measured of them.
     pub measures: Vec<Measure>,
-    /// What searches.
     pub retrieval: Retrieval,
     /// What a document is.
     pub granularity: Granularity,
@@ -74,7 +71,6 @@ pub struct Asking<'a> {
     pub expander: Option<Expander<'a>>,
     /// The models that help with queries of the owner, who are asked as the settings say.
     pub assistants: Option<&'a Assistants>,
-    /// Who answers.
     pub answerer: Option<Answerer<'a>>,
     /// Names everything that rows depend on besides their question.
     pub run: String,
@@ -82,7 +78,6 @@ pub struct Asking<'a> {
 
 /// What one question gave, with its line of LongMemEval's retrieval log.
 pub struct Done {
-    /// What it gave.
     pub outcome: Outcome,
     /// The line of the log, if it was asked for.
     pub log: Option<Value>,
@@ -90,7 +85,6 @@ pub struct Done {
 
 /// A haystack that was read, or one whose questions are known from before.
 pub enum Next {
-    /// To ask.
     Ask(Box<Haystack>),
     /// Known already: in the order of the dataset, nothing is to be done.
     Known,

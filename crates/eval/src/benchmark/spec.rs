@@ -29,7 +29,6 @@ const MAX_K: usize = 1000;
 /// What to run: everything that the numbers depend on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
-    /// Which benchmark.
     pub kind: Benchmark,
     /// The dataset: one file or folder; of `trec`, corpus, queries and judgements.
     pub files: Vec<PathBuf>,
@@ -37,7 +36,6 @@ pub struct Spec {
     pub limit: Option<usize>,
     /// How many documents of a ranking are taken.
     pub k: usize,
-    /// What searches.
     pub retrieval: Retrieval,
     /// What a document of a chat is.
     pub granularity: Granularity,
@@ -59,7 +57,6 @@ pub struct How<'a> {
     pub expander: Option<(Expander<'a>, &'a str)>,
     /// Who answers, and its name.
     pub answerer: Option<(Answerer<'a>, &'a str)>,
-    /// Where rows go.
     pub output: Option<&'a Path>,
     /// Rows to go on from.
     pub resume_from: Option<&'a Path>,
@@ -75,11 +72,9 @@ pub struct How<'a> {
 
 /// What a run gave.
 pub struct Ran {
-    /// The result.
     pub result: WireResult,
     /// What its numbers depend on, in words.
     pub labelled: Labelled,
-    /// Recall by type.
     pub by_type: ByType,
     /// What was wrong with the data.
     pub problems: Vec<DataProblem>,
@@ -114,21 +109,14 @@ pub enum SpecError {
     /// A benchmark does not have so many files.
     #[error("{benchmark} takes {takes}, and {found} paths are given")]
     Files {
-        /// Which benchmark.
         benchmark: &'static str,
-        /// What it takes.
         takes: &'static str,
         /// How many there are.
         found: usize,
     },
     /// A flag of a result file is not understood.
     #[error("`{flag}` is `{value}`, which this program does not know")]
-    Flag {
-        /// Which.
-        flag: String,
-        /// What it says.
-        value: String,
-    },
+    Flag { flag: String, value: String },
 }
 
 impl Spec {

@@ -23,29 +23,17 @@ pub enum ValuesError {
     Truncated {
         /// Which value, from 1.
         number: usize,
-        /// Where it begins.
         byte: u64,
     },
     /// The array is never closed.
     #[error("the file ends after entry {number} without `]`: is the download whole?")]
-    Unclosed {
-        /// The last value.
-        number: usize,
-    },
+    Unclosed { number: usize },
     /// Something else than an object stands where one should.
     #[error("byte {byte}: `{found}` where an entry `{{…}}` should begin")]
-    Unexpected {
-        /// Where.
-        byte: u64,
-        /// What.
-        found: char,
-    },
+    Unexpected { byte: u64, found: char },
     /// A value is too large.
     #[error("entry {number} is larger than {} MiB", MAX_VALUE >> 20)]
-    TooLarge {
-        /// Which, from 1.
-        number: usize,
-    },
+    TooLarge { number: usize },
 }
 
 /// Reads the objects of a file.

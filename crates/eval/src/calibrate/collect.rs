@@ -40,7 +40,6 @@ const LONGEST: usize = 100_000;
 /// Where pairs come from.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
-    /// What files bring.
     pub entries: Vec<PairEntry>,
     /// Whether canonical queries bring relevant and irrelevant pairs.
     pub canonical: bool,
@@ -50,7 +49,6 @@ pub struct Sources {
 pub struct Collection<'a> {
     /// Where feedback and pairs are.
     pub store: &'a Store,
-    /// Whose.
     pub workspace: &'a WorkspaceId,
     /// Where texts are looked up.
     pub passages: Passages<'a>,
@@ -58,7 +56,6 @@ pub struct Collection<'a> {
     pub scrubber: &'a Scrubber,
     /// Told how many are done, and of how many.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
-    /// The time.
     pub now: Timestamp,
 }
 

@@ -22,9 +22,7 @@ pub enum CalibrateError {
     /// Some pairs have no score, so there is no threshold.
     #[error("{missing} of {of} pairs have no score: {why}")]
     Unscored {
-        /// Pairs without one.
         missing: usize,
-        /// Pairs.
         of: usize,
         /// What was said of the first of them.
         why: String,
@@ -55,7 +53,6 @@ pub enum CalibrateError {
     /// Something is in the way.
     #[error("threshold {id} may not be put in force: {}", in_words(obstacles))]
     Forbidden {
-        /// The threshold.
         id: i64,
         /// What is in the way.
         obstacles: Vec<Obstacle>,
@@ -63,28 +60,19 @@ pub enum CalibrateError {
     /// It was made for another reranker.
     #[error("threshold {id} was made for {model}, and {set} is set")]
     OtherModel {
-        /// The threshold.
         id: i64,
-        /// Its reranker.
         model: String,
         /// The one that is set.
         set: String,
     },
     /// A pair can't be kept.
     #[error("pair {at}: {why}")]
-    Pair {
-        /// Which, from 1.
-        at: usize,
-        /// Why.
-        why: String,
-    },
+    Pair { at: usize, why: String },
     /// The target can't be asked.
     #[error(transparent)]
     Target(#[from] TargetError),
-    /// The brain can't.
     #[error(transparent)]
     Brain(#[from] BrainError),
-    /// The store can't.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

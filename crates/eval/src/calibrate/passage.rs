@@ -21,7 +21,6 @@ const DEPTH: usize = 50;
 pub struct Passage {
     /// The document that it is of.
     pub document: String,
-    /// What names it.
     pub chunk: String,
     /// Its text, as a reranker reads it.
     pub text: String,

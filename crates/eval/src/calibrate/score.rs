@@ -38,9 +38,7 @@ pub type Cost<'a> = dyn Fn(&str, &[&str]) -> Result<Usd, String> + Sync + 'a;
 pub struct Scoring<'a> {
     /// Where pairs and thresholds are.
     pub store: &'a Store,
-    /// Whose.
     pub workspace: &'a WorkspaceId,
-    /// Who scores.
     pub scorer: Scorer<'a>,
     /// The most that scoring passages of a query may cost.
     pub cost: &'a Cost<'a>,
@@ -52,7 +50,6 @@ pub struct Scoring<'a> {
     pub stop: &'a AtomicBool,
     /// Told how many pairs are done, and of how many.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
-    /// The time.
     pub clock: fn() -> Timestamp,
 }
 

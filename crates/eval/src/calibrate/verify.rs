@@ -38,13 +38,10 @@ pub fn trial_settings(mut settings: Settings, threshold: &RerankThreshold) -> Op
 
 /// A trial.
 pub struct Trial<'a> {
-    /// Where queries are.
     pub store: &'a Store,
-    /// Whose.
     pub workspace: &'a WorkspaceId,
     /// Who is asked; the local brain with the threshold in its settings.
     pub target: &'a dyn Retriever,
-    /// What is tried.
     pub threshold: &'a RerankThreshold,
     /// The change that the local corpus is as of.
     pub generation: Option<i64>,
@@ -52,7 +49,6 @@ pub struct Trial<'a> {
     pub stop: &'a AtomicBool,
     /// Told how many questions are done, and of how many.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
-    /// The time.
     pub clock: fn() -> Timestamp,
 }
 

@@ -16,7 +16,6 @@ use rustc_hash::FxHashMap;
 /// How a brain is asked.
 #[derive(Debug, Clone)]
 pub struct Gathering {
-    /// Settings and time.
     pub live: Live,
     /// Pages of an answer.
     pub top_k: usize,

@@ -39,7 +39,6 @@ pub enum Judge<'a> {
 pub struct Memory<'a> {
     /// Where it is kept.
     pub store: &'a Store,
-    /// Whose it is.
     pub workspace: &'a WorkspaceId,
     /// What is the time.
     pub now: Timestamp,

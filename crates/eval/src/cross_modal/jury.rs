@@ -14,7 +14,6 @@ use crate::spread::spread;
 pub struct Jury<'a> {
     /// The door to them.
     pub asker: &'a Asker,
-    /// What they score.
     pub rubric: &'a Rubric,
     /// Who sits where, by slot.
     pub seats: Vec<(Slot, ModelRef)>,
@@ -45,14 +44,7 @@ pub enum JuryError {
     Panel(#[from] PanelError),
     /// One of its models can't be asked.
     #[error("slot {slot}: {model} can't be asked")]
-    Seat {
-        /// Where it sits.
-        slot: Slot,
-        /// Which it is.
-        model: ModelRef,
-        /// Why.
-        source: AskError,
-    },
+    Seat { slot: Slot, model: ModelRef, source: AskError },
 }
 
 impl From<JuryError> for Fault {

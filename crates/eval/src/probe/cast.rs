@@ -8,12 +8,9 @@ use gbrain_llm::{Desk, ModelError, ModelRef, Task};
 
 use super::trouble::Trouble;
 
-/// Who takes part.
 #[derive(Debug, Clone)]
 pub(super) struct Cast {
-    /// Who answers.
     pub(super) answers: ModelRef,
-    /// Who judges.
     pub(super) seats: Vec<(Slot, ModelRef)>,
     /// Who puts questions in other words, where the settings want that of every query.
     pub(super) expander: Option<ModelRef>,

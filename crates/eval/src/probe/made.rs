@@ -11,7 +11,6 @@ use super::fixture;
 use super::measure::{Means, Ready};
 use super::trouble::Trouble;
 
-/// What was done.
 pub(super) struct Made {
     conclusion: Conclusion,
     /// What it could have cost at most.

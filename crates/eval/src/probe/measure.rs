@@ -119,7 +119,6 @@ impl<'a> Ready<'a> {
         Ok(estimate::likely(&parts)?)
     }
 
-    /// Asks, answers, judges.
     pub(super) fn run(self, began: Timestamp, estimate: Usd) -> Result<Measured, Trouble> {
         let outcomes = self.answered()?;
         let (rows, unanswered) = rows(&outcomes);

@@ -52,7 +52,6 @@ pub struct Probes {
     pub worker: String,
     /// How long a claim holds without a beat.
     pub lease: Duration,
-    /// The time.
     pub clock: fn() -> Timestamp,
 }
 
@@ -63,7 +62,6 @@ pub enum Embedding {
     Own(Models),
     /// From one behind an address.
     Remote {
-        /// Which.
         model: ModelRef,
         /// How many numbers its vectors have.
         dims: usize,

@@ -44,9 +44,7 @@ pub enum Window {
 
 /// What is wanted.
 pub struct Wish<'a> {
-    /// Whose probe.
     pub workspace: &'a WorkspaceId,
-    /// Who wants it.
     pub by: By,
     /// Whether the switch and the window count.
     pub window: Window,
@@ -66,7 +64,6 @@ pub struct Wish<'a> {
 pub struct Probed {
     /// The outcome, in short.
     pub event: Event,
-    /// The outcome, whole.
     pub report: ProbeReport,
     /// Whether it is kept.
     pub kept: Kept,

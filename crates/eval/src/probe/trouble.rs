@@ -23,10 +23,8 @@ pub(super) enum Trouble {
     TooDear {
         /// What it can cost.
         estimate: Usd,
-        /// What it may.
         cap: Usd,
     },
-    /// Nobody answers.
     #[error("there is no model that answers: set models.eval.longmemeval")]
     NoReader,
     /// A cassette alone was to answer, and others are asked too.

@@ -84,7 +84,6 @@ type Waiting = HashMap<u64, Sender<Result<Value, TargetError>>>;
 #[derive(Default)]
 struct Shared {
     waiting: Mutex<Waiting>,
-    /// Messages that came.
     heard: AtomicU64,
     has_ended: AtomicBool,
     /// Lines on their way to it; without, its input is closed.
@@ -93,7 +92,6 @@ struct Shared {
     said: Mutex<VecDeque<String>>,
 }
 
-/// A running program.
 pub(super) struct Running {
     name: String,
     process: Mutex<std::process::Child>,

@@ -179,11 +179,9 @@ impl RetrieverInfo {
 /// What targets need of their environment.
 #[derive(Clone)]
 pub struct Surroundings {
-    /// Looks variables up.
     pub environment: Environment,
     /// Paths in the settings are relative to this directory.
     pub dir: PathBuf,
-    /// Set to cancel.
     pub cancel: Arc<AtomicBool>,
 }
 

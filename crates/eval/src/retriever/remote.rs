@@ -24,7 +24,6 @@ pub(super) trait Wire: Sync + Send {
     /// One attempt: what the target said, within so long.
     fn fetch(&self, question: &Question, timeout: Duration) -> Result<Value, Missed>;
 
-    /// What that means.
     fn read(&self, question: &Question, said: &Value) -> Result<TargetAnswer, TargetError>;
 
     /// Parts of a question that have no place on this wire.

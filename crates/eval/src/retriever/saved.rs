@@ -11,7 +11,6 @@ use super::remote::Naming;
 use super::{Capabilities, Retriever, RetrieverInfo, Surroundings};
 use crate::read_document;
 
-/// A saved run.
 pub(super) struct Saved {
     info: RetrieverInfo,
     answers: Answers,

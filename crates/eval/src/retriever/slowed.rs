@@ -18,7 +18,6 @@ use crate::EvalError;
 
 /// A retriever whose every answer takes `factor` times as long.
 pub struct SlowedRetriever<'a> {
-    /// The retriever.
     pub retriever: Box<dyn Retriever + 'a>,
     /// How many times as long, at least once.
     pub factor: u32,

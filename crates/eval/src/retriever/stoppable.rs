@@ -16,9 +16,7 @@ use crate::EvalError;
 
 /// A retriever with a flag that stops it.
 pub struct StoppableRetriever<'a> {
-    /// The retriever.
     pub retriever: Box<dyn Retriever + 'a>,
-    /// Set to stop.
     pub stop: &'a AtomicBool,
 }
 

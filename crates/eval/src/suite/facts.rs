@@ -19,7 +19,6 @@ pub fn unverifiable(_: &RationaleEdge) -> Fact {
 pub struct Checked<'a> {
     /// Where the pages are.
     pub store: &'a Store,
-    /// Whose.
     pub workspace: &'a WorkspaceId,
     /// The day on which a link must hold.
     pub today: Date,

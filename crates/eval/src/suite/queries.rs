@@ -18,9 +18,7 @@ const MOST: usize = 1_000_000;
 /// A query of the store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredQuery {
-    /// Its number.
     pub number: i64,
-    /// What it is.
     pub query: CanonicalQuery,
 }
 
@@ -29,12 +27,7 @@ pub struct StoredQuery {
 pub enum QueryProblem {
     /// One of them is none.
     #[error("query {at}: {source}")]
-    Query {
-        /// Which, from 1.
-        at: usize,
-        /// What is wrong.
-        source: QueryError,
-    },
+    Query { at: usize, source: QueryError },
     /// Another text has its id.
     #[error("the id `{0}` is that of another query")]
     Id(String),
@@ -43,11 +36,7 @@ pub enum QueryProblem {
         "query {at}: scrubbing changes its text, which takes an identity key to tell it from others, and \
          there is none (`gbrain doctor`)"
     )]
-    NoIdentityKey {
-        /// Which, from 1.
-        at: usize,
-    },
-    /// The store can't.
+    NoIdentityKey { at: usize },
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -55,9 +44,7 @@ pub enum QueryProblem {
 /// What became of a query that was taken in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Taken {
-    /// Its number.
     pub number: i64,
-    /// Its id.
     pub id: String,
     /// Whether suites ask it.
     pub state: QueryState,

@@ -22,7 +22,6 @@ pub type Score<'a> = dyn Fn(&str, &[&str]) -> Result<Vec<f64>, String> + Sync + 
 pub struct Scorer<'a> {
     /// The model, as thresholds name it.
     pub model: &'a str,
-    /// What it says.
     pub score: &'a Score<'a>,
 }
 
@@ -91,7 +90,6 @@ pub struct Relevance {
     pub value: Option<Value>,
     /// Why it does not say enough.
     pub doubts: Vec<Reason>,
-    /// In words.
     pub notes: Vec<String>,
 }
 

@@ -51,13 +51,11 @@ pub struct RunContext<'a> {
     pub stop: &'a Arc<AtomicBool>,
     /// Called with the number of questions that are done, and of all.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
-    /// The time.
     pub clock: fn() -> Timestamp,
 }
 
 /// A target that is open, and what is known of it.
 pub struct RunTarget<'a> {
-    /// Answers the questions.
     pub retriever: &'a dyn Retriever,
     /// Whether it is another than the suite's own target.
     pub elsewhere: bool,

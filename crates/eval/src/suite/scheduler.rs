@@ -41,11 +41,9 @@ const EVERYWHERE: &str = "*";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SuiteJob {
-    /// The suite.
     pub suite: String,
     /// What names the run.
     pub key: String,
-    /// What started it.
     pub trigger: String,
     /// What the local index must hold before anything is asked.
     #[serde(default)]
@@ -63,21 +61,9 @@ impl SuiteJob {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scheduled {
     /// A run was queued.
-    Fired {
-        /// Of this suite.
-        suite: String,
-        /// Under this key.
-        key: String,
-        /// As this job.
-        job: i64,
-    },
+    Fired { suite: String, key: String, job: i64 },
     /// A suite can't be read.
-    Broken {
-        /// This one.
-        suite: String,
-        /// Why.
-        why: String,
-    },
+    Broken { suite: String, why: String },
 }
 
 /// Looks once at every suite that is on, and queues what is due.

@@ -24,7 +24,6 @@ pub type FindTarget = dyn Fn(&str) -> Result<TargetSettings, TargetError> + Send
 pub struct TargetRegistry {
     /// What settings say of a target.
     pub find: Arc<FindTarget>,
-    /// Looks variables up.
     pub environment: Environment,
     /// Where paths of the settings begin.
     pub dir: PathBuf,

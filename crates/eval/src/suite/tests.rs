@@ -34,7 +34,6 @@ use crate::retriever::{Capabilities, Retriever, RetrieverInfo};
 struct Fake {
     /// Texts that find nothing.
     misses: Vec<String>,
-    /// Texts that fail.
     failures: BTreeMap<String, TargetErrorKind>,
     /// How long an answer takes.
     takes: Duration,

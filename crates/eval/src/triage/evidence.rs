@@ -28,7 +28,6 @@ use crate::suite::{registered, stored};
 pub struct TriageMeans<'a> {
     /// Where everything is kept.
     pub store: &'a Store,
-    /// Whose.
     pub workspace: &'a WorkspaceId,
     /// The brain, where it is the one that was asked.
     pub brain: Option<&'a Brain>,

@@ -25,7 +25,6 @@ use crate::retriever::filter_of;
 
 /// As many cases that were found say what is usual.
 const USUAL: usize = 50;
-/// Fewer say nothing.
 const FEWEST: usize = 3;
 /// Pages that are read together.
 const BATCH: usize = 200;

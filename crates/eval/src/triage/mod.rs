@@ -42,22 +42,15 @@ pub enum TriageError {
     NoAlert(String),
     /// The alert tells of no run, and no run of its suite failed.
     #[error("alert `{key}` tells of no run, and no run of suite `{suite}` failed")]
-    NoFailingRun {
-        /// The alert.
-        key: String,
-        /// The suite.
-        suite: String,
-    },
+    NoFailingRun { key: String, suite: String },
     /// The run's cases are gone: a page that it named was purged, or it was kept long enough.
     #[error("only the figures of run {0} are left: its cases were purged or pruned")]
     Gone(i64),
     /// What is kept can't be read.
     #[error("what is kept of run {0} can't be read")]
     Unreadable(i64),
-    /// The store can't.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The brain can't.
     #[error(transparent)]
     Brain(#[from] BrainError),
     /// Nothing can be measured.

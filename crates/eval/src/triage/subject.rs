@@ -15,7 +15,6 @@ const LOOKED_AT: usize = 20;
 /// A run to triage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Subject {
-    /// Its number.
     pub run: i64,
     /// What is kept of it.
     pub body: SuiteRun,

@@ -24,7 +24,6 @@ enum Condition {
     Dated(Column<i64>, i64, i64),
     /// Not from a timeline.
     TruthOnly(Column<u64>),
-    /// Nothing satisfies it.
     Never,
 }
 

@@ -20,19 +20,14 @@ const RAW: &str = "raw";
 
 /// Names of the columns.
 pub(super) mod column {
-    /// The page's number.
     pub(crate) const PAGE: &str = "page";
     /// `source`, a zero byte, `slug`: orders as pages do.
     pub(crate) const KEY: &str = "key";
-    /// The page's type.
     pub(crate) const TYPE: &str = "type";
-    /// The page's tags.
     pub(crate) const TAG: &str = "tag";
     /// The page's date as days from year 1.
     pub(crate) const DATE: &str = "date";
-    /// Ordinal and flags.
     pub(crate) const CHUNK: &str = "chunk";
-    /// Indexed tokens.
     pub(crate) const TOKENS: &str = "tokens";
 }
 

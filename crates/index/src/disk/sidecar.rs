@@ -28,7 +28,6 @@ const ALIGN: usize = 64;
 pub(super) struct Sidecar {
     source: Source,
     places: Places,
-    /// Lengths and codes.
     scanned: OnceLock<OwnedBytes>,
 }
 
@@ -106,7 +105,6 @@ impl Sidecar {
         Ok(fits.then_some(Self { source, places, scanned: OnceLock::new() }))
     }
 
-    /// Lengths and codes.
     pub(super) fn codes(&self) -> io::Result<Codes<'_>> {
         let scanned = match self.scanned.get() {
             Some(scanned) => scanned,
@@ -119,7 +117,6 @@ impl Sidecar {
         Ok(Codes { lengths, blocks, documents: self.places.documents })
     }
 
-    /// A document's row.
     pub(super) fn row(&self, doc: DocId) -> io::Result<Cow<'_, [u8]>> {
         let start = HEADER + doc as usize * self.places.dims;
         self.source.bytes(start..start + self.places.dims)

@@ -94,7 +94,6 @@ impl Window {
     }
 }
 
-/// Marked documents.
 pub(super) struct Marked<'w> {
     marks: &'w [u64],
     first: DocId,

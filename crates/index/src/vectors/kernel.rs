@@ -31,7 +31,6 @@ pub(super) enum Kernel {
     /// 32 passages at once.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// One by one.
     Portable,
 }
 

@@ -15,7 +15,6 @@ use gbrain_index::{Corpus, Index, Models, WordsQuery, Writer};
 /// Long enough for any other writer in a test.
 pub(crate) const WAIT: Duration = Duration::from_secs(60);
 
-/// The built-in model.
 pub(crate) fn models() -> Models {
     Models::new(Arc::new(StaticTable::built_in()))
 }
@@ -106,7 +105,6 @@ pub(crate) fn fill(index: &dyn Index, pages: &[StoredPage]) {
     writer.commit(corpus(1, pages)).unwrap();
 }
 
-/// Commits a change.
 pub(crate) fn change(index: &dyn Index, generation: i64, act: impl FnOnce(&mut dyn Writer)) {
     let mut writer = index.writer(WAIT).unwrap();
     act(writer.as_mut());

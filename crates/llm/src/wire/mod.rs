@@ -62,7 +62,6 @@ impl Chat {
 /// What a call used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// Tokens sent.
     pub input: u64,
     /// Tokens made, thinking included.
     pub output: u64,
@@ -73,7 +72,6 @@ pub struct Usage {
 /// What a model said.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
-    /// Its text.
     pub text: String,
     /// What it used, if the provider says so.
     pub usage: Option<Usage>,
@@ -82,9 +80,7 @@ pub struct Reply {
 /// What a text is embedded for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// To be found.
     Document,
-    /// To find.
     Query,
 }
 

@@ -90,7 +90,6 @@ impl Site {
         Asker::new(self.providers(), prices(), limits, Arc::new(environment))
     }
 
-    /// What is charged.
     pub(crate) fn charged(&self) -> Usd {
         let budget = self.store.budget(&WorkspaceId::default(), "run").unwrap();
         budget.map_or(Usd::ZERO, |budget| budget.charged)

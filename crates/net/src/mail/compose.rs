@@ -14,9 +14,7 @@ pub struct Mail {
     pub from: String,
     /// Who it is for.
     pub to: Vec<String>,
-    /// In a line.
     pub subject: String,
-    /// The text.
     pub text: String,
     /// What names it, the same each time it is sent: letters, digits, dots and dashes.
     pub id: String,

@@ -140,7 +140,6 @@ impl Conversation {
         Ok(())
     }
 
-    /// Encrypts the rest.
     pub(super) fn protect(&mut self, server: &MailServer) -> Result<(), MailFailure> {
         let insecure = |message: &str| MailFailure::new(MailFailureKind::Insecure, message);
         if !self.offers.iter().any(|offer| offer == "STARTTLS") {

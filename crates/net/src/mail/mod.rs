@@ -28,27 +28,21 @@ const QUOTED: usize = 300;
 pub enum Protection {
     /// After the first words.
     StartTls,
-    /// From the start.
     Tls,
-    /// Not at all.
     None,
 }
 
 /// Who a server is shown to be, for those who must be known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Login {
-    /// The name.
     pub username: Secret,
-    /// The password.
     pub password: Secret,
 }
 
 /// A mail server.
 #[derive(Debug, Clone)]
 pub struct MailServer {
-    /// Its name.
     pub host: String,
-    /// Its port.
     pub port: u16,
     /// Whether the connection is encrypted.
     pub protection: Protection,
@@ -77,9 +71,7 @@ pub enum MailFailureKind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct MailFailure {
-    /// Why.
     pub kind: MailFailureKind,
-    /// In words.
     pub message: String,
 }
 

@@ -12,13 +12,10 @@ pub const PROMPTS_VERSION: u32 = 1;
 /// What a log says.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct UsageBody {
-    /// Rows.
     pub total: u64,
     /// Rows that were sent.
     pub sent: u64,
-    /// Of these, verified.
     pub verified_true: u64,
-    /// Of these, refuted.
     pub verified_false: u64,
     /// Of these, without a verifier.
     pub verified_null: u64,
@@ -26,9 +23,7 @@ pub struct UsageBody {
     pub last_ts: Option<String>,
     /// Over sent rows; nothing without any.
     pub median_duration_ms: Option<f64>,
-    /// Over sent rows.
     pub median_prompt_words: Option<f64>,
-    /// Over sent rows.
     pub median_output_words: Option<f64>,
     /// False if a median is right to a thousandth only.
     pub medians_exact: bool,
@@ -65,13 +60,10 @@ impl UsageBody {
 /// How far a prompt is on the way to its next step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GateBody {
-    /// The step.
     pub transition: &'static str,
-    /// Uses that count.
     pub uses: u64,
     /// How many it takes.
     pub min_uses: u64,
-    /// What counts.
     pub counts: &'static str,
     /// Sent runs that count for another text, verifier, default or model.
     pub other_text: u64,
@@ -112,25 +104,19 @@ impl GateBody {
 pub struct ShowBody<'a> {
     /// The form of this document.
     pub schema_version: u32,
-    /// The name.
     pub id: &'a str,
     /// The name for people.
     pub title: &'a str,
-    /// One sentence.
     pub summary: &'a str,
     /// How far it has come.
     pub status: Status,
-    /// Its version.
     pub version: &'a str,
     /// The day of the last edit or promotion.
     pub updated: &'a str,
-    /// Its inputs.
     pub inputs: &'a [Input],
-    /// Its cases.
     pub cases: Vec<String>,
     /// What names its text, hooks, defaults and model.
     pub prompt_hash: String,
-    /// Its runs.
     pub usage: UsageBody,
     /// The way to its next step; nothing above ready.
     pub gate: Option<GateBody>,
@@ -156,15 +142,12 @@ pub struct PromptsBody {
 /// A prompt in a list: what is known of it, or why nothing is.
 #[derive(Debug, Default, Serialize)]
 pub struct PromptRow {
-    /// The name.
     pub id: String,
     /// How far it has come.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
-    /// Its version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// One sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// Verbs that run it.
@@ -195,11 +178,9 @@ pub struct PromptRow {
 pub struct MoveBody<'a> {
     /// The form of this document.
     pub schema_version: u32,
-    /// The prompt.
     pub id: &'a str,
     /// Whether its status changed.
     pub moved: bool,
-    /// Its status now.
     pub status: Status,
     /// What was written down.
     pub evidence: Option<EvidenceLine>,
@@ -214,28 +195,22 @@ pub struct MoveBody<'a> {
 pub struct EvalBody<'a> {
     /// The form of this document.
     pub schema_version: u32,
-    /// The prompt.
     pub id: &'a str,
     /// Whether every case passed; no case is no pass.
     pub all_passed: bool,
     /// How many cases there were.
     pub total: u64,
-    /// How many passed.
     pub passed: u64,
     /// Whether only some were chosen.
     pub partial: bool,
-    /// Every case.
     pub cases: Vec<CaseBody<'a>>,
 }
 
 /// A case of an evaluation.
 #[derive(Debug, Serialize)]
 pub struct CaseBody<'a> {
-    /// Its name.
     pub name: &'a str,
-    /// Whether it passed.
     pub passed: bool,
-    /// What was wrong.
     pub failures: &'a [String],
 }
 
@@ -246,7 +221,6 @@ pub struct CheckupBody {
     pub schema_version: u32,
     /// How many prompts were looked at.
     pub prompts: usize,
-    /// What was found.
     pub findings: Vec<FindingBody>,
 }
 
@@ -261,9 +235,7 @@ impl CheckupBody {
 /// Something that is wrong with a prompt.
 #[derive(Debug, Serialize)]
 pub struct FindingBody {
-    /// The prompt.
     pub id: String,
-    /// What is wrong.
     #[serde(flatten)]
     pub finding: Finding,
 }
@@ -273,7 +245,6 @@ pub struct FindingBody {
 pub struct KickBody<'a> {
     /// The form of this document.
     pub schema_version: u32,
-    /// The prompt.
     pub id: &'a str,
     /// The row that was appended.
     pub row: &'a UsageRow,

@@ -13,9 +13,7 @@ use super::words::words;
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Worth a look.
     Warning,
-    /// Must be mended.
     Problem,
 }
 
@@ -26,18 +24,14 @@ gbrain_core::named! { Level { Warning = "warning", Problem = "problem" } }
 pub struct Finding {
     /// How bad it is.
     pub level: Level,
-    /// What it is.
     pub message: String,
 }
 
 /// The files of a prompt.
 #[derive(Debug, Clone, Copy)]
 pub struct Parts<'a> {
-    /// The directory's name.
     pub directory: &'a str,
-    /// `meta.yml`, read.
     pub meta: &'a Meta,
-    /// The template.
     pub template: &'a str,
     /// `eval.yml`, if there is one.
     pub eval: Option<&'a str>,

@@ -25,9 +25,7 @@ pub struct Evaluation {
 /// One case.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// Its name.
     pub name: String,
-    /// Its variables.
     pub inputs: Inputs,
     /// What its answer must be like.
     pub assertions: Vec<Assertion>,
@@ -38,7 +36,6 @@ pub struct Case {
 /// Where a case's variables are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Inputs {
-    /// Here.
     Given(Vec<(String, String)>),
     /// In a file, looked for in the root of the library first, then beside the prompt.
     From(String),

@@ -19,7 +19,6 @@ pub enum Move {
     Promoted,
     /// Up, although something was missing.
     Forced,
-    /// Down.
     Demoted,
 }
 
@@ -39,13 +38,9 @@ pub enum HashScope {
 pub struct Evidence {
     /// When, in whole seconds.
     pub ts: Timestamp,
-    /// Which way.
     pub action: Move,
-    /// From where.
     pub from: Status,
-    /// To where.
     pub to: Status,
-    /// Who did it.
     pub by: String,
     /// The version it had.
     pub version: String,
@@ -53,7 +48,6 @@ pub struct Evidence {
     pub prompt_hash: String,
     /// What that hash covers.
     pub hash_scope: HashScope,
-    /// Uses that counted.
     pub uses: u64,
     /// How many it took.
     pub min_uses: u64,
@@ -63,7 +57,6 @@ pub struct Evidence {
     pub wilson_low: Option<f64>,
     /// What the evaluations said.
     pub eval: String,
-    /// What was missing.
     pub unmet: Vec<String>,
     /// Why, in somebody's words.
     pub reason: Option<String>,
@@ -72,7 +65,6 @@ pub struct Evidence {
 /// A status whose evidence is about another text, verifier, default or model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stale {
-    /// The status.
     pub status: Status,
     /// When it was given.
     pub since: Timestamp,
@@ -141,11 +133,9 @@ pub enum MissingEvidence {
     Stale(Stale),
     /// The logs do not hold what its gate asks for.
     Unmet {
-        /// The status.
         status: Status,
         /// How it was reached.
         action: Move,
-        /// What is missing.
         unmet: Vec<Unmet>,
     },
 }

@@ -13,7 +13,6 @@ use super::meta::Input;
 /// The parts of a prompt that a run depends on.
 #[derive(Debug, Clone, Copy)]
 pub struct Fingerprint<'a> {
-    /// The template.
     pub template: &'a str,
     /// `guard.sh`, if it runs.
     pub guard: Option<&'a [u8]>,

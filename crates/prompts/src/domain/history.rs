@@ -7,11 +7,9 @@ use super::logs::EvalLine;
 /// One evaluation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EvalRow {
-    /// When it ended.
     pub ts: Timestamp,
     /// How many cases there were.
     pub total: u64,
-    /// How many passed.
     pub passed: u64,
     /// The names of the others.
     pub failed_cases: Vec<String>,
@@ -32,11 +30,9 @@ pub enum Green {
     Green,
     /// It passed, and does not say of which text: it opens no gate.
     Unsigned,
-    /// It failed.
     Red,
     /// It was of another prompt or of other cases.
     Stale,
-    /// There is none.
     Missing,
     /// There is no `eval.yml`.
     Undefined,

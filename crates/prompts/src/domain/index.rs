@@ -7,13 +7,10 @@ use super::meta::Status;
 /// A prompt in the lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexRow {
-    /// Its name.
     pub id: String,
     /// How far it has come.
     pub status: Status,
-    /// Its version.
     pub version: String,
-    /// One sentence.
     pub summary: String,
     /// Verbs that run it.
     pub aliases: Vec<String>,
@@ -24,12 +21,7 @@ pub struct IndexRow {
 pub enum IndexError {
     /// The place for the list is not marked.
     #[error("no line with {start} and a later one with {end}")]
-    Markers {
-        /// The first mark.
-        start: &'static str,
-        /// The second.
-        end: &'static str,
-    },
+    Markers { start: &'static str, end: &'static str },
 }
 
 const README: (&str, &str) = ("INDEX:START", "INDEX:END");

@@ -20,9 +20,7 @@ use super::usage::{Counted, Counts};
 /// A step up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Transition {
-    /// The first.
     DraftToTested,
-    /// The second.
     TestedToReady,
 }
 
@@ -33,7 +31,6 @@ named! { Transition { DraftToTested = "draft_to_tested", TestedToReady = "tested
 pub struct Thresholds {
     /// Sent and not refuted.
     pub draft_to_tested: u64,
-    /// Sent and verified.
     pub tested_to_ready: u64,
 }
 
@@ -46,9 +43,7 @@ impl Default for Thresholds {
 /// What is asked of a prompt for its next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Requirement {
-    /// Which step.
     pub transition: Transition,
-    /// How many uses.
     pub min_uses: u64,
     /// Whether the last whole evaluation must be green.
     pub require_eval: bool,
@@ -59,7 +54,6 @@ pub struct Requirement {
 /// How far a prompt is on the way to its next step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gate {
-    /// What is asked.
     pub requirement: Requirement,
     /// How many uses count.
     pub uses: u64,
@@ -80,14 +74,12 @@ pub struct Gate {
 /// Something that a gate asks for and does not have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unmet {
-    /// Too few uses.
     #[error("{have} of {need} uses of this text that are {what}")]
     Uses {
         /// How many there are.
         have: u64,
         /// How many it takes.
         need: u64,
-        /// What counts.
         what: &'static str,
     },
     /// No evaluation that is green.

@@ -55,20 +55,17 @@ impl RunLine {
 /// An evaluation: five keys of the shared format, then ours.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct EvalLine {
-    /// When it ended.
     pub ts: String,
     /// Whether every case passed.
     pub all_passed: bool,
     /// How many cases there were.
     pub total: u64,
-    /// How many passed.
     pub passed: u64,
     /// The names of the others.
     pub failed_cases: Vec<String>,
     /// Whether only some cases were chosen.
     #[serde(default)]
     pub partial: bool,
-    /// Of which template.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_hash: Option<String>,
     /// By which `eval.yml`.
@@ -124,27 +121,20 @@ pub struct EvidenceLine {
     pub schema_version: u32,
     /// When, in whole seconds.
     pub ts: String,
-    /// Which way.
     pub action: Move,
-    /// From where.
     pub from: Status,
-    /// To where.
     pub to: Status,
-    /// Who did it.
     pub by: String,
     /// The version it had.
     pub version: String,
     /// The prompt it is about: template, hooks, defaults and model; in version 1 the template alone.
     pub prompt_hash: String,
-    /// Uses that counted.
     pub uses: u64,
     /// How many it took.
     pub min_uses: u64,
     /// Runs that were sent.
     pub sent: u64,
-    /// Of these, verified.
     pub verified: u64,
-    /// Of these, refuted.
     pub refuted: u64,
     /// Of these, without a verifier.
     pub unverified: u64,
@@ -152,7 +142,6 @@ pub struct EvidenceLine {
     pub wilson_low: Option<f64>,
     /// What the evaluations said.
     pub eval: String,
-    /// What was missing.
     pub unmet: Vec<String>,
     /// Why, in somebody's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -11,7 +11,6 @@ use super::yml::{self, FlatError, items, map, number, scalar, texts, truth};
 /// How far a prompt has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Status {
-    /// Being written.
     Draft,
     /// Worked a few times.
     Tested,
@@ -28,11 +27,9 @@ pub struct Meta {
     pub id: String,
     /// The name for people.
     pub title: String,
-    /// One sentence.
     pub summary: String,
     /// How far it has come.
     pub status: Status,
-    /// Its version.
     pub version: String,
     /// The day it was made.
     pub created: String,
@@ -48,18 +45,15 @@ pub struct Meta {
     pub description: Option<String>,
     /// When to choose it.
     pub triggers: Vec<String>,
-    /// When not to.
     pub not_for: Vec<String>,
     /// What went wrong before.
     pub notes: Option<String>,
-    /// Its own gates.
     pub promotion: Promotion,
 }
 
 /// A variable that a prompt takes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Input {
-    /// Its key.
     pub name: String,
     /// Whether it must have a value.
     pub required: bool,

@@ -8,7 +8,6 @@ use super::vars::is_key;
 /// A template with its variables filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
-    /// The prompt.
     pub text: String,
     /// Keys that had no value; their places are left as they were. Each once, in order.
     pub unset: Vec<String>,

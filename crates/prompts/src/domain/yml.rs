@@ -8,7 +8,6 @@ use gbrain_core::yaml::{self, Node, Value};
 pub struct FlatError {
     /// Where, counted from 1.
     pub line: usize,
-    /// What is wrong.
     pub reason: String,
 }
 
@@ -26,7 +25,6 @@ pub fn flat(text: &str) -> Result<Vec<(String, String)>, FlatError> {
     flat_map(&parse(text)?)
 }
 
-/// Reads a document.
 pub(super) fn parse(text: &str) -> Result<Node, FlatError> {
     yaml::parse(text).map_err(|error| FlatError::new(error.line, error.reason))
 }
@@ -81,7 +79,6 @@ pub(super) fn texts(node: &Node, key: &str) -> Result<Vec<String>, FlatError> {
     }
 }
 
-/// A whole number.
 pub(super) fn number(node: &Node, key: &str) -> Result<u64, FlatError> {
     let text = scalar(node, key)?;
     text.parse()

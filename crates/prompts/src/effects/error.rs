@@ -35,28 +35,13 @@ pub enum PromptError {
     TwoTemplates(String),
     /// There is no such case.
     #[error("prompt `{id}` has no case `{case}`")]
-    NoCase {
-        /// The prompt.
-        id: String,
-        /// The case.
-        case: String,
-    },
+    NoCase { id: String, case: String },
     /// A meta.yml that says nothing.
     #[error("{}", path.display())]
-    Meta {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        source: MetaError,
-    },
+    Meta { path: PathBuf, source: MetaError },
     /// A YAML file that can't be used.
     #[error("{}", path.display())]
-    Yaml {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        source: FlatError,
-    },
+    Yaml { path: PathBuf, source: FlatError },
     /// A variable that is none.
     #[error(transparent)]
     Var(#[from] VarError),
@@ -65,10 +50,7 @@ pub enum PromptError {
     NotText(PathBuf),
     /// The guard said no.
     #[error("guard.sh ended with {code}: nothing was rendered or sent")]
-    Guard {
-        /// How it ended.
-        code: i32,
-    },
+    Guard { code: i32 },
     /// Inputs that must have a value and have none.
     #[error("required input without a value: {}", .0.join(", "))]
     Unset(Vec<String>),
@@ -81,7 +63,6 @@ pub enum PromptError {
     /// A prompt that can't go further up.
     #[error("prompt `{id}` is ready: there is nothing above")]
     Ready {
-        /// The prompt.
         id: String,
         /// Whether it is another text that became ready.
         stale: Option<Stale>,
@@ -91,31 +72,16 @@ pub enum PromptError {
     NotAbove(String, Status),
     /// A key that an edit did not find.
     #[error("{} has no line `{key}: …` that could be changed", path.display())]
-    Edit {
-        /// The file.
-        path: PathBuf,
-        /// The key.
-        key: &'static str,
-    },
+    Edit { path: PathBuf, key: &'static str },
     /// A prompt that is not far enough for a skill.
     #[error("prompt `{0}` is not ready")]
     NotReady(String),
     /// A prompt whose status does not rest on evidence.
     #[error("prompt `{id}` is not shown to be ready: {why}")]
-    NoEvidence {
-        /// The prompt.
-        id: String,
-        /// What is missing.
-        why: MissingEvidence,
-    },
+    NoEvidence { id: String, why: MissingEvidence },
     /// A hook that can't be run, or would check nothing.
     #[error("{} can't be used: {reason}", path.display())]
-    Hook {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
+    Hook { path: PathBuf, reason: String },
     /// A file that must be a regular one and is a directory, a device or a pipe.
     #[error("{} is not a regular file", .0.display())]
     NotAFile(PathBuf),
@@ -124,31 +90,16 @@ pub enum PromptError {
     Interrupted(i32),
     /// A row that could not be appended after its run was sent.
     #[error("the run was sent and its row could not be appended; the row is {row}")]
-    RowNotWritten {
-        /// The row.
-        row: String,
-        /// Why.
-        source: Box<PromptError>,
-    },
+    RowNotWritten { row: String, source: Box<PromptError> },
     /// A prompt that can't be a skill.
     #[error(transparent)]
     Skill(#[from] SkillError),
     /// A file without a place for a list.
     #[error("{}", path.display())]
-    Index {
-        /// The file.
-        path: PathBuf,
-        /// What is missing.
-        source: IndexError,
-    },
+    Index { path: PathBuf, source: IndexError },
     /// A file that can't be read or written.
     #[error("{}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
 }
 
 impl PromptError {

@@ -37,7 +37,6 @@ pub struct Choice {
 /// One case, or one question of triggering.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaseReport {
-    /// Its name.
     pub name: String,
     /// What was wrong; passed if nothing was.
     pub failures: Vec<String>,

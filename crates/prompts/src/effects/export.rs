@@ -9,7 +9,6 @@ use crate::domain::{MissingEvidence, Status, skill};
 /// A skill that was written.
 #[derive(Debug)]
 pub struct Exported {
-    /// The file.
     pub path: PathBuf,
     /// Why the prompt would not have been written without force.
     pub forced_past: Option<String>,

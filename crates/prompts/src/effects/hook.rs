@@ -154,7 +154,6 @@ impl Setting {
         Ok(())
     }
 
-    /// One more.
     pub(crate) fn with(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.about.push((name.into(), value.into()));
         self

@@ -21,7 +21,6 @@ use crate::domain::{Rendered, Vars, render, words};
 /// A variable from the command line, in the order in which it was typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Given {
-    /// `--var KEY=VALUE`.
     Pair(String),
     /// `--var-file PATH`: the file as `file_contents`.
     File(PathBuf),
@@ -32,7 +31,6 @@ pub enum Given {
 pub struct Kick {
     /// The case whose inputs come first.
     pub case: Option<String>,
-    /// What was typed.
     pub given: Vec<Given>,
     /// The command to send to; none renders only.
     pub send: Option<Command>,
@@ -68,12 +66,7 @@ pub enum RunProblem {
     NoVerdict(String),
     /// The answer is not whole where the caller reads it.
     #[error("the answer could not be written to {place}: {reason}")]
-    AnswerNotWritten {
-        /// Where.
-        place: String,
-        /// Why.
-        reason: String,
-    },
+    AnswerNotWritten { place: String, reason: String },
     /// A hook is another one than when the run began.
     #[error("guard.sh or verify.sh changed during the run: it counts for nothing")]
     HooksChanged,

@@ -17,9 +17,7 @@ pub struct Library {
 /// A prompt in a list: read, or why not.
 #[derive(Debug)]
 pub struct Listed {
-    /// Its directory's name.
     pub id: String,
-    /// The prompt.
     pub prompt: Result<Prompt, PromptError>,
 }
 

@@ -13,7 +13,6 @@ use crate::domain;
 /// One file of the old layout.
 #[derive(Debug)]
 pub struct Migrated {
-    /// Where it was.
     pub from: PathBuf,
     /// Where it is now, or would be.
     pub to: PathBuf,

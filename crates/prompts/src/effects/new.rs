@@ -15,7 +15,6 @@ use super::{Library, Prompt, PromptError};
 /// What to make.
 #[derive(Debug, Clone, Default)]
 pub struct New {
-    /// The name.
     pub id: String,
     /// The prompt to copy.
     pub from: Option<String>,

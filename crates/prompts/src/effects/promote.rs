@@ -29,7 +29,6 @@ pub struct Moved {
 pub struct Demotion {
     /// Where to; one step if nobody says.
     pub to: Option<Status>,
-    /// Why.
     pub reason: Option<String>,
 }
 

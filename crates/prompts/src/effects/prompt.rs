@@ -15,13 +15,10 @@ use crate::domain::{self, Evaluation, Fingerprint, Inputs, Meta, PromptHashes, e
 /// A prompt.
 #[derive(Debug, Clone)]
 pub struct Prompt {
-    /// Its directory.
     pub dir: PathBuf,
-    /// Its directory's name.
     pub id: String,
     /// What `meta.yml` says.
     pub meta: Meta,
-    /// What is rendered.
     pub template: Template,
     /// What runs before and after.
     pub(crate) hooks: Hooks,
@@ -30,9 +27,7 @@ pub struct Prompt {
 /// A template.
 #[derive(Debug, Clone)]
 pub struct Template {
-    /// The file.
     pub path: PathBuf,
-    /// Its text.
     pub text: String,
     /// Whether it is made of tags.
     pub is_xml: bool,

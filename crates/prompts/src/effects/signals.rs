@@ -60,7 +60,6 @@ impl Forwarding {
         i32::try_from(self.received.load(Ordering::SeqCst)).ok().filter(|signal| *signal != 0)
     }
 
-    /// Starts a child.
     pub(crate) fn spawn(&self, command: &mut Command) -> io::Result<Child> {
         let child = command.spawn()?;
         let mut held = lock(&self.held);

@@ -16,9 +16,7 @@ pub type MalformedLines = [(&'static str, u64); 4];
 /// What the logs of a prompt say.
 #[derive(Debug, Clone)]
 pub struct Standing {
-    /// Its runs.
     pub usage: Summary,
-    /// Its evaluations.
     pub eval: Green,
     /// The way to its next step; none for one that is ready.
     pub gate: Option<Gate>,

@@ -69,7 +69,6 @@ pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 /// What a body holds.
 #[derive(Clone, Copy)]
 pub(crate) enum Content {
-    /// Nothing.
     None,
     /// One JSON document of this schema.
     Json(SchemaOf),
@@ -79,7 +78,6 @@ pub(crate) enum Content {
     Events,
 }
 
-/// One endpoint.
 #[derive(Clone)]
 pub(crate) struct Endpoint {
     pub(crate) method: Method,
@@ -99,7 +97,6 @@ pub(crate) struct Endpoint {
     pub(crate) call: Handler,
 }
 
-/// No parameters.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NoParameters {}

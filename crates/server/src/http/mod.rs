@@ -80,11 +80,9 @@ pub struct Bounds {
 
 /// What a server is made of.
 pub struct Parts {
-    /// The brains.
     pub house: Arc<House>,
     /// Who is let in.
     pub keeper: Gatekeeper,
-    /// Under which names.
     pub guard: Guard,
     /// Where blocking work is done.
     pub lanes: Lanes,

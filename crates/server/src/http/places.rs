@@ -23,7 +23,6 @@ pub(crate) const RESERVED: usize = 32;
 pub(super) struct PlaceLimits {
     /// For all addresses together.
     pub(super) all: usize,
-    /// For one address.
     pub(super) of_address: usize,
     /// Beside these, for health checks.
     pub(super) reserved: usize,
@@ -139,7 +138,6 @@ impl Place {
     }
 }
 
-/// All places.
 #[derive(Debug, Clone)]
 pub(super) struct Places {
     limits: PlaceLimits,

@@ -16,15 +16,12 @@ pub(crate) const JSON: &str = "application/json";
 /// A body on its way out.
 #[derive(Debug)]
 pub(crate) enum Reply {
-    /// One JSON document.
     Json(Vec<u8>),
     /// The same, for work that was taken on and is not done yet.
     Accepted(Vec<u8>),
     /// A text as it was stored.
     Text {
-        /// What it is.
         content_type: &'static str,
-        /// The text.
         bytes: Vec<u8>,
     },
     /// Lines that come as they are read.

@@ -80,7 +80,6 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// Parses pages.
     fn read(&self, pages: &[NewPage]) -> Batch {
         let mut batch = Batch { count: pages.len(), pages: Vec::new(), failed: Vec::new() };
         for page in pages {

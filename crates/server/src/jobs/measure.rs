@@ -76,7 +76,6 @@ fn threshold(check: &Check) -> String {
     }
 }
 
-/// Asks rows again.
 pub(super) fn replay(held: &Held<'_>) -> Result<Done, Fault> {
     let spec: ReplaySpec = held.spec()?;
     let (rows, integrity) = rows(held, &spec.against)?;
@@ -110,7 +109,6 @@ pub(super) fn replay(held: &Held<'_>) -> Result<Done, Fault> {
     Ok(Done { measured: Some(measured), ..Done::with(&report)? })
 }
 
-/// Pass or fail.
 pub(super) fn gate(held: &Held<'_>) -> Result<Done, Fault> {
     let spec: GateSpec = held.spec()?;
     let inputs = Inputs::read(held, &spec)?;

@@ -76,7 +76,6 @@ pub(crate) struct NewPage {
 pub struct ImportFilesSpec {
     /// The source of the pages; made if it is not there.
     pub source: String,
-    /// Files and directories.
     pub paths: Vec<PathBuf>,
     /// Whether a directory that holds no page any more deletes the pages it held.
     #[serde(default)]

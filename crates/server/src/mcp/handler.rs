@@ -28,7 +28,6 @@ use crate::visitor::Visitor;
 /// What a handler works with.
 #[derive(Clone)]
 pub(crate) struct Context {
-    /// The brains.
     pub(crate) house: Arc<House>,
     /// Where blocking work is done.
     pub(crate) lanes: Lanes,

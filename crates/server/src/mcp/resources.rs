@@ -14,7 +14,6 @@ use super::address;
 /// Pages in one piece of the list.
 pub(super) const PIECE: u16 = 100;
 
-/// The one template.
 pub(super) fn template() -> ResourceTemplate {
     ResourceTemplate::new(address::TEMPLATE, "page").with_title("A page").with_description(
         "One page of memory. `source` and `slug` are the two halves of a page's name, \

@@ -30,7 +30,6 @@ use crate::operations::{ask, contradictions, pages, sources, status};
 pub(super) struct Entry {
     /// Its name: for clients, in metrics and in the audit log.
     pub(super) name: &'static str,
-    /// What clients see.
     pub(super) tool: Tool,
     /// Who may call it.
     pub(super) scope: Scope,
@@ -80,7 +79,6 @@ struct PutPage {
 /// What a call does to the brain; the annotations follow from it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Effect {
-    /// Nothing.
     Looks,
     /// A new version; earlier ones stay.
     Adds,

@@ -87,12 +87,10 @@ pub(crate) struct PublishBaseline {
     threshold_latency_multiplier: Option<f64>,
 }
 
-/// Lists baselines.
 pub(crate) fn list_baselines(call: &Call<'_>, _: NoParameters) -> Result<Reply, Fault> {
     list(call, DocumentKind::Baseline)
 }
 
-/// Lists judgements.
 pub(crate) fn list_qrels(call: &Call<'_>, _: NoParameters) -> Result<Reply, Fault> {
     list(call, DocumentKind::Qrels)
 }
@@ -164,12 +162,10 @@ pub(crate) fn publish_baseline(
     Reply::json(&PublishBody::new(&name, &published))
 }
 
-/// Removes a baseline.
 pub(crate) fn delete_baseline(call: &Call<'_>, input: Name) -> Result<Reply, Fault> {
     delete(call, DocumentKind::Baseline, input.name)
 }
 
-/// Removes judgements.
 pub(crate) fn delete_qrels(call: &Call<'_>, input: Name) -> Result<Reply, Fault> {
     delete(call, DocumentKind::Qrels, input.name)
 }
@@ -211,7 +207,6 @@ pub(crate) fn baseline(house: &House, ws: &WorkspaceId, name: &str) -> Result<Ba
     Ok(baseline)
 }
 
-/// Stored judgements.
 pub(crate) fn qrels(house: &House, ws: &WorkspaceId, name: &str) -> Result<Qrels, Fault> {
     let text = text(house, ws, DocumentKind::Qrels, name)?;
     Qrels::parse(text.as_bytes()).map_err(|error| unreadable(&error))

@@ -34,7 +34,6 @@ pub(crate) struct ListIncidents {
     limit: Option<u16>,
 }
 
-/// Lists incidents.
 pub(crate) fn list(call: &Call<'_>, input: ListIncidents) -> Result<Reply, Fault> {
     within("limit", input.limit, 1..=1000)?;
     let limit = usize::from(input.limit.unwrap_or(INCIDENTS));
@@ -42,7 +41,6 @@ pub(crate) fn list(call: &Call<'_>, input: ListIncidents) -> Result<Reply, Fault
     Reply::json(&IncidentsBody { incidents: incidents.iter().map(told).collect() })
 }
 
-/// Triages a run.
 pub(crate) fn triage(call: &Call<'_>, input: SuiteRunNumber) -> Result<Reply, Fault> {
     let (house, workspace) = (call.house, &call.who.workspace);
     let subject = find(house.store(), workspace, &input.id.to_string())?;

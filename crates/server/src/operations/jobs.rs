@@ -51,7 +51,6 @@ pub(crate) fn start_job(call: &Call<'_>, _: NoParameters, body: JobBody) -> Resu
     }
 }
 
-/// Starts a measurement.
 pub(crate) fn start_run(call: &Call<'_>, _: NoParameters, body: RunBody) -> Result<Reply, Fault> {
     match &body {
         RunBody::Replay(spec) => {
@@ -86,12 +85,10 @@ fn start(call: &Call<'_>, kind: &str, spec: &impl Serialize) -> Result<Reply, Fa
     Reply::accepted(&QueuedBody { id, kind: kind.to_owned(), state })
 }
 
-/// Lists all jobs.
 pub(crate) fn list_jobs(call: &Call<'_>, input: ListJobs) -> Result<Reply, Fault> {
     list(call, input, &[])
 }
 
-/// Lists measurements.
 pub(crate) fn list_runs(call: &Call<'_>, input: ListJobs) -> Result<Reply, Fault> {
     list(call, input, RUNS)
 }
@@ -108,12 +105,10 @@ fn list(call: &Call<'_>, input: ListJobs, kinds: &[&str]) -> Result<Reply, Fault
     Reply::json(&JobsBody { jobs: jobs.iter().map(shown).collect(), next_before })
 }
 
-/// A job.
 pub(crate) fn show_job(call: &Call<'_>, input: JobNumber) -> Result<Reply, Fault> {
     Reply::json(&shown(&find(call, input.id, &[])?))
 }
 
-/// A measurement.
 pub(crate) fn show_run(call: &Call<'_>, input: JobNumber) -> Result<Reply, Fault> {
     Reply::json(&shown(&find(call, input.id, RUNS)?))
 }

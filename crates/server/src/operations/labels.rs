@@ -50,7 +50,6 @@ pub(crate) struct LabelNumber {
     id: i64,
 }
 
-/// Keeps labels.
 pub(crate) fn add(call: &Call<'_>, _: NoParameters, body: NewLabelsBody) -> Result<Reply, Fault> {
     if body.labels.is_empty() || body.labels.len() > MOST {
         return Err(Fault::usage("1 to 1000 labels at once"));
@@ -94,7 +93,6 @@ fn label(body: &NewLabelBody, scrubber: &Scrubber) -> Result<NewLabel, Fault> {
     Ok(NewLabel { query: scrub(query), key, grade: *grade, note: note.as_ref().map(scrub) })
 }
 
-/// Lists labels.
 pub(crate) fn list(call: &Call<'_>, input: ListLabels) -> Result<Reply, Fault> {
     let limit = usize::from(input.limit.unwrap_or(100));
     if !(1..=MOST).contains(&limit) {
@@ -116,7 +114,6 @@ fn scrub(label: &mut Label, scrubber: &Scrubber) {
     }
 }
 
-/// Removes a label.
 pub(crate) fn remove(call: &Call<'_>, input: LabelNumber) -> Result<Reply, Fault> {
     let id = input.id;
     if !call.house.store().delete_label(&call.who.workspace, id)? {

@@ -104,7 +104,6 @@ pub(crate) struct ListPages {
     pub limit: Option<u16>,
 }
 
-/// Lists pages.
 pub(crate) fn list(call: &Call<'_>, input: ListPages) -> Result<Reply, Fault> {
     let limit = usize::from(input.limit.unwrap_or(50));
     if !(1..=500).contains(&limit) {
@@ -125,7 +124,6 @@ pub(crate) fn list(call: &Call<'_>, input: ListPages) -> Result<Reply, Fault> {
     Reply::json(&PagesBody { pages: &pages, next_after: next.as_ref() })
 }
 
-/// Reads a page.
 pub(crate) fn get(call: &Call<'_>, input: GetPage) -> Result<Reply, Fault> {
     let stored = read(call.house, &call.who.workspace, &input)?;
     Reply::json(&PageBody::new(&stored))

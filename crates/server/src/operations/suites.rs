@@ -56,7 +56,6 @@ pub(crate) struct TellEvent {
     version: String,
 }
 
-/// Lists suites.
 pub(crate) fn list(call: &Call<'_>, _: NoParameters) -> Result<Reply, Fault> {
     let suites = wire::suites(call.house.store(), &call.who.workspace, None)?;
     Reply::json(&SuitesBody { suites })
@@ -78,7 +77,6 @@ pub(crate) fn runs(call: &Call<'_>, input: ListSuiteRuns) -> Result<Reply, Fault
     Reply::json(&SuiteRunsBody { runs: runs.iter().map(wire::line).collect(), next })
 }
 
-/// Shows a run.
 pub(crate) fn show(call: &Call<'_>, input: SuiteRunNumber) -> Result<Reply, Fault> {
     let found = call.house.store().suite_run(&call.who.workspace, input.id)?;
     let found = found.as_ref().and_then(wire::whole);
@@ -92,7 +90,6 @@ pub(crate) fn show(call: &Call<'_>, input: SuiteRunNumber) -> Result<Reply, Faul
     Reply::json(&found)
 }
 
-/// Keeps an event.
 pub(crate) fn tell(call: &Call<'_>, _: NoParameters, input: TellEvent) -> Result<Reply, Fault> {
     let TellEvent { kind, document, version } = input;
     if document.len() > 1024 || !(1..=200).contains(&version.len()) {

@@ -8,7 +8,6 @@ use serde_json::Value;
 /// How a collector answers.
 #[derive(Clone, Copy)]
 pub(crate) enum Manner {
-    /// With this status.
     Status(u16),
     /// Not at all, while the connection stays open.
     Silent,

@@ -247,7 +247,6 @@ impl Store {
     }
 }
 
-/// Their numbers.
 pub(super) fn add(
     session: &mut dyn Session,
     ws: &WorkspaceId,

@@ -127,7 +127,6 @@ impl Store {
     }
 }
 
-/// Their numbers.
 pub(super) fn add(
     session: &mut dyn Session,
     ws: &WorkspaceId,

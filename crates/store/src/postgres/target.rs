@@ -12,7 +12,6 @@ use crate::{Result, StoreError};
 /// How long a connection may take to come up, unless the URL says.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A parsed URL.
 #[derive(Debug, Clone)]
 pub(super) struct Target {
     pub config: Config,
@@ -22,12 +21,13 @@ pub(super) struct Target {
 /// What TLS is asked to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Protection {
-    /// Nothing.
     None,
     /// Encrypt; any server will do.
     Encrypted,
     /// Encrypt, and check the server against the system's roots or those in a file.
-    Verified { roots: Option<PathBuf> },
+    Verified {
+        roots: Option<PathBuf>,
+    },
 }
 
 pub(super) fn parse(url: &str) -> Result<Target> {

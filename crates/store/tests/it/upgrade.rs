@@ -42,7 +42,6 @@ const BACK_TO_SCHEMA_5: &str = "DROP VIEW braintrust_queries; DROP VIEW eval_con
      DROP TABLE eval_windows; ALTER TABLE rerank_thresholds DROP COLUMN scores; \
      ALTER TABLE model_answers DROP COLUMN pages; \
      DELETE FROM gbrain_migrations WHERE number > 5";
-/// On PostgreSQL too.
 const BACK_TO_SCHEMA_5_ON_POSTGRES: &str = "DROP TRIGGER single_workspace ON workspaces; \
      DROP FUNCTION gbrain_note_single_workspace; DROP FUNCTION gbrain_single_workspace CASCADE; \
      DELETE FROM meta WHERE key = 'single_workspace'";

@@ -99,7 +99,6 @@ impl SmallDisk {
         Ok(Self { directory })
     }
 
-    /// Where it is.
     pub(super) fn path(&self) -> &Path {
         self.directory.path()
     }

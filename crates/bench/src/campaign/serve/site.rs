@@ -54,7 +54,6 @@ impl Site {
         }
     }
 
-    /// Sends everybody home.
     pub(super) fn end(&self) {
         self.is_over.store(true, Ordering::Release);
     }

@@ -60,7 +60,6 @@ pub(super) struct HistoryArgs {
     before: Option<i64>,
 }
 
-/// Lists alerts.
 pub(super) fn list(
     context: &Context<'_>,
     args: &ListArgs,
@@ -141,7 +140,6 @@ pub(crate) fn stuck(
     Ok(waiting.iter().filter_map(why).collect())
 }
 
-/// Shows an alert.
 pub(super) fn show(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
     let workspace = &context.home.workspace;
@@ -195,7 +193,6 @@ fn short(figure: &str) -> String {
     }
 }
 
-/// Lists messages.
 pub(super) fn history(context: &Context<'_>, args: &HistoryArgs) -> Result<Exit, CliError> {
     let filter = DeliveryFilter {
         state: args.state,

@@ -36,7 +36,6 @@ enum Verb {
     Ratchet(ratchet::RatchetArgs),
 }
 
-/// Looks after baselines.
 pub(crate) fn run(context: &Context<'_>, args: &BenchArgs) -> Result<Exit, CliError> {
     match &args.verb {
         Verb::Publish(args) => publish::run(context, args),

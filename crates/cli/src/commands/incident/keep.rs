@@ -49,7 +49,6 @@ pub(super) struct NoteArgs {
     author: Option<String>,
 }
 
-/// Opens an incident.
 pub(super) fn open(context: &Context<'_>, args: &OpenArgs) -> Result<Exit, CliError> {
     let store: Arc<Store> = context.store()?.into();
     let record = record(context, &store, args)?;
@@ -84,7 +83,6 @@ fn record(
     }
 }
 
-/// Adds a note.
 pub(super) fn note(context: &Context<'_>, args: &NoteArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
     let scrubber = scrubber(&context.home).map_err(CliError::config)?;

@@ -108,7 +108,6 @@ impl CreateArgs {
     }
 }
 
-/// Adds a suite.
 pub(super) fn run(
     context: &Context<'_>,
     args: &CreateArgs,

@@ -24,7 +24,6 @@ pub(super) struct PruneArgs {
     /// Erase whole runs, with their figures.
     #[arg(long)]
     runs: bool,
-    /// Only count.
     #[arg(long)]
     dry_run: bool,
 }

@@ -72,7 +72,6 @@ fn sent(receivers: &Receivers) -> Vec<String> {
     all
 }
 
-/// No secret.
 #[track_caller]
 fn shows_nothing(text: &str) {
     for secret in ["pd-routing-key", "hook-secret-7", CHAT] {

@@ -108,7 +108,6 @@ impl Lab {
         (ran.code, body)
     }
 
-    /// Takes pairs in.
     #[track_caller]
     fn collect(&self, pairs: &[Value]) -> Value {
         let path = self.home().path().join("pairs.jsonl");

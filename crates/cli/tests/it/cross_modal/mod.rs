@@ -108,7 +108,6 @@ fn rows_of(outputs: &[&str]) -> String {
     outputs.iter().enumerate().map(row).collect()
 }
 
-/// Has rows judged.
 fn judge_rows(provided: &Provided, rows: &str, more: &[&str]) -> Ran {
     let file = write(&provided.home, "run.jsonl", rows);
     provided.run(&words(&[&VERB, &["--batch", &file, "--json"], &SEATS, more]))

@@ -10,7 +10,6 @@ use serde_json::Value;
 /// Clocks of files and databases are cut off to milliseconds or seconds.
 const TOLERANCE: SignedDuration = SignedDuration::from_secs(2);
 
-/// What is masked.
 pub(super) struct Mask {
     started: Timestamp,
     /// Texts and their placeholders, in the order in which they are replaced.

@@ -91,7 +91,6 @@ pub(crate) fn peak_memory<T>(pid: u32, work: impl FnOnce() -> T) -> (usize, T) {
     (kib << 10, done)
 }
 
-/// A request.
 #[derive(Clone)]
 pub(crate) struct Call {
     method: &'static str,
@@ -169,7 +168,6 @@ impl std::fmt::Debug for Call {
     }
 }
 
-/// An answer.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,

@@ -26,7 +26,6 @@ pub(crate) fn suites(home: &Home, text: &str) {
     std::fs::write(home.path().join("suites.yaml"), format!("{PATIENT}{text}")).unwrap();
 }
 
-/// Takes queries in.
 #[track_caller]
 pub(crate) fn queries(home: &Home, queries: &[Value]) {
     let lines: String = queries.iter().map(|query| format!("{query}\n")).collect();

@@ -48,7 +48,6 @@ struct Conflict {
 /// Whether a conflict is a matter of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Change {
-    /// Nothing says so.
     Unsaid,
     /// One sentence says that it changed.
     Said,

@@ -43,7 +43,6 @@ pub(super) struct Word {
 /// How a sentence denies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Denial {
-    /// It does not.
     None,
     /// It says that something is not so.
     Denies,
@@ -51,7 +50,6 @@ pub(super) enum Denial {
     Ended,
 }
 
-/// A sentence.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Reading {
     pub(super) words: Vec<Word>,

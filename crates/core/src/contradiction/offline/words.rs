@@ -16,7 +16,6 @@ const FUNCTION: &str = "also another away back being both each else every few ge
     between near close beside around along across behind during longer anymore only several all \
     two three four five six seven eight nine ten eleven twelve dozen";
 
-/// Words that deny.
 const DENIALS: &str = "no not never nobody none nothing neither without cannot isnt arent wasnt werent \
     dont doesnt didnt wont cant couldnt hasnt havent hadnt wouldnt shouldnt nowhere";
 

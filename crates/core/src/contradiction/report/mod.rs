@@ -30,7 +30,6 @@ use tally::{
 /// Whether a run says something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RunStatus {
-    /// It does.
     Ok,
     /// It does not say enough; the reasons tell why.
     Inconclusive,
@@ -47,7 +46,6 @@ pub enum Reason {
     NoQueries,
     /// There was no pair to judge.
     NoPairs,
-    /// A search failed.
     SearchFailed,
     /// A pair was not judged because the judge failed.
     JudgeErrors,
@@ -86,7 +84,6 @@ named! {
 /// What a run was made with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunInfo {
-    /// Its name.
     pub run_id: String,
     /// Who judged: `provider:model`, or the offline judge's name.
     pub judge_model: String,
@@ -96,7 +93,6 @@ pub struct RunInfo {
     pub prompt_hash: String,
     /// How long statements were cut.
     pub truncation_policy: String,
-    /// Results per query.
     pub top_k: usize,
     /// How queries were chosen, in words.
     pub sampling: String,
@@ -124,7 +120,6 @@ pub struct Finding {
 /// A query, added up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryTally {
-    /// What was asked.
     pub query: String,
     /// How many results it had.
     pub results: usize,
@@ -145,7 +140,6 @@ pub struct QueryTally {
 /// A page with findings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HotPage {
-    /// The page.
     pub key: PageKey,
     /// How many findings it is part of.
     pub appearances: usize,
@@ -174,11 +168,9 @@ pub struct Report {
     pub info: RunInfo,
     /// Whether it says something.
     pub status: RunStatus,
-    /// Why not.
     pub reasons: Vec<Reason>,
     /// What was found, the worst first.
     pub findings: Vec<Finding>,
-    /// Every query.
     pub queries: Vec<QueryTally>,
     /// Judgements by verdict, in the order of [`Contradicts::ALL`].
     pub verdicts: Vec<(Contradicts, usize)>,

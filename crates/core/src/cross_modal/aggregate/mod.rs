@@ -39,7 +39,6 @@ named! { Unsure { TooFewModels = "too_few_models", CallsNotMade = "calls_not_mad
 /// What a panel says of one dimension.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DimensionResult {
-    /// The dimension.
     pub key: String,
     /// The mean of the models' means, for reading; the verdict does not use it.
     pub mean: Option<f64>,
@@ -49,14 +48,12 @@ pub struct DimensionResult {
     pub max: Option<u8>,
     /// Each model's mean over its cycles, by seat.
     pub by_seat: Vec<Option<f64>>,
-    /// Why it fails.
     pub reasons: Vec<Reason>,
 }
 
 /// What a panel says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Aggregate {
-    /// The verdict.
     pub verdict: Verdict,
     /// Why there is none.
     pub unsure: Option<Unsure>,
@@ -68,7 +65,6 @@ pub struct Aggregate {
     pub contributing: usize,
     /// How many calls gave a vote.
     pub votes: usize,
-    /// How many failed.
     pub failed: usize,
     /// How many were not made.
     pub not_made: usize,
@@ -82,7 +78,6 @@ pub struct Aggregate {
     pub saved: Usd,
 }
 
-/// The most improvements.
 const IMPROVEMENTS: usize = 10;
 /// Improvements that begin alike are one.
 const ALIKE: usize = 40;

@@ -29,14 +29,12 @@ pub struct FieldDifference {
     pub field: String,
     /// What the file states.
     pub stated: String,
-    /// What was computed.
     pub computed: String,
 }
 
 /// Whether a result is as it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Integrity {
-    /// Its hash fits.
     Intact,
     /// Its hash does not fit: something was changed.
     Edited,

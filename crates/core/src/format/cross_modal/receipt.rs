@@ -27,9 +27,7 @@ pub struct ReceiptParts<'a> {
     pub expected: Option<&'a str>,
     /// What the output is called.
     pub slug: &'a str,
-    /// What was scored.
     pub rubric: &'a Rubric,
-    /// The panel.
     pub judged: &'a Judged,
     /// What it could have cost at most.
     pub estimate: Usd,

@@ -17,7 +17,6 @@ pub(crate) const BATCH_SUMMARY: &str = "cross_modal_batch_summary";
 pub struct SummaryParts<'a> {
     /// When the batch ended.
     pub at: Timestamp,
-    /// What was scored.
     pub rubric: &'a Rubric,
     /// The rows of the file.
     pub rows: &'a Rows,

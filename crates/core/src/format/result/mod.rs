@@ -35,7 +35,6 @@ pub enum ResultError {
          benchmark"
     )]
     Unknown {
-        /// The file.
         name: String,
         /// What it looks like.
         found: String,
@@ -43,31 +42,20 @@ pub enum ResultError {
     /// It holds means only.
     #[error("`{name}` is {kind} output without its rows; make it again with {flag}")]
     NoRows {
-        /// The file.
         name: String,
-        /// What it is.
         kind: Kind,
         /// What brings the rows.
         flag: &'static str,
     },
     /// A run and nothing to measure it against.
     #[error("`{name}` is a run; say what is relevant with --qrels")]
-    NoQrels {
-        /// The file.
-        name: String,
-    },
+    NoQrels { name: String },
     /// A run that can't be read.
     #[error("`{name}` is not a run")]
-    Run {
-        /// The file.
-        name: String,
-        /// Why.
-        source: RunError,
-    },
+    Run { name: String, source: RunError },
     /// Rows or means that no run gives.
     #[error("`{name}` can't be {kind} output: {reason}; make it again")]
     Malformed {
-        /// The file.
         name: String,
         /// What it should be.
         kind: Kind,
@@ -77,7 +65,6 @@ pub enum ResultError {
     /// More measures, or more different keys, than are read.
     #[error("`{name}` has {found} {what}, at most {most} are read")]
     TooMany {
-        /// The file.
         name: String,
         /// What there are too many of.
         what: &'static str,
@@ -89,7 +76,6 @@ pub enum ResultError {
     /// A table that is not made.
     #[error("`{name}` has {rows} rows and {columns} measures")]
     Table {
-        /// The file.
         name: String,
         /// How many rows it has.
         rows: usize,
@@ -100,26 +86,13 @@ pub enum ResultError {
     },
     /// Reading it ended early.
     #[error("`{name}` was not read to its end")]
-    Interrupted {
-        /// The file.
-        name: String,
-        /// Why.
-        source: MeterError,
-    },
+    Interrupted { name: String, source: MeterError },
     /// A version that this program does not know.
     #[error("`{name}` is {kind} output of schema_version {found}; this program reads 1")]
-    Version {
-        /// The file.
-        name: String,
-        /// What it is.
-        kind: Kind,
-        /// Its version.
-        found: String,
-    },
+    Version { name: String, kind: Kind, found: String },
 }
 
 impl ResultError {
-    /// Reading ended early.
     fn interrupted(name: &str, source: MeterError) -> Self {
         Self::Interrupted { name: name.to_owned(), source }
     }
@@ -137,9 +110,7 @@ impl ResultError {
 /// What runs are measured against.
 #[derive(Debug, Clone, Copy)]
 pub struct Judge<'a> {
-    /// The judgements.
     pub qrels: &'a Qrels,
-    /// The measures.
     pub measures: &'a [Measure],
 }
 

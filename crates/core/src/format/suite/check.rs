@@ -31,16 +31,13 @@ const SUITE: &str = "<suite>";
 /// Something that is wrong, or odd.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
-    /// Where, from 1.
     pub line: usize,
-    /// What.
     pub message: String,
 }
 
 /// What was found, by line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Checked {
-    /// What is wrong.
     pub problems: Vec<Problem>,
     /// What is odd, and no reason to refuse the file.
     pub warnings: Vec<Problem>,

@@ -195,12 +195,7 @@ pub struct AlertsEntry {
 pub enum FileError {
     /// It is not of this form.
     #[error("line {line}: {reason}")]
-    Form {
-        /// Where.
-        line: usize,
-        /// What is wrong.
-        reason: String,
-    },
+    Form { line: usize, reason: String },
     /// It is of another version.
     #[error("version {0} is not known here; this gbrain reads version 1")]
     Version(u32),

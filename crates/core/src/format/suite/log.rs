@@ -19,7 +19,6 @@ pub const RETRIEVAL_BODY_VERSION: u32 = 1;
 pub enum Signal {
     /// Somebody liked it, or not: 1 or -1.
     UserVote,
-    /// Somebody said something.
     UserComment,
     /// Somebody called a result barely relevant.
     BorderlineLabel,
@@ -56,7 +55,6 @@ named! {
 pub struct RetrievalBody {
     /// The version of the form.
     pub schema_version: u32,
-    /// Who was asked.
     pub target: String,
     /// The canonical query, where it was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,7 +65,6 @@ pub struct RetrievalBody {
     /// What words found; none where the target does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lexical_ids: Option<Vec<String>>,
-    /// What meaning found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vector_ids: Option<Vec<String>>,
     /// What walking links found.
@@ -105,16 +102,13 @@ pub struct RetrievalBody {
 /// What a reranker said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RerankedId {
-    /// The document.
     pub id: String,
-    /// Its score.
     pub score: Option<f64>,
 }
 
 /// What the comment of a measured retrieval says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CaseComment {
-    /// The suite.
     pub suite: String,
     /// The run, by its key.
     pub run_id: String,

@@ -7,9 +7,7 @@ use crate::yaml::{self, Node};
 /// A table with the lines of its keys.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part<'a> {
-    /// Where it is.
     pub(super) node: &'a Node,
-    /// What it says.
     pub(super) value: &'a Map<String, Value>,
 }
 
@@ -55,7 +53,6 @@ pub(super) type Reader<'a> = dyn Fn(&Map<String, Value>) -> Result<(), String> +
 pub(super) struct Fault {
     /// The key that it is in; none if something is missing.
     pub(super) key: Option<String>,
-    /// What is wrong.
     pub(super) reason: String,
 }
 

@@ -111,13 +111,11 @@ pub enum WireSnippet {
 /// Why a query can't be kept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
-    /// It asks nothing.
     #[error("the query is empty")]
     Empty,
     /// It can't be kept.
     #[error("a query takes up to {LONGEST} bytes, and no NUL")]
     Text,
-    /// Another version.
     #[error("version {0} of a query is not known here; this gbrain reads version {QUERY_VERSION}")]
     Version(u32),
     /// An id is none.

@@ -11,9 +11,7 @@ use crate::yaml;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {reason}")]
 pub struct QueryFileError {
-    /// Where, from 1.
     pub line: usize,
-    /// What is wrong.
     pub reason: String,
 }
 

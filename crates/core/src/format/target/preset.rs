@@ -20,7 +20,6 @@ static PRESETS: LazyLock<BTreeMap<String, Preset>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("presets.json")).expect("the presets are valid")
 });
 
-/// A known API.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Preset {
@@ -34,7 +33,6 @@ struct Preset {
     bypass: Vec<String>,
 }
 
-/// A ready API.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ReadyApi {
     pub(crate) path: String,

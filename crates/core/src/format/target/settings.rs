@@ -134,7 +134,6 @@ pub struct WireIds {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the target {name}: {reason}")]
 pub struct TargetSettingsError {
-    /// Which.
     pub name: String,
     /// What is wrong with it.
     pub reason: String,

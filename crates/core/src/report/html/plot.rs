@@ -23,7 +23,6 @@ pub(super) fn figure(heading: &str, drawing: &str, caption: &str) -> String {
     )
 }
 
-/// A filled rectangle.
 pub(super) fn rect(class: &str, [x, y, width, height]: [f64; 4]) -> String {
     let [x, y, width, height] = [x, y, width.max(0.0), height.max(0.0)].map(px);
     format!(
@@ -31,13 +30,11 @@ pub(super) fn rect(class: &str, [x, y, width, height]: [f64; 4]) -> String {
     )
 }
 
-/// A line.
 pub(super) fn line(class: &str, [x1, y1, x2, y2]: [f64; 4]) -> String {
     let [x1, y1, x2, y2] = [x1, y1, x2, y2].map(px);
     format!("<line class=\"{class}\" x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\"/>")
 }
 
-/// A dot.
 pub(super) fn dot(class: &str, x: f64, y: f64, r: f64) -> String {
     format!("<circle class=\"{class}\" cx=\"{}\" cy=\"{}\" r=\"{r}\"/>", px(x), px(y))
 }

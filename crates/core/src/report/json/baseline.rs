@@ -95,11 +95,9 @@ pub struct BaselineVerified {
 /// Whether a baseline is what was published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tampering {
-    /// It is.
     Intact,
     /// An edit could not be seen.
     NotEvident,
-    /// It was edited.
     Refused,
     /// It can't be read.
     Unreadable,

@@ -27,7 +27,6 @@ pub const NO_JUDGED_HIT: &str = "no retrieved document is judged, so the scores 
 pub enum PerQuery {
     /// Means only: there is no key `per_query`.
     Hide,
-    /// Every query.
     Show,
 }
 

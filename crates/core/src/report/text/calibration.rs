@@ -8,7 +8,6 @@ use super::table::{Edge, table};
 use crate::calibrate::{Bin, Refusal};
 use crate::format::calibration::{StandingBody, ThresholdInfo, Verification};
 
-/// The longest bar.
 const BAR: usize = 30;
 
 /// A number as a person reads it: four decimals, and none that say nothing.

@@ -14,7 +14,6 @@ use crate::format::probe::{
 };
 use crate::probe::{ENABLE, ProbeOutcome};
 
-/// The longest bar.
 const BAR: u64 = 10;
 
 /// One run.

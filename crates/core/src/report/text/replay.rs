@@ -78,7 +78,6 @@ fn numbers(summary: &Summary) -> String {
     text
 }
 
-/// A number's mark.
 fn health(summary: &Summary, health: Health, shifted: &str, broken: &str) -> String {
     let Summary { total, replayed, .. } = summary;
     match health {

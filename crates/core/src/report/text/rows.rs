@@ -95,7 +95,6 @@ fn counted(what: &str, counts: impl Iterator<Item = (&'static str, usize)>) -> S
     if counts.is_empty() { String::new() } else { format!("{what}: {}\n", counts.join(", ")) }
 }
 
-/// Adds a line.
 pub(super) fn line(text: &mut String, arguments: std::fmt::Arguments<'_>) {
     writeln!(text, "{arguments}").expect("writing to a string succeeds");
 }

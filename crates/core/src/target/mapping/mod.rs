@@ -25,7 +25,6 @@ use value::{Wrong, column, count, flag, id, list, number, number_or_null, one, t
 /// What the number of a result means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ScoreKind {
-    /// Higher is better.
     #[default]
     Score,
     /// Lower is better: its negative becomes the score.
@@ -37,12 +36,9 @@ named! { ScoreKind { Score = "score", Distance = "distance" } }
 /// What times are counted in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum TimeUnit {
-    /// Milliseconds.
     #[default]
     Milliseconds,
-    /// Microseconds.
     Microseconds,
-    /// Seconds.
     Seconds,
 }
 
@@ -54,19 +50,13 @@ named! { TimeUnit { Milliseconds = "ms", Microseconds = "us", Seconds = "s" } }
 pub struct ResultPaths {
     /// One value a result; none if the answer has columns.
     pub rows: Option<Path>,
-    /// The id.
     pub document: Path,
-    /// The chunk's id.
     pub chunk: Option<Path>,
-    /// The source.
     pub source: Option<Path>,
-    /// The score.
     pub score: Option<Path>,
-    /// The title.
     pub title: Option<Path>,
     /// The passage that is shown.
     pub snippet: Option<Path>,
-    /// The chunk's text.
     pub text: Option<Path>,
     /// What the score means.
     pub score_kind: ScoreKind,
@@ -75,15 +65,11 @@ pub struct ResultPaths {
 /// Where times are.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TimingPaths {
-    /// Finding by words.
     pub lexical: Option<Path>,
-    /// Finding by meaning.
     pub dense: Option<Path>,
-    /// Reranking.
     pub rerank: Option<Path>,
     /// Fetching what is shown.
     pub hydration: Option<Path>,
-    /// The whole request.
     pub total: Option<Path>,
     /// What they are counted in.
     pub unit: TimeUnit,
@@ -92,13 +78,9 @@ pub struct TimingPaths {
 /// Where the parts of an edge are.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EdgePaths {
-    /// Its meaning.
     pub kind: Path,
-    /// Where it starts.
     pub from: Path,
-    /// Where it ends.
     pub to: Path,
-    /// How sure.
     pub confidence: Option<Path>,
     /// Chunks that say so.
     pub evidence: Option<Path>,
@@ -120,7 +102,6 @@ pub struct EntityPaths {
 pub struct RationalePaths {
     /// One value an edge.
     pub edges: Path,
-    /// In an edge.
     pub edge: EdgePaths,
     /// What the question was about.
     pub entities: Option<EntityPaths>,
@@ -131,11 +112,8 @@ pub struct RationalePaths {
 /// Where the documents of each stage are.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StagePaths {
-    /// Found by words.
     pub lexical: Option<Path>,
-    /// Found by meaning.
     pub vector: Option<Path>,
-    /// Judged.
     pub rerank: Option<Path>,
     /// The scores of those that were judged.
     pub rerank_scores: Option<Path>,
@@ -144,15 +122,10 @@ pub struct StagePaths {
 /// Where everything is in an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mapping {
-    /// The results.
     pub results: ResultPaths,
-    /// The times.
     pub timings: TimingPaths,
-    /// The reasons.
     pub rationale: Option<RationalePaths>,
-    /// The stages.
     pub stages: StagePaths,
-    /// Which half answered.
     pub mode: Option<Path>,
     /// Names of stages that did not do their work, or true.
     pub fallbacks: Option<Path>,

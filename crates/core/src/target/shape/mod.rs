@@ -56,9 +56,7 @@ named! { ModeMeans { RetrievalMode = "retrieval_mode", QueryKind = "query_kind" 
 /// How hard the shipped API is to try, which it calls `mode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Tier {
-    /// No reranking.
     Fast,
-    /// Reranking.
     Balanced,
     /// Reranking by the best model.
     Thorough,
@@ -81,13 +79,11 @@ named! { Method { Get = "GET", Post = "POST" } }
 /// A request, without what is the same for all of them: the address and the key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outgoing {
-    /// The method.
     pub method: Method,
     /// Names and values after the `?`.
     pub params: Vec<(String, String)>,
     /// Headers that depend on the question.
     pub headers: Vec<(String, String)>,
-    /// The body.
     pub body: Option<Value>,
     /// Parts of the question that have no place in it.
     pub not_asked: Vec<&'static str>,
@@ -96,7 +92,6 @@ pub struct Outgoing {
 /// What an API speaks, with everything that its settings say.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
-    /// This program's own.
     Gbrain,
     /// Described by its settings or by a preset.
     Custom(Box<Custom>),

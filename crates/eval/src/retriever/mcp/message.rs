@@ -9,7 +9,6 @@ use crate::retriever::child::Route;
 /// The version of the protocol that is spoken.
 pub(super) const PROTOCOL: &str = "2025-06-18";
 
-/// A request.
 pub(super) fn request(id: u64, method: &str, params: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
 }

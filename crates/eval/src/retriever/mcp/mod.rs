@@ -32,7 +32,6 @@ trait Exchange: Sync + Send {
     }
 }
 
-/// A tool.
 struct Mcp {
     exchange: Box<dyn Exchange>,
     tool: String,

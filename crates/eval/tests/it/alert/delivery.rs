@@ -8,7 +8,6 @@ use super::*;
 const TRIGGER: DeliveryAction = DeliveryAction::Trigger;
 const RESOLVE: DeliveryAction = DeliveryAction::Resolve;
 
-/// Channels at receivers.
 fn room(receivers: &Receivers) -> Room {
     let mut room = Room::new(json!({
         "pager": { "kind": "pagerduty", "routing_key_env": "PD", "url": receivers.url("/pagerduty") },

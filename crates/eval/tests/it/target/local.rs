@@ -19,7 +19,6 @@ use serde_json::json;
 
 use super::conformance::{Expected, TEXTS, conforms};
 
-/// The bundled brain.
 struct Site {
     brain: Brain,
     store: Arc<Store>,

@@ -27,9 +27,7 @@ pub struct RunRecord {
 pub enum RunText {
     /// Of the prompt as it is now.
     Current,
-    /// Of another one.
     Other,
-    /// No record tells.
     Unknown,
 }
 

@@ -13,9 +13,7 @@ const LATEST: usize = 40;
 /// How often what a gate counts was seen, over rows that were sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// The verifier agreed.
     pub verified: u64,
-    /// The verifier disagreed.
     pub refuted: u64,
     /// There was no verifier.
     pub unverified: u64,
@@ -24,7 +22,6 @@ pub struct Counts {
 /// What a log says.
 #[derive(Debug, Clone, Default)]
 pub struct Summary {
-    /// Rows.
     pub total: u64,
     /// Rows that were sent.
     pub sent: Counts,

@@ -32,7 +32,6 @@ use line::Line;
 /// How lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogFormat {
-    /// For people.
     #[default]
     Text,
     /// An object per line.
@@ -44,7 +43,6 @@ named! { LogFormat { Text = "text", Json = "json" } }
 /// What is logged, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogOptions {
-    /// How lines look.
     pub format: LogFormat,
     /// A level, or targets with levels: `info`, `warn,gbrain_server=debug`.
     pub filter: String,

@@ -50,7 +50,6 @@ const STAGE_BOUNDS: [f64; 13] = [
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// Answered.
     Ok,
     /// Not done, for a reason of the caller: bad input, no access, too much at once.
     Refused,
@@ -63,9 +62,7 @@ named! { Outcome { Ok = "ok", Refused = "refused", Fault = "fault" } }
 /// What a scrape may see besides the process's own series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Visible<'a> {
-    /// One workspace.
     One(&'a WorkspaceId),
-    /// Every workspace.
     All,
 }
 
@@ -82,18 +79,14 @@ impl Visible<'_> {
 /// How many jobs of a workspace are in a state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobCount {
-    /// Whose they are.
     pub workspace: WorkspaceId,
-    /// The state.
     pub state: &'static str,
-    /// How many.
     pub count: u64,
 }
 
 /// What is looked up when somebody scrapes, because nobody counts it on the way.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Readings {
-    /// Open connections.
     pub connections: u64,
     /// How many requests wait in each lane.
     pub queue_depth: Vec<(&'static str, u64)>,

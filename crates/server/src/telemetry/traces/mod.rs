@@ -42,9 +42,7 @@ const MOST_HITS: usize = 100;
 /// A retrieval that is over.
 #[derive(Debug, Clone, Copy)]
 pub struct RetrievalSpan<'a> {
-    /// `search` or `query`.
     pub operation: &'static str,
-    /// Whose brain answered.
     pub workspace: &'a WorkspaceId,
     /// When it was taken up.
     pub started: SystemTime,
@@ -52,7 +50,6 @@ pub struct RetrievalSpan<'a> {
     pub finished: SystemTime,
     /// The caller's `traceparent` header, as it came.
     pub parent: Option<&'a str>,
-    /// What was asked.
     pub query: &'a str,
     /// How many pages were wanted.
     pub top_k: usize,
@@ -73,15 +70,11 @@ pub struct EvaluationSpan<'a> {
     pub kind: &'a str,
     /// Whose brain was measured.
     pub workspace: &'a WorkspaceId,
-    /// When it started.
     pub started: SystemTime,
-    /// When it ended.
     pub finished: SystemTime,
-    /// Names the run.
     pub run_id: &'a str,
     /// How many rows it had.
     pub rows: u64,
-    /// What it says.
     pub verdict: Verdict,
     /// What was measured, if it can be said by numbers.
     pub results: &'a [EvaluationResult<'a>],

@@ -31,7 +31,6 @@ enum Verb {
     Review(past::ReviewArgs),
 }
 
-/// Probes for contradictions.
 pub(super) fn run(context: &Context<'_>, args: &ContradictionsArgs) -> Result<Exit, CliError> {
     match &args.verb {
         None => run::run(context, &args.run),

@@ -29,7 +29,6 @@ pub(super) struct Page {
     pub(super) is_asked_for: bool,
 }
 
-/// A workspace.
 #[derive(Debug)]
 pub(super) struct Tenant {
     pub(super) name: String,
@@ -38,7 +37,6 @@ pub(super) struct Tenant {
     pub(super) pages: Vec<Page>,
     /// Words that were in it once, and that nobody may see any more.
     turned: Vec<String>,
-    /// Tokens by scope.
     pub(super) tokens: BTreeMap<&'static str, String>,
 }
 
@@ -49,7 +47,6 @@ pub(super) struct Town {
 }
 
 impl Town {
-    /// Builds one.
     pub(super) fn build(home: Home) -> Self {
         let home = capturing(home);
         let names = TENANTS.iter().chain([&OWN]);
