@@ -50,7 +50,8 @@ fn set_while_serving_it_is_a_degraded_stage() {
     home.put("notes/pier", "# Pier\n\nThe night ferry waits for the tide.");
     let server = Server::start(&home, &[]);
     let degraded = || {
-        let body = json!({ "query": "what waits for tides at night?" });
+        let body =
+            json!({ "query": "what waits for tides at night?", "retrieval_mode": "knowledge" });
         let reply = server.send(&Call::json("POST", "/v1/query", &body));
         assert_eq!(reply.status, 200, "{}", reply.text());
         let answer = reply.json();
