@@ -108,7 +108,9 @@ pub(crate) fn settings(
 pub(crate) struct Paid<'a> {
     /// The most that it may cost.
     pub(crate) max_usd: Usd,
+    /// What for.
     pub(crate) purpose: &'a str,
+    /// Its flags.
     pub(crate) args: &'a AskingArgs,
     /// Calls under way at once.
     pub(crate) concurrency: Option<usize>,

@@ -80,6 +80,7 @@ impl Default for Variables {
 }
 
 impl Environment {
+    /// The process's own.
     pub(crate) fn of_process() -> Self {
         let text = |name| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
         Self {
@@ -132,6 +133,7 @@ pub(crate) struct Home {
     pub(crate) location_origin: Origin,
     pub(crate) workspace: WorkspaceId,
     pub(crate) workspace_origin: Origin,
+    /// What GBRAIN_CONTRIBUTOR_MODE says.
     pub(crate) contributor_mode: Option<String>,
     audit_dir: Option<PathBuf>,
     /// Where a CI job wants its summary.
@@ -160,6 +162,7 @@ pub(crate) struct Home {
     flags: HomeFlags,
 }
 
+/// What was typed.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct HomeFlags {
     pub(crate) home: Option<PathBuf>,
@@ -228,6 +231,7 @@ impl Home {
         self.dir.join("config.json")
     }
 
+    /// Where indexes live.
     pub(crate) fn index_dir(&self) -> PathBuf {
         self.dir.join("index")
     }

@@ -35,7 +35,9 @@ impl Program {
     gbrain completions zsh --of kick > ~/.zfunc/_kick"
 )]
 pub(crate) struct CompletionsArgs {
+    /// The shell.
     shell: Shell,
+    /// The program.
     #[arg(long, value_enum, default_value = "gbrain", value_name = "PROGRAM")]
     of: Program,
 }
@@ -48,6 +50,7 @@ pub(crate) struct ManArgs {
     dir: PathBuf,
 }
 
+/// Prints completions.
 pub(crate) fn completions(args: &CompletionsArgs, terminal: &Terminal) -> Exit {
     let mut command = args.of.command();
     let name = command.get_name().to_owned();

@@ -25,9 +25,11 @@ pub(crate) enum Wanted {
     Own(Models),
     /// One behind an address.
     Remote {
+        /// Which.
         model: ModelRef,
         /// How many numbers its vectors have.
         dims: usize,
+        /// Who is asked.
         desk: Desk,
     },
 }

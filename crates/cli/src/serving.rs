@@ -62,6 +62,7 @@ pub(crate) const ROLE_REMEDY: &str =
     "serve as a role that is neither a superuser nor BYPASSRLS (docs/serving.md)";
 
 impl LogArgs {
+    /// Starts logging.
     pub(crate) fn start(&self, home: &Home, terminal: &Terminal) -> Result<(), CliError> {
         let format = match self.log_format {
             LogFormatArg::Text => LogFormat::Text,

@@ -109,7 +109,9 @@ pub(crate) fn named(home: &Home, name: &str) -> Result<TargetSettings, CliError>
 
 /// A target that is described somewhere, or what is wrong with it.
 pub(crate) struct Described {
+    /// Where: a file.
     pub(crate) file: Option<String>,
+    /// What it is.
     pub(crate) target: Result<TargetSettings, TargetSettingsError>,
 }
 

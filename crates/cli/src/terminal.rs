@@ -43,10 +43,12 @@ impl Terminal {
         self.json
     }
 
+    /// Whether somebody watches.
     pub(crate) fn is_watched(&self) -> bool {
         std::io::stderr().is_terminal()
     }
 
+    /// Prints data.
     pub(crate) fn out(&self, text: impl AsRef<str>) {
         let written = self.try_out(text);
         self.record(written);
@@ -233,6 +235,7 @@ pub(crate) fn red(text: &str) -> String {
     styled(TextStyle::Red, text)
 }
 
+/// Text that matched.
 pub(crate) fn matched(text: &str) -> String {
     styled(TextStyle::BoldYellow, text)
 }

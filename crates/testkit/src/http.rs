@@ -28,9 +28,11 @@ pub struct Caller {
 /// An answer.
 #[derive(Debug, Default)]
 pub struct Answer {
+    /// The status.
     pub status: u16,
     /// When to come back, in seconds, if the server said so.
     pub retry_after: Option<u64>,
+    /// The body.
     pub body: Vec<u8>,
     length: Option<usize>,
     is_chunked: bool,

@@ -11,6 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 /// A request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Incoming {
+    /// From 1.
     pub number: u64,
     /// The verb, such as `POST`.
     pub method: String,
@@ -18,6 +19,7 @@ pub struct Incoming {
     pub path: String,
     /// The headers as they came.
     pub head: String,
+    /// The body.
     pub body: String,
 }
 

@@ -6,6 +6,7 @@ use std::net::{TcpListener, TcpStream};
 /// How an address is down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outage {
+    /// Nothing listens.
     Refusing,
     /// It takes connections and never answers.
     Hanging,

@@ -48,7 +48,9 @@ pub struct Gbrain {
 pub struct Output {
     /// Its exit code; none when a signal ended it.
     pub code: Option<i32>,
+    /// What it printed.
     pub stdout: String,
+    /// What it said.
     pub stderr: String,
     /// How long it ran.
     pub took: Duration,

@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 
 use crate::listener::{Incoming, Listener, respond};
 
+/// Connections at once.
 const CONNECTIONS: usize = 1024;
 
 /// The providers that are asked with a key, and where their APIs begin.
@@ -46,19 +47,27 @@ pub fn price() -> Value {
 pub enum Asked {
     /// A chat: what to do, and with what.
     Chat {
+        /// The model's name.
         model: String,
         /// What it is to do.
         system: String,
+        /// With what.
         user: String,
     },
+    /// Texts to embed.
     Embed {
+        /// The texts.
         texts: Vec<String>,
         /// How many numbers a vector has.
         dims: usize,
     },
+    /// Documents to score.
     Rerank {
+        /// The model's name.
         model: String,
+        /// The query.
         query: String,
+        /// The documents.
         documents: Vec<String>,
     },
 }
@@ -66,6 +75,7 @@ pub enum Asked {
 /// What goes wrong with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
+    /// Nothing.
     None,
     /// A status, with the seconds of a `retry-after`.
     Status(u16, Option<u64>),
@@ -91,6 +101,7 @@ pub type Faults = dyn Fn(u64) -> Fault + Send + Sync;
 /// A request that came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
+    /// The model's name.
     pub model: String,
     /// What went wrong with it.
     pub fault: Fault,
@@ -99,8 +110,11 @@ pub struct Seen {
 /// One answer that a provider would bill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Billed {
+    /// The model's name.
     pub model: String,
+    /// Tokens sent.
     pub input: u64,
+    /// Tokens made.
     pub output: u64,
     /// Searches, where these are billed and tokens are not.
     pub searches: u64,

@@ -39,6 +39,7 @@ pub struct Taken {
     pub head: String,
     /// The body as it came.
     pub text: String,
+    /// The body.
     pub body: Value,
 }
 
@@ -62,6 +63,7 @@ pub struct Receivers {
     taken: Arc<Mutex<Vec<Taken>>>,
 }
 
+/// Connections at once.
 const CONNECTIONS: usize = 128;
 
 impl Receivers {

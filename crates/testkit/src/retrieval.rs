@@ -32,7 +32,9 @@ pub enum ApiShape {
 pub struct Question {
     /// The number of the request, from 1.
     pub number: u64,
+    /// In which shape.
     pub shape: ApiShape,
+    /// The query.
     pub text: String,
     /// How many results, as asked.
     pub k: usize,
@@ -44,17 +46,24 @@ pub struct Question {
     pub rationale: bool,
     /// Whether highlights were asked for.
     pub highlights: bool,
+    /// The whole body.
     pub body: Value,
 }
 
 /// One result.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Hit {
+    /// The document's id.
     pub document: String,
+    /// The chunk's id.
     pub chunk: Option<String>,
+    /// The score.
     pub score: f64,
+    /// The title.
     pub title: String,
+    /// The source.
     pub source: String,
+    /// The snippet.
     pub snippet: String,
 }
 
@@ -76,9 +85,13 @@ impl Hit {
 /// How long the stages took, in milliseconds, as the server says.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Stages {
+    /// Words.
     pub lexical: f64,
+    /// Vectors.
     pub dense: f64,
+    /// Reranking.
     pub rerank: f64,
+    /// Fetching.
     pub hydration: f64,
     /// All of it; the sum if it is 0.
     pub total: f64,
@@ -89,9 +102,11 @@ pub struct Stages {
 pub struct Reply {
     /// The results, best first. As many as were asked for are sent.
     pub hits: Vec<Hit>,
+    /// The times.
     pub stages: Stages,
     /// `{"entities": [...], "edges": [...], "evidenceChunks": [...]}`, for shapes that have it.
     pub graph: Option<Value>,
+    /// Which half answered.
     pub mode: Option<String>,
     /// Whether more was kept than the threshold allows.
     pub fallback: Option<bool>,
@@ -110,6 +125,7 @@ impl Reply {
 /// What goes wrong with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
+    /// Nothing.
     None,
     /// A status, with the seconds of a `retry-after`.
     Status(u16, Option<u64>),
@@ -131,6 +147,7 @@ pub enum Fault {
     Huge(usize),
     /// The answer is nested so deep.
     Deep(usize),
+    /// Results without ids.
     NullIds,
 }
 
@@ -152,6 +169,7 @@ struct Shared {
     asked: Mutex<Vec<Question>>,
 }
 
+/// Connections at once.
 const CONNECTIONS: usize = 256;
 
 impl RetrievalServer {

@@ -14,7 +14,9 @@ pub struct Vitals {
     pub resident_kib: u64,
     /// Resident memory in KiB that is the process's own.
     pub anonymous_kib: u64,
+    /// Open descriptors.
     pub descriptors: u64,
+    /// Threads.
     pub threads: u64,
     /// Mapped pieces of files that are deleted: space that can't be given back yet.
     pub deleted: u64,

@@ -67,7 +67,9 @@ pub(crate) struct CaptureArgs {
     json: bool,
 }
 
+/// One block.
 struct Block {
+    /// Microseconds by request.
     times: Vec<f64>,
     /// Processor time of the callers alone, in seconds.
     callers: f64,
@@ -76,6 +78,7 @@ struct Block {
     drained: Drained,
 }
 
+/// Blocks, in pairs.
 struct Blocks {
     without: Vec<Block>,
     with: Vec<Block>,

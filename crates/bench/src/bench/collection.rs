@@ -8,6 +8,7 @@ use gbrain_core::qrels::{Judgement, Qrels, queries_of_jsonl};
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
+/// A document.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Document {
     #[serde(rename = "_id")]

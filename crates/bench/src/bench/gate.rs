@@ -70,6 +70,7 @@ pub(crate) struct GateArgs {
 /// How long one run took, in milliseconds.
 struct Times {
     retrieval: f64,
+    /// By [`PHASES`].
     own: [f64; 8],
 }
 

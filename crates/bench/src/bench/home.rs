@@ -91,6 +91,7 @@ impl Home {
         }
     }
 
+    /// Answers a request.
     pub(crate) fn run(&self, request: &Request) -> Result<Answered> {
         let ask = Ask::default();
         Ok(self.brain.answer(request, &ask)?)

@@ -91,6 +91,7 @@ impl Who {
 /// What was measured of one of them.
 #[derive(Default)]
 struct Times {
+    /// Milliseconds by question.
     each: Vec<f64>,
     /// Seconds of processor time of all of these, on whatever thread.
     cpu: f64,

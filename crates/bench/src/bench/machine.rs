@@ -16,6 +16,7 @@ pub(crate) fn disk_bytes(dir: &Path, is_counted: impl Fn(&Path) -> bool) -> u64 
     counted.filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum()
 }
 
+/// Mebibytes.
 pub(crate) fn mib(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde_json::{Map, Value, json};
 
+/// How to print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Output {
     Table,
@@ -18,6 +19,7 @@ impl Output {
     }
 }
 
+/// A cell.
 #[derive(Debug, Clone)]
 pub(crate) enum Cell {
     Text(String),
@@ -58,6 +60,7 @@ struct Target {
     is_met: bool,
 }
 
+/// A measurement.
 #[derive(Debug, Clone)]
 pub(crate) struct Report {
     name: &'static str,

@@ -53,6 +53,7 @@ pub(crate) struct ScoreArgs {
     json: bool,
 }
 
+/// The two files.
 struct Files {
     qrels: PathBuf,
     run: PathBuf,

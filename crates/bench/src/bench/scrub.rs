@@ -82,6 +82,7 @@ pub(crate) struct ScrubArgs {
     json: bool,
 }
 
+/// Runs the measurement.
 pub(crate) fn run(args: &ScrubArgs) -> Result<ExitCode> {
     let data = super::data_dir()?;
     let headers = ["what", "of", "n", "precision", "recall", "ours", "ripgrep", "ratio"];

@@ -69,6 +69,7 @@ enum How {
     Whole(Operation),
 }
 
+/// What answers.
 struct Answerers {
     home: Home,
     bare: Bare,
@@ -228,6 +229,7 @@ fn ratios(own: [f64; 3], base: [f64; 3]) -> [f64; 3] {
 }
 
 impl Way {
+    /// Each question's median.
     fn typical(&self) -> Vec<f64> {
         self.times.iter().map(|times| median(times)).collect()
     }

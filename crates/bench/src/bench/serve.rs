@@ -86,6 +86,7 @@ struct Bench<'a> {
     readers: usize,
 }
 
+/// Blocks, in pairs.
 #[derive(Default)]
 struct Blocks {
     called: Vec<Block>,
@@ -265,6 +266,7 @@ fn tell_overload(seen: &Overload, capacity: f64, readers: usize, report: &mut Re
     );
 }
 
+/// Milliseconds.
 fn percentiles(micros: &[f64]) -> [f64; 3] {
     let sorted = sorted(micros);
     [0.50, 0.95, 0.99].map(|share| percentile(&sorted, share) / 1e3)

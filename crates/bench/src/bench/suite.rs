@@ -49,6 +49,7 @@ pub(crate) struct SuiteArgs {
     json: bool,
 }
 
+/// Measures.
 pub(crate) fn run(args: &SuiteArgs) -> Result<ExitCode> {
     let server = RetrievalServer::start_with(
         ANSWER,

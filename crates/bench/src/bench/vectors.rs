@@ -45,6 +45,7 @@ pub(crate) struct VectorsArgs {
     json: bool,
 }
 
+/// Vectors both ways.
 struct Both {
     exact: Vec<f32>,
     flat: FlatVectors,

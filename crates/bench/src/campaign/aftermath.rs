@@ -46,6 +46,7 @@ pub struct Import {
 pub struct Aftermath {
     /// Versions of pages that were compared with what was told.
     pub versions: usize,
+    /// Jobs.
     pub jobs: usize,
     /// Jobs that were claimed more than once.
     pub resumed: usize,

@@ -28,6 +28,7 @@ use super::{HASTE, is_behind};
 
 /// Processes that look and send.
 const SENDERS: usize = 2;
+/// The channels.
 const CHANNELS: usize = 2;
 /// How often a suite fails and recovers, together.
 const ROUNDS: usize = 10;

@@ -37,6 +37,7 @@ pub struct ApiPlan {
 pub struct Report {
     /// Operations that were tried.
     pub operations: u64,
+    /// Requests.
     pub requests: u64,
     /// What should not have been.
     pub violations: Vec<String>,

@@ -77,12 +77,17 @@ pub enum Purse {
 /// What to do on one engine.
 #[derive(Debug, Clone)]
 pub struct Hunt {
+    /// `gbrain-bench`.
     pub program: PathBuf,
+    /// The engine.
     pub engine: Engine,
     /// How much there is to spend.
     pub purse: Purse,
+    /// Calls.
     pub calls: usize,
+    /// Kills.
     pub kills: usize,
+    /// The seed.
     pub seed: u64,
 }
 
@@ -91,6 +96,7 @@ pub struct Hunt {
 pub struct Report {
     /// What the books say.
     pub audit: Audit,
+    /// Kills.
     pub kills: usize,
     /// How often somebody looked at the ledger meanwhile.
     pub looks: usize,

@@ -67,7 +67,9 @@ pub struct ContradictionsArgs {
 pub struct Survey {
     /// The rate at which contradictions are planted.
     pub rate: f64,
+    /// Brains.
     pub seeds: usize,
+    /// The first seed.
     pub seed: u64,
     /// Judges of each brain.
     pub judges: u64,
@@ -88,6 +90,7 @@ pub struct Run {
     pub estimate: f64,
     /// The same as a reader sees it.
     pub shown: f64,
+    /// The report's interval.
     pub interval: Interval,
     /// The interval of the rate that is not corrected.
     pub raw: Interval,
@@ -96,6 +99,7 @@ pub struct Run {
 /// All runs of a survey.
 #[derive(Debug, Default)]
 pub struct Found {
+    /// The runs.
     pub runs: Vec<Run>,
     /// Pairs that were judged, planted ones not included.
     pub pairs: usize,

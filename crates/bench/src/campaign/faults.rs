@@ -61,6 +61,7 @@ pub struct Sizes {
     pub slow: usize,
     /// Hostile bodies at once.
     pub bodies: usize,
+    /// Bytes of each.
     pub body_bytes: usize,
 }
 

@@ -105,12 +105,15 @@ pub struct FuzzArgs {
 /// What to try.
 #[derive(Debug)]
 pub struct Fuzz {
+    /// The seed.
     pub seed: u64,
+    /// The first case.
     pub from: u64,
     /// One past the last case.
     pub to: u64,
     /// When to end at the latest.
     pub time: Duration,
+    /// Only this target.
     pub only: Option<FileParser>,
     /// The program; without one only the library is tried.
     pub program: Option<PathBuf>,
@@ -129,6 +132,7 @@ pub struct Report {
     pub slowest: (Duration, u64),
     /// The bytes of the case that took most memory and its number.
     pub largest: (u64, u64),
+    /// What was found.
     pub findings: Vec<String>,
 }
 

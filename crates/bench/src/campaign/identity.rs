@@ -33,9 +33,11 @@ use super::scaffold::say;
 /// How a brain came to hold the corpus.
 #[derive(Debug, Clone, Copy)]
 pub struct Way {
+    /// The engine.
     pub engine: Engine,
     /// Threads that read files.
     pub threads: usize,
+    /// The way there.
     pub route: Route,
 }
 
@@ -64,6 +66,7 @@ pub struct Report {
     pub compared: usize,
     /// Hits in the first brain's answers: identity of empty answers would prove nothing.
     pub hits: usize,
+    /// What differs.
     pub differences: Vec<String>,
 }
 
@@ -126,6 +129,7 @@ fn succeed(output: &Output) -> Result<()> {
     output.complaint().map_or(Ok(()), |complaint| anyhow::bail!("gbrain {complaint}"))
 }
 
+/// Which index answers.
 #[derive(Debug, Clone, Copy)]
 enum View {
     AsItCame,

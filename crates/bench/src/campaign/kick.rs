@@ -38,6 +38,7 @@ pub struct KickArgs {
 /// What to hunt.
 #[derive(Debug, Clone)]
 pub struct Plan {
+    /// The program.
     pub kick: PathBuf,
     /// How many at once.
     pub parallel: usize,
@@ -45,12 +46,14 @@ pub struct Plan {
     pub each: usize,
     /// Whether every third is ended at some moment: by SIGKILL, SIGTERM or SIGHUP.
     pub kills: bool,
+    /// Repeats the moments.
     pub seed: u64,
 }
 
 /// What was found.
 #[derive(Debug, Default)]
 pub struct Found {
+    /// Whole rows.
     pub rows: usize,
     /// Lines that are not rows.
     pub broken: usize,

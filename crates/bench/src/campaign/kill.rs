@@ -47,9 +47,13 @@ pub struct KillPlan {
 /// A command that is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Victim {
+    /// `gbrain init`.
     Init,
+    /// `gbrain import`.
     Import,
+    /// `gbrain put`.
     Put,
+    /// `gbrain reindex`.
     Reindex,
 }
 
@@ -70,6 +74,7 @@ pub struct Report {
     pub index_removals: usize,
     /// Processes that wrote beside one that was killed.
     pub neighbours: usize,
+    /// Brains begun.
     pub brains: usize,
     /// Pages compared with the model.
     pub compared: usize,

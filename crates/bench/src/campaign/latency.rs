@@ -65,6 +65,7 @@ pub struct LatencyPlan {
 /// What one gate ran under.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
+    /// Nothing is changed.
     Unchanged,
     /// Loops run during the gate.
     BusyGate,
@@ -86,6 +87,7 @@ pub enum Capturer {
 /// What a gate said of latency.
 #[derive(Debug, Clone)]
 pub struct Gated {
+    /// What captured.
     pub capturer: Capturer,
     /// What it ran under.
     pub condition: Condition,
@@ -100,6 +102,7 @@ pub struct Gated {
 /// What was measured.
 #[derive(Debug, Default)]
 pub struct Report {
+    /// Every gate.
     pub gates: Vec<Gated>,
     /// What should not have been.
     pub violations: Vec<String>,

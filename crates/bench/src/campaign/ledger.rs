@@ -16,6 +16,7 @@ use gbrain_store::VersionOp;
 /// A change of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
+    /// This text.
     Put(Hash),
     /// No text any more.
     Delete,
@@ -38,8 +39,11 @@ pub struct Ledger {
 /// A version of a page, as its history tells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Version {
+    /// Its number.
     pub number: u32,
+    /// What made it.
     pub op: VersionOp,
+    /// Of its text.
     pub hash: Hash,
 }
 

@@ -85,7 +85,9 @@ fn parse_class(name: &str) -> Result<Class, String> {
 /// What one command made of one case.
 #[derive(Debug, Clone)]
 pub struct Outcome {
+    /// The class.
     pub class: Class,
+    /// The case.
     pub case: String,
     /// Whether it is an honest counterpart.
     pub is_honest: bool,

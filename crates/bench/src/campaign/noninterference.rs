@@ -43,11 +43,13 @@ pub struct NoninterferencePlan {
 /// What was asked and what differed.
 #[derive(Debug, Default)]
 pub struct NoninterferenceReport {
+    /// Requests by interface.
     pub requests: BTreeMap<&'static str, usize>,
     /// Requests by operation, those of MCP and commands included.
     pub operations: BTreeMap<String, OperationCounts>,
     /// Operations of the OpenAPI document that were never asked for.
     pub never: Vec<String>,
+    /// Answers that differed.
     pub differences: Vec<String>,
 }
 

@@ -60,6 +60,7 @@ pub struct ReplayArgs {
 /// What to do on one engine.
 #[derive(Debug)]
 pub struct Hunt<'a> {
+    /// The engine.
     pub engine: Engine,
     /// The pages before and after.
     pub growth: &'a Growth,

@@ -93,6 +93,7 @@ impl Site<'_> {
     }
 }
 
+/// Rows without times.
 fn rows(path: &Path) -> Result<Vec<Value>> {
     let text = fs::read_to_string(path)?;
     let row = |line: &str| {

@@ -120,8 +120,11 @@ impl<P: clap::Args> CampaignArgs<P> {
 /// What a part works with.
 #[derive(Debug, Clone)]
 pub struct Setup {
+    /// The program.
     pub program: PathBuf,
+    /// The engine.
     pub engine: Engine,
+    /// The seed.
     pub seed: u64,
 }
 

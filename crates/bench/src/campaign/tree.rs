@@ -20,7 +20,9 @@ const WORDS: [&str; 24] = [
 pub struct Change {
     /// Pages with a new text.
     pub edits: usize,
+    /// New pages.
     pub additions: usize,
+    /// Pages that go.
     pub deletions: usize,
 }
 

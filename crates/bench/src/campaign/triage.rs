@@ -71,6 +71,7 @@ fn parse_kind(name: &str) -> Result<Kind, String> {
 /// What a survey found.
 #[derive(Debug, Default)]
 pub struct Report {
+    /// Every variant.
     pub outcomes: Vec<Outcome>,
     /// Variants that did no harm, and were drawn again.
     pub redrawn: usize,

@@ -52,13 +52,16 @@ pub struct WorkersPlan {
 /// A process that is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Victim {
+    /// `gbrain serve`.
     Server,
+    /// `gbrain worker`.
     Worker,
 }
 
 /// What a hunt did.
 #[derive(Debug, Default)]
 pub struct Report {
+    /// Kills, by process.
     pub kills: BTreeMap<Victim, usize>,
     /// Times a worker was stopped for longer than its lease.
     pub stops: usize,

@@ -15,6 +15,7 @@ pub(crate) struct DeleteArgs {
     /// The pages: slugs, or `source::slug`.
     #[arg(required = true)]
     slugs: Vec<String>,
+    /// The source.
     #[arg(long, value_name = "ID")]
     source: Option<String>,
 }

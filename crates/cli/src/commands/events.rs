@@ -51,6 +51,7 @@ fn kind(text: &str) -> Result<EventKind, String> {
     EventKind::from_name(text).ok_or_else(|| format!("there are {}", names()))
 }
 
+/// Tells or lists.
 pub(crate) fn run(context: &Context<'_>, args: &EventsArgs) -> Result<Exit, CliError> {
     match &args.action {
         Action::Emit { kind, document, version } => {

@@ -31,8 +31,10 @@ pub(crate) struct FeedbackArgs {
     /// The last answer that was given at a keyboard.
     #[arg(long, group = "of")]
     last: bool,
+    /// up or down.
     #[arg(long, value_name = "VOTE", group = "said")]
     vote: Option<Vote>,
+    /// In words.
     #[arg(long, value_name = "TEXT", group = "said")]
     comment: Option<String>,
     /// A result of it that is barely relevant, as `source::slug` or slug.
@@ -40,6 +42,7 @@ pub(crate) struct FeedbackArgs {
     borderline: Option<String>,
 }
 
+/// Keeps it.
 pub(crate) fn run(context: &Context<'_>, args: &FeedbackArgs) -> Result<Exit, CliError> {
     let FeedbackArgs { log, request_id, last: is_last, vote, comment, borderline } = args;
     let store = context.store()?;

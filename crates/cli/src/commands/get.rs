@@ -14,6 +14,7 @@ use crate::error::{CliError, Exit};
 pub(crate) struct GetArgs {
     /// The page: a slug, or `source::slug`.
     slug: String,
+    /// The source.
     #[arg(long, value_name = "ID")]
     source: Option<String>,
     /// An older version (see `gbrain history`).

@@ -27,6 +27,7 @@ use crate::terminal::Terminal;
     Markdown (.md), chats (.json, .jsonl, or markdown of type chat) and plain text (.txt) are taken; \
     everything else is passed over and counted. Interrupt it whenever you like: run it again and it goes on.")]
 pub(crate) struct ImportArgs {
+    /// Files and directories.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     /// The source that the pages belong to; made if it is not there.

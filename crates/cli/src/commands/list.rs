@@ -28,11 +28,13 @@ pub(crate) struct ListArgs {
     /// Only slugs that start with this.
     #[arg(long, value_name = "TEXT")]
     prefix: Option<String>,
+    /// Deleted pages too.
     #[arg(long)]
     deleted: bool,
     /// Only pages after this one (`source::slug`).
     #[arg(long, value_name = "PAGE")]
     after: Option<String>,
+    /// How many.
     #[arg(long, short = 'n', default_value_t = 50)]
     limit: usize,
 }

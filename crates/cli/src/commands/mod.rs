@@ -93,6 +93,7 @@ impl Context<'_> {
         }
     }
 
+    /// Opens the brain.
     pub(crate) fn brain(&self) -> Result<Brain, CliError> {
         self.brain_with(OpenMode::Use, IndexKind::Disk)
     }

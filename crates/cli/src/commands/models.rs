@@ -34,6 +34,7 @@ enum Action {
     Prices,
 }
 
+/// Shows.
 pub(crate) fn run(context: &Context<'_>, args: &ModelsArgs) -> Result<Exit, CliError> {
     let desk = desk(&context.home)?;
     match args.action {

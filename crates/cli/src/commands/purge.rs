@@ -18,8 +18,10 @@ use crate::identity::workspace_key;
 pub(crate) struct PurgeArgs {
     /// The page: a slug, or `source::slug`.
     slug: String,
+    /// The source.
     #[arg(long, value_name = "ID")]
     source: Option<String>,
+    /// Yes, for good.
     #[arg(long)]
     yes: bool,
 }

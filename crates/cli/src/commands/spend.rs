@@ -28,6 +28,7 @@ pub(crate) struct SpendArgs {
     since: String,
 }
 
+/// Adds up.
 pub(crate) fn run(context: &Context<'_>, args: &SpendArgs) -> Result<Exit, CliError> {
     let since = moment(&args.since, context.now).map_err(CliError::usage)?;
     let (store, workspace) = (context.store()?, &context.home.workspace);

@@ -7,10 +7,12 @@ use crate::commands::Context;
 use crate::error::{CliError, Exit};
 use crate::terminal::table;
 
+/// Arguments of `stats`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  gbrain stats --json")]
 pub(crate) struct StatsArgs {}
 
+/// Counts.
 pub(crate) fn run(context: &Context<'_>, _: &StatsArgs) -> Result<Exit, CliError> {
     let brain = context.brain()?;
     let stats = brain.store().stats(brain.workspace())?;

@@ -177,6 +177,7 @@ struct TokenBody {
     workspace: String,
     /// read, write or admin.
     scope: &'static str,
+    /// Requests per second.
     rate_per_second: u32,
     /// live, revoked or expired.
     state: &'static str,
@@ -200,6 +201,7 @@ struct TokensBody {
 /// A token that was just made: the only time that it is shown.
 #[derive(Debug, Serialize)]
 struct MintedBody {
+    /// The whole token.
     token: String,
     /// The part of it that is no secret.
     id: String,
@@ -209,6 +211,7 @@ struct MintedBody {
     workspace: String,
     /// read, write or admin.
     scope: &'static str,
+    /// Requests per second.
     rate_per_second: u32,
     /// When it ends by itself.
     expires_at: Option<String>,

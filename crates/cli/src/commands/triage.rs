@@ -50,6 +50,7 @@ pub(crate) struct HowArgs {
     pub(super) file: Option<PathBuf>,
 }
 
+/// Triages a run.
 pub(crate) fn run(context: &Context<'_>, args: &TriageArgs) -> Result<Exit, CliError> {
     let store: Arc<Store> = context.store()?.into();
     let subject = find(store.as_ref(), &context.home.workspace, &args.what).map_err(|error| {

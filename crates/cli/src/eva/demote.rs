@@ -20,10 +20,12 @@ pub(super) struct DemoteArgs {
     /// Down to this status [default: one step].
     #[arg(long, value_name = "STATUS")]
     to: Option<Status>,
+    /// Why.
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 }
 
+/// Demotes it.
 pub(super) fn run(context: &Context<'_>, args: &DemoteArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     let prompt = library.prompt(&args.id)?;

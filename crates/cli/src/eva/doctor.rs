@@ -15,9 +15,11 @@ use crate::error::{CliError, Exit};
     warnings do not count."
 )]
 pub(super) struct DoctorArgs {
+    /// Only this prompt.
     id: Option<String>,
 }
 
+/// Looks.
 pub(super) fn run(context: &Context<'_>, args: &DoctorArgs) -> Result<Exit, CliError> {
     let checkup = doctor(&context.library()?, args.id.as_deref())?;
     let exit = if checkup.has_problem() { Exit::Fail } else { Exit::Pass };

@@ -40,6 +40,7 @@ enum PromptFile {
     Aliases,
 }
 
+/// Opens it.
 pub(super) fn run(context: &Context<'_>, args: &EditArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     let prompt = library.prompt(&args.id)?;

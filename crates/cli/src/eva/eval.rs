@@ -29,6 +29,7 @@ pub(super) struct EvalArgs {
     jobs: u16,
 }
 
+/// Runs the cases.
 pub(super) fn run(context: &Context<'_>, args: &EvalArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     let prompt = library.prompt(&args.id)?;

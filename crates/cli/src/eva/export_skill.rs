@@ -21,6 +21,7 @@ pub(super) struct ExportSkillArgs {
     force: bool,
 }
 
+/// Writes it.
 pub(super) fn run(context: &Context<'_>, args: &ExportSkillArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     let prompt = library.prompt(&args.id)?;

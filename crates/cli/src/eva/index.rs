@@ -17,6 +17,7 @@ pub(super) struct IndexArgs {
     check: bool,
 }
 
+/// Makes them.
 pub(super) fn run(context: &Context<'_>, args: &IndexArgs) -> Result<Exit, CliError> {
     let indexed = gbrain_prompts::index(&context.library()?, args.check)?;
     for error in indexed.left {

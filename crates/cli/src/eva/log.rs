@@ -22,6 +22,7 @@ const EVERY: Duration = Duration::from_millis(200);
 pub(super) struct LogArgs {
     /// The prompt, or one of its aliases.
     id: String,
+    /// How many.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     count: usize,
     /// Go on with rows as they are appended.
@@ -29,6 +30,7 @@ pub(super) struct LogArgs {
     follow: bool,
 }
 
+/// Prints them.
 pub(super) fn run(context: &Context<'_>, args: &LogArgs) -> Result<Exit, CliError> {
     let prompt = context.library()?.prompt(&args.id)?;
     let path = prompt.usage_log();

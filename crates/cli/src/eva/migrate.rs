@@ -19,6 +19,7 @@ pub(super) struct MigrateArgs {
     dry_run: bool,
 }
 
+/// Converts them.
 pub(super) fn run(context: &Context<'_>, args: &MigrateArgs) -> Result<Exit, CliError> {
     let migrated = gbrain_prompts::migrate(&context.library()?, args.dry_run, context.now)?;
     if context.terminal.is_json() {

@@ -21,6 +21,7 @@ pub(super) struct NewArgs {
     md: bool,
 }
 
+/// Makes it.
 pub(super) fn run(context: &Context<'_>, args: &NewArgs) -> Result<Exit, CliError> {
     let library = library(context)?;
     let new = New { id: args.id.clone(), from: args.from.clone(), is_markdown: args.md };

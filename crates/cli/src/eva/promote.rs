@@ -26,6 +26,7 @@ pub(super) struct PromoteArgs {
     force: bool,
 }
 
+/// Promotes it.
 pub(super) fn run(context: &Context<'_>, args: &PromoteArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     let prompt = library.prompt(&args.id)?;

@@ -20,6 +20,7 @@ pub(super) struct ShowArgs {
     id: String,
 }
 
+/// Shows it.
 pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     let prompt = library.prompt(&args.id)?;

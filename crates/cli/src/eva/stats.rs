@@ -18,6 +18,7 @@ use crate::terminal::table;
     Medians and the picture of durations are over runs that were sent; the picture shows the latest 40.")]
 pub(super) struct StatsArgs {}
 
+/// Compares them.
 pub(super) fn run(context: &Context<'_>, _: &StatsArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     let listed = library.list()?;

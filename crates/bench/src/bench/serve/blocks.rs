@@ -15,7 +15,9 @@ use crate::bench::machine::cpu_seconds;
 /// How long the recorder is given to store what a block left it.
 const SETTLE: Duration = Duration::from_millis(500);
 
+/// One block.
 pub(super) struct Block {
+    /// Microseconds by request.
     pub(super) times: Vec<f64>,
     /// Processor time of whoever answered, in seconds.
     pub(super) cpu: f64,
@@ -29,6 +31,7 @@ impl Block {
         1e6 * self.cpu / self.times.len() as f64
     }
 
+    /// Requests a second.
     pub(super) fn rate(&self) -> f64 {
         self.times.len() as f64 / self.seconds
     }

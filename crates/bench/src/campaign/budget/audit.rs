@@ -161,6 +161,7 @@ fn trails(charges: Vec<Charge>, server: &ProviderServer) -> BTreeMap<String, Tra
 }
 
 impl Audit {
+    /// Counts a call.
     fn add(&mut self, provider: &str, trail: &Trail, ended: Option<&Ended>) {
         self.attempts += trail.charges.len();
         self.open += trail.of_state(ChargeState::Reserved).count();

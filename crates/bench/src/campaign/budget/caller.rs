@@ -37,6 +37,7 @@ pub(super) struct Orders {
     pub(super) seed: u64,
     /// How many at once.
     pub(super) threads: usize,
+    /// What to do.
     pub(super) work: Work,
 }
 
@@ -147,9 +148,11 @@ pub(super) struct Ended {
     pub(super) outcome: String,
     /// What its caller was told that it costs, in billionths.
     pub(super) cost: i64,
+    /// Attempts.
     pub(super) attempts: usize,
 }
 
+/// What processes said.
 #[derive(Debug, Default)]
 pub(super) struct Journal {
     /// Calls that were begun.

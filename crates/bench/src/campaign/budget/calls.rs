@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use gbrain_testkit::providers::{Asked, Billed, Fault};
 
+/// Nobody listens there.
 const GONE: &str = "http://127.0.0.1:1/v1";
 /// The provider that nobody is behind.
 pub(super) const GONE_NAME: &str = "gone";
@@ -22,8 +23,11 @@ pub(super) struct Tariff {
     /// What it speaks; none if its name says so.
     api: Option<&'static str>,
     path: &'static str,
+    /// A token sent.
     input: u64,
+    /// A token made.
     output: u64,
+    /// A search.
     search: u64,
 }
 
@@ -37,6 +41,7 @@ const fn tariff(
 
 const COMPATIBLE: Option<&str> = Some("openai-compatible");
 
+/// Everybody.
 pub(super) const TARIFFS: [Tariff; 8] = [
     tariff("anthropic", "/v1", [3_000, 15_000, 0]),
     tariff("openai", "/v1", [1_250, 10_000, 0]),
@@ -55,6 +60,7 @@ impl Tariff {
         (input * self.input + output * self.output + searches * self.search) as i64
     }
 
+    /// Whose it is.
     pub(super) fn find(provider: &str) -> Option<&'static Self> {
         TARIFFS.iter().find(|tariff| tariff.name == provider)
     }
@@ -90,6 +96,7 @@ pub(super) fn prices() -> Result<Prices> {
     Ok(Prices::parse(&Value::Object(TARIFFS.iter().map(entry).collect()).to_string())?)
 }
 
+/// One call.
 #[derive(Debug)]
 pub(super) struct Call {
     /// Who is asked; the model's name is the call's.

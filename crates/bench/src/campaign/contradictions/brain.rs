@@ -66,6 +66,7 @@ const LAST: [&str; 5] = ["la", "wick", "haven", "rona", "mund"];
 #[derive(Debug)]
 pub struct Synthetic {
     pages: Vec<Page>,
+    /// One a topic.
     pub queries: Vec<String>,
     /// Every pair of pages, the first slug being the smaller one, and whether they contradict each other.
     pub truth: HashMap<(String, String), bool>,

@@ -28,6 +28,7 @@ const SURE: f64 = 0.9;
 /// One judge of many: who it is decides about which pairs it errs.
 #[derive(Debug, Clone, Copy)]
 pub struct Erring {
+    /// The brain's seed.
     pub seed: u64,
     /// Which of the brain's judges.
     pub number: u64,

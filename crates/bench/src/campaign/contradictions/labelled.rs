@@ -18,9 +18,13 @@ use serde_json::Value;
 /// Contradictions that were found, accusations, and contradictions that are there.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Figures {
+    /// Accused, and rightly.
     pub right: usize,
+    /// Accused.
     pub accused: usize,
+    /// Contradictions.
     pub there: usize,
+    /// Pairs.
     pub pairs: usize,
 }
 

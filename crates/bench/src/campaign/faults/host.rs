@@ -99,6 +99,7 @@ impl SmallDisk {
         Ok(Self { directory })
     }
 
+    /// Where it is.
     pub(super) fn path(&self) -> &Path {
         self.directory.path()
     }

@@ -40,13 +40,16 @@ pub enum FindingKind {
 /// One broken promise.
 #[derive(Debug, Clone)]
 pub struct Finding {
+    /// What kind.
     pub kind: FindingKind,
+    /// What was seen.
     pub text: String,
 }
 
 /// How soon `/v1/health` answered, and how much memory the server had at most.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HealthTimes {
+    /// Answers.
     pub samples: usize,
     /// Requests that were not answered with 200.
     pub failures: usize,
@@ -61,7 +64,9 @@ pub struct HealthTimes {
 /// What one fault did to one engine.
 #[derive(Debug, Clone)]
 pub struct FaultRow {
+    /// The fault.
     pub fault: Fault,
+    /// The engine.
     pub engine: Engine,
     /// How it was made to happen on this machine.
     pub method: String,
@@ -73,6 +78,7 @@ pub struct FaultRow {
     pub unacknowledged: usize,
     /// Answers that were compared with those of an index made anew.
     pub compared: usize,
+    /// What was broken.
     pub findings: Vec<Finding>,
     /// The longest time until everything was right again.
     pub worst_recovery: Duration,

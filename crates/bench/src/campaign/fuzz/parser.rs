@@ -11,6 +11,7 @@ use super::mutate::{mutated, raw};
 /// A target: a parser of external input, with what must hold for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Parser {
+    /// Captures and baselines.
     Captures,
     /// Publishing, reading back, and edits of what was published.
     Publish,
@@ -22,6 +23,7 @@ pub enum Parser {
     Beir,
     /// Runs, TREC and NDJSON, and measures over them.
     Run,
+    /// Names of measures.
     Measures,
     /// Lines of the audit log.
     Audit,
@@ -31,7 +33,9 @@ pub enum Parser {
     Signed,
     /// `config.json` by its parts: targets, channels, providers, numbers of the pipeline.
     Settings,
+    /// `prices.json`.
     Prices,
+    /// `suites.yaml`.
     Suites,
     /// Files of canonical queries.
     Queries,
@@ -39,7 +43,9 @@ pub enum Parser {
     Rows,
     /// Words of flags and settings: durations, amounts, schedules, names, keys.
     Flags,
+    /// Addresses of databases.
     Location,
+    /// Cassettes.
     Cassette,
     /// Answers of model providers.
     Provider,
@@ -47,6 +53,7 @@ pub enum Parser {
     Reply,
     /// Descriptions of targets with an answer.
     Answer,
+    /// Saved answers.
     Saved,
     /// What a target says over HTTP, MCP or a pipe.
     Remote,
@@ -54,12 +61,17 @@ pub enum Parser {
     Mail,
     /// LongMemEval, LoCoMo and BEIR folders.
     Dataset,
+    /// Results to compare.
     Result,
+    /// Files of prompts.
     Prompt,
+    /// Logs of prompts.
     Usage,
     /// Edits of the files of an index.
     Index,
+    /// Requests over HTTP.
     Http,
+    /// Messages of MCP.
     Mcp,
     /// `config.json` as the program reads it.
     Config,

@@ -11,9 +11,11 @@ use gbrain_core::page::{Format, Page, PageInput, parse, slug_of_path};
 /// A file of a source.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct File {
+    /// Its source.
     pub source: String,
     /// Its path below the source's directory.
     pub path: String,
+    /// What it says.
     pub text: String,
 }
 

@@ -33,6 +33,7 @@ const ABOUT_NAMES: [&str; 16] = [
     "how is {} connected to other things",
 ];
 
+/// Text, never syntax.
 const HOSTILE: [&str; 12] = [
     "\"quoted phrase\" AND NOT (this OR that)",
     "title:foo^2 -bar +baz~1 [a TO b]",
@@ -51,6 +52,7 @@ const HOSTILE: [&str; 12] = [
 /// A request, and how it is asked.
 #[derive(Debug, Clone)]
 pub struct Question {
+    /// What is asked.
     pub request: Request,
     /// Whether every stage is explained.
     pub explain: bool,

@@ -130,6 +130,7 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
+    /// An empty one.
     pub(crate) fn new() -> Result<Self> {
         let dir = tempfile::Builder::new().prefix("gbrain-tree-").tempdir()?;
         Ok(Self { dir, on_disk: BTreeMap::new() })

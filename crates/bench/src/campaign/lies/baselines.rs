@@ -204,6 +204,7 @@ fn without(rows: &mut [Value], hash: Hash) {
     }
 }
 
+/// Edits of bytes.
 fn bytes() -> Vec<Case> {
     let case = |name: &str, edit: fn(&str, &mut Rng) -> String| {
         Case::new(Class::EditedBaseline, name, readers(), move |scene, rng| {

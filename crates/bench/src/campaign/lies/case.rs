@@ -142,10 +142,13 @@ pub type Plant = Box<dyn Fn(&mut Scene, &mut Rng) -> Result<()> + Send + Sync>;
 
 /// A lie, or the honest counterpart of one.
 pub struct Case {
+    /// Its class.
     pub class: Class,
     /// What is done, in a few words.
     pub name: String,
+    /// Does it.
     pub plant: Plant,
+    /// What is tried.
     pub attempts: Vec<Attempt>,
 }
 

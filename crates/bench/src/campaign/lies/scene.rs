@@ -30,6 +30,7 @@ pub const FILES: &str = "lies";
 /// What the questions found.
 const ANSWERS: &str = "answers.json";
 
+/// Ordinary notes.
 const NOTES: usize = 24;
 /// Pages of each kind of name that scrubbing may change.
 const PER_KIND: usize = 9;
@@ -40,6 +41,7 @@ pub const KINDS: [&str; 5] = ["people", "tickets", "builds", "contacts", "docs"]
 /// A page and the question that finds it.
 #[derive(Debug, Clone)]
 pub struct Page {
+    /// Its slug.
     pub slug: String,
     /// Its kind: `notes`, or one of [`KINDS`].
     pub kind: &'static str,
@@ -50,13 +52,16 @@ pub struct Page {
 
 /// What all cases begin with.
 pub struct World {
+    /// The home.
     pub home: Gbrain,
+    /// Its pages.
     pub pages: Vec<Page>,
     program: PathBuf,
 }
 
 /// A copy of the world, in which a case lies.
 pub struct Scene {
+    /// The home.
     pub home: Gbrain,
     /// The pages of the world.
     pub pages: Vec<Page>,

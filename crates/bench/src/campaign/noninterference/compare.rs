@@ -7,6 +7,7 @@ use serde_json::Value;
 pub(super) struct Reply {
     /// The status of HTTP or of a process; 0 over standard input and output.
     pub(super) status: i32,
+    /// The body.
     pub(super) body: String,
 }
 

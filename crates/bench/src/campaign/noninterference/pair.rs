@@ -23,6 +23,7 @@ pub(super) const PRIVATE_PAGES: usize = 40;
 /// How long a job may take.
 const JOB_LIMIT: Duration = Duration::from_secs(120);
 
+/// Both brains.
 #[derive(Debug)]
 pub(super) struct Pair {
     plain: Side,

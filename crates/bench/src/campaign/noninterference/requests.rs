@@ -13,13 +13,17 @@ const NOW: &str = "2026-06-01T12:00:00Z";
 /// A way to ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Interface {
+    /// The HTTP API.
     Http,
     /// MCP at `/mcp`.
     McpHttp,
+    /// `gbrain mcp`.
     McpStdio,
+    /// Commands with `--untrusted`.
     Commands,
 }
 
+/// What is asked.
 #[derive(Debug, Clone)]
 pub(super) enum Content {
     /// A request of HTTP: method, path, content type, body.
@@ -38,6 +42,7 @@ pub(super) struct Request {
     pub(super) content: Content,
 }
 
+/// Makes requests.
 #[derive(Debug)]
 pub(super) struct Requests {
     rng: Rng,

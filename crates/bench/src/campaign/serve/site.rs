@@ -54,6 +54,7 @@ impl Site {
         }
     }
 
+    /// Sends everybody home.
     pub(super) fn end(&self) {
         self.is_over.store(true, Ordering::Release);
     }

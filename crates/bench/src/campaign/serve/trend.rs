@@ -18,11 +18,13 @@ pub(super) struct Sample {
 /// A figure that should stay as it is, over time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trend {
+    /// What it is.
     pub name: &'static str,
     /// Its median in the second quarter of the time: the first is for warming up.
     pub early: f64,
     /// Its median in the last quarter.
     pub late: f64,
+    /// Its most.
     pub peak: f64,
     /// The most that it may be in the last quarter.
     pub bound: f64,

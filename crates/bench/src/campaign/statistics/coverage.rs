@@ -15,6 +15,7 @@ use crate::campaign::scaffold;
 /// A way to make an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
+    /// A rate, exactly.
     ClopperPearson,
     /// A mean of values between 0 and 1.
     Mean,
@@ -51,12 +52,15 @@ impl Method {
 /// A method on samples of one size from one population.
 #[derive(Debug, Clone)]
 pub struct Cell {
+    /// The method.
     pub method: Method,
+    /// The population.
     pub of: String,
     /// The size of samples.
     pub n: usize,
     /// The share of intervals that hold the truth.
     pub coverage: f64,
+    /// Their mean width.
     pub width: f64,
 }
 

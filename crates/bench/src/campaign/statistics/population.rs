@@ -13,6 +13,7 @@ use super::say;
 /// Values of queries.
 #[derive(Debug, Clone)]
 pub struct Population {
+    /// Its name.
     pub name: String,
     /// The value of each query, and how far it moves between two runs that are equally good.
     pub values: Vec<(f64, f64)>,

@@ -54,7 +54,9 @@ impl fmt::Display for Rule {
 /// A printed drop, tried.
 #[derive(Debug, Clone)]
 pub struct Cell {
+    /// The rule.
     pub rule: Rule,
+    /// The population.
     pub of: String,
     /// The size of the sample.
     pub n: usize,

@@ -20,6 +20,7 @@ pub enum Kind {
     ThresholdRaised,
     /// The threshold is above everything for some questions.
     ThresholdAboveAll,
+    /// Notes were deleted.
     PageDeleted,
     /// Rows of passages are gone from the store, and the index was made from what is left.
     PassagesLost,
@@ -41,6 +42,7 @@ pub enum Kind {
     Status,
     /// Some answers do not come.
     Hang,
+    /// Nobody listens.
     Refused,
     /// Some answers are not what they should be.
     Garbage,
@@ -60,6 +62,7 @@ pub enum Kind {
     RerankPrefers,
     /// Hits are cut off that score less than the first.
     CutRatio,
+    /// Meaning weighs nothing.
     WeightlessVectors,
 }
 

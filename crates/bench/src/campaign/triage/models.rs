@@ -12,6 +12,7 @@ use gbrain_testkit::providers::{Fault, ProviderServer};
 /// What is wrong with models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trouble {
+    /// Nothing.
     None,
     /// They answer with a status.
     Status(u16),

@@ -17,17 +17,22 @@ use super::world::{SUITE, World, copy, run_suite, with_key};
 /// A case as it was triaged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said {
+    /// Which.
     pub id: String,
+    /// As what.
     pub class: Class,
+    /// Because of what.
     pub because: Vec<String>,
 }
 
 /// What came of a variant.
 #[derive(Debug, Clone)]
 pub struct Outcome {
+    /// What was planted.
     pub kind: Kind,
     /// What the run as a whole was taken for; none for nothing wrong.
     pub class: Option<Class>,
+    /// The cases.
     pub cases: Vec<Said>,
     /// What should never be.
     pub green: Option<String>,
@@ -46,6 +51,7 @@ pub struct Ground<'g> {
     pub world: &'g World,
     /// A home whose suite asks elsewhere.
     pub elsewhere: &'g Gbrain,
+    /// The program.
     pub program: &'g Path,
 }
 

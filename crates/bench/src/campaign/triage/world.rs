@@ -43,6 +43,7 @@ const SURE: usize = 3;
 pub enum Style {
     /// In others than the note's.
     Other,
+    /// In the note's.
     Same,
     /// So many in the note's, the rest in others.
     Mixed(usize),
@@ -51,6 +52,7 @@ pub enum Style {
 /// What a question leaves out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Filtered {
+    /// Nothing.
     No,
     /// Notes of another type.
     Type,
@@ -63,10 +65,13 @@ pub enum Filtered {
 /// A note.
 #[derive(Debug, Clone)]
 pub struct Note {
+    /// Its name.
     pub slug: String,
     /// What it is about.
     pub things: [usize; 3],
+    /// Its type.
     pub kind: &'static str,
+    /// Its tag.
     pub tag: &'static str,
     /// Its month of 2026.
     pub month: u8,
@@ -77,8 +82,11 @@ pub struct Note {
 /// A question.
 #[derive(Debug, Clone)]
 pub struct Asked {
+    /// What names it.
     pub id: String,
+    /// What is asked.
     pub text: String,
+    /// In whose words.
     pub style: Style,
     /// The note that must be found.
     pub note: usize,
@@ -90,7 +98,9 @@ pub struct Asked {
 pub struct World {
     /// Its home, with the suite passing.
     pub home: Gbrain,
+    /// The notes.
     pub notes: Vec<Note>,
+    /// The questions.
     pub asked: Vec<Asked>,
     program: PathBuf,
 }

@@ -23,6 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
     Sends at once, beside the queue. An incident that it opens at PagerDuty is closed again.\n\n\
     Exit codes: 0 received, 1 not received.")]
 pub(super) struct TestArgs {
+    /// The channel.
     channel: String,
 }
 

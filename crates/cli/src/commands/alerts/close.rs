@@ -18,6 +18,7 @@ use crate::error::{CliError, Exit};
 pub(super) struct CloseArgs {
     /// Its key, as `gbrain alerts list` shows it.
     key: String,
+    /// Why.
     #[arg(long, value_name = "TEXT")]
     reason: String,
 }

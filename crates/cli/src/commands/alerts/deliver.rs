@@ -47,6 +47,7 @@ pub(super) struct RetryArgs {
 pub(super) struct DropArgs {
     /// The number of the message.
     id: i64,
+    /// Why.
     #[arg(long, value_name = "TEXT")]
     reason: String,
 }

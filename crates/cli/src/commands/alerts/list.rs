@@ -60,6 +60,7 @@ pub(super) struct HistoryArgs {
     before: Option<i64>,
 }
 
+/// Lists alerts.
 pub(super) fn list(
     context: &Context<'_>,
     args: &ListArgs,
@@ -140,6 +141,7 @@ pub(crate) fn stuck(
     Ok(waiting.iter().filter_map(why).collect())
 }
 
+/// Shows an alert.
 pub(super) fn show(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
     let workspace = &context.home.workspace;
@@ -193,6 +195,7 @@ fn short(figure: &str) -> String {
     }
 }
 
+/// Lists messages.
 pub(super) fn history(context: &Context<'_>, args: &HistoryArgs) -> Result<Exit, CliError> {
     let filter = DeliveryFilter {
         state: args.state,

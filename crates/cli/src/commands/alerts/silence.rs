@@ -23,8 +23,10 @@ use crate::error::{CliError, Exit};
 pub(super) struct SilenceArgs {
     /// A key, or the beginning of keys and a `*`.
     key: String,
+    /// For how long.
     #[arg(long = "for", value_name = "DUR", value_parser = duration)]
     how_long: SignedDuration,
+    /// Why.
     #[arg(long, value_name = "TEXT")]
     reason: String,
 }
@@ -37,6 +39,7 @@ pub(super) struct UnsilenceArgs {
     id: i64,
 }
 
+/// Keeps messages back.
 pub(super) fn silence(context: &Context<'_>, args: &SilenceArgs) -> Result<Exit, CliError> {
     let SilenceArgs { key, how_long, reason } = args;
     let beginning = key.strip_suffix('*').unwrap_or(key);
@@ -81,6 +84,7 @@ pub(super) fn silence(context: &Context<'_>, args: &SilenceArgs) -> Result<Exit,
     Ok(Exit::Pass)
 }
 
+/// Ends a silence.
 pub(super) fn unsilence(context: &Context<'_>, args: &UnsilenceArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
     let workspace = &context.home.workspace;

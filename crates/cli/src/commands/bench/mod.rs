@@ -36,6 +36,7 @@ enum Verb {
     Ratchet(ratchet::RatchetArgs),
 }
 
+/// Looks after baselines.
 pub(crate) fn run(context: &Context<'_>, args: &BenchArgs) -> Result<Exit, CliError> {
     match &args.verb {
         Verb::Publish(args) => publish::run(context, args),

@@ -55,6 +55,7 @@ pub(crate) struct PublishArgs {
     key: KeyArgs,
 }
 
+/// Publishes a baseline.
 pub(super) fn run(context: &Context<'_>, args: &PublishArgs) -> Result<Exit, CliError> {
     check_output(&args.to)?;
     let key = args.key.read(&context.home)?;

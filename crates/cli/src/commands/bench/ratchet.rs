@@ -81,6 +81,7 @@ struct Changes {
     rows: Vec<AskedRow>,
 }
 
+/// Banks what improved.
 pub(super) fn run(context: &Context<'_>, args: &RatchetArgs) -> Result<Exit, CliError> {
     if args.why.trim().is_empty() {
         return Err(CliError::usage("--why is empty").hint("say why today's rankings are better"));

@@ -20,6 +20,7 @@ use crate::error::{CliError, Exit};
     was published, or edits cannot be detected in it; 1 one was edited, or is not signed with the key \
     that is configured; 2 one can't be read.")]
 pub(crate) struct VerifyArgs {
+    /// Baselines.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]

@@ -42,6 +42,7 @@ pub(super) struct CollectArgs {
     target: String,
 }
 
+/// Collects.
 pub(super) fn run(context: &Context<'_>, args: &CollectArgs) -> Result<Exit, CliError> {
     let sources = Sources { entries: entries(&args.from)?, canonical: args.canonical };
     let bench = Bench::new(context)?;

@@ -38,6 +38,7 @@ pub(super) struct ScoreArgs {
     asking: AskingArgs,
 }
 
+/// Scores.
 pub(super) fn run(context: &Context<'_>, args: &ScoreArgs) -> Result<Exit, CliError> {
     let bench = Bench::new(context)?;
     let model = bench.model.clone().ok_or(CalibrateError::NoReranker)?;

@@ -45,6 +45,7 @@ pub(super) fn show(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliEr
     Ok(Exit::Pass)
 }
 
+/// Lists thresholds.
 pub(super) fn history(context: &Context<'_>, args: &HistoryArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
     let body = past(&store, &context.home.workspace, usize::from(args.limit))?;

@@ -39,6 +39,7 @@ pub(super) struct VerifyArgs {
     target: String,
 }
 
+/// Tries a threshold.
 pub(super) fn run(context: &Context<'_>, args: &VerifyArgs) -> Result<Exit, CliError> {
     let bench = Bench::new(context)?;
     let (store, workspace) = (bench.store.clone(), &context.home.workspace);

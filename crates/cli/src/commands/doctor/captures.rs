@@ -13,6 +13,7 @@ use crate::capture::{is_scrubbing, scrubber, switch};
 use crate::commands::Context;
 use crate::identity::{key_path, workspace_key};
 
+/// Checks capture.
 pub(super) fn check(context: &Context<'_>, brain: &Brain, fixes: Fixes) -> Vec<Finding> {
     let audit = AuditLog { dir: context.home.audit_dir() };
     audit.collect_lost();

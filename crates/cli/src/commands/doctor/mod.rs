@@ -54,6 +54,7 @@ struct Fixes {
     redate_captures: bool,
 }
 
+/// Checks everything.
 pub(crate) fn run(context: &Context<'_>, args: &DoctorArgs) -> Result<Exit, CliError> {
     let fixes = Fixes { safe: args.fix, redate_captures: args.redate_captures };
     let mut findings = home::check(context, args.fix);

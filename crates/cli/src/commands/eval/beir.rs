@@ -24,6 +24,7 @@ and judged, as `gbrain eval --qrels` does; the corpus is the target's.
 
 Exit codes: 0 ran; 2 the collection can't be read or a question failed.")]
 pub(crate) struct BeirArgs {
+    /// The folder.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     #[command(flatten)]
@@ -48,6 +49,7 @@ pub(crate) struct TrecArgs {
     /// The queries, as JSON lines.
     #[arg(long, value_name = "FILE")]
     queries: PathBuf,
+    /// The judgements.
     #[arg(long, value_name = "FILE")]
     qrels: PathBuf,
     #[command(flatten)]

@@ -94,6 +94,7 @@ pub(super) struct Particular<'a> {
     pub(super) retrieval_log: Option<&'a Path>,
     pub(super) by_type: bool,
     pub(super) floor: Option<f64>,
+    /// Who answers.
     pub(super) reader: Option<&'a Reader<'a>>,
     /// Who puts questions in other words, and its name.
     pub(super) expander: Option<(Expander<'a>, &'a str)>,

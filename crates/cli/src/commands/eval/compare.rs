@@ -65,6 +65,7 @@ pub(crate) struct CompareArgs {
     show_queries: bool,
 }
 
+/// Compares.
 pub(super) fn run(context: &Context<'_>, args: &CompareArgs) -> Result<Exit, CliError> {
     check_outputs([&args.markdown, &args.html])?;
     let results = results(args)?;

@@ -23,6 +23,7 @@ pub(crate) struct DatasetsArgs {
     hash: Option<PathBuf>,
 }
 
+/// Explains.
 pub(super) fn run(context: &Context<'_>, args: &DatasetsArgs) -> Result<Exit, CliError> {
     let terminal = context.terminal;
     if let Some(path) = &args.hash {

@@ -144,6 +144,7 @@ struct Inputs {
     confidence: Option<Confidence>,
 }
 
+/// Runs the gates.
 pub(super) fn run(context: &Context<'_>, args: &GateArgs) -> Result<Exit, CliError> {
     check_outputs([&args.junit, &args.markdown, &args.html])?;
     if let Some(path) = &args.result {

@@ -21,6 +21,7 @@ they twist. The five categories are named as the benchmark's own code names them
 
 Exit codes: 0 ran; 1 a type is below --by-type-floor; 2 the dataset can't be read or a question failed.")]
 pub(crate) struct LocomoArgs {
+    /// The dataset.
     #[arg(value_name = "FILE")]
     dataset: PathBuf,
     #[command(flatten)]
@@ -29,6 +30,7 @@ pub(crate) struct LocomoArgs {
     chat: ChatArgs,
 }
 
+/// Runs LoCoMo.
 pub(super) fn run(context: &Context<'_>, args: &LocomoArgs) -> Result<Exit, CliError> {
     let particular = Particular {
         kind: Benchmark::Locomo,

@@ -44,6 +44,7 @@ among the first k; recall_all@k: all of them are. Neither says that a question w
 Exit codes: 0 ran; 1 a type is below --by-type-floor; 2 the dataset can't be read, a question failed,
 there is no model to answer with, or the budget ran out.")]
 pub(crate) struct LongMemEvalArgs {
+    /// The dataset.
     #[arg(value_name = "DATASET")]
     dataset: PathBuf,
     #[command(flatten)]
@@ -69,6 +70,7 @@ pub(crate) struct LongMemEvalArgs {
     retrieval_log: Option<PathBuf>,
 }
 
+/// Runs LongMemEval.
 pub(super) fn run(context: &Context<'_>, args: &LongMemEvalArgs) -> Result<Exit, CliError> {
     if args.retrieval_only && !args.expansion {
         return run_benchmark(context, &args.shared, &particular(args, None, None));

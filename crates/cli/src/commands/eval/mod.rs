@@ -94,6 +94,7 @@ enum Verb {
     Reproduce(reproduce::ReproduceArgs),
 }
 
+/// Measures retrieval.
 pub(crate) fn run(context: &Context<'_>, args: &EvalArgs) -> Result<Exit, CliError> {
     match &args.verb {
         None => qrels::run(context, &args.qrels),

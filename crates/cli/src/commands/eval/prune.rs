@@ -29,6 +29,7 @@ pub(crate) struct PruneArgs {
     /// Erase capture failures and leave the captures alone [default age: 0d].
     #[arg(long)]
     failures: bool,
+    /// Only count.
     #[arg(long)]
     dry_run: bool,
 }

@@ -35,6 +35,7 @@ pub(crate) struct RecordArgs {
     target: TargetArgs,
 }
 
+/// Records a target.
 pub(super) fn run(context: &Context<'_>, args: &RecordArgs) -> Result<Exit, CliError> {
     check_output(&args.output)?;
     let Some(settings) = args.target.elsewhere(&context.home)? else {

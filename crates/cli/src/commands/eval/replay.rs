@@ -87,6 +87,7 @@ impl From<SettingsArg> for SettingsFrom {
     }
 }
 
+/// Replays a file.
 pub(super) fn run(context: &Context<'_>, args: &ReplayArgs) -> Result<Exit, CliError> {
     // From the first moment, so that a signal while files are read is an interruption too.
     interrupted();

@@ -63,6 +63,7 @@ pub(crate) struct ScoreArgs {
 
 const RUNS: &str = "a run has TREC lines or NDJSON rows: see `gbrain eval score --help`";
 
+/// Scores.
 pub(crate) fn run(args: &ScoreArgs, terminal: &Terminal) -> Result<Exit, CliError> {
     check_outputs([&args.output])?;
     let measures = measures(args.measures.as_deref())?;

@@ -49,6 +49,7 @@ pub(super) struct NoteArgs {
     author: Option<String>,
 }
 
+/// Opens an incident.
 pub(super) fn open(context: &Context<'_>, args: &OpenArgs) -> Result<Exit, CliError> {
     let store: Arc<Store> = context.store()?.into();
     let record = record(context, &store, args)?;
@@ -83,6 +84,7 @@ fn record(
     }
 }
 
+/// Adds a note.
 pub(super) fn note(context: &Context<'_>, args: &NoteArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
     let scrubber = scrubber(&context.home).map_err(CliError::config)?;

@@ -122,6 +122,7 @@ impl SaidArgs {
     }
 }
 
+/// Adds a query.
 pub(super) fn add(context: &Context<'_>, args: &AddArgs) -> Result<Exit, CliError> {
     let blank = QueryEntry {
         schema_version: QUERY_VERSION,
@@ -248,6 +249,7 @@ fn unchanged(context: &Context<'_>, found: &StoredQuery) -> Result<Exit, CliErro
     Ok(Exit::Pass)
 }
 
+/// Retires queries.
 pub(super) fn retire(context: &Context<'_>, args: &RetireArgs) -> Result<Exit, CliError> {
     set(context, &args.queries, QueryState::Retired)
 }

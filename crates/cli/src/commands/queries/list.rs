@@ -21,6 +21,7 @@ pub(super) struct ListArgs {
     source: Option<String>,
 }
 
+/// Lists queries.
 pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
     let AllQueries { read: all, unreadable } = all_queries(&store, &context.home.workspace)?;
@@ -45,6 +46,7 @@ pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Exit, CliErr
     Ok(Exit::Pass)
 }
 
+/// What [`row`] tells.
 pub(super) const HEAD: [&str; 9] = [
     "NUMBER",
     "ID",

@@ -33,6 +33,7 @@ pub(super) struct PromoteArgs {
     accept: Vec<String>,
 }
 
+/// Proposes or accepts.
 pub(super) fn run(context: &Context<'_>, args: &PromoteArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
     if !args.accept.is_empty() {

@@ -8,6 +8,7 @@ use gbrain_core::request::Request;
 
 use crate::terminal::{bold, dim, field, matched, table};
 
+/// The whole answer.
 pub(super) fn answer(answered: &Answered) -> String {
     let Answered { request, ranking, served: _ } = answered;
     let mut text = String::new();

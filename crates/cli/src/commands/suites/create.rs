@@ -108,6 +108,7 @@ impl CreateArgs {
     }
 }
 
+/// Adds a suite.
 pub(super) fn run(
     context: &Context<'_>,
     args: &CreateArgs,

@@ -18,6 +18,7 @@ const NAMES: [&str; 2] = ["suites.yaml", "braintrust_suites.yaml"];
 /// Where suites are described.
 #[derive(Debug, Clone)]
 pub(crate) struct SuiteSource {
+    /// The file.
     pub(super) path: PathBuf,
     is_typed: bool,
 }
@@ -65,6 +66,7 @@ impl SuiteSource {
 
 /// A suite that is meant, and where.
 pub(super) struct Meant {
+    /// Whose.
     pub(super) workspace: WorkspaceId,
     /// As it stands without its file.
     pub(super) entry: SuiteEntry,

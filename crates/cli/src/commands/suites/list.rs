@@ -9,6 +9,7 @@ use crate::commands::Context;
 use crate::error::{CliError, Exit};
 use crate::terminal::table;
 
+/// Lists suites.
 pub(super) fn run(context: &Context<'_>, source: &SuiteSource) -> Result<Exit, CliError> {
     let store = context.store()?;
     // Where there is no file any more, nothing is in it.

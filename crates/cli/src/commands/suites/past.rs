@@ -40,6 +40,7 @@ fn verdict(text: &str) -> Result<Verdict, String> {
     Verdict::from_name(text).ok_or_else(|| "pass, fail or inconclusive".to_owned())
 }
 
+/// Lists runs.
 pub(super) fn history(context: &Context<'_>, args: &HistoryArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
     let filter = SuiteRunFilter {
@@ -85,6 +86,7 @@ fn row(run: &SuiteRunLine) -> Vec<String> {
     ]
 }
 
+/// Shows a run.
 pub(super) fn show(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
     let workspace = &context.home.workspace;

@@ -24,6 +24,7 @@ pub(super) struct PruneArgs {
     /// Erase whole runs, with their figures.
     #[arg(long)]
     runs: bool,
+    /// Only count.
     #[arg(long)]
     dry_run: bool,
 }

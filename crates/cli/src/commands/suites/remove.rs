@@ -17,6 +17,7 @@ use crate::error::{CliError, Exit};
     it out there, too. Alerts of it that fire go on until `gbrain alerts close` takes them back. A suite for \
     every workspace (workspace: \"*\") is removed from all of them.")]
 pub(super) struct RemoveArgs {
+    /// The suite.
     name: String,
 }
 

@@ -38,6 +38,7 @@ use crate::targets::target_registry;
     A run of fewer queries than its suite requires is inconclusive; the suites file sets `sample`.\n\n\
     Exit codes: 0 pass, 1 an alert threshold was breached, 2 inconclusive.")]
 pub(super) struct RunArgs {
+    /// The suite.
     name: String,
     /// Ask this target instead of the suite's own; then it changes no alert.
     #[arg(long, value_name = "NAME")]

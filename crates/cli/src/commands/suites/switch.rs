@@ -16,6 +16,7 @@ use crate::error::{CliError, Exit};
     Enabling registers the suite as its file has it, and its triggers begin at this moment: what was \
     before is no reason to run. A suite for every workspace (workspace: \"*\") is switched in all of them.")]
 pub(super) struct SwitchArgs {
+    /// The suite.
     name: String,
 }
 

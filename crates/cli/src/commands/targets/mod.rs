@@ -51,9 +51,12 @@ enum Action {
 
 Exit codes: 0 it answered and the answer was understood, 2 it did not or was not.")]
 struct CheckArgs {
+    /// The target's name.
     name: String,
+    /// What to ask.
     #[arg(long, value_name = "TEXT", default_value = "what is new?")]
     query: String,
+    /// How many results.
     #[arg(short, long = "k", value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
     k: u16,
     /// knowledge, graph or hybrid; the target decides if not given.

@@ -31,6 +31,7 @@ enum Verb {
     Review(past::ReviewArgs),
 }
 
+/// Probes for contradictions.
 pub(super) fn run(context: &Context<'_>, args: &ContradictionsArgs) -> Result<Exit, CliError> {
     match &args.verb {
         None => run::run(context, &args.run),

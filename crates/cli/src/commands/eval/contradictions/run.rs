@@ -109,6 +109,7 @@ pub(super) struct RunArgs {
     asking: AskingArgs,
 }
 
+/// Asks, judges, reports.
 pub(super) fn run(context: &Context<'_>, args: &RunArgs) -> Result<Exit, CliError> {
     check_outputs([&args.output])?;
     let started = Instant::now();

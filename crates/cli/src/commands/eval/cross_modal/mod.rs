@@ -120,6 +120,7 @@ struct Panelists {
 }
 
 impl Panelists {
+    /// Asks nobody.
     fn new(context: &Context<'_>, args: &CrossModalArgs) -> Result<Self, CliError> {
         let store: Arc<Store> = context.store()?.into();
         let settings = settings(store.as_ref(), &context.home.workspace)?;

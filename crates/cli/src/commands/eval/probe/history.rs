@@ -18,6 +18,7 @@ pub(super) struct HistoryArgs {
     days: u32,
 }
 
+/// Shows past runs.
 pub(super) fn run(context: &Context<'_>, args: &HistoryArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
     let (workspace, audit) = (&context.home.workspace, context.home.audit_dir());

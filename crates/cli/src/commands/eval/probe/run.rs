@@ -51,6 +51,7 @@ pub(super) struct RunArgs {
     tape: TapeArgs,
 }
 
+/// Runs the probe.
 pub(super) fn run(context: &Context<'_>, args: &RunArgs) -> Result<Exit, CliError> {
     let store: Arc<Store> = context.store()?.into();
     let probes = probes(context, store, models(&context.home)?, LEASE)?;
