@@ -1,6 +1,8 @@
 //! What a target answered.
 
 use rustc_hash::FxHashSet;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::capture::Retrieved;
 use crate::provenance::Provenance;
@@ -9,31 +11,35 @@ use crate::request::RetrievalMode;
 use crate::search::candidate::Candidate;
 
 /// One result.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+#[schemars(rename = "TargetResult")]
 pub struct Found {
-    /// The document as it is compared: the target's id after the rules for ids of its settings;
-    /// `source::slug` of the local brain.
+    /// The document as it is compared.
+    // The target's id after the rules for ids of its settings; `source::slug` of the local brain.
     pub document: String,
-    /// The chunk, where the target tells.
+    /// The chunk.
     pub chunk: Option<String>,
-    /// Where the document came from, where the target tells.
+    /// Where the document came from.
     pub source: Option<String>,
-    /// Comparable within one answer only; finite.
+    /// Comparable within one answer only.
     pub score: Option<f64>,
+    /// The title.
     pub title: Option<String>,
-    /// The passage that is shown for it.
+    /// The passage that is shown.
     pub snippet: Option<String>,
-    /// The whole text of the chunk, where it is at hand.
+    /// The chunk's text.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
-/// How long the stages took, as the target says, in milliseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+/// Times in milliseconds; null where the target does not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
+#[schemars(rename = "TargetTimings")]
 pub struct Timings {
     pub lexical_ms: Option<f64>,
+    // Embedding the question is a part of it.
     pub dense_ms: Option<f64>,
     pub rerank_ms: Option<f64>,
-    /// Fetching what is shown.
     pub hydration_ms: Option<f64>,
     pub total_ms: Option<f64>,
 }
@@ -62,12 +68,16 @@ impl Timings {
     }
 }
 
-/// An edge that a target gives as a reason.
-#[derive(Debug, Clone, PartialEq)]
+/// An edge.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "TargetEdge")]
 pub struct RationaleEdge {
-    /// Its meaning, as the target spells it.
+    /// Its meaning.
+    #[serde(rename = "type")]
     pub kind: String,
+    /// Where it starts.
     pub from: String,
+    /// Where it ends.
     pub to: String,
     /// How sure, 0 to 1.
     pub confidence: Option<f64>,
@@ -75,39 +85,45 @@ pub struct RationaleEdge {
     pub evidence: Vec<String>,
 }
 
-/// Something that a question was about.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Something that the question was about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "TargetEntity")]
 pub struct RationaleEntity {
     pub id: String,
     pub aliases: Vec<String>,
 }
 
-/// Why a graph answered as it did.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// The edges that justify an answer.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+#[schemars(rename = "TargetRationale")]
 pub struct Rationale {
-    /// The edges that were used.
+    /// The edges.
     pub edges: Vec<RationaleEdge>,
     /// What the question was about.
     pub entities: Vec<RationaleEntity>,
-    /// Chunks that say so, where the target does not tell which says what.
+    /// Chunks that say so, where it is not told which says what.
     pub evidence: Vec<String>,
 }
 
-/// What a reranker said of a document.
-#[derive(Debug, Clone, PartialEq)]
+/// What a reranker said.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "TargetJudgement")]
 pub struct Judgement {
     pub document: String,
     pub score: Option<f64>,
 }
 
-/// The documents that each stage had before it, best first, whether or not they are in the answer.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// The documents of each stage.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+#[schemars(rename = "TargetStages")]
 pub struct StageIds {
+    /// Found by words.
     pub lexical: Vec<String>,
+    /// Found by meaning.
     pub vector: Vec<String>,
     /// Found by walking links.
     pub graph: Vec<String>,
-    /// Judged by a reranker, in its order.
+    /// Judged by a reranker.
     pub rerank: Vec<Judgement>,
 }
 

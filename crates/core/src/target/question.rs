@@ -2,6 +2,8 @@
 
 use jiff::Timestamp;
 use jiff::civil::Date;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::named;
 use crate::request::{Detail, Expansion, Filter, Operation, Request, RetrievalMode, Viewer};
@@ -22,20 +24,19 @@ pub enum QueryKind {
 
 named! { QueryKind { Auto = "auto", Semantic = "semantic", Identifier = "identifier" } }
 
-/// Which documents may be in the answer. Empty lists mean all.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// Which documents may be in the answer; empty lists mean all.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct QuestionFilter {
     pub sources: Vec<String>,
     pub types: Vec<String>,
-    /// Only of these authors.
     pub authors: Vec<String>,
-    /// Only in these states.
     pub states: Vec<String>,
-    /// Only with at least one of these labels; the local brain calls them tags.
+    // The local brain calls them tags.
     pub labels: Vec<String>,
-    /// Only dated on or after this day.
+    // The first and the last day.
+    #[schemars(with = "Option<String>")]
     pub after: Option<Date>,
-    /// Only dated on or before this day.
+    #[schemars(with = "Option<String>")]
     pub before: Option<Date>,
 }
 
