@@ -196,7 +196,7 @@ fn write(
         label: draft.label.clone(),
         published_at: milliseconds(draft.published_at),
         source_hash: source_hash(folded.keys().map(|key| key.query_hash.as_str())),
-        thresholds: draft.thresholds.into(),
+        thresholds: draft.thresholds,
         row_count: lines.len(),
         baseline_mean_latency_ms: mean_latency(&rows),
         weight_total: Some(weight_total),

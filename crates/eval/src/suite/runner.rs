@@ -280,10 +280,10 @@ fn add_up(
         report.doubt(Reason::NoQueries);
         notes.push(format!("there are no queries about {source}"));
     }
-    let thresholds = answers.iter().filter_map(|one| one.answer.as_ref().ok()?.threshold);
+    let mut thresholds = answers.iter().filter_map(|one| one.answer.as_ref().ok()?.threshold);
     let mut run = SuiteRun {
         elsewhere: target.elsewhere,
-        rerank_threshold: thresholds.last(),
+        rerank_threshold: thresholds.next_back(),
         notes,
         ..SuiteRun::new(suite, workspace.as_str(), trigger, (started, clock()), &report)
     };

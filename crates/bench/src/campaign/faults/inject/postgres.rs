@@ -58,7 +58,7 @@ impl Subject {
             let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                        WHERE datname IS NOT NULL AND pid <> pg_backend_pid() AND pid <> ALL($1)";
             superuser.query(sql, &[&ours])?;
-            take_connections(&url, &mut held);
+            take_connections(url, &mut held);
         }
         for _ in 0..self.sizes.writes {
             self.write(TIMEOUT);
