@@ -69,7 +69,7 @@ const REMEMBERED: SignedDuration = SignedDuration::from_hours(24 * 400);
 impl Store {
     /// Stores captures, all or none, in their order. Each gets the next number of the workspace: numbers rise in the
     /// order in which captures become visible. Each is dated `now`, or at the time of the captures so far or the end of
-    /// a closed window if that is later by [`CLOCK_SKEW`](gbrain_core::capture::CLOCK_SKEW) at most: a clock that was
+    /// a closed window if that is later by [`CLOCK_SKEW`] at most: a clock that was
     /// further ahead takes no later captures along. Does not wait for writers of pages on PostgreSQL.
     pub fn add_captures(
         &self,

@@ -377,7 +377,7 @@ fn exhausted(attempts: i64) -> String {
     Fault::attempts_exhausted(message).to_json().to_string()
 }
 
-/// Refuses early what [`step`] would refuse after the work.
+/// Refuses early what [`checkpoint`] would refuse after the work.
 pub(super) fn require<T>(
     session: &mut dyn Session,
     ws: &WorkspaceId,

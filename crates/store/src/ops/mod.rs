@@ -1,5 +1,4 @@
-//! The store's operations, written once for both engines: the contract of [`Store`] in terms of
-//! sessions.
+//! The operations of [`Store`](crate::Store), one file per subject, written once for both engines.
 
 mod alerts;
 mod calibration;

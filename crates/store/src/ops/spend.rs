@@ -40,7 +40,7 @@ const DEAREST: Usd = Usd::cents(100_000_000);
 
 impl Store {
     /// Charges a call that is about to be made with the most that it can cost, against its budgets, all
-    /// or none: [`StoreError::OverBudget`](crate::StoreError::OverBudget) if one of them has no room.
+    /// or none: [`StoreError::OverBudget`] if one of them has no room.
     /// Callers of one budget follow each other, in whatever process.
     pub fn reserve(
         &self,
