@@ -147,7 +147,7 @@ fn a_server_that_is_not_there_is_down() {
     }
     let db = Database::postgres();
     let Location::Postgres(url) = db.location() else { unreachable!() };
-    let missing = Location::Postgres(url.replace("dbname=t_", "dbname=no_"));
+    let missing = Location::Postgres(url.replace("dbname=", "dbname=no_"));
     let error = Store::open(&missing, OpenMode::Init, at(0)).err().unwrap();
     assert!(matches!(error, StoreError::Down { .. }), "{error:?}");
     assert!(matches!(
