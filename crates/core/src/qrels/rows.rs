@@ -15,7 +15,7 @@ const EXPECTED: &str =
 /// What a query takes beside its first judgement, in its list and where ids are compared.
 const QUERY_BYTES: usize = size_of::<JudgedQuery>() + 96;
 /// What a further judgement of a query takes beside the name of its document, while its list grows.
-const JUDGEMENT_BYTES: usize = 4 * size_of::<Judgement>() + 24;
+const JUDGEMENT_BYTES: usize = 3 * size_of::<Judgement>() + 28;
 
 /// A row of either shape.
 struct Row<'a> {
