@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use gbrain_brain::capture::software;
 use gbrain_brain::{Answered, Ask as How, Assistants, Brain, BrainError, Onward, Past, Snapshot};
-use gbrain_core::id::{Generation, IdError, PageKey, SourceId};
+use gbrain_core::id::{Generation, IdError, PageKey, SourceId, WorkspaceId};
 use gbrain_core::latency::Timing;
 use gbrain_core::provenance::{CorpusAt, Provenance};
 use gbrain_core::ranking::{
@@ -46,6 +46,7 @@ impl LocalOptions<'_> {
 /// The local brain.
 pub struct LocalRetriever<'a> {
     snapshot: Snapshot,
+    workspace: WorkspaceId,
     info: RetrieverInfo,
     viewer: Viewer,
     assistants: Option<&'a Assistants>,
@@ -104,7 +105,8 @@ impl<'a> LocalRetriever<'a> {
                 is_saved: false,
             },
         };
-        Ok(Self { snapshot, info, viewer, assistants, history: None })
+        let workspace = brain.workspace().clone();
+        Ok(Self { snapshot, workspace, info, viewer, assistants, history: None })
     }
 
     /// The corpus that answers.
@@ -112,16 +114,12 @@ impl<'a> LocalRetriever<'a> {
         &self.snapshot
     }
 
-    fn workspace(&self) -> &str {
-        self.info.place.strip_prefix("workspace ").unwrap_or_default()
-    }
-
     fn request(&self, question: &Question) -> Result<Request, TargetError> {
         let refused = |message: String| TargetError::new(TargetErrorKind::BadRequest, message);
         if question.k == 0 || question.text.trim().is_empty() {
             return Err(refused("there is nothing to ask".to_owned()));
         }
-        let own = self.workspace();
+        let own = self.workspace.as_str();
         if let Some(other) = question.workspace.as_deref().filter(|asked| *asked != own) {
             let message = format!("this brain is workspace {own}, not {other}");
             return Err(TargetError::new(TargetErrorKind::Unsupported, message));
@@ -299,6 +297,7 @@ impl Retriever for LocalRetriever<'_> {
         let at = |snapshot: Snapshot| {
             let retriever = LocalRetriever {
                 snapshot,
+                workspace: self.workspace.clone(),
                 info: self.info.clone(),
                 viewer: self.viewer,
                 assistants: self.assistants,

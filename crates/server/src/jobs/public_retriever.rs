@@ -63,10 +63,10 @@ impl Retriever for PublicRetriever<'_> {
             TargetError::new(TargetErrorKind::Unavailable, message)
         };
         let answer = self.retriever.retrieve(&for_the_public(question));
-        let answer = answer.map_err(|error| failed(error.message))?;
-        let results = self.visible(answer.results.clone());
-        let results = results.map_err(|error| failed(error.to_string()))?;
-        Ok(TargetAnswer { results, ..answer })
+        let mut answer = answer.map_err(|error| failed(error.message))?;
+        let results = self.visible(std::mem::take(&mut answer.results));
+        answer.results = results.map_err(|error| failed(error.to_string()))?;
+        Ok(answer)
     }
 
     fn timing(&self, question: &Question) -> Timing {
