@@ -65,8 +65,8 @@ impl From<ModelRef> for RerankSetting {
 }
 
 impl Assistants {
-    /// The models that the settings name: one that puts queries in other words, which is asked only when somebody
-    /// wants that, and a reranker. Their calls are charged to the day. Refuses a name that is none of a model.
+    /// The models that the settings name: an expander, called only for requests that ask for expansion, and a reranker.
+    /// Their calls count against the daily budget. Refuses a name that is not a model's.
     pub fn choose(
         desk: &Desk,
         store: &Arc<Store>,

@@ -13,7 +13,7 @@ use crate::{Answered, Ask, Assistants, Brain, BrainError, search_settings};
 /// Who asks, as far as the request depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Requester {
-    /// The owner at the keyboard, who may ask at any length, and as somebody who sees less.
+    /// The owner at the keyboard: queries of any length, optionally with an untrusted viewer.
     Owner(Viewer),
     /// A caller over a wire, whose body keeps within the bounds of the schema.
     Remote,

@@ -46,7 +46,7 @@ pub struct Token {
     pub created_at: Timestamp,
     /// When it ends by itself.
     pub expires_at: Option<Timestamp>,
-    /// When somebody ended it.
+    /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
     /// When it was last seen, as far as that was told.
     pub last_used_at: Option<Timestamp>,

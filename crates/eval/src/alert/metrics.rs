@@ -12,7 +12,7 @@ use gbrain_core::suite::run::RunMeasure;
 use gbrain_store::{AlertStatus, Store, StoreError, SuiteRunFilter};
 use jiff::Timestamp;
 
-use crate::suite::history::{self, Kept};
+use crate::suite::history::{self, StoredRun};
 use crate::suite::{recorder, registered};
 
 /// Runs that are looked through for the last of each suite, before suites are asked for one by one.
@@ -24,7 +24,7 @@ pub fn reading(
     workspace: &WorkspaceId,
     now: Timestamp,
 ) -> Result<Reading, StoreError> {
-    let mut last: BTreeMap<String, Kept> = BTreeMap::new();
+    let mut last: BTreeMap<String, StoredRun> = BTreeMap::new();
     // Measures are those of the last run that says enough: what a smaller sample or an outage left would
     // look like a recovery.
     let mut measured: BTreeMap<String, Vec<RunMeasure>> = BTreeMap::new();

@@ -20,7 +20,7 @@ const PAGE: (usize, usize) = (4, 500);
 const MOST: usize = 10_000;
 
 /// A run that is kept, and its figures if they can be read.
-pub(crate) type Kept = (SuiteRunInfo, Option<SuiteRun>);
+pub(crate) type StoredRun = (SuiteRunInfo, Option<SuiteRun>);
 
 /// Tells of runs that say how their suites are doing, the newest first, until somebody has heard enough.
 /// What can't be read may be one of these.
@@ -28,7 +28,7 @@ fn each(
     store: &Store,
     workspace: &WorkspaceId,
     mut filter: SuiteRunFilter,
-    told: &mut dyn FnMut(Kept) -> ControlFlow<()>,
+    told: &mut dyn FnMut(StoredRun) -> ControlFlow<()>,
 ) -> Result<(), StoreError> {
     let (mut page, mut seen) = (PAGE.0, 0);
     while seen < MOST {
@@ -56,7 +56,7 @@ pub(crate) fn last(
     store: &Store,
     workspace: &WorkspaceId,
     filter: SuiteRunFilter,
-) -> Result<Option<Kept>, StoreError> {
+) -> Result<Option<StoredRun>, StoreError> {
     let mut found = None;
     each(store, workspace, filter, &mut |run| {
         found = Some(run);
