@@ -1,4 +1,4 @@
-//! Who runs the PostgreSQL server.
+//! The user that runs the PostgreSQL server.
 //!
 //! PostgreSQL refuses to run as root, and containers usually are root: there, the server runs as
 //! an account that already exists and owns nothing of the project. Everyone else runs it as

@@ -15,7 +15,7 @@ use crate::{cargo, data, exit_code, postgres, programs, tools};
 /// Benchmarks that compare engines, PostgreSQL among them.
 const BENCHES_WITH_POSTGRES: [&str; 3] = ["identity", "export", "capture"];
 
-/// What to run: a measurement, or a long hunt for failures.
+/// The program to run: a measurement, or a long search for failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Bench,

@@ -30,7 +30,7 @@ impl Counts {
         total
     }
 
-    /// Tests that ran.
+    /// The tests that ran.
     pub(crate) fn ran(self) -> u64 {
         self.passed + self.failed
     }

@@ -15,7 +15,7 @@ const VARIABLE: &str = "GBRAIN_TEST_DATA";
 /// Where the data is looked for, relative to the workspace.
 const BESIDE_WORKSPACE: &str = "../shared/data";
 
-/// What to add to the environment so that tests find the data; nothing if the caller has set it.
+/// The variable that tells tests where the data is; none if the caller has set it.
 pub(crate) fn variable() -> Result<Option<(&'static str, PathBuf)>> {
     if env::var_os(VARIABLE).is_some() {
         return Ok(None);

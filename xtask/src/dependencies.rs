@@ -1,4 +1,4 @@
-//! What other people's code this project is built from: licences, duplicates, unmaintained crates, advisories.
+//! Checks the dependencies: licences, duplicates, unmaintained crates, advisories.
 //!
 //! The first three need nothing but cargo and are checked in every run. `cargo tree` lists what is really built on this
 //! platform with all features, tests included. Known vulnerabilities need a copy of the RustSec database and a program
@@ -15,7 +15,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::cargo;
-use accepted::{AcceptedDuplicate, DUPLICATES, LICENCES, UNMAINTAINED, Unmaintained};
+use accepted::{AcceptedDuplicate, DUPLICATES, LICENCES, UNMAINTAINED, UnmaintainedCrate};
 
 const TREE: [&str; 9] = [
     "tree",
@@ -72,7 +72,7 @@ fn graph() -> Result<BTreeSet<Package>> {
     read(&String::from_utf8(output.stdout).context("`cargo tree` wrote no text")?)
 }
 
-/// Everything that nobody has accepted.
+/// Every problem that is not accepted.
 fn problems(packages: &BTreeSet<Package>) -> Vec<String> {
     [
         wrong_licences(packages, &LICENCES),
@@ -115,7 +115,7 @@ fn wrong_licences(packages: &BTreeSet<Package>, allowed: &[&str]) -> Vec<String>
     packages.iter().filter_map(of).collect()
 }
 
-/// What semantic versioning keeps apart: 1.x, 0.2.x, 0.0.3.
+/// The part of a version that marks incompatible releases: 1.x, 0.2.x, 0.0.3.
 fn series(version: &str) -> String {
     let mut parts = version.split(['.', '-', '+']);
     let mut series = parts.next().unwrap_or_default().to_owned();
@@ -187,9 +187,9 @@ fn stale_duplicates(
     problems
 }
 
-fn wrong_unmaintained(packages: &BTreeSet<Package>, known: &[Unmaintained]) -> Vec<String> {
+fn wrong_unmaintained(packages: &BTreeSet<Package>, known: &[UnmaintainedCrate]) -> Vec<String> {
     let mut problems = Vec::new();
-    for Unmaintained { name, since, source, accepted } in known {
+    for UnmaintainedCrate { name, since, source, accepted } in known {
         let used = packages.iter().find(|package| package.name == *name);
         match (used, accepted) {
             (Some(package), None) => problems.push(format!(
@@ -320,7 +320,7 @@ mod tests {
     #[test]
     fn an_unmaintained_crate_needs_a_reason_and_a_reason_needs_its_crate() {
         let entry =
-            |name, accepted| Unmaintained { name, since: "2024-01-01", source: "X", accepted };
+            |name, accepted| UnmaintainedCrate { name, since: "2024-01-01", source: "X", accepted };
         let tree = packages("old v1.0.0\tMIT\n");
         assert_eq!(wrong_unmaintained(&tree, &[entry("old", None)]).len(), 1);
         assert_eq!(wrong_unmaintained(&tree, &[entry("old", Some("why"))]).len(), 0);
@@ -333,7 +333,7 @@ mod tests {
         for AcceptedDuplicate { name, older, reason } in DUPLICATES {
             assert!(!older.is_empty() && !reason.is_empty(), "{name}");
         }
-        for Unmaintained { name, since, source, accepted } in UNMAINTAINED {
+        for UnmaintainedCrate { name, since, source, accepted } in UNMAINTAINED {
             assert!(since.len() == 10 && source.starts_with("RUSTSEC-"), "{name}");
             assert_ne!(*accepted, Some(""), "{name}");
         }

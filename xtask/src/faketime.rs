@@ -21,7 +21,7 @@ const DIRECTORIES: [&str; 4] = ["/usr/lib", "/usr/lib64", "/usr/local/lib", "/li
 const REMEDY: &str = "the tests need libfaketime and it could not be installed; install it, or name its library \
                       for programs with threads (libfaketimeMT.so.1) in GBRAIN_TEST_FAKETIME";
 
-/// What to add to the environment so that tests find the library; nothing if the caller has set it.
+/// The variable that tells tests where the library is; none if the caller has set it.
 pub(crate) fn variable() -> Result<Option<(&'static str, OsString)>> {
     if env::var_os(VARIABLE).is_some() {
         return Ok(None);

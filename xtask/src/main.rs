@@ -96,7 +96,7 @@ fn help() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What names the programs and libraries of others that tests and campaigns need.
+/// The variables that name the external programs and libraries that tests and campaigns need.
 fn tools() -> Result<Vec<(&'static str, OsString)>> {
     let python = python::variable()?.map(|(name, path)| (name, path.into_os_string()));
     Ok(python.into_iter().chain(faketime::variable()?).collect())

@@ -66,7 +66,7 @@ impl Server {
         Ok(server)
     }
 
-    /// What tests read to find this server.
+    /// The variables that tests read to find this server.
     pub(crate) fn variables(&self) -> [(&'static str, OsString); 2] {
         [
             ("GBRAIN_TEST_POSTGRES", connection_string(self.directory.path()).into()),

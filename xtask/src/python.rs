@@ -28,8 +28,7 @@ const PROBE: &str = "import sys, venv, ensurepip\n\
                      assert sys.version_info >= (3, 11)\n\
                      print(sys.executable, sys.version)";
 
-/// What to add to the environment so that tests find the interpreter; nothing if the caller has
-/// set it.
+/// The variable that tells tests where the interpreter is; none if the caller has set it.
 pub(crate) fn variable() -> Result<Option<(&'static str, PathBuf)>> {
     if env::var_os(VARIABLE).is_some() {
         return Ok(None);

@@ -7,13 +7,13 @@ use std::thread;
 use anyhow::{Context, Result};
 
 /// A finished command and everything it printed, stdout first.
-pub(crate) struct Finished {
+pub(crate) struct CommandOutput {
     pub(crate) status: ExitStatus,
     pub(crate) output: String,
 }
 
 /// Runs `command` to its end.
-pub(crate) fn run(command: &mut Command) -> Result<Finished> {
+pub(crate) fn run(command: &mut Command) -> Result<CommandOutput> {
     keep_colours(command);
     let mut child = command
         .stdout(Stdio::piped())
@@ -29,7 +29,7 @@ pub(crate) fn run(command: &mut Command) -> Result<Finished> {
     output.extend(errors.context("could not pass stderr on")?);
 
     let status = child.wait().context("could not wait for the command")?;
-    Ok(Finished { status, output: String::from_utf8_lossy(&output).into_owned() })
+    Ok(CommandOutput { status, output: String::from_utf8_lossy(&output).into_owned() })
 }
 
 /// Seeing a pipe, cargo would turn colours off although they end up on a terminal.

@@ -1,4 +1,4 @@
-//! What campaigns and their short forms in the tests share.
+//! The code that campaigns and their short forms in the tests share.
 //!
 //! The program `gbrain-bench` measures and hunts; the hunts are a library, so that the tests of the
 //! command line run the same code with smaller numbers.

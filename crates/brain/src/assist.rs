@@ -1,10 +1,10 @@
-//! Models elsewhere that help to answer: one puts a query in other words, one judges what was found.
+//! Remote models that assist retrieval: a query expander and a reranker.
 //!
-//! What was said of a query is kept in the store under the model, the prompt and the query, so that asking
-//! again gives the same variants and costs nothing. Whoever waits for an answer waits only so long: a model
-//! that fails leaves its stage out, and the answer says so.
+//! Query variants are cached in the store by model, prompt and query, so a repeated query gets the
+//! same variants at no cost. Model calls have a time limit: a model that fails is skipped, and the
+//! answer names its stage as degraded.
 //!
-//! Which models these are is decided by the settings of the workspace.
+//! The settings of the workspace choose the models.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,34 +15,34 @@ use gbrain_core::hash::Hash;
 use gbrain_core::hook::HookError;
 use gbrain_core::id::WorkspaceId;
 use gbrain_llm::{
-    AskErrorKind, Asker, Chat, Desk, Expansion, ModelError, ModelRef, ModelSource, Spending, Task,
-    ask_variants, expansion_chat,
+    Chat, Expansion, ModelCallErrorKind, ModelCatalog, ModelClient, ModelError, ModelRef,
+    ModelSource, ModelTask, Spending, ask_variants, expansion_chat,
 };
 use gbrain_store::{AnswerKind, ModelAnswer, Store};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::{Ask, Expand, Judged, Rerank, Reranker};
+use crate::{Expand, QueryOptions, Rerank, RerankPassage, Reranker};
 
-/// How long variants of a query are kept.
-const KEEP: SignedDuration = SignedDuration::from_hours(24 * 30);
-/// Variants that are asked for; settings decide how many take part.
+/// How long query variants are cached.
+const VARIANT_TTL: SignedDuration = SignedDuration::from_hours(24 * 30);
+/// Number of variants to request; settings decide how many are used.
 const EXPANSION: Expansion = Expansion { variants: 5 };
 
-/// What calls that help with queries are charged for.
+/// Ledger purpose of these calls.
 const PURPOSE: &str = "query";
 
-/// Whether a model that no setting names may be asked.
+/// Whether the built-in default model may be called when no setting names one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BuiltInModels {
-    /// The owner at the keyboard, who asks for other words, means the money too.
+    /// The owner at the keyboard: asking for expansion also accepts its cost.
     Allowed,
-    /// Callers over a wire and measurements: only models that the owner named are asked.
+    /// Remote callers and measurements: only models that the owner configured are called.
     Refused,
 }
 
-/// Models that help with the queries of a workspace.
+/// The assisting models of a workspace.
 pub struct Assistants {
-    asker: Asker,
+    client: ModelClient,
     store: Arc<Store>,
     workspace: WorkspaceId,
     expander: Option<ModelRef>,
@@ -50,11 +50,10 @@ pub struct Assistants {
     clock: fn() -> Timestamp,
 }
 
-/// The reranker that is set.
 struct RerankSetting {
-    /// The model, or what was set in its place.
+    /// The model's name, or the configured text if it is not a valid name.
     name: String,
-    /// None when the name is none of a model.
+    /// `None` if the configured text is not a model name.
     model: Option<ModelRef>,
 }
 
@@ -65,42 +64,49 @@ impl From<ModelRef> for RerankSetting {
 }
 
 impl Assistants {
-    /// The models that the settings name: an expander, called only for requests that ask for expansion, and a reranker.
-    /// Their calls count against the daily budget. Refuses a name that is not a model's.
+    /// The configured models: an expander, called only for requests that want expansion, and a
+    /// reranker. Their calls count against the daily budget. Rejects invalid model names.
     pub fn choose(
-        desk: &Desk,
+        catalog: &ModelCatalog,
         store: &Arc<Store>,
         workspace: &WorkspaceId,
         settings: &BTreeMap<String, String>,
         built_in: BuiltInModels,
     ) -> Result<Option<Self>, ModelError> {
-        let expander = chosen(desk, Task::Expansion, settings, built_in)?;
-        let reranker = chosen(desk, Task::Rerank, settings, built_in)?;
-        Ok(Self::of(desk, store, workspace, settings, expander, reranker.map(RerankSetting::from)))
+        let expander = choose_model(catalog, ModelTask::Expansion, settings, built_in)?;
+        let reranker = choose_model(catalog, ModelTask::Rerank, settings, built_in)?;
+        Ok(Self::build(
+            catalog,
+            store,
+            workspace,
+            settings,
+            expander,
+            reranker.map(RerankSetting::from),
+        ))
     }
 
-    /// The same for callers of a server that is running: a name that is none of a model leaves its stage out, and
-    /// answers name it as degraded.
+    /// Like [`choose`](Self::choose), for callers of a running server: an invalid model name
+    /// disables its stage, and answers name it as degraded.
     pub fn choose_for_callers(
-        desk: &Desk,
+        catalog: &ModelCatalog,
         store: &Arc<Store>,
         workspace: &WorkspaceId,
         settings: &BTreeMap<String, String>,
     ) -> Option<Self> {
-        let chosen = |task| chosen(desk, task, settings, BuiltInModels::Refused);
-        let reranker = match chosen(Task::Rerank) {
+        let choose_model = |task| choose_model(catalog, task, settings, BuiltInModels::Refused);
+        let reranker = match choose_model(ModelTask::Rerank) {
             Ok(model) => model.map(RerankSetting::from),
             Err(_) => {
-                let name = settings.get(Task::Rerank.key()).cloned().unwrap_or_default();
+                let name = settings.get(ModelTask::Rerank.key()).cloned().unwrap_or_default();
                 Some(RerankSetting { name, model: None })
             }
         };
-        let expander = chosen(Task::Expansion).ok().flatten();
-        Self::of(desk, store, workspace, settings, expander, reranker)
+        let expander = choose_model(ModelTask::Expansion).ok().flatten();
+        Self::build(catalog, store, workspace, settings, expander, reranker)
     }
 
-    fn of(
-        desk: &Desk,
+    fn build(
+        catalog: &ModelCatalog,
         store: &Arc<Store>,
         workspace: &WorkspaceId,
         settings: &BTreeMap<String, String>,
@@ -114,101 +120,105 @@ impl Assistants {
             store: store.clone(),
             workspace: workspace.clone(),
             budget: None,
-            per_day: Some(Desk::per_day(settings)),
+            per_day: Some(ModelCatalog::per_day(settings)),
             purpose: PURPOSE.to_owned(),
         };
-        let asker = desk.clone().quick().asker().spending(spending);
+        let client = catalog.clone().quick().client().spending(spending);
         let (store, workspace) = (store.clone(), workspace.clone());
-        Some(Self { reranker, ..Self::new(asker, store, workspace, expander, None) })
+        Some(Self { reranker, ..Self::new(client, store, workspace, expander, None) })
     }
 
-    /// Models that are asked through a door.
+    /// Assistants that call the given models through a client.
     pub fn new(
-        asker: Asker,
+        client: ModelClient,
         store: Arc<Store>,
         workspace: WorkspaceId,
         expander: Option<ModelRef>,
         reranker: Option<ModelRef>,
     ) -> Self {
         let reranker = reranker.map(RerankSetting::from);
-        Self { asker, store, workspace, expander, reranker, clock: || moment(SystemTime::now()) }
+        Self { client, store, workspace, expander, reranker, clock: || moment(SystemTime::now()) }
     }
 
-    /// Gives whoever asks these models as well.
-    pub fn with<T>(&self, ask: Ask<'_>, answer: impl FnOnce(&Ask<'_>) -> T) -> T {
+    /// Adds these models to the query options.
+    pub fn with<T>(
+        &self,
+        options: QueryOptions<'_>,
+        answer: impl FnOnce(&QueryOptions<'_>) -> T,
+    ) -> T {
         let expand = |query: &str| self.variants(query);
-        let judge = |query: &str, judged: &[Judged]| self.scores(query, judged);
+        let judge = |query: &str, judged: &[RerankPassage]| self.scores(query, judged);
         let (expand, judge): (&Expand<'_>, &Rerank<'_>) = (&expand, &judge);
-        answer(&Ask {
+        answer(&QueryOptions {
             expand: Some(expand),
             rerank: self.reranker.as_ref().map(|set| Reranker { id: &set.name, judge }),
-            ..ask
+            ..options
         })
     }
 
     fn variants(&self, query: &str) -> Result<Vec<String>, HookError> {
         let model = self.expander.as_ref().ok_or(HookError::NoProvider)?;
         let key = key(model, &expansion_chat(query, EXPANSION));
-        if let Some(kept) = self.kept(&key) {
-            return Ok(kept);
+        if let Some(cached_variants) = self.cached_variants(&key) {
+            return Ok(cached_variants);
         }
-        let variants = ask_variants(&self.asker, model, query, EXPANSION)?;
-        self.keep(&key, &variants);
+        let variants = ask_variants(&self.client, model, query, EXPANSION)?;
+        self.cache_variants(&key, &variants);
         Ok(variants)
     }
 
-    fn kept(&self, key: &Hash) -> Option<Vec<String>> {
+    fn cached_variants(&self, key: &Hash) -> Option<Vec<String>> {
         let (kind, now) = (AnswerKind::Expansion, (self.clock)());
-        let kept = self.store.model_answers(&self.workspace, kind, &[*key], now).ok()?;
-        serde_json::from_str(kept.first()?.as_deref()?).ok()
+        let cached_variants = self.store.model_answers(&self.workspace, kind, &[*key], now).ok()?;
+        serde_json::from_str(cached_variants.first()?.as_deref()?).ok()
     }
 
-    /// A store that can't keep it now is no reason to fail a query: the model is asked again.
-    fn keep(&self, key: &Hash, variants: &[String]) {
+    /// Errors are ignored: the next query calls the model again.
+    fn cache_variants(&self, key: &Hash, variants: &[String]) {
         let now = (self.clock)();
-        let until = now.saturating_add(KEEP).unwrap_or(Timestamp::MAX);
+        let until = now.saturating_add(VARIANT_TTL).unwrap_or(Timestamp::MAX);
         let body = serde_json::json!(variants).to_string();
-        // Variants are made from the query alone.
+        // Variants depend on the query alone.
         let answers = [ModelAnswer { key: *key, body, pages: Some(Vec::new()) }];
         let kind = AnswerKind::Expansion;
-        let _ = self.store.keep_model_answers(&self.workspace, kind, &answers, now, until);
+        let _ = self.store.store_model_answers(&self.workspace, kind, &answers, now, until);
     }
 
-    fn scores(&self, query: &str, judged: &[Judged]) -> Result<Vec<f64>, HookError> {
+    fn scores(&self, query: &str, judged: &[RerankPassage]) -> Result<Vec<f64>, HookError> {
         let model = self.reranker.as_ref().and_then(|set| set.model.as_ref());
         let model = model.ok_or(HookError::NoProvider)?;
         let texts: Vec<String> = judged.iter().map(text).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        match self.asker.rerank(model, query, &texts) {
+        match self.client.rerank(model, query, &texts) {
             Ok((scores, _)) => Ok(scores),
-            Err(error) if error.kind == AskErrorKind::Malformed => Err(HookError::BadScores),
+            Err(error) if error.kind == ModelCallErrorKind::Malformed => Err(HookError::BadScores),
             Err(error) => Err(error.kind.into()),
         }
     }
 }
 
-fn chosen(
-    desk: &Desk,
-    task: Task,
+fn choose_model(
+    catalog: &ModelCatalog,
+    task: ModelTask,
     settings: &BTreeMap<String, String>,
     built_in: BuiltInModels,
 ) -> Result<Option<ModelRef>, ModelError> {
-    let may = |source| built_in == BuiltInModels::Allowed || source != ModelSource::BuiltIn;
-    let chosen = desk.choose(task, None, settings)?;
-    Ok(chosen.filter(|(_, source)| may(*source)).map(|(model, _)| model))
+    let is_allowed = |source| built_in == BuiltInModels::Allowed || source != ModelSource::BuiltIn;
+    let choose_model = catalog.choose(task, None, settings)?;
+    Ok(choose_model.filter(|(_, source)| is_allowed(*source)).map(|(model, _)| model))
 }
 
-/// Everything that variants depend on.
+/// Hash of everything that variants depend on.
 fn key(model: &ModelRef, chat: &Chat) -> Hash {
     let (prompt, input) = (chat.prompt_hash(), chat.input_hash());
     Hash::of_parts(&[model.to_string().as_bytes(), &prompt.0, &input.0])
 }
 
-fn text(Judged { title, text }: &Judged) -> String {
-    read_by_judge(title, text)
+fn text(RerankPassage { title, text }: &RerankPassage) -> String {
+    rerank_text(title, text)
 }
 
-/// What a judge reads of a passage: the title of its page, and its text.
-pub fn read_by_judge(title: &str, text: &str) -> String {
+/// The text of a passage that a reranker reads: page title and passage text.
+pub fn rerank_text(title: &str, text: &str) -> String {
     if title.is_empty() { text.to_owned() } else { format!("{title}\n{text}") }
 }

@@ -1,9 +1,10 @@
-//! Files that are written whole or not at all, for their owner only.
+//! Atomic file writes, readable by the owner only.
 //!
-//! A file that is being written has no name where the file system allows that (`O_TMPFILE`), so that a process that is
-//! killed leaves nothing behind. Replacing a file needs a name for a moment, because a link can't take the place of
-//! another: one that was left by a kill in that moment is removed when the next file of its directory is written. It
-//! is told from one in use by its lock, which the process that writes holds from before it has a name.
+//! A file being written has no name where the file system supports it (`O_TMPFILE`), so a killed
+//! process leaves nothing behind. Replacing an existing file needs a temporary name, because a link
+//! cannot replace a file: a temporary file left by a kill is removed when the next file in its
+//! directory is written. A lock, taken before the file gets a name, distinguishes temporary files
+//! in use from stale ones.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -15,27 +16,24 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat};
 use rustix::io::Errno;
 use tempfile::{Builder, NamedTempFile};
 
-/// The names of our temporary files.
-const FILES: TemporaryNames<'_> =
+const FILE_NAMES: TemporaryNames<'_> =
     TemporaryNames { kind: TemporaryKind::File, prefix: ".gbrain-", random: 6, suffix: ".tmp" };
 
-/// A file or directory that has no lock and is younger than this may be about to get one.
-const YOUNG: Duration = Duration::from_secs(60);
+/// Minimum age of a stale file: a younger one without a lock may be about to get one.
+const STALE_AGE: Duration = Duration::from_secs(60);
 
-/// The names of one kind of temporary file or directory: a prefix, so many letters and digits, and a suffix. The prefix
-/// must be one that no user chooses, because what has such a name is removed.
+/// The names of one kind of temporary file or directory: a prefix, random letters and digits, and a
+/// suffix. The prefix must be one that users do not choose, because stale entries with such names
+/// are removed.
 #[derive(Debug, Clone, Copy)]
 pub struct TemporaryNames<'a> {
     pub kind: TemporaryKind,
-    /// How a name begins.
     pub prefix: &'a str,
-    /// How many random letters and digits are in the middle.
+    /// Number of random letters and digits between prefix and suffix.
     pub random: usize,
-    /// How a name ends.
     pub suffix: &'a str,
 }
 
-/// What a temporary name is given to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum TemporaryKind {
@@ -44,14 +42,14 @@ pub enum TemporaryKind {
 }
 
 impl TemporaryNames<'_> {
-    /// Makes files and directories of such names.
+    /// A builder for files and directories with such names.
     pub fn builder(&self) -> Builder<'_, '_> {
         let mut builder = Builder::new();
         builder.prefix(self.prefix).rand_bytes(self.random).suffix(self.suffix);
         builder
     }
 
-    fn has(&self, name: &str) -> bool {
+    fn matches(&self, name: &str) -> bool {
         let random = name.strip_prefix(self.prefix).and_then(|rest| rest.strip_suffix(self.suffix));
         random.is_some_and(|random| {
             random.len() == self.random && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
@@ -59,52 +57,53 @@ impl TemporaryNames<'_> {
     }
 }
 
-/// A file that gets its name when it is whole. Dropped before, it is gone.
+/// A file that gets its name when it is complete. If dropped earlier, it is removed.
 #[derive(Debug)]
 pub struct AtomicFile {
     dir: PathBuf,
-    temporary: Temporary,
+    temporary: TemporaryPath,
 }
 
 #[derive(Debug)]
-enum Temporary {
+enum TemporaryPath {
     Unnamed(File),
-    /// Where a file system can't hold a file without a name.
+    /// For file systems without unnamed files.
     Named(NamedTempFile),
 }
 
 impl AtomicFile {
-    /// Opens one that will be in a directory, which must be there.
+    /// Opens a file in an existing directory.
     pub fn create_in(dir: &Path) -> io::Result<Self> {
-        remove_stale(dir, &FILES);
-        let temporary = match unnamed(dir)? {
-            Some(file) => Temporary::Unnamed(file),
+        remove_stale(dir, &FILE_NAMES);
+        let temporary = match create_unnamed(dir)? {
+            Some(file) => TemporaryPath::Unnamed(file),
             None => {
-                let named = FILES.builder().tempfile_in(dir)?;
-                // A file system that can't lock leaves what is stale.
+                let named = FILE_NAMES.builder().tempfile_in(dir)?;
+                // Without lock support, stale files are not removed.
                 let _ = named.as_file().try_lock();
-                Temporary::Named(named)
+                TemporaryPath::Named(named)
             }
         };
         Ok(Self { dir: dir.to_owned(), temporary })
     }
 
-    /// The open file, for its permissions.
+    /// The open file, to set its permissions.
     pub fn file(&self) -> &File {
         match &self.temporary {
-            Temporary::Unnamed(file) => file,
-            Temporary::Named(named) => named.as_file(),
+            TemporaryPath::Unnamed(file) => file,
+            TemporaryPath::Named(named) => named.as_file(),
         }
     }
 
-    /// Makes it durable and gives it a name, which may be taken: what is there is replaced.
+    /// Syncs the file and gives it this name, replacing an existing file.
     pub fn replace(self, path: &Path) -> io::Result<()> {
         self.file().sync_all()?;
         match self.temporary {
-            Temporary::Named(named) => drop(named.persist(path)?),
-            Temporary::Unnamed(file) => match link(&file, path) {
+            TemporaryPath::Named(named) => drop(named.persist(path)?),
+            TemporaryPath::Unnamed(file) => match link(&file, path) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    let named = FILES.builder().make_in(&self.dir, |name| link(&file, name))?;
+                    let named =
+                        FILE_NAMES.builder().make_in(&self.dir, |name| link(&file, name))?;
                     named.persist(path).map_err(|error| error.error)?;
                 }
                 linked => linked?,
@@ -113,12 +112,12 @@ impl AtomicFile {
         sync_dir(&self.dir)
     }
 
-    /// The same, unless the name is taken.
+    /// Syncs the file and gives it this name; fails if the name exists.
     pub fn create_new(self, path: &Path) -> io::Result<()> {
         self.file().sync_all()?;
         match self.temporary {
-            Temporary::Named(named) => drop(named.persist_noclobber(path)?),
-            Temporary::Unnamed(file) => link(&file, path)?,
+            TemporaryPath::Named(named) => drop(named.persist_noclobber(path)?),
+            TemporaryPath::Unnamed(file) => link(&file, path)?,
         }
         sync_dir(&self.dir)
     }
@@ -134,9 +133,9 @@ impl Write for AtomicFile {
     }
 }
 
-/// A file without a name, locked; none where there can't be one.
-fn unnamed(dir: &Path) -> io::Result<Option<File>> {
-    // A link is made of what `/proc` calls the file.
+/// A locked file without a name; `None` if the system does not support it.
+fn create_unnamed(dir: &Path) -> io::Result<Option<File>> {
+    // The file is linked through its `/proc` entry.
     if !Path::new("/proc/self/fd").is_dir() {
         return Ok(None);
     }
@@ -155,21 +154,21 @@ fn link(file: &File, path: &Path) -> io::Result<()> {
     Ok(linkat(CWD, open, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-/// A name is durable when its directory is.
+/// Syncs a directory, which makes the names in it durable.
 fn sync_dir(dir: &Path) -> io::Result<()> {
     match File::open(dir)?.sync_all() {
-        // Some file systems have no such thing.
+        // Some file systems cannot sync directories.
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
         synced => synced,
     }
 }
 
-/// Removes files and directories that a killed process of ours left: of such a name, without a lock, and old enough to
-/// have one. What can't be told or removed stays.
+/// Removes files and directories left by killed gbrain processes: they match the names, have no
+/// lock, and are old enough to be stale. Entries that cannot be checked or removed stay.
 pub fn remove_stale(dir: &Path, names: &TemporaryNames<'_>) {
     let Ok(entries) = std::fs::read_dir(dir) else { return };
     for entry in entries.flatten() {
-        let is_ours = entry.file_name().to_str().is_some_and(|name| names.has(name));
+        let is_ours = entry.file_name().to_str().is_some_and(|name| names.matches(name));
         if is_ours && is_stale(&entry.path(), names.kind) {
             let _ = match names.kind {
                 TemporaryKind::Directory => std::fs::remove_dir_all(entry.path()),
@@ -180,14 +179,14 @@ pub fn remove_stale(dir: &Path, names: &TemporaryNames<'_>) {
 }
 
 fn is_stale(path: &Path, kind: TemporaryKind) -> bool {
-    // Neither a link nor a pipe is ours, and opening a pipe waits.
+    // Symbolic links and pipes are not ours, and opening a pipe blocks.
     let Ok(metadata) = path.symlink_metadata() else { return false };
     let is_of_kind = match kind {
         TemporaryKind::Directory => metadata.is_dir(),
         TemporaryKind::File => metadata.is_file(),
     };
     let age = metadata.modified().ok().and_then(|at| at.elapsed().ok()).unwrap_or_default();
-    is_of_kind && age >= YOUNG && File::open(path).is_ok_and(|file| file.try_lock().is_ok())
+    is_of_kind && age >= STALE_AGE && File::open(path).is_ok_and(|file| file.try_lock().is_ok())
 }
 
 #[cfg(test)]
@@ -208,7 +207,7 @@ mod tests {
 
     fn make_old(path: &Path) {
         let file = File::open(path).unwrap();
-        file.set_modified(SystemTime::now() - 2 * YOUNG).unwrap();
+        file.set_modified(SystemTime::now() - 2 * STALE_AGE).unwrap();
     }
 
     #[test]
@@ -219,7 +218,7 @@ mod tests {
             let before = names(dir.path());
             let mut file = AtomicFile::create_in(dir.path()).unwrap();
             file.write_all(text.as_bytes()).unwrap();
-            assert!(matches!(file.temporary, Temporary::Unnamed(_)), "no O_TMPFILE here");
+            assert!(matches!(file.temporary, TemporaryPath::Unnamed(_)), "no O_TMPFILE here");
             assert_eq!(names(dir.path()), before);
             file.replace(&path).unwrap();
             assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
@@ -242,7 +241,7 @@ mod tests {
     fn only_what_a_killed_process_left_is_removed() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
-        // Names of the user: none is as ours are.
+        // User files whose names do not match ours.
         let users = [".gbrain-.tmp", ".gbrain-a-b-cd.tmp", ".gbrain-ideas.tmp", "other.tmp"];
         for name in [&[".gbrain-s7ale0.tmp", ".gbrain-locked.tmp"][..], &users].concat() {
             std::fs::write(at(name), "x").unwrap();
@@ -268,10 +267,13 @@ mod tests {
     #[test]
     fn names_that_are_given_are_recognised() {
         let dir = tempfile::tempdir().unwrap();
-        let named = FILES.builder().tempfile_in(dir.path()).unwrap();
-        assert!(FILES.has(named.path().file_name().unwrap().to_str().unwrap()), "{named:?}");
+        let named = FILE_NAMES.builder().tempfile_in(dir.path()).unwrap();
+        assert!(
+            FILE_NAMES.matches(named.path().file_name().unwrap().to_str().unwrap()),
+            "{named:?}"
+        );
         make_old(named.path());
-        remove_stale(dir.path(), &FILES);
+        remove_stale(dir.path(), &FILE_NAMES);
         assert_eq!(names(dir.path()), [""; 0]);
     }
 
@@ -279,7 +281,8 @@ mod tests {
     fn a_file_system_without_unnamed_files_will_do() {
         let dir = tempfile::tempdir().unwrap();
         let named = |text: &str| {
-            let temporary = Temporary::Named(FILES.builder().tempfile_in(dir.path()).unwrap());
+            let temporary =
+                TemporaryPath::Named(FILE_NAMES.builder().tempfile_in(dir.path()).unwrap());
             let mut file = AtomicFile { dir: dir.path().to_owned(), temporary };
             file.write_all(text.as_bytes()).unwrap();
             file

@@ -1,11 +1,11 @@
-//! CPU times: of a retrieval, and of the machine that does it.
+//! CPU times of retrievals and of the machine.
 //!
-//! A retrieval is the work of one thread, so the CPU clock of the calling thread times it whatever else
-//! the machine does. What is timed is the shortest of several repeats after one that warms up, with a
-//! fixed piece of work between them that tells how fast the processor is just then.
+//! A retrieval runs on one thread, so the CPU clock of the calling thread measures it regardless of
+//! other load. The result is the shortest of several repeats after a warm-up, interleaved with a
+//! fixed calibration workload that measures the processor's current speed.
 //!
-//! Deliberately absent: retrievals that wait for others. A model over the network, or one with threads
-//! of its own, has no time of this kind.
+//! Deliberately absent: retrievals that wait for others. A remote model, or one with its own
+//! threads, has no CPU time of this kind.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -13,25 +13,25 @@ use std::time::{Duration, Instant};
 use gbrain_core::latency::{CPU_REPEATS, CpuTime};
 use gbrain_core::request::Request;
 
-use crate::{Ask, Snapshot};
+use crate::{QueryOptions, Snapshot};
 
-/// Slots of the table that a calibration works on: 32 KiB, as much as the nearest cache holds.
+/// Slots of the calibration table: 32 KiB, the size of an L1 cache.
 const SLOTS: usize = 4_096;
-/// Steps of a calibration: some 30 microseconds in a release build.
+/// Steps of a calibration: about 30 microseconds in a release build.
 const STEPS: usize = 10_000;
 
-/// CPU time that the repeats for one capture may take: a command waits for them before it ends.
+/// CPU time limit for the repeats of one capture: a command waits for them before it exits.
 const CAPTURE_LIMIT: Duration = Duration::from_millis(100);
 
-/// Wall-clock time after which no repeat for a capture is begun.
+/// Wall-clock time after which no repeat for a capture starts.
 const CAPTURE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// CPU time that a look at the machine takes: several turns of a scheduler.
+/// CPU time of a busy check: several scheduler time slices.
 const BUSY_SAMPLE: Duration = Duration::from_millis(20);
-/// Waiting for a processor so much longer than working on it means that others have it.
+/// A ratio of wall-clock to CPU time above this means that other work occupies the processors.
 const BUSY_SHARE: f64 = 1.25;
 
-/// The CPU time of the calling thread so far; none where the system has no such clock.
+/// The CPU time of the calling thread so far; `None` if the system has no such clock.
 pub fn thread_cpu_time() -> Option<Duration> {
     #[cfg(unix)]
     {
@@ -42,9 +42,9 @@ pub fn thread_cpu_time() -> Option<Duration> {
     None
 }
 
-/// Does some work once to warm up and then as often as said, and times it; none where the system has
-/// no clock for that. With a limit it is done less often, but once, where all of it would take longer.
-/// The first failure ends it.
+/// Runs `work` once to warm up, then up to `repeats` times, and measures it; `None` if the system
+/// has no CPU clock. A limit reduces the number of repeats, but not below one. The first failure
+/// ends it.
 pub fn measure_cpu<E>(
     repeats: u32,
     limit: Option<Duration>,
@@ -54,8 +54,8 @@ pub fn measure_cpu<E>(
     work()?;
     let warm_up = thread_cpu_time().zip(started).map(|(now, then)| now.saturating_sub(then));
     let repeats =
-        limit.zip(warm_up).map_or(repeats, |(limit, one)| affordable(repeats, limit, one));
-    let mut calibration = Calibration::new();
+        limit.zip(warm_up).map_or(repeats, |(limit, one)| affordable_repeats(repeats, limit, one));
+    let mut calibration = CalibrationWorkload::new();
     let mut shortest: Option<(Duration, Duration)> = None;
     for _ in 0..repeats {
         let started = thread_cpu_time();
@@ -79,16 +79,16 @@ pub fn measure_cpu<E>(
     }))
 }
 
-/// How often something that takes `one` is done within `limit`, at least once.
-fn affordable(repeats: u32, limit: Duration, one: Duration) -> u32 {
+/// How many repeats that take `one` fit into `limit`, at least one.
+fn affordable_repeats(repeats: u32, limit: Duration, one: Duration) -> u32 {
     let fits = limit.as_nanos() / one.as_nanos().max(1);
     repeats.min(u32::try_from(fits).unwrap_or(u32::MAX)).max(1)
 }
 
-/// Whether other work keeps this machine's processors from the calling thread.
+/// Whether other work on this machine competes with the calling thread.
 pub fn is_machine_busy() -> bool {
     let (Some(cpu), wall) = (thread_cpu_time(), Instant::now()) else { return false };
-    let mut calibration = Calibration::new();
+    let mut calibration = CalibrationWorkload::new();
     loop {
         calibration.run();
         let Some(worked) = thread_cpu_time().map(|now| now.saturating_sub(cpu)) else {
@@ -100,7 +100,7 @@ pub fn is_machine_busy() -> bool {
     }
 }
 
-/// Works until the calling thread has used so much more CPU time.
+/// Busy-waits until the calling thread has used this much CPU time.
 pub fn burn_cpu(time: Duration) {
     let Some(started) = thread_cpu_time() else { return };
     let mut state = 1;
@@ -113,22 +113,23 @@ pub fn burn_cpu(time: Duration) {
 }
 
 impl Snapshot {
-    /// Whether the calling thread alone does all the work of a request.
+    /// Whether the calling thread does all the work of a request.
     pub fn is_answered_here(&self, request: &Request) -> bool {
-        let is_elsewhere =
+        let is_remote_or_threaded =
             |model: &dyn gbrain_embed::Embedder| model.is_remote() || model.has_threads();
-        !(request.vectors && self.embedder().is_some_and(|model| is_elsewhere(model.as_ref())))
+        !(request.vectors
+            && self.embedder().is_some_and(|model| is_remote_or_threaded(model.as_ref())))
     }
 
-    /// The CPU time of a request, measured as a replay measures it; none where it can't be, or where
-    /// the request fails.
+    /// The CPU time of a request, measured as in a replay; `None` if it cannot be measured or the
+    /// request fails.
     pub fn cpu_time(&self, request: &Request) -> Option<CpuTime> {
         if !self.is_answered_here(request) {
             return None;
         }
-        let (ask, started) = (Ask::default(), Instant::now());
+        let (ask, started) = (QueryOptions::default(), Instant::now());
         let answer = || {
-            // On a machine that is this busy a capture is worth more than its time.
+            // On a machine this busy, storing the capture matters more than measuring it.
             let is_late = started.elapsed() > CAPTURE_TIMEOUT;
             if is_late { Err(()) } else { self.answer(request, &ask).map(drop).map_err(drop) }
         };
@@ -137,17 +138,17 @@ impl Snapshot {
 }
 
 fn milliseconds(time: Duration) -> f64 {
-    // Zero would divide by nothing; a clock that shows it is too coarse to tell less than this.
+    // At least 1 ns, to avoid division by zero.
     (time.as_nanos() as f64).max(1.0) / 1e6
 }
 
-/// A fixed piece of work: dependent loads and stores, arithmetic and branches that can't be foreseen,
-/// the mixture that a search is made of.
-struct Calibration {
+/// The calibration workload: dependent loads and stores, arithmetic and unpredictable branches,
+/// similar to a search.
+struct CalibrationWorkload {
     table: Vec<u64>,
 }
 
-impl Calibration {
+impl CalibrationWorkload {
     fn new() -> Self {
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
         let table = (0..SLOTS).map(|_| step(&mut state)).collect();
@@ -159,7 +160,7 @@ impl Calibration {
         for _ in 0..STEPS {
             let at = (step(&mut state) as usize) % SLOTS;
             let value = self.table[at];
-            // Every run leaves the table as it found it, up to this toggled bit.
+            // Every run leaves the table unchanged except for this toggled bit.
             self.table[at] = value ^ 1;
             state =
                 if value & 2 == 0 { (state ^ (value >> 7)) | 1 } else { state.rotate_left(5) | 1 };
@@ -206,7 +207,7 @@ mod tests {
     fn long_work_is_repeated_less() {
         let check = |limit: u64, one: u64, expected: u32| {
             let (limit, one) = (Duration::from_millis(limit), Duration::from_millis(one));
-            assert_eq!(affordable(5, limit, one), expected, "{limit:?} {one:?}");
+            assert_eq!(affordable_repeats(5, limit, one), expected, "{limit:?} {one:?}");
         };
         check(100, 1, 5);
         check(100, 20, 5);

@@ -1,4 +1,4 @@
-//! What can go wrong in the brain.
+//! Errors of the brain.
 
 use std::path::PathBuf;
 
@@ -9,60 +9,49 @@ use gbrain_core::search::SettingError;
 use gbrain_index::IndexError;
 use gbrain_store::StoreError;
 
-/// Why the brain could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum BrainError {
-    /// The store could not.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The index could not.
     #[error(transparent)]
     Index(#[from] IndexError),
-    /// The text is not a page.
-    #[error("page `{key}` can't be read")]
+    #[error("page `{key}` cannot be parsed")]
     Page {
         key: PageKey,
         #[source]
         source: PageError,
     },
-    /// A name is not valid.
     #[error(transparent)]
     Id(#[from] IdError),
-    /// A file could not be read or written.
     #[error("{}", path.display())]
     Io {
         path: PathBuf,
         #[source]
         source: std::io::Error,
     },
-    /// A stored setting is not valid.
     #[error("stored setting `{key}`")]
     Setting {
         key: String,
         #[source]
         source: SettingError,
     },
-    /// Files could not be watched.
-    #[error("files can't be watched: {0}")]
+    #[error("cannot watch files: {0}")]
     Watch(String),
-    /// Threads could not be started.
-    #[error("threads can't be started: {0}")]
+    #[error("cannot start threads: {0}")]
     Threads(String),
-    /// Somebody asked for the end of it.
-    #[error("it was stopped before its end")]
+    /// The caller cancelled the operation.
+    #[error("the operation was cancelled")]
     Halted,
-    /// There is no such page.
     #[error("there is no page `{key}`")]
     NoPage {
-        /// What was asked for.
         key: PageKey,
-        /// Names that are close to it.
+        /// Existing names that are similar.
         near: Vec<PageKey>,
     },
 }
 
-/// How many names that are close to one that is not there are worth a hint.
-const NEAR: usize = 3;
+/// How many similar names are suggested.
+const MAX_SUGGESTIONS: usize = 3;
 
 impl From<BrainError> for Fault {
     fn from(error: BrainError) -> Self {
@@ -74,7 +63,7 @@ impl From<BrainError> for Fault {
             BrainError::NoPage { near, .. } => {
                 let fault = Self::not_found(message);
                 near.iter()
-                    .take(NEAR)
+                    .take(MAX_SUGGESTIONS)
                     .fold(fault, |fault, key| fault.hint(format!("did you mean `{key}`?")))
             }
             BrainError::Setting { key, .. } => {
@@ -103,7 +92,7 @@ mod tests {
         };
         let near = vec![key("ada"), key("adb"), key("adc"), key("add")];
         let missing = Fault::from(BrainError::NoPage { key: key("adx"), near: near.clone() });
-        assert_eq!(missing.hints.len(), NEAR);
+        assert_eq!(missing.hints.len(), MAX_SUGGESTIONS);
         check(
             BrainError::NoPage { key: key("adx"), near },
             FaultKind::NotFound,

@@ -1,166 +1,165 @@
-//! Keeping the index fresh: it follows the store's feed and can be made again at any time.
+//! Keeps the index fresh: it follows the store's change feed and can be rebuilt at any time.
 //!
-//! A crash between the store's commit and the index's loses nothing: the index remembers the last
-//! change it holds and goes on from there.
+//! A crash between the store's commit and the index's loses nothing: the index records the last
+//! change it holds and continues from there.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use gbrain_core::id::Generation;
-use gbrain_core::ranking::{Degraded, INDEX};
+use gbrain_core::ranking::{DegradedStage, INDEX};
 use gbrain_embed::EmbedError;
 use gbrain_index::{Corpus, Index, IndexError, Urgency, View, Writer};
-use gbrain_store::{ChangeBatch, Head};
+use gbrain_store::{ChangeBatch, CorpusHead};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::import::ImportProgress;
 use crate::retrieve::reason_of;
-use crate::stale::{Hidden, StaleView};
+use crate::stale::{HiddenPages, StaleView};
 use crate::{Brain, BrainError};
 
 /// How much of the feed is held in memory at once.
 pub(crate) const BATCH_CHANGES: usize = 2_000;
 pub(crate) const BATCH_BYTES: usize = 32 << 20;
-/// How long an answer waits for another process that is indexing before it answers from an older
-/// generation and says so.
+/// How long an answer waits for another process that is indexing, before it uses an older
+/// generation and reports that.
 pub(crate) const ANSWER_WAIT: Duration = Duration::from_millis(250);
 /// How long work that must end with a fresh index waits.
 pub(crate) const WORK_WAIT: Duration = Duration::from_secs(600);
-/// How often whoever waits for the index is asked whether to go on.
-const LOOK_UP: Duration = Duration::from_millis(500);
-/// While importing, how often what is indexed becomes visible. A commit costs syncs and small
-/// segments, so not often.
+/// How often a wait for the index calls the progress callback, which may cancel it.
+const WAIT_STEP: Duration = Duration::from_millis(500);
+/// How often an import commits the index. A commit costs syncs and small segments.
 const COMMIT_EVERY: Duration = Duration::from_secs(20);
 const FOLLOW_PAUSE: Duration = Duration::from_millis(20);
-/// While importing, how many changes are taken at once at least: a writer that begins with little
-/// sets out to write little.
+/// Minimum number of changes per batch during an import: the first batch determines the writer's
+/// segment size.
 const BULK_CHANGES: i64 = BATCH_CHANGES as i64;
 
-/// The index in figures.
+/// The generation and the size of an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "IndexFigures")]
 pub struct IndexReport {
-    /// The last change it holds.
+    /// The last change that the index contains.
     pub generation: i64,
-    /// Bytes on disk.
+    /// Size on disk in bytes.
     pub bytes: u64,
 }
 
-/// A view, and how many changes the store was ahead of it when it was taken.
-pub(crate) struct Fresh {
+/// A view, and how many changes behind the store it was.
+pub(crate) struct FreshView {
     pub(crate) view: Arc<dyn View>,
     pub(crate) behind: i64,
-    /// Why the index could not catch up, where its embedder is the reason.
-    pub(crate) degraded: Option<Degraded>,
-    /// The store's head when it was looked at.
+    /// Why the index could not catch up, if its embedder is the reason.
+    pub(crate) degraded: Option<DegradedStage>,
+    /// The store's head at that time.
     pub(crate) head: Generation,
 }
 
-/// An embedder that did not answer while the index caught up.
+/// An embedder outage during catch-up.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Outage {
-    /// The stage of the answers that were given all the same.
+pub(crate) struct EmbedderOutage {
+    /// The degradation reason of answers given meanwhile.
     degraded: &'static str,
-    /// When the embedder is asked again.
+    /// When to call the embedder again.
     until: Instant,
 }
 
-/// How many times as long as a failed attempt took the next one waits: callers of a server spend at most
-/// a fifth of their time on an embedder that is down.
+/// The pause after a failed attempt, as a multiple of its duration: callers of a server spend at
+/// most a fifth of their time on an unavailable embedder.
 const OUTAGE_PAUSE: u32 = 4;
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// Told how many changes of how many are indexed; may say that the work must stop.
+/// Progress callback: changes indexed and total; an error stops the work.
 pub(crate) type OnProgress<'a> = &'a dyn Fn(i64, i64) -> Result<(), BrainError>;
 
-/// What somebody who is told of progress says to it: nothing, or that the work must stop.
-pub trait Onward {
-    /// Whether to go on.
-    fn onward(self) -> Result<(), BrainError>;
+/// A progress callback's reply: continue, or stop.
+pub trait ProgressControl {
+    /// An error to stop.
+    fn into_result(self) -> Result<(), BrainError>;
 }
 
-impl Onward for () {
-    fn onward(self) -> Result<(), BrainError> {
+impl ProgressControl for () {
+    fn into_result(self) -> Result<(), BrainError> {
         Ok(())
     }
 }
 
-impl Onward for Result<(), BrainError> {
-    fn onward(self) -> Result<(), BrainError> {
+impl ProgressControl for Result<(), BrainError> {
+    fn into_result(self) -> Result<(), BrainError> {
         self
     }
 }
 
-/// What becomes of the batches that are indexed when the work is stopped between two of them.
+/// How to handle indexed batches when the work is stopped between two of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OnHalt {
-    /// They stay, so that those who come next go on from there: answers that are given up one after the
-    /// other still bring the index up to the store.
+    /// Commit them, so that later callers continue from there: repeatedly cancelled queries still
+    /// bring the index up to date.
     Commit,
     Discard,
 }
 
 impl Brain {
-    /// A view of the newest corpus. When another process is indexing and does not finish soon, or a remote
-    /// embedder does not answer, an older one.
-    pub(crate) fn fresh_view(&self, progress: OnProgress<'_>) -> Result<Fresh, BrainError> {
+    /// A view of the newest corpus, or an older one if another process is indexing and does not
+    /// finish soon, or if a remote embedder does not answer.
+    pub(crate) fn fresh_view(&self, progress: OnProgress<'_>) -> Result<FreshView, BrainError> {
         match self.newest_view(progress) {
             Err(BrainError::Index(error)) => self.recover(error, progress),
             other => other,
         }
     }
 
-    pub(crate) fn newest_view(&self, progress: OnProgress<'_>) -> Result<Fresh, BrainError> {
+    pub(crate) fn newest_view(&self, progress: OnProgress<'_>) -> Result<FreshView, BrainError> {
         let view = self.index().view()?;
         let head = self.store.head(&self.workspace)?;
         if is_at(&view.corpus(), head.generation, head.root) {
-            self.keep_view(&view);
-            return Ok(Fresh { view, behind: 0, degraded: None, head: head.generation });
+            self.remember_view(&view);
+            return Ok(FreshView { view, behind: 0, degraded: None, head: head.generation });
         }
         if let Some(reason) = self.outage() {
-            return self.stale_view(self.held_view()?, head, Some(reason));
+            return self.stale_view(self.newest_readable_view()?, head, Some(reason));
         }
         let started = Instant::now();
         match self.catch_up(ANSWER_WAIT, Urgency::Answer, progress) {
             Ok(corpus) => {
                 let view = self.index().view()?;
-                self.keep_view(&view);
-                Ok(Fresh { view, behind: 0, degraded: None, head: corpus.generation })
+                self.remember_view(&view);
+                Ok(FreshView { view, behind: 0, degraded: None, head: corpus.generation })
             }
             Err(BrainError::Index(IndexError::Busy { .. })) => {
-                self.stale_view(self.held_view()?, head, None)
+                self.stale_view(self.newest_readable_view()?, head, None)
             }
             Err(BrainError::Index(IndexError::Embed(error @ EmbedError::Remote { .. }))) => {
-                let reason = self.note_outage(&error, started.elapsed());
-                self.stale_view(self.held_view()?, head, Some(reason))
+                let reason = self.record_outage(&error, started.elapsed());
+                self.stale_view(self.newest_readable_view()?, head, Some(reason))
             }
             Err(error) => Err(error),
         }
     }
 
-    /// A corpus that the index holds or held, without the pages that changed their readers since.
+    /// An older corpus without the pages that callers may no longer see.
     pub(crate) fn stale_view(
         &self,
         view: Arc<dyn View>,
-        head: Head,
+        head: CorpusHead,
         reason: Option<&'static str>,
-    ) -> Result<Fresh, BrainError> {
+    ) -> Result<FreshView, BrainError> {
         let corpus = view.corpus();
         if is_at(&corpus, head.generation, head.root) {
-            return Ok(Fresh { view, behind: 0, degraded: None, head: head.generation });
+            return Ok(FreshView { view, behind: 0, degraded: None, head: head.generation });
         }
         let behind = (head.generation.0 - corpus.generation.0).max(0);
-        let degraded = reason.map(|reason| Degraded { stage: INDEX, reason });
+        let degraded = reason.map(|reason| DegradedStage { stage: INDEX, reason });
         let generation = head.generation;
         let hidden = self.hidden_at(corpus, head)?;
         let view: Arc<dyn View> = Arc::new(StaleView { view, hidden });
-        Ok(Fresh { view, behind, degraded, head: generation })
+        Ok(FreshView { view, behind, degraded, head: generation })
     }
 
-    /// [`hidden_in`](Self::hidden_in), found once for a corpus and a head.
-    fn hidden_at(&self, corpus: Corpus, head: Head) -> Result<Arc<Hidden>, BrainError> {
+    /// [`hidden_in`](Self::hidden_in), cached for a corpus and a head.
+    fn hidden_at(&self, corpus: Corpus, head: CorpusHead) -> Result<Arc<HiddenPages>, BrainError> {
         let key = (corpus, head);
         let mut known = self.hidden.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((at, hidden)) = &*known
@@ -173,49 +172,48 @@ impl Brain {
         Ok(hidden)
     }
 
-    /// Why the embedder is not asked again yet.
+    /// The degradation reason while an outage lasts.
     fn outage(&self) -> Option<&'static str> {
         let outage = *self.outage.lock().unwrap_or_else(PoisonError::into_inner);
         outage.filter(|outage| Instant::now() < outage.until).map(|outage| outage.degraded)
     }
 
-    fn note_outage(&self, error: &EmbedError, took: Duration) -> &'static str {
+    fn record_outage(&self, error: &EmbedError, took: Duration) -> &'static str {
         let degraded = reason_of(error.cause());
         let pause = took.saturating_mul(OUTAGE_PAUSE).min(LONGEST_PAUSE);
-        let outage = Outage { degraded, until: Instant::now() + pause };
+        let outage = EmbedderOutage { degraded, until: Instant::now() + pause };
         *self.outage.lock().unwrap_or_else(PoisonError::into_inner) = Some(outage);
         degraded
     }
 
-    /// Brings the index up to the store's head.
+    /// Applies the store's changes to the index.
     pub(crate) fn catch_up(
         &self,
         wait: Duration,
         urgency: Urgency,
         progress: OnProgress<'_>,
     ) -> Result<Corpus, BrainError> {
-        let mut writer = patient_writer(self.index().as_ref(), wait, progress)?;
+        let mut writer = wait_for_writer(self.index().as_ref(), wait, progress)?;
         writer.set_urgency(urgency);
         let corpus = self.follow_feed(writer.as_mut(), progress)?;
         writer.settle()?;
         Ok(corpus)
     }
 
-    /// Throws the index's content away and makes it again. One that is stopped half-way changes
-    /// nothing.
-    pub fn reindex<P: Onward>(
+    /// Clears and rebuilds the index. A rebuild that is stopped changes nothing.
+    pub fn reindex<P: ProgressControl>(
         &self,
         progress: &dyn Fn(i64, i64) -> P,
     ) -> Result<Corpus, BrainError> {
-        let progress: OnProgress<'_> = &|done, total| progress(done, total).onward();
-        let mut writer = patient_writer(self.index().as_ref(), WORK_WAIT, progress)?;
+        let progress: OnProgress<'_> = &|done, total| progress(done, total).into_result();
+        let mut writer = wait_for_writer(self.index().as_ref(), WORK_WAIT, progress)?;
         writer.clear()?;
         let corpus = self.follow_from(writer.as_mut(), Generation(0), progress, OnHalt::Discard)?;
         writer.settle()?;
         Ok(corpus)
     }
 
-    /// The state of the index as it is on disk.
+    /// The figures of the index on disk.
     pub fn index_report(&self) -> Result<IndexReport, BrainError> {
         let generation = self.index().view()?.corpus().generation.0;
         Ok(IndexReport { generation, bytes: self.index_path.as_deref().map_or(0, directory_bytes) })
@@ -232,8 +230,8 @@ impl Brain {
         if fits {
             return self.follow_from(writer, at.generation, progress, OnHalt::Commit);
         }
-        // The store was put back from a backup, or the page was purged from under this
-        // generation: what the index holds is not a past of this store.
+        // The store was restored from a backup, or a page was purged below this generation: the
+        // index is not a past state of this store.
         writer.clear()?;
         self.follow_from(writer, Generation(0), progress, OnHalt::Commit)
     }
@@ -259,7 +257,7 @@ impl Brain {
             }
             if is_last {
                 let corpus = corpus_of(&batch);
-                // What is already committed and nothing was added to needs no commit.
+                // If nothing was added since the last commit, no commit is needed.
                 if at != from || writer.corpus() != corpus {
                     writer.commit(corpus)?;
                 }
@@ -268,8 +266,8 @@ impl Brain {
         }
     }
 
-    /// Runs `work`, which writes to the store, while a thread indexes what it writes. A remote embedder that
-    /// does not answer is named beside the result: what was written is durable, and the index catches up
+    /// Runs `work`, which writes to the store, while a thread indexes the changes. A remote
+    /// embedder outage is returned beside the result: writes are durable, and the index catches up
     /// when the embedder answers.
     pub(crate) fn while_indexing<T>(
         &self,
@@ -295,7 +293,7 @@ impl Brain {
     fn follow_until(&self, stop: &AtomicBool) -> Result<(), BrainError> {
         let mut writer = match self.index().writer(Duration::ZERO) {
             Ok(writer) => writer,
-            // Somebody else is indexing; what is left is done at the end.
+            // Another process is indexing; the rest is done at the end.
             Err(IndexError::Busy { .. }) => return Ok(()),
             Err(error) => return Err(error.into()),
         };
@@ -323,15 +321,15 @@ impl Brain {
             }
         }
         if is_dirty {
-            let go_on: OnProgress<'_> = &|_, _| Ok(());
-            self.follow_from(writer.as_mut(), corpus.generation, go_on, OnHalt::Commit)?;
+            let no_progress: OnProgress<'_> = &|_, _| Ok(());
+            self.follow_from(writer.as_mut(), corpus.generation, no_progress, OnHalt::Commit)?;
         }
         writer.settle()?;
         Ok(())
     }
 }
 
-/// Takes a remote embedder that did not answer out of the errors.
+/// Separates remote embedder outages from other errors.
 fn remote_outage(indexed: Result<(), BrainError>) -> Result<Option<EmbedError>, BrainError> {
     match indexed {
         Ok(()) => Ok(None),
@@ -342,8 +340,8 @@ fn remote_outage(indexed: Result<(), BrainError>) -> Result<Option<EmbedError>, 
     }
 }
 
-/// The writer of an index, after whoever has it now. Whoever waits for it may change their mind.
-pub(crate) fn patient_writer(
+/// Waits for the index writer; the progress callback may cancel the wait.
+pub(crate) fn wait_for_writer(
     index: &dyn Index,
     wait: Duration,
     progress: OnProgress<'_>,
@@ -351,8 +349,8 @@ pub(crate) fn patient_writer(
     let started = Instant::now();
     loop {
         let left = wait.saturating_sub(started.elapsed());
-        match index.writer(left.min(LOOK_UP)) {
-            Err(IndexError::Busy { .. }) if left > LOOK_UP => progress(0, 0)?,
+        match index.writer(left.min(WAIT_STEP)) {
+            Err(IndexError::Busy { .. }) if left > WAIT_STEP => progress(0, 0)?,
             Err(IndexError::Busy { .. }) => {
                 return Err(IndexError::Busy { waited: started.elapsed() }.into());
             }

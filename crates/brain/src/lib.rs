@@ -1,7 +1,7 @@
-//! The brain: takes pages in, keeps the index fresh and answers requests.
+//! The brain: imports pages, keeps the index fresh and answers requests.
 //!
-//! Promises: what a write reports is durable; an answer is a function of corpus, request and
-//! settings; a stage that could not do its work is named in the answer.
+//! Promises: reported writes are durable; an answer is a function of corpus, request and settings;
+//! an answer names the stages that could not do their work.
 //!
 //! Deliberately absent: printing, arguments, the clock (`now` is an argument), async.
 
@@ -11,6 +11,7 @@ pub mod capture;
 pub mod cpu;
 mod damage;
 mod error;
+mod evidence;
 mod freshness;
 pub mod import;
 mod inspect;
@@ -34,88 +35,89 @@ use gbrain_core::id::{Generation, SourceId, WorkspaceId};
 use gbrain_core::search::{RERANK_THRESHOLD_OF, Settings};
 use gbrain_embed::StaticTable;
 use gbrain_index::{Corpus, DiskIndex, Index, MemoryIndex, Models};
-use gbrain_store::{Head, Location, OpenMode, Source, SourceTrust, Store, StoreError};
+use gbrain_store::{CorpusHead, Location, OpenMode, Source, SourceTrust, Store, StoreError};
 use jiff::Timestamp;
 
 use damage::{IndexState, OpenedIndex, open_or_replace};
-use freshness::Outage;
-use stale::Hidden;
+use freshness::EmbedderOutage;
+use stale::HiddenPages;
 
 pub use gbrain_index::is_reading_files;
 
-pub use assist::{Assistants, BuiltInModels, read_by_judge};
+pub use assist::{Assistants, BuiltInModels, rerank_text};
 pub use error::BrainError;
-pub use freshness::{IndexReport, Onward};
-pub use inspect::{Held, VectorCheck, excluded};
-pub use pages::{PageLinks, Put};
+pub use evidence::EvidenceTexts;
+pub use freshness::{IndexReport, ProgressControl};
+pub use inspect::{PageIndexState, VectorCheck, excluded};
+pub use pages::{PageLinks, PutOutcome};
 pub use purge::{PurgeOutcome, PurgeScope};
 pub use query::{Query, Requester};
 pub use reembed::VectorReport;
-pub use retrieve::{Answered, Ask, Expand, Judged, Look, Rerank, Reranker};
-pub use snapshot::{Past, Snapshot};
+pub use retrieve::{
+    CandidateObserver, Expand, QueryOptions, QueryResponse, Rerank, RerankPassage, Reranker,
+};
+pub use snapshot::{PastCorpora, Snapshot};
 pub use verify::{VerifyFinding, VerifyReport};
 
-/// How long making an index waits for another process that is making it.
+/// How long opening waits for another process that is creating the index.
 const OPEN_WAIT: Duration = Duration::from_secs(60);
 
-/// Which index answers.
+/// Where the index is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexKind {
     /// tantivy, in the index directory.
     Disk,
-    /// Built for this process, for hermetic runs and tiny brains.
+    /// In memory, for hermetic runs and tiny brains.
     Memory,
 }
 
-/// Where a brain is.
+/// Location and settings of a brain.
 #[derive(Debug, Clone)]
 pub struct BrainOptions {
     pub location: Location,
-    /// Whether opening may make a schema on PostgreSQL.
+    /// Whether opening may create the schema on PostgreSQL.
     pub mode: OpenMode,
     pub index: IndexKind,
     /// The directory that holds the indexes of all workspaces.
     pub index_dir: PathBuf,
-    /// Whose brain it is.
     pub workspace: WorkspaceId,
-    /// The models there are for vectors.
+    /// The available embedding models.
     pub models: Models,
 }
 
-/// A brain in a store that is already open.
+/// Settings of a brain in an open store.
 #[derive(Debug, Clone)]
 pub struct WorkspaceOptions {
     pub index: IndexKind,
     /// The directory that holds the indexes of all workspaces.
     pub index_dir: PathBuf,
-    /// Whose brain it is.
     pub workspace: WorkspaceId,
-    /// The models there are for vectors.
+    /// The available embedding models.
     pub models: Models,
 }
 
-/// The pages that a corpus must not show at a head of the store.
-type HiddenPages = ((Corpus, Head), Arc<Hidden>);
+/// The pages that a stale corpus must hide at a head of the store.
+type HiddenPagesAt = ((Corpus, CorpusHead), Arc<HiddenPages>);
 
 /// An open brain: one workspace of one store, with its index.
 pub struct Brain {
     store: Arc<Store>,
     index: Arc<RwLock<Arc<dyn Index>>>,
-    /// How the index is doing.
+    /// The state of the index.
     state: Arc<Mutex<IndexState>>,
-    /// What was wrong with an index that was replaced.
+    /// Why a damaged index was replaced.
     notice: Mutex<Option<String>>,
     index_path: Option<PathBuf>,
     workspace: WorkspaceId,
     models: Models,
-    /// Whether opening it finished a purge that was interrupted.
+    /// Whether opening finished an interrupted purge.
     was_interrupted: bool,
-    /// The sources as of a generation: every change of them is a change of the feed.
+    /// The sources at a generation; every change of a source has its own generation.
     sources: Mutex<Option<(Generation, Arc<Vec<Source>>)>>,
-    /// The last time that the index could not catch up because its embedder did not answer.
-    outage: Mutex<Option<Outage>>,
-    /// The pages that an older corpus must not show, as of a head of the store.
-    hidden: Mutex<Option<HiddenPages>>,
+    /// The last embedder outage during catch-up.
+    outage: Mutex<Option<EmbedderOutage>>,
+    /// The pages that a stale corpus must hide, as of a head of the store.
+    hidden: Mutex<Option<HiddenPagesAt>>,
 }
 
 impl Brain {
@@ -126,12 +128,12 @@ impl Brain {
         Self::with_store(store.into(), WorkspaceOptions { index, index_dir, workspace, models })
     }
 
-    /// A brain in a store that others use too: the brains of many workspaces share its
-    /// connections. An index that does not fit or can't be read is thrown away: the store is the
-    /// truth, and the next answer makes it again.
+    /// A brain in a shared store, so that many workspaces share its connections. An index that does
+    /// not fit or cannot be read is discarded: the store is the source of truth, and the next
+    /// answer rebuilds it.
     pub fn with_store(store: Arc<Store>, options: WorkspaceOptions) -> Result<Self, BrainError> {
         let WorkspaceOptions { index, index_dir, workspace, models } = options;
-        // A workspace that does not exist is refused before an index is made for it.
+        // Reject an unknown workspace before an index is created for it.
         store.head(&workspace)?;
         let mut was_interrupted = false;
         let (opened, index_path) = match index {
@@ -159,7 +161,7 @@ impl Brain {
         Ok(Self {
             store,
             index: Arc::new(RwLock::new(opened.index)),
-            state: damage::state_of(opened.problem),
+            state: damage::new_state(opened.problem),
             notice: Mutex::new(opened.notice),
             index_path,
             workspace,
@@ -171,45 +173,43 @@ impl Brain {
         })
     }
 
-    /// The store.
     pub fn store(&self) -> &Store {
         self.store.as_ref()
     }
 
-    /// The store, to keep.
+    /// The store, for a caller that needs to own it.
     pub fn share_store(&self) -> Arc<Store> {
         self.store.clone()
     }
 
-    /// Whose brain it is.
     pub fn workspace(&self) -> &WorkspaceId {
         &self.workspace
     }
 
-    /// The sources as they are at `head`, read once per generation.
+    /// The sources at `head`, cached per generation.
     pub(crate) fn sources_at(&self, head: Generation) -> Result<Arc<Vec<Source>>, BrainError> {
-        let mut kept = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((generation, sources)) = &*kept
+        let mut cached = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((generation, sources)) = &*cached
             && *generation == head
         {
             return Ok(sources.clone());
         }
         let sources = Arc::new(self.store.sources(&self.workspace)?);
-        *kept = Some((head, sources.clone()));
+        *cached = Some((head, sources.clone()));
         Ok(sources)
     }
 
-    /// The database plane: every setting that was set.
+    /// The settings stored in the database.
     pub fn config(&self) -> Result<BTreeMap<String, String>, BrainError> {
         Ok(self.store.config_list(&self.workspace)?.into_iter().collect())
     }
 
-    /// The settings of the database plane on top of the defaults.
+    /// The search settings: database settings over defaults.
     pub fn settings(&self) -> Result<Settings, BrainError> {
         search_settings(&self.config()?)
     }
 
-    /// Stored settings that nothing reads.
+    /// Stored settings that no code reads.
     pub fn unknown_settings(&self) -> Result<Vec<String>, BrainError> {
         let stored = self.store.config_list(&self.workspace)?;
         Ok(stored
@@ -219,22 +219,22 @@ impl Brain {
             .collect())
     }
 
-    /// Makes a trusted source if it is not there.
+    /// Creates a trusted source if it does not exist.
     pub fn ensure_source(&self, id: &SourceId, now: Timestamp) -> Result<(), BrainError> {
         if self.store.sources(&self.workspace)?.iter().any(|source| source.id == *id) {
             return Ok(());
         }
         match self.store.add_source(&self.workspace, id, id.as_str(), SourceTrust::Trusted, now) {
-            // Another process was quicker.
+            // Another process created it first.
             Ok(()) | Err(StoreError::Constraint { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 }
 
-/// The numbers of the pipeline that a database plane holds, on top of the defaults. A stored value that no
-/// longer fits its range is an error: ignoring it would change rankings without a word. The threshold of
-/// the reranker is under its own name, which is stronger than the one it had.
+/// The search settings in a database configuration, over the defaults. A stored value outside its
+/// range is an error: ignoring it would silently change rankings. The reranker's threshold has its
+/// own key, which overrides its older `search.` key.
 pub fn search_settings(config: &BTreeMap<String, String>) -> Result<Settings, BrainError> {
     let mut settings = Settings::default();
     for (key, value) in config {
@@ -255,16 +255,16 @@ pub fn search_settings(config: &BTreeMap<String, String>) -> Result<Settings, Br
     Ok(settings)
 }
 
-/// The model that is compiled into the binary, as the one wanted.
+/// The model compiled into the binary, as the wanted one.
 pub fn built_in_models() -> Models {
     Models::new(Arc::new(StaticTable::built_in()))
 }
 
-/// Removes the index of a workspace that is gone.
-pub fn forget_index(dir: &Path, identity: &str, workspace: &WorkspaceId) -> Result<(), BrainError> {
+/// Removes the index of a removed workspace.
+pub fn remove_index(dir: &Path, identity: &str, workspace: &WorkspaceId) -> Result<(), BrainError> {
     let path = index_path(dir, identity, workspace);
     remove_dir(&past_path(&path))?;
-    purge::remove_mark(&path)?;
+    purge::remove_marker(&path)?;
     remove_dir(&path)
 }
 
@@ -274,7 +274,7 @@ fn index_path(dir: &Path, identity: &str, workspace: &WorkspaceId) -> PathBuf {
     dir.join(format!("{workspace}-{short}"))
 }
 
-/// The index of past corpora, beside that of the present.
+/// The index of past corpora, beside the current one.
 fn past_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".past");

@@ -1,52 +1,51 @@
-//! Reading and writing single pages.
+//! Reads and writes single pages.
 
 use gbrain_core::id::{PageKey, Slug};
-use gbrain_core::page::{Format, PageInput, StoredPage, parse};
+use gbrain_core::page::{PageFormat, PageInput, StoredPage, parse};
 use gbrain_core::ranking::Edge;
 use gbrain_core::request::Viewer;
 use gbrain_core::search::edit_distance;
 use gbrain_store::{PageFilter, PageWrite, VersionInfo, WriteOutcome};
 use jiff::Timestamp;
 
-use crate::retrieve::Graph;
+use crate::retrieve::LinkGraph;
 use crate::{Brain, BrainError};
 
-/// What `put` did.
+/// The result of `put`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Put {
+pub struct PutOutcome {
     pub outcome: WriteOutcome,
-    /// What parsing had to set right or leave out.
+    /// Corrections that parsing made, and the parts that it dropped.
     pub warnings: Vec<String>,
 }
 
-/// The edges of a page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PageLinks {
-    /// Out of it and into it, strongest first.
+    /// Outgoing and incoming edges, strongest first.
     pub edges: Vec<Edge>,
-    /// Link targets for which there is no page yet.
+    /// Link targets without a page.
     pub unresolved: Vec<String>,
 }
 
 impl Brain {
-    /// Writes a page. When it returns, the page is durable.
+    /// Writes a page. It is durable when this returns.
     pub fn put(
         &self,
         key: &PageKey,
         content: &str,
-        format: Format,
+        format: PageFormat,
         now: Timestamp,
-    ) -> Result<Put, BrainError> {
+    ) -> Result<PutOutcome, BrainError> {
         let file_name = key.slug.as_str().rsplit('/').next();
         let input = PageInput { key: key.clone(), file_name, content, format };
         let page = parse(input).map_err(|source| BrainError::Page { key: key.clone(), source })?;
         let write = PageWrite { page: &page, origin: None };
         let mut outcomes = self.store().write_pages(self.workspace(), &[write], now)?;
         let outcome = outcomes.pop().expect("one write has one outcome");
-        Ok(Put { outcome, warnings: page.warnings })
+        Ok(PutOutcome { outcome, warnings: page.warnings })
     }
 
-    /// A live page, or an older version of one.
+    /// The live version of a page, or an older one.
     pub fn page(&self, key: &PageKey, version: Option<u32>) -> Result<StoredPage, BrainError> {
         let page = match version {
             None => self.store().page(self.workspace(), key)?,
@@ -61,7 +60,7 @@ impl Brain {
         if versions.is_empty() { Err(self.no_page(key)?) } else { Ok(versions) }
     }
 
-    /// Every live or deleted page with this slug, by source.
+    /// All live or deleted pages with this slug, by source.
     pub fn keys_of_slug(&self, slug: &Slug) -> Result<Vec<PageKey>, BrainError> {
         let sources = self.store().sources(self.workspace())?;
         let mut keys = Vec::new();
@@ -74,8 +73,7 @@ impl Brain {
         Ok(keys)
     }
 
-    /// The edges out of and into a page, as far as a caller may see them, unless nobody waits for them any
-    /// more.
+    /// The outgoing and incoming edges of a page that a caller may see; cancelled if `is_stopped`.
     pub fn links(
         &self,
         key: &PageKey,
@@ -87,7 +85,7 @@ impl Brain {
             false => Ok(()),
         })?;
         let sources = self.sources_at(fresh.head)?;
-        let mut graph = Graph::new(fresh.view.as_ref(), &sources, trust, is_stopped);
+        let mut graph = LinkGraph::new(fresh.view.as_ref(), &sources, trust, is_stopped);
         match fresh.view.entry_by_key(key, trust)? {
             Some(entry) => {
                 let edges = graph.edges_of(&entry)?.into_iter().map(|found| found.edge).collect();
@@ -97,9 +95,9 @@ impl Brain {
         }
     }
 
-    /// The error for a page that is not there, with names close to it.
+    /// The error for a missing page, with similar names.
     pub(crate) fn no_page(&self, key: &PageKey) -> Result<BrainError, BrainError> {
-        const CLOSE: usize = 3;
+        const MAX_DISTANCE: usize = 3;
         let slug = key.slug.as_str();
         let prefix = slug.split_inclusive('/').next().filter(|segment| segment.ends_with('/'));
         let filter = PageFilter { prefix: prefix.map(str::to_owned), ..PageFilter::default() };
@@ -107,7 +105,7 @@ impl Brain {
         let mut near: Vec<(usize, PageKey)> = pages
             .into_iter()
             .map(|page| (edit_distance(page.key.slug.as_str(), slug), page.key))
-            .filter(|(distance, _)| *distance <= CLOSE)
+            .filter(|(distance, _)| *distance <= MAX_DISTANCE)
             .collect();
         near.sort();
         Ok(BrainError::NoPage {

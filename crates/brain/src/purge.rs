@@ -1,44 +1,42 @@
-//! Erasing a page for good: from the store, from the index, and from the files of the home.
+//! Erases a page permanently: from the store, from the index, and from the files of the home.
 //!
-//! Promises: the store erases in one transaction, after the files. A purge that is killed leaves a mark without a
-//! name: purging again goes on where it stopped, and whoever opens the index next makes it again, because deleted text
-//! stays in an index's segments until they are merged.
+//! Promises: the store erases in one transaction, after the files. A purge that is killed leaves a
+//! marker without a page name: purging again continues it, and the next process that opens the
+//! index rebuilds it, because deleted text stays in index segments until they are merged.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-use gbrain_core::erasure::{BaselineErasure, ErasedPage, ErasureCounts, Seal};
+use gbrain_core::erasure::{BaselineErasure, BaselineSeal, ErasedPage, ErasureCounts};
 use gbrain_core::id::{Generation, PageKey, WorkspaceId};
-use gbrain_store::{PurgeKeys, Purged, private};
+use gbrain_store::{PurgeCounts, PurgeKeys, private};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::atomic::AtomicFile;
 use crate::{Brain, BrainError};
 
-/// Directories below that of the baselines that are looked into.
-const DEEPEST: usize = 4;
-/// What the audit files of callers begin with.
+/// How many directory levels below the baselines are searched.
+const MAX_DEPTH: usize = 4;
+/// File name prefix of callers' audit files.
 const AUDIT_PREFIX: &str = "access-";
 
 /// The owner's keys, and the files of the home that may name a page.
 #[derive(Debug, Clone, Default)]
 pub struct PurgeScope {
     pub keys: PurgeKeys,
-    /// Where the owner's own baselines are.
+    /// Directory of the owner's baselines.
     pub baselines: Option<PathBuf>,
-    /// Where audit files are.
+    /// Directory of audit files.
     pub audit: Option<PathBuf>,
 }
 
-/// What purging did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PurgeOutcome {
-    /// The page is gone.
-    Purged(Purged),
-    /// There is no such page; a purge that was interrupted is finished now.
+    Purged(PurgeCounts),
+    /// The page does not exist; an interrupted purge was finished.
     Finished,
 }
 
@@ -54,21 +52,21 @@ impl Brain {
         let Some(page) = store.erased_page(self.workspace(), key, &scope.keys)? else {
             return match self.was_interrupted {
                 true => {
-                    // The files of the index that was replaced go with the first commit of the new one.
+                    // The first commit of the new index removes the files of the replaced one.
                     self.reindex(&|_, _| ())?;
                     Ok(PurgeOutcome::Finished)
                 }
                 false => Err(self.no_page(key)?),
             };
         };
-        let mark = self.index_path.as_deref().map(Mark::set).transpose()?;
+        let marker = self.index_path.as_deref().map(PurgeMarker::set).transpose()?;
         let files = self.purge_files(&page, scope)?;
         let mut purged = store.erase_page(self.workspace(), key, &scope.keys, now)?;
-        self.forget_past()?;
+        self.remove_past()?;
         self.reindex(&|_, _| ())?;
         self.forget_view();
-        if let Some(mark) = mark {
-            mark.remove()?;
+        if let Some(marker) = marker {
+            marker.remove()?;
         }
         purged.erased.baseline_files = files.baseline_files;
         purged.erased.baselines_to_publish_again += files.baselines_to_publish_again;
@@ -83,17 +81,17 @@ impl Brain {
     ) -> Result<ErasureCounts, BrainError> {
         let mut counts = ErasureCounts::default();
         let is_own = |row: &Map<String, Value>| !self.is_of_another_workspace(row);
-        for path in scope.baselines.iter().flat_map(|dir| files(dir, DEEPEST)) {
+        for path in scope.baselines.iter().flat_map(|dir| files(dir, MAX_DEPTH)) {
             let text = match std::fs::read_to_string(&path) {
                 Ok(text) => text,
                 Err(error) if error.kind() == std::io::ErrorKind::InvalidData => continue,
                 Err(error) => return Err(file_error(&path, error)),
             };
-            let erased = page.baseline(&text, scope.keys.baseline.as_ref(), &is_own);
+            let erased = page.erase_from_baseline(&text, scope.keys.baseline.as_ref(), &is_own);
             if let Some(BaselineErasure { text, seal }) = erased {
                 replace(&path, &text).map_err(|error| file_error(&path, error))?;
                 counts.baseline_files += 1;
-                counts.baselines_to_publish_again += u64::from(seal == Seal::Broken);
+                counts.baselines_to_publish_again += u64::from(seal == BaselineSeal::Broken);
             }
         }
         for path in scope.audit.iter().flat_map(|dir| files(dir, 0)) {
@@ -107,8 +105,8 @@ impl Brain {
         Ok(counts)
     }
 
-    /// Whether a row was captured in another workspace of this store: its corpus is one of that workspace and none of
-    /// this one.
+    /// Whether a row was captured in another workspace of this store: its corpus belongs to that
+    /// workspace and not to this one.
     fn is_of_another_workspace(&self, row: &Map<String, Value>) -> bool {
         let corpus = row.get("corpus");
         let field = |name: &str| corpus.and_then(|corpus| corpus.get(name));
@@ -127,7 +125,7 @@ impl Brain {
     }
 }
 
-/// The regular files of a directory, by name; links are not followed.
+/// The regular files of a directory, by name; symbolic links are not followed.
 fn files(dir: &Path, deepest: usize) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
     let mut found = Vec::new();
@@ -144,7 +142,7 @@ fn files(dir: &Path, deepest: usize) -> Vec<PathBuf> {
     found
 }
 
-/// Writes a file whole or not at all, with the rights that it had.
+/// Replaces a file atomically, keeping its permissions.
 fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
     let mut file = AtomicFile::create_in(dir)?;
@@ -153,8 +151,8 @@ fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     file.replace(path)
 }
 
-/// Masks the page in the lines of an audit file, in place and without changing its length: a server may be appending
-/// to it. How many lines.
+/// Masks the page in the lines of an audit file, in place and without changing its length, because
+/// a server may be appending to it. Returns the number of lines.
 fn mask(path: &Path, page: &ErasedPage, ws: &WorkspaceId) -> std::io::Result<u64> {
     let bytes = std::fs::read(path)?;
     let (mut at, mut masked, mut file) = (0, 0, None);
@@ -177,7 +175,7 @@ fn mask(path: &Path, page: &ErasedPage, ws: &WorkspaceId) -> std::io::Result<u64
     Ok(masked)
 }
 
-/// Where a line names the page as what a caller asked for.
+/// The byte range where an audit line names the page as its target.
 fn target_of(line: &[u8], page: &ErasedPage, ws: &WorkspaceId) -> Option<std::ops::Range<usize>> {
     const NAME: &str = "\"target\":\"";
     let value: Value = serde_json::from_slice(line).ok()?;
@@ -197,26 +195,27 @@ fn target_of(line: &[u8], page: &ErasedPage, ws: &WorkspaceId) -> Option<std::op
     Some(start..start + end)
 }
 
-/// Says that a purge is under way: a locked file beside the index. One without a lock was left by a process that ended.
-struct Mark {
+/// Marks a purge in progress: a locked file beside the index. A marker without a lock was left by a
+/// process that ended.
+struct PurgeMarker {
     path: PathBuf,
     _file: File,
 }
 
-impl Mark {
+impl PurgeMarker {
     fn set(index: &Path) -> Result<Self, BrainError> {
-        let path = mark_path(index);
-        let wrong = |error| file_error(&path, error);
+        let path = marker_path(index);
+        let io_error = |error| file_error(&path, error);
         if let Some(dir) = path.parent() {
-            private::create_dir(dir).map_err(wrong)?;
+            private::create_dir(dir).map_err(io_error)?;
         }
         loop {
             let file = private::file().create(true).truncate(false).write(true).open(&path);
-            let file = file.map_err(wrong)?;
-            file.lock().map_err(wrong)?;
-            // Another process may have taken the mark away while this one waited for the lock.
+            let file = file.map_err(io_error)?;
+            file.lock().map_err(io_error)?;
+            // Another process may have removed the marker while this one waited for the lock.
             if path.exists() {
-                file.sync_all().map_err(wrong)?;
+                file.sync_all().map_err(io_error)?;
                 return Ok(Self { path, _file: file });
             }
         }
@@ -227,19 +226,19 @@ impl Mark {
     }
 }
 
-fn mark_path(index: &Path) -> PathBuf {
+fn marker_path(index: &Path) -> PathBuf {
     let mut name = index.as_os_str().to_owned();
     name.push(".purging");
     PathBuf::from(name)
 }
 
-/// Makes the index again if a purge was interrupted: its process ended and left its mark. None if there was none, or its
-/// process is still at it.
+/// Rebuilds the index if a purge was interrupted, leaving its marker. `None` if there is no marker,
+/// or if its process is still running.
 pub(crate) fn finish_interrupted<T>(
     index: &Path,
     replace: impl FnOnce() -> Result<T, BrainError>,
 ) -> Result<Option<T>, BrainError> {
-    let path = mark_path(index);
+    let path = marker_path(index);
     let Ok(file) = File::open(&path) else { return Ok(None) };
     if file.try_lock().is_err() {
         return Ok(None);
@@ -249,9 +248,9 @@ pub(crate) fn finish_interrupted<T>(
     Ok(Some(replaced))
 }
 
-/// Removes the mark of a workspace that is gone.
-pub(crate) fn remove_mark(index: &Path) -> Result<(), BrainError> {
-    let path = mark_path(index);
+/// Removes the marker of a removed workspace.
+pub(crate) fn remove_marker(index: &Path) -> Result<(), BrainError> {
+    let path = marker_path(index);
     match std::fs::remove_file(&path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(file_error(&path, error)),
         _ => Ok(()),

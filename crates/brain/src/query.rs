@@ -1,4 +1,5 @@
-//! One question, from what was asked to the answer: `gbrain query`, `POST /v1/query` and the tools alike.
+//! One query, from request body to answer: shared by `gbrain query`, `POST /v1/query` and the
+//! tools.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +8,19 @@ use gbrain_core::format::ask::AskBody;
 use gbrain_core::request::{Caller, Operation, Request, Viewer};
 use jiff::Timestamp;
 
-use crate::capture::Door;
-use crate::{Answered, Ask, Assistants, Brain, BrainError, search_settings};
+use crate::capture::QueryService;
+use crate::{Assistants, Brain, BrainError, QueryOptions, QueryResponse, search_settings};
 
-/// Who asks, as far as the request depends on it.
+/// The kind of caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Requester {
     /// The owner at the keyboard: queries of any length, optionally with an untrusted viewer.
     Owner(Viewer),
-    /// A caller over a wire, whose body keeps within the bounds of the schema.
+    /// A remote caller, whose body must satisfy the limits of the schema.
     Remote,
 }
 
-/// A question with the settings that it is asked with.
+/// A query with its settings.
 pub struct Query<'a> {
     body: &'a AskBody,
     /// The settings of the workspace.
@@ -28,7 +29,7 @@ pub struct Query<'a> {
 }
 
 impl<'a> Query<'a> {
-    /// Reads the settings of the brain and makes the request.
+    /// Reads the settings of the brain and builds the request.
     pub fn new(
         brain: &Brain,
         operation: Operation,
@@ -45,20 +46,20 @@ impl<'a> Query<'a> {
         Ok(Self { body, config, request })
     }
 
-    /// Asks, with the models that help where there are some.
+    /// Answers the query, with assisting models if there are any.
     pub fn answer(
         &self,
-        door: &Door,
+        service: &QueryService,
         assistants: Option<&Assistants>,
         caller: Caller,
-        options: Ask<'_>,
-    ) -> Result<Answered, BrainError> {
-        let options = Ask { explain: self.body.explains(), ..options };
+        options: QueryOptions<'_>,
+    ) -> Result<QueryResponse, BrainError> {
+        let options = QueryOptions { explain: self.body.explains(), ..options };
         match assistants {
             Some(assistants) => {
-                assistants.with(options, |ask| door.answer(&self.request, ask, caller))
+                assistants.with(options, |options| service.answer(&self.request, options, caller))
             }
-            None => door.answer(&self.request, &options, caller),
+            None => service.answer(&self.request, &options, caller),
         }
     }
 }

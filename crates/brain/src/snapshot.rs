@@ -1,4 +1,4 @@
-//! A corpus to answer from: the newest, or the one that was there at a past generation.
+//! A corpus to answer from: the newest, or that of a past generation.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{Generation, PageId, PageKey, SourceId};
 use gbrain_core::page::{Page, StoredPage};
-use gbrain_core::provenance::CorpusAt;
-use gbrain_core::ranking::{CorpusPrint, Degraded};
+use gbrain_core::provenance::CorpusSnapshot;
+use gbrain_core::ranking::{CorpusFingerprint, DegradedStage};
 use gbrain_core::request::Viewer;
 use gbrain_index::{Corpus, Index, MemoryIndex, Models, PageEntry, View, Writer};
 use gbrain_store::{FeedRange, Source, SourceTrust};
@@ -15,21 +15,21 @@ use jiff::Timestamp;
 
 use crate::damage::open_or_replace;
 use crate::freshness::{
-    BATCH_BYTES, BATCH_CHANGES, OnProgress, Onward, WORK_WAIT, corpus_of, patient_writer,
+    BATCH_BYTES, BATCH_CHANGES, OnProgress, ProgressControl, WORK_WAIT, corpus_of, wait_for_writer,
 };
 use crate::{Brain, BrainError, past_path, remove_dir};
 
-/// Up to this many chunks a past corpus is indexed in memory: quicker than making files.
+/// Up to this many chunks a past corpus is indexed in memory, which is faster than creating files.
 const IN_MEMORY_CHUNKS: u64 = 5_000;
 
-/// A corpus, held as it is: later writes do not change what it answers.
+/// An immutable corpus: later writes do not change its answers.
 #[derive(Clone)]
 pub struct Snapshot {
     pub(crate) view: Arc<dyn View>,
     pub(crate) sources: Arc<Vec<Source>>,
     pub(crate) behind: i64,
-    /// Why it is behind, where the embedder is the reason.
-    pub(crate) degraded: Option<Degraded>,
+    /// Why it is behind, if the embedder is the reason.
+    pub(crate) degraded: Option<DegradedStage>,
     pub(crate) models: Models,
     store: String,
 }
@@ -40,8 +40,8 @@ impl Snapshot {
         Self { view, sources, behind: 0, degraded: None, models: brain.models.clone(), store }
     }
 
-    /// A corpus of its own: pages in memory, in no store, of one trusted source. Nothing of it is
-    /// left when it is dropped, and nothing of any brain is in it.
+    /// A standalone corpus: pages in memory, in no store, of one trusted source. Nothing remains
+    /// when it is dropped, and it contains nothing of any brain.
     pub fn hermetic(pages: Vec<Page>, models: &Models) -> Result<Self, BrainError> {
         let index = MemoryIndex::new(models.clone());
         let chunks = pages.iter().map(|page| page.chunks.len() as u64).sum();
@@ -72,13 +72,12 @@ impl Snapshot {
         })
     }
 
-    /// Which corpus it is.
-    pub fn corpus(&self) -> CorpusAt {
+    pub fn corpus(&self) -> CorpusSnapshot {
         let Corpus { generation, root, pages, chunks } = self.view.corpus();
-        CorpusAt {
+        CorpusSnapshot {
             store: self.store.clone(),
             generation: generation.0,
-            print: CorpusPrint { pages, chunks, root },
+            fingerprint: CorpusFingerprint { pages, chunks, root },
         }
     }
 
@@ -93,7 +92,7 @@ impl Snapshot {
         Ok(self.view.passage(entry.id, ordinal, trust)?.map(|passage| passage.text))
     }
 
-    /// The title and the other names of a page, if this caller may see it.
+    /// The title and aliases of a page, if this caller may see it.
     pub fn names_of(&self, key: &PageKey, trust: Viewer) -> Result<Vec<String>, BrainError> {
         let entry = self.view.entry_by_key(key, trust)?;
         let names = |entry: Arc<PageEntry>| {
@@ -112,13 +111,13 @@ impl Snapshot {
         self.behind > 0 || self.degraded.is_some()
     }
 
-    /// The model whose vectors it holds.
+    /// The model of its vectors.
     pub fn vector_model(&self) -> Option<&str> {
         self.view.vector_model()
     }
 }
 
-/// What stands for the store of a corpus that is in none.
+/// Store identity of a corpus that is in no store.
 const HERMETIC: &str = "hermetic";
 
 fn hermetic_source() -> Source {
@@ -128,20 +127,20 @@ fn hermetic_source() -> Source {
 }
 
 impl Brain {
-    /// The newest corpus. When another process is indexing and does not finish soon, an older one.
-    pub fn snapshot<P: Onward>(
+    /// The newest corpus, or an older one if another process is indexing and does not finish soon.
+    pub fn snapshot<P: ProgressControl>(
         &self,
         progress: &dyn Fn(i64, i64) -> P,
     ) -> Result<Snapshot, BrainError> {
-        let fresh = self.fresh_view(&|done, total| progress(done, total).onward())?;
+        let fresh = self.fresh_view(&|done, total| progress(done, total).into_result())?;
         let sources = self.sources_at(fresh.head)?;
         let snapshot = Snapshot::new(self, fresh.view, sources);
         Ok(Snapshot { behind: fresh.behind, degraded: fresh.degraded, ..snapshot })
     }
 
-    /// The past corpora of this brain. Nothing is made until one is asked for.
-    pub fn past(&self) -> Past<'_> {
-        Past { brain: self, index: OnceLock::new() }
+    /// The past corpora of this brain, indexed on demand.
+    pub fn past(&self) -> PastCorpora<'_> {
+        PastCorpora { brain: self, index: OnceLock::new() }
     }
 
     fn past_index(&self) -> Result<Arc<dyn Index>, BrainError> {
@@ -155,40 +154,40 @@ impl Brain {
         })
     }
 
-    /// Throws away what was kept of past corpora.
-    pub(crate) fn forget_past(&self) -> Result<(), BrainError> {
+    /// Removes the index of past corpora.
+    pub(crate) fn remove_past(&self) -> Result<(), BrainError> {
         self.index_path.as_deref().map_or(Ok(()), |path| remove_dir(&past_path(path)))
     }
 }
 
-/// Past corpora, indexed on demand. One index goes forward through them, so asking for
-/// generations in rising order costs what asking for the last one costs.
-pub struct Past<'a> {
+/// Past corpora, indexed on demand. One index moves forward through them, so visiting generations
+/// in rising order costs as much as visiting the last one.
+pub struct PastCorpora<'a> {
     brain: &'a Brain,
-    /// Made when the first corpus is asked for.
+    /// Created for the first corpus.
     index: OnceLock<Arc<dyn Index>>,
 }
 
-impl Past<'_> {
-    /// The corpus at a generation; none for one that has not been.
+impl PastCorpora<'_> {
+    /// The corpus at a generation; `None` if the generation does not exist.
     ///
-    /// Sources are as they are now: what a source is believed has no history.
-    pub fn at<P: Onward>(
+    /// Sources are as they are now: the trust of a source has no history.
+    pub fn at<P: ProgressControl>(
         &self,
         generation: Generation,
         progress: &dyn Fn(i64, i64) -> P,
     ) -> Result<Option<Snapshot>, BrainError> {
-        let progress: OnProgress<'_> = &|done, total| progress(done, total).onward();
+        let progress: OnProgress<'_> = &|done, total| progress(done, total).into_result();
         let brain = self.brain;
         let Some(head) = brain.store().head_at(brain.workspace(), generation)? else {
             return Ok(None);
         };
         let index = self.index()?;
         // Taken under the writer's lock: another process may want another generation next.
-        let mut writer = patient_writer(index.as_ref(), WORK_WAIT, progress)?;
-        let held = writer.corpus();
-        if (held.generation, held.root) != (generation, head.root) {
-            self.go_to(writer.as_mut(), generation, progress)?;
+        let mut writer = wait_for_writer(index.as_ref(), WORK_WAIT, progress)?;
+        let corpus = writer.corpus();
+        if (corpus.generation, corpus.root) != (generation, head.root) {
+            self.advance_to(writer.as_mut(), generation, progress)?;
         }
         let view = index.view()?;
         let sources = brain.sources_at(brain.store().head(brain.workspace())?.generation)?;
@@ -203,22 +202,22 @@ impl Past<'_> {
         Ok(self.index.get_or_init(|| made))
     }
 
-    fn go_to(
+    fn advance_to(
         &self,
         writer: &mut dyn Writer,
         until: Generation,
         progress: OnProgress<'_>,
     ) -> Result<(), BrainError> {
         let (store, workspace) = (self.brain.store(), self.brain.workspace());
-        let held = writer.corpus();
-        let known = store.head_at(workspace, held.generation)?;
-        let is_past_of = held.generation < until
-            && (held.generation == Generation(0)
-                || known.is_some_and(|head| head.root == held.root));
+        let corpus = writer.corpus();
+        let known = store.head_at(workspace, corpus.generation)?;
+        let is_past_of = corpus.generation < until
+            && (corpus.generation == Generation(0)
+                || known.is_some_and(|head| head.root == corpus.root));
         if !is_past_of {
             writer.clear()?;
         }
-        let mut at = if is_past_of { held.generation } else { Generation(0) };
+        let mut at = if is_past_of { corpus.generation } else { Generation(0) };
         loop {
             let range = FeedRange {
                 after: at,

@@ -1,8 +1,8 @@
-//! Comparing the index with the store, page by page and chunk by chunk.
+//! Compares the index with the store, page by page and chunk by chunk.
 
 use gbrain_core::hash::Hash;
 use gbrain_core::page::StoredPage;
-use gbrain_core::ranking::Degraded;
+use gbrain_core::ranking::DegradedStage;
 use gbrain_core::request::Viewer;
 use gbrain_index::View;
 use gbrain_store::PageFilter;
@@ -14,50 +14,50 @@ use crate::{Brain, BrainError};
 
 const BATCH: usize = 200;
 
-/// Something that does not agree.
+/// A discrepancy between the index and the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "VerifyRow")]
 pub struct VerifyFinding {
-    /// Which check.
+    /// Name of the check.
     pub check: String,
-    /// What it found; no page text.
+    /// The discrepancy, without page text.
     pub detail: String,
 }
 
-/// What verifying found.
+/// The result of a verification.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct VerifyReport {
-    /// Pages compared.
+    /// The number of pages compared.
     pub pages: u64,
-    /// Passages compared.
+    /// The number of passages compared.
     pub chunks: u64,
-    /// What does not agree.
+    /// All discrepancies, in the order in which they were found.
     pub findings: Vec<VerifyFinding>,
 }
 
 impl VerifyReport {
-    fn find(&mut self, check: &str, detail: impl Into<String>) {
+    fn add_finding(&mut self, check: &str, detail: impl Into<String>) {
         self.findings.push(VerifyFinding { check: check.to_owned(), detail: detail.into() });
     }
 }
 
 impl Brain {
-    /// Checks the store's invariants, brings the index up to date and compares everything in it
-    /// with the store.
+    /// Checks the store's invariants, updates the index and compares everything in it with the
+    /// store.
     pub fn verify(&self, progress: &dyn Fn(i64, i64)) -> Result<VerifyReport, BrainError> {
         let mut report = VerifyReport::default();
         for finding in self.store().check(self.workspace())? {
-            report.find(&format!("store {}", finding.invariant), finding.detail);
+            report.add_finding(&format!("store {}", finding.invariant), finding.detail);
         }
-        // Whatever is remembered of the files: a failing disk changes bytes and no times.
+        // Ignores cached file states: a failing disk changes bytes without changing times.
         match self.index().check_files() {
             Ok(damaged) if damaged.is_empty() => {}
-            // What they hold is not worth comparing.
+            // Damaged content is not worth comparing.
             Ok(damaged) => {
-                damaged.into_iter().for_each(|what| report.find("index file", what));
+                damaged.into_iter().for_each(|what| report.add_finding("index file", what));
                 return Ok(report);
             }
-            // Named and made again below.
+            // Rebuilt below.
             Err(error) if is_replaceable(&error) => {}
             Err(error) => return Err(error.into()),
         }
@@ -67,27 +67,29 @@ impl Brain {
         })?;
         if fresh.behind > 0 || fresh.degraded.is_some() {
             let why = match &fresh.degraded {
-                Some(Degraded { reason, .. }) => format!("its embedder did not answer ({reason})"),
+                Some(DegradedStage { reason, .. }) => {
+                    format!("its embedder did not answer ({reason})")
+                }
                 None => "another process is indexing".to_owned(),
             };
-            report.find("index", format!("{} changes behind: {why}", fresh.behind));
+            report.add_finding("index", format!("{} changes behind: {why}", fresh.behind));
             return Ok(report);
         }
         let head = self.store().head(self.workspace())?;
         let corpus = fresh.view.corpus();
         if corpus.root != head.root {
-            report.find(
+            report.add_finding(
                 "index root",
-                format!("{} and not {}", corpus.root.short(), head.root.short()),
+                format!("{} instead of {}", corpus.root.short(), head.root.short()),
             );
         }
         self.compare_pages(fresh.view.as_ref(), &mut report)?;
-        let held = fresh.view.held()?;
+        let held = fresh.view.count_contents()?;
         for (what, held, expected) in
             [("pages", held.pages, report.pages), ("chunks", held.chunks, report.chunks)]
         {
             if held != expected {
-                report.find("index counts", format!("{held} {what} and not {expected}"));
+                report.add_finding("index counts", format!("{held} {what} instead of {expected}"));
             }
         }
         Ok(report)
@@ -117,41 +119,47 @@ fn compare_page(
     report.pages += 1;
     report.chunks += stored.page.chunks.len() as u64;
     let Some(entry) = view.entry_by_key(key, Viewer::Trusted)? else {
-        report.find("index page", format!("{key} is missing"));
+        report.add_finding("index page", format!("{key} is missing"));
         return Ok(());
     };
     if (entry.id, entry.version, entry.content_hash)
         != (stored.id, stored.version, stored.page.content_hash)
     {
-        report.find(
+        report.add_finding(
             "index page",
-            format!("{key} is at version {} and not {}", entry.version, stored.version),
+            format!("{key} is at version {} instead of {}", entry.version, stored.version),
         );
         return Ok(());
     }
     let texts = gbrain_core::chunk::texts(&stored.page.content, &stored.page.chunks);
     for (chunk, text) in stored.page.chunks.iter().zip(texts) {
         if Hash::of(text.as_bytes()) != chunk.hash {
-            report.find(
+            report.add_finding(
                 "store chunk",
                 format!("{key} chunk {} does not match its text", chunk.ordinal),
             );
         }
         match view.passage(stored.id, chunk.ordinal, Viewer::Trusted)? {
             Some(passage) if Hash::of(passage.text.as_bytes()) == chunk.hash => {}
-            Some(_) => report
-                .find("index chunk", format!("{key} chunk {} has another text", chunk.ordinal)),
-            None => report.find("index chunk", format!("{key} chunk {} is missing", chunk.ordinal)),
+            Some(_) => report.add_finding(
+                "index chunk",
+                format!("{key} chunk {} has a different text", chunk.ordinal),
+            ),
+            None => report
+                .add_finding("index chunk", format!("{key} chunk {} is missing", chunk.ordinal)),
         }
     }
     if view.vectors_fit(stored)? == Some(false) {
-        report.find("index vectors", format!("{key} has others than its model makes of it"));
+        report.add_finding(
+            "index vectors",
+            format!("{key} has vectors that differ from its model's output"),
+        );
     }
     let links = view.links_of(stored.id, Viewer::Trusted)?;
     if links.len() != stored.page.links.len() {
-        report.find(
+        report.add_finding(
             "index links",
-            format!("{key} has {} and not {}", links.len(), stored.page.links.len()),
+            format!("{key} has {} links instead of {}", links.len(), stored.page.links.len()),
         );
     }
     Ok(())

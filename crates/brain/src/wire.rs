@@ -1,57 +1,58 @@
-//! What the store and the brain say, as it goes over the wire and into `--json`.
+//! Wire and `--json` bodies of the store and the brain.
 //!
-//! Types of the store and the brain write themselves; here is what is put around them.
+//! Types of the store and the brain serialize themselves; these are the bodies around them.
 
 use gbrain_core::id::{Generation, PageKey, SourceId, WorkspaceId};
 use gbrain_core::named;
 use gbrain_core::ranking::Edge;
 use gbrain_index::Corpus;
 use gbrain_store::{
-    DeleteOutcome, Engine, Head, PageInfo, Purged, Source, Stats, VersionInfo, Workspace,
-    WriteKind, WriteOutcome,
+    CorpusHead, CorpusStats, DeleteOutcome, Engine, PageInfo, PurgeCounts, Source, VersionInfo,
+    Workspace, WriteKind, WriteOutcome,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{IndexReport, PageLinks, Put, VectorReport, VerifyReport};
+use crate::{IndexReport, PageLinks, PutOutcome, VectorReport, VerifyReport};
 
-/// Cuts a list that was read one longer than wanted, and gives the last of it if there is more.
-pub fn cut<T>(list: &mut Vec<T>, limit: usize) -> Option<&T> {
+/// Truncates a list that was read one longer than the limit; returns its last entry if there is
+/// more.
+pub fn truncate_page<T>(list: &mut Vec<T>, limit: usize) -> Option<&T> {
     let has_more = list.len() > limit;
     list.truncate(limit);
     list.last().filter(|_| has_more)
 }
 
-/// What `list --json` prints: pages by source and slug.
+/// The output of `list --json`: pages by source and slug.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PagesBody<'a> {
-    /// The pages.
+    /// One page of the list.
     pub pages: &'a [PageInfo],
-    /// The page to go on after; null at the end of the list.
+    /// The page to continue after; null at the end of the list.
     pub next_after: Option<&'a PageKey>,
 }
 
-/// What `put --json` prints.
+/// The output of `put --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PutBody<'a> {
     /// The source of the page.
     source_id: &'a str,
-    /// Its name in that source.
+    /// Slug of the page in that source.
     slug: &'a str,
-    /// What happened.
+    /// The kind of change.
     outcome: WriteKind,
-    /// Its version now.
+    /// Current version of the page.
     version: u32,
-    /// The change that made this version.
+    /// The generation of this version.
     generation: Generation,
-    /// What had to be set right or left out.
+    /// Corrections that parsing made, and the parts that it dropped.
     warnings: &'a [String],
 }
 
 impl<'a> PutBody<'a> {
-    /// What a `put` did.
-    pub fn new(key: &'a PageKey, put: &'a Put) -> Self {
-        let Put { outcome: WriteOutcome { id: _, version, generation, kind }, warnings } = put;
+    pub fn new(key: &'a PageKey, put: &'a PutOutcome) -> Self {
+        let PutOutcome { outcome: WriteOutcome { id: _, version, generation, kind }, warnings } =
+            put;
         Self {
             source_id: key.source.as_str(),
             slug: key.slug.as_str(),
@@ -63,54 +64,52 @@ impl<'a> PutBody<'a> {
     }
 }
 
-/// What `restore --json` prints.
+/// The output of `restore --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct RestoreBody<'a> {
     /// The page, as `source::slug`.
     page: &'a PageKey,
-    /// What happened.
+    /// The kind of change.
     outcome: WriteKind,
-    /// Its version now.
+    /// Current version of the page.
     version: u32,
 }
 
 impl<'a> RestoreBody<'a> {
-    /// What a restoration did.
     pub fn new(page: &'a PageKey, outcome: &WriteOutcome) -> Self {
         let WriteOutcome { id: _, version, generation: _, kind } = *outcome;
         Self { page, outcome: kind, version }
     }
 }
 
-/// What `delete --json` prints.
+/// The output of `delete --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DeleteBody<'a> {
     /// The pages, in the order they were named.
     pub pages: Vec<DeletedPage<'a>>,
 }
 
-/// What happened to one page that was to be deleted.
+/// The result for one page.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DeletedPage<'a> {
     /// The page, as `source::slug`.
     pub page: &'a PageKey,
-    /// What happened.
-    pub outcome: Deletion,
+    /// The kind of change.
+    pub outcome: PageDeletion,
 }
 
-/// What happened to a page that was to be deleted.
+/// The result of deleting a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Deletion {
-    /// It is deleted now.
+pub enum PageDeletion {
     Deleted,
-    /// It was deleted before.
+    /// It had been deleted before.
     AlreadyDeleted,
     /// There is no such page.
     Unknown,
 }
 
 named! {
-    Deletion {
+    PageDeletion {
         Deleted = "deleted",
         AlreadyDeleted = "already_deleted",
         Unknown = "unknown",
@@ -118,85 +117,82 @@ named! {
 }
 
 impl<'a> DeleteBody<'a> {
-    /// What a deletion did, page by page.
     pub fn new(keys: &'a [PageKey], outcomes: &[DeleteOutcome]) -> Self {
         let pages = keys.iter().zip(outcomes).map(|(page, outcome)| DeletedPage {
             page,
             outcome: match outcome {
-                DeleteOutcome::Deleted(_) => Deletion::Deleted,
-                DeleteOutcome::AlreadyDeleted => Deletion::AlreadyDeleted,
-                DeleteOutcome::Unknown => Deletion::Unknown,
+                DeleteOutcome::Deleted(_) => PageDeletion::Deleted,
+                DeleteOutcome::AlreadyDeleted => PageDeletion::AlreadyDeleted,
+                DeleteOutcome::Unknown => PageDeletion::Unknown,
             },
         });
         Self { pages: pages.collect() }
     }
 }
 
-/// What `purge --json` prints.
+/// The output of `purge --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PurgeBody<'a> {
     /// The page, as `source::slug`.
     pub page: &'a PageKey,
     #[expect(missing_docs, reason = "the comment would be in the schema")]
     #[serde(flatten)]
-    pub purged: &'a Purged,
+    pub purged: &'a PurgeCounts,
 }
 
-/// What `history --json` prints: the versions of a page, oldest first.
+/// The output of `history --json`: the versions of a page, oldest first.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct HistoryBody<'a> {
     /// The source of the page.
     source_id: &'a str,
-    /// Its name in that source.
+    /// Slug of the page in that source.
     slug: &'a str,
-    /// Its versions.
+    /// All versions, oldest first.
     versions: &'a [VersionInfo],
 }
 
 impl<'a> HistoryBody<'a> {
-    /// The versions of a page.
     pub fn new(key: &'a PageKey, versions: &'a [VersionInfo]) -> Self {
         Self { source_id: key.source.as_str(), slug: key.slug.as_str(), versions }
     }
 }
 
-/// What `links --json` prints.
+/// The output of `links --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct LinksBody<'a> {
     /// The page, as `source::slug`.
     page: &'a PageKey,
-    /// Edges out of it and into it, strongest first.
+    /// Outgoing and incoming edges, strongest first.
     edges: &'a [Edge],
-    /// Link targets for which there is no page yet.
+    /// Link targets without a page.
     unresolved: &'a [String],
 }
 
 impl<'a> LinksBody<'a> {
-    /// The edges of a page.
     pub fn new(page: &'a PageKey, links: &'a PageLinks) -> Self {
         let PageLinks { edges, unresolved } = links;
         Self { page, edges, unresolved }
     }
 }
 
-/// What `sources list --json` prints.
+/// The output of `sources list --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct SourcesBody<'a> {
-    /// The sources.
+    /// All sources of the workspace.
     sources: Vec<SourceRow<'a>>,
 }
 
-/// A source.
+/// A source with its page count.
 #[derive(Debug, Serialize, JsonSchema)]
 struct SourceRow<'a> {
     #[serde(flatten)]
     source: &'a Source,
-    /// How many live pages it has.
+    /// Number of live pages.
     pages: u64,
 }
 
 impl<'a> SourcesBody<'a> {
-    /// The sources, with how many pages each has: all, or those that a caller may see.
+    /// The sources with their page counts: all pages, or those that a caller may see.
     pub fn new(sources: &'a [Source], pages: &[(SourceId, u64)]) -> Self {
         let row = |source: &'a Source| {
             let counted = pages.iter().find(|(id, _)| *id == source.id);
@@ -206,69 +202,69 @@ impl<'a> SourcesBody<'a> {
     }
 }
 
-/// What happened to a source or workspace.
+/// The change of a source or workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
+pub enum ObjectChange {
     Added,
-    /// It was there and is another now.
+    /// It existed and was changed.
     Changed,
     Removed,
 }
 
-named! { Change { Added = "added", Changed = "changed", Removed = "removed" } }
+named! { ObjectChange { Added = "added", Changed = "changed", Removed = "removed" } }
 
-/// What `sources add --json` and `sources remove --json` print.
+/// The output of `sources add --json` and `sources remove --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct SourceChanged<'a> {
-    /// The source.
+    /// Id of the source.
     pub source: &'a SourceId,
-    /// What happened.
-    pub outcome: Change,
+    /// The kind of change.
+    pub outcome: ObjectChange,
 }
 
-/// What `workspaces list --json` prints.
+/// The output of `workspaces list --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct WorkspacesBody<'a> {
-    /// The workspaces.
+    /// All workspaces of the store.
     pub workspaces: &'a [Workspace],
 }
 
-/// What `workspaces add --json` and `workspaces remove --json` print.
+/// The output of `workspaces add --json` and `workspaces remove --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct WorkspaceChanged<'a> {
-    /// The workspace.
+    /// Id of the workspace.
     pub workspace: &'a WorkspaceId,
-    /// What happened.
-    pub outcome: Change,
+    /// The kind of change.
+    pub outcome: ObjectChange,
 }
 
-/// What `stats --json` prints.
+/// The output of `stats --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct StatsBody<'a> {
-    /// Whose brain it is.
+    /// Id of the workspace.
     workspace: &'a WorkspaceId,
-    /// Which database holds it.
+    /// The database engine of the store.
     engine: Engine,
-    /// The last change.
+    /// Generation of the last change.
     generation: Generation,
-    /// Live pages.
+    /// Number of live pages.
     pages: u64,
-    /// Their passages.
+    /// Number of their passages.
     chunks: u64,
-    /// Their content, as one hash.
+    /// Hash of their content.
     root: String,
     #[serde(flatten)]
-    stats: &'a Stats,
-    /// The index.
+    stats: &'a CorpusStats,
+    /// Figures of the index.
     index: &'a IndexReport,
-    /// The vectors.
+    /// Models of the vectors.
     vectors: VectorFigures<'a>,
 }
 
-/// Whose vectors there are.
+/// The embedding models of a brain.
 #[derive(Debug, Serialize, JsonSchema)]
 struct VectorFigures<'a> {
-    /// The model whose vectors are held.
+    /// The model of the vectors that are held.
     held: Option<&'a str>,
     /// Whether this process can search them.
     is_searchable: bool,
@@ -277,16 +273,15 @@ struct VectorFigures<'a> {
 }
 
 impl<'a> StatsBody<'a> {
-    /// A brain in figures.
     pub fn new(
         workspace: &'a WorkspaceId,
         engine: Engine,
-        head: &Head,
-        stats: &'a Stats,
+        head: &CorpusHead,
+        stats: &'a CorpusStats,
         index: &'a IndexReport,
         vectors: &'a VectorReport,
     ) -> Self {
-        let Head { generation, pages, chunks, root } = *head;
+        let CorpusHead { generation, pages, chunks, root } = *head;
         let VectorReport { held, is_searchable, wanted, made: _, total: _ } = vectors;
         let (held, wanted) = (held.as_deref(), wanted.as_deref());
         let vectors = VectorFigures { held, is_searchable: *is_searchable, wanted };
@@ -295,29 +290,28 @@ impl<'a> StatsBody<'a> {
     }
 }
 
-/// What `reindex --json` prints.
+/// The output of `reindex --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ReindexBody {
     /// The last change that is indexed.
     generation: Generation,
-    /// Pages indexed.
+    /// Number of pages indexed.
     pages: u64,
-    /// Passages indexed.
+    /// Number of passages indexed.
     chunks: u64,
 }
 
 impl ReindexBody {
-    /// What making the index again did.
     pub fn new(corpus: &Corpus) -> Self {
         let Corpus { generation, root: _, pages, chunks } = *corpus;
         Self { generation, pages, chunks }
     }
 }
 
-/// What `reindex --verify --json` prints.
+/// The output of `reindex --verify --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct VerifyBody<'a> {
-    /// Whether everything agrees.
+    /// Whether the index agrees with the store.
     status: Soundness,
     #[serde(flatten)]
     report: &'a VerifyReport,
@@ -333,24 +327,22 @@ pub enum Soundness {
 named! { Soundness { Pass = "pass", Fail = "fail" } }
 
 impl<'a> VerifyBody<'a> {
-    /// Whether store and index agree.
     pub fn new(report: &'a VerifyReport) -> Self {
         let is_sound = report.findings.is_empty();
         Self { status: if is_sound { Soundness::Pass } else { Soundness::Fail }, report }
     }
 }
 
-/// What `reembed --json` prints: whose vectors there are, and how far the next ones are.
+/// The output of `reembed --json`: the vectors that are held, and the progress of the wanted ones.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct VectorsBody<'a> {
     #[serde(flatten)]
     report: &'a VectorReport,
-    /// Whether embedding again would change nothing.
+    /// Whether re-embedding would change nothing.
     is_settled: bool,
 }
 
 impl<'a> VectorsBody<'a> {
-    /// Whose vectors there are.
     pub fn new(report: &'a VectorReport) -> Self {
         Self { report, is_settled: report.is_settled() }
     }

@@ -1,4 +1,4 @@
-//! How this process captures, by the settings of its home.
+//! Capture options from the settings of a home.
 
 use gbrain_brain::capture::{AuditLog, CaptureOptions, QUEUE, software};
 use gbrain_core::capture::{CapturePolicy, CaptureSettingError, CaptureSettings, CaptureSwitch};
@@ -12,32 +12,32 @@ fn settings(home: &Home) -> CaptureSettings<'_> {
     CaptureSettings { file: &home.file, contributor_mode: home.contributor_mode.as_deref() }
 }
 
-/// Whether requests are captured, and who says so.
-pub(crate) fn switch(home: &Home) -> Result<CaptureSwitch, CliError> {
-    settings(home).switch().map_err(|error| wrong(home, &error))
+/// Whether capture is on, and the setting that decides it.
+pub(crate) fn capture_switch(home: &Home) -> Result<CaptureSwitch, CliError> {
+    settings(home).switch().map_err(|error| invalid(home, &error))
 }
 
-/// How to capture; none when capture is off.
+/// The capture options; `None` if capture is off.
 pub(crate) fn options(home: &Home) -> Result<Option<CaptureOptions>, CliError> {
-    if !switch(home)?.is_on {
+    if !capture_switch(home)?.is_on {
         return Ok(None);
     }
-    let (settings, wrong) = (settings(home), |error| wrong(home, &error));
+    let (settings, invalid_setting) = (settings(home), |error| invalid(home, &error));
     Ok(Some(CaptureOptions {
         policy: policy(home)?,
-        sample_rate: settings.sample_rate().map_err(wrong)?,
-        retention_days: settings.retention_days().map_err(wrong)?,
+        sample_rate: settings.sample_rate().map_err(invalid_setting)?,
+        retention_days: settings.retention_days().map_err(invalid_setting)?,
         queue: QUEUE,
         audit: AuditLog { dir: home.audit_dir() },
-        watch: None,
+        observer: None,
     }))
 }
 
-/// A scrubber that can't be made is no reason to refuse an answer: each capture fails, and doctor
-/// says why. Nothing unscrubbed is kept. Without an identity key rows are made too: those with scrubbed
-/// names can't be compared, and doctor says so.
+/// The capture policy. An invalid scrubber is the inner error: queries are still answered, each capture
+/// fails, nothing unscrubbed is stored, and `doctor` reports it. Without an identity key rows are captured,
+/// but those with scrubbed names can't be compared; `doctor` reports that too.
 pub(crate) fn policy(home: &Home) -> Result<Result<CapturePolicy, String>, CliError> {
-    let synthetic = settings(home).is_synthetic().map_err(|error| wrong(home, &error))?;
+    let synthetic = settings(home).is_synthetic().map_err(|error| invalid(home, &error))?;
     if !is_scrubbing(home)? {
         let software = software();
         return Ok(Ok(CapturePolicy { scrubber: None, identity: None, synthetic, software }));
@@ -52,14 +52,14 @@ pub(crate) fn policy(home: &Home) -> Result<Result<CapturePolicy, String>, CliEr
 
 /// Whether captures are scrubbed.
 pub(crate) fn is_scrubbing(home: &Home) -> Result<bool, CliError> {
-    settings(home).is_scrubbing().map_err(|error| wrong(home, &error))
+    settings(home).is_scrubbing().map_err(|error| invalid(home, &error))
 }
 
-/// The scrubber of this home, with the owner's own patterns.
+/// The scrubber with the patterns of config.json.
 pub(crate) fn scrubber(home: &Home) -> Result<Scrubber, String> {
     settings(home).scrubber()
 }
 
-fn wrong(home: &Home, error: &CaptureSettingError) -> CliError {
+fn invalid(home: &Home, error: &CaptureSettingError) -> CliError {
     CliError::config(format!("{}: {error}", home.config_path().display()))
 }

@@ -1,4 +1,4 @@
-//! How a command ends: a fault, or an exit code.
+//! Errors and exit codes of commands.
 
 use std::process::ExitCode;
 
@@ -6,7 +6,7 @@ use gbrain_core::fault::FaultKind;
 
 pub(crate) use gbrain_core::fault::Fault as CliError;
 
-/// A public contract: 0 did its work whole, 1 measured something wrong, 2 no verdict.
+/// Exit codes, a public contract: 0 success, 1 a measurement failed its check, 2 no verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     Pass,

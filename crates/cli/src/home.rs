@@ -1,4 +1,5 @@
-//! Where things live, and what the file plane says: flag, environment, file, default, in this order.
+//! The home directory and its settings. A flag wins over the environment, config.json and the default, in
+//! this order.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -12,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::error::CliError;
 
-/// Keys that a process reads before it opens a database: they live in `config.json` only.
+/// The keys of `config.json`: settings that a process reads before it opens a database.
 pub(crate) const FILE_KEYS: [&str; 19] = [
     "format",
     "engine",
@@ -35,22 +36,23 @@ pub(crate) const FILE_KEYS: [&str; 19] = [
     "alerts.include_query_text",
 ];
 
-/// Where the store is; may hold a password.
+/// The key of the database URL, which may hold a password.
 pub(crate) const DATABASE_URL: &str = "database_url";
 
-/// Whoever can be asked for models, each under a name of its own.
+/// The key of model providers by name.
 pub(crate) const PROVIDERS: &str = "llm.providers";
 
-/// Whatever can be measured beside the local brain, each under a name of its own.
+/// The key of targets by name.
 pub(crate) const TARGETS: &str = "targets";
 
-/// Whoever can be told of alerts, each under a name of its own.
+/// The key of alert channels by name.
 pub(crate) const CHANNELS: &str = "channels";
 
-/// What `config.json` says under `format` when we wrote it: then an unknown key is a mistake.
+/// The `format` of a `config.json` that gbrain wrote: an unknown key in it is an error.
 const OUR_FORMAT: &str = "gbrain/1";
 
-/// The environment, as far as it matters; an argument, so that tests need not change the process.
+/// The environment variables that gbrain reads. They are passed as an argument so that tests need not change
+/// the process.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Environment {
     pub(crate) gbrain_home: Option<OsString>,
@@ -65,11 +67,11 @@ pub(crate) struct Environment {
     pub(crate) log: Option<String>,
     /// Every variable that begins with `OTEL_`.
     pub(crate) otel: BTreeMap<String, String>,
-    /// Looks other variables up: those that hold keys of providers.
+    /// Looks up other variables, such as API keys of providers.
     pub(crate) variables: Variables,
 }
 
-/// Looks a variable up.
+/// A function that looks up an environment variable.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Variables(pub(crate) fn(&str) -> Option<String>);
 
@@ -80,8 +82,8 @@ impl Default for Variables {
 }
 
 impl Environment {
-    /// The process's own.
-    pub(crate) fn of_process() -> Self {
+    /// Reads the environment of this process.
+    pub(crate) fn from_process() -> Self {
         let text = |name| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
         Self {
             gbrain_home: std::env::var_os("GBRAIN_HOME").filter(|value| !value.is_empty()),
@@ -107,14 +109,14 @@ impl Environment {
 
 /// Where a setting came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum SettingOrigin {
     Flag,
     Environment(&'static str),
     File,
     Default,
 }
 
-impl std::fmt::Display for Origin {
+impl std::fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Flag => f.write_str("flag"),
@@ -130,39 +132,38 @@ impl std::fmt::Display for Origin {
 pub(crate) struct Home {
     pub(crate) dir: PathBuf,
     pub(crate) location: Location,
-    pub(crate) location_origin: Origin,
+    pub(crate) location_origin: SettingOrigin,
     pub(crate) workspace: WorkspaceId,
-    pub(crate) workspace_origin: Origin,
-    /// What GBRAIN_CONTRIBUTOR_MODE says.
+    pub(crate) workspace_origin: SettingOrigin,
+    /// The value of GBRAIN_CONTRIBUTOR_MODE.
     pub(crate) contributor_mode: Option<String>,
     audit_dir: Option<PathBuf>,
-    /// Where a CI job wants its summary.
+    /// The file of GITHUB_STEP_SUMMARY.
     pub(crate) step_summary: Option<PathBuf>,
-    /// The key of the tokens, as the environment gives it.
+    /// The value of GBRAIN_TOKEN_KEY.
     pub(crate) token_key: Option<String>,
-    /// The identity key, as the environment gives it.
+    /// The value of GBRAIN_IDENTITY_KEY.
     pub(crate) identity_key: Option<String>,
-    /// What is logged, as the environment says.
+    /// The log filter of GBRAIN_LOG.
     pub(crate) log: Option<String>,
-    /// What the environment says of OpenTelemetry.
+    /// The variables that begin with `OTEL_`.
     pub(crate) otel: BTreeMap<String, String>,
-    /// Looks keys of providers up.
     pub(crate) variables: Variables,
-    /// The file plane, flattened to dotted keys.
+    /// config.json, flattened to dotted keys.
     pub(crate) file: Map<String, Value>,
-    /// Providers of models, as the file plane describes them.
+    /// Model providers by name, as in config.json.
     pub(crate) providers: Map<String, Value>,
-    /// Targets, as the file plane describes them.
+    /// Targets by name, as in config.json.
     pub(crate) targets: Map<String, Value>,
-    /// Channels, as the file plane describes them.
+    /// Alert channels by name, as in config.json.
     pub(crate) channels: Map<String, Value>,
-    /// What the user should know about the file.
+    /// Warnings about config.json, such as ignored keys.
     pub(crate) warnings: Vec<String>,
-    /// The flags that it was resolved from.
+    /// The flags that the home was resolved from.
     flags: HomeFlags,
 }
 
-/// What was typed.
+/// The flags that locate the brain.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct HomeFlags {
     pub(crate) home: Option<PathBuf>,
@@ -171,10 +172,10 @@ pub(crate) struct HomeFlags {
 }
 
 impl Home {
-    /// Resolves flags, environment and file.
+    /// Resolves the flags, the environment and config.json.
     pub(crate) fn resolve(flags: &HomeFlags, environment: &Environment) -> Result<Self, CliError> {
         let dir = directory(flags, environment)?;
-        let FilePlane { file, providers, targets, channels, warnings } =
+        let ConfigFile { file, providers, targets, channels, warnings } =
             read_file(&dir.join("config.json"))?;
         let (location, location_origin) = location(flags, environment, &file, &dir)?;
         let (workspace, workspace_origin) = workspace(flags, environment)?;
@@ -201,8 +202,8 @@ impl Home {
         })
     }
 
-    /// A command line for this brain, ready to be pasted: with the flags that were typed. What the environment says holds
-    /// for it too. A password is not repeated.
+    /// A command line for this brain that can be pasted into a shell: it repeats the flags of this call. A URL
+    /// with a password is replaced by `<URL>`.
     pub(crate) fn command_line(&self, arguments: &str) -> String {
         let HomeFlags { home, database_url, workspace } = &self.flags;
         let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
@@ -220,43 +221,41 @@ impl Home {
         format!("{line} {arguments}")
     }
 
-    /// The file plane as it may be shown: without the password of the database.
+    /// config.json without the database password, for display.
     pub(crate) fn shown_file(&self) -> Map<String, Value> {
         let shown = |(key, value): (&String, &Value)| (key.clone(), shown_value(key, value));
         self.file.iter().map(shown).collect()
     }
 
-    /// The file plane's path.
     pub(crate) fn config_path(&self) -> PathBuf {
         self.dir.join("config.json")
     }
 
-    /// Where indexes live.
     pub(crate) fn index_dir(&self) -> PathBuf {
         self.dir.join("index")
     }
 
-    /// Where the owner's own baselines live.
+    /// The directory of the owner's baselines.
     pub(crate) fn baselines_dir(&self) -> PathBuf {
         self.dir.join("baselines")
     }
 
-    /// Where records of runs live.
+    /// The directory of run records.
     pub(crate) fn runs_dir(&self) -> PathBuf {
         self.dir.join("runs")
     }
 
-    /// Where receipts of judgements live.
+    /// The directory of judgement receipts.
     pub(crate) fn receipts_dir(&self) -> PathBuf {
         self.runs_dir().join("cross-modal")
     }
 
-    /// Where what happened is written down.
+    /// The directory of audit logs.
     pub(crate) fn audit_dir(&self) -> PathBuf {
         self.audit_dir.clone().unwrap_or_else(|| self.dir.join("audit"))
     }
 
-    /// Writes the file plane for a new home. An existing file is left alone.
+    /// Writes config.json for a new home; returns whether it did. An existing file is not changed.
     pub(crate) fn write_config(&self) -> Result<bool, CliError> {
         let path = self.config_path();
         if path.exists() {
@@ -276,13 +275,13 @@ impl Home {
         Ok(true)
     }
 
-    /// Makes the home directory, for its owner only.
+    /// Creates the home directory, readable by its owner only.
     pub(crate) fn create(&self) -> Result<(), CliError> {
         create_private(&self.dir).map_err(|error| CliError::io(self.dir.display(), &error))
     }
 }
 
-/// A value of the file plane as it may be shown.
+/// A value of config.json without the database password, for display.
 pub(crate) fn shown_value(key: &str, value: &Value) -> Value {
     let below = key.strip_prefix(DATABASE_URL);
     match value {
@@ -295,22 +294,22 @@ pub(crate) fn shown_value(key: &str, value: &Value) -> Value {
     }
 }
 
-/// Makes a directory for its owner only.
+/// Creates a directory that only its owner can read.
 pub(crate) fn create_private(dir: &Path) -> std::io::Result<()> {
     gbrain_store::private::create_dir(dir)
 }
 
-/// Writes a file that only its owner may read, whole or not at all.
+/// Writes a file atomically, readable by its owner only.
 pub(crate) fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
-    private(path, text)?.replace(path)
+    private_file(path, text)?.replace(path)
 }
 
-/// The same, unless there is one.
+/// Like [`write_private`], but fails if the file exists.
 pub(crate) fn write_private_new(path: &Path, text: &str) -> std::io::Result<()> {
-    private(path, text)?.create_new(path)
+    private_file(path, text)?.create_new(path)
 }
 
-fn private(path: &Path, text: &str) -> std::io::Result<AtomicFile> {
+fn private_file(path: &Path, text: &str) -> std::io::Result<AtomicFile> {
     use std::io::Write as _;
     let dir = path.parent().unwrap_or(Path::new("."));
     let mut file = AtomicFile::create_in(dir)?;
@@ -337,21 +336,21 @@ fn location(
     environment: &Environment,
     file: &Map<String, Value>,
     dir: &Path,
-) -> Result<(Location, Origin), CliError> {
+) -> Result<(Location, SettingOrigin), CliError> {
     let parse = |name: &str, url: &str| {
         Location::parse(url).map_err(|error| CliError::config(format!("{name}: {error}")))
     };
     if let Some(url) = &flags.database_url {
-        return Ok((parse("--database-url", url)?, Origin::Flag));
+        return Ok((parse("--database-url", url)?, SettingOrigin::Flag));
     }
     if let Some(url) = &environment.database_url {
-        return Ok((parse("DATABASE_URL", url)?, Origin::Environment("DATABASE_URL")));
+        return Ok((parse("DATABASE_URL", url)?, SettingOrigin::Environment("DATABASE_URL")));
     }
-    let (engine, url) = (text_of(file, "engine")?, text_of(file, "database_url")?);
+    let (engine, url) = (text_setting(file, "engine")?, text_setting(file, "database_url")?);
     let location = url.map(|url| parse("config.json: database_url", url)).transpose()?;
     match (engine, location) {
         (Some("postgres"), None) => {
-            Err(CliError::config("config.json says engine `postgres` but has no database_url")
+            Err(CliError::config("config.json has engine `postgres` but no database_url")
                 .hint("add \"database_url\": \"postgres://user@host/database\""))
         }
         (Some("postgres"), Some(Location::Sqlite(_)))
@@ -359,9 +358,9 @@ fn location(
             Err(CliError::config("config.json: engine and database_url name different databases")
                 .hint("correct one of them, or remove `engine`"))
         }
-        (None | Some("postgres" | "sqlite"), Some(location)) => Ok((location, Origin::File)),
-        (None, None) => Ok((Location::Sqlite(dir.join("brain.db")), Origin::Default)),
-        (Some("sqlite"), None) => Ok((Location::Sqlite(dir.join("brain.db")), Origin::File)),
+        (None | Some("postgres" | "sqlite"), Some(location)) => Ok((location, SettingOrigin::File)),
+        (None, None) => Ok((Location::Sqlite(dir.join("brain.db")), SettingOrigin::Default)),
+        (Some("sqlite"), None) => Ok((Location::Sqlite(dir.join("brain.db")), SettingOrigin::File)),
         (Some(engine), _) => {
             let message = format!("config.json: unknown engine `{engine}`");
             Err(CliError::config(message).hint("use `sqlite` or `postgres`"))
@@ -369,31 +368,31 @@ fn location(
     }
 }
 
-/// A setting of the file that is text; one that is not text is an error, not a default.
-fn text_of<'a>(file: &'a Map<String, Value>, key: &str) -> Result<Option<&'a str>, CliError> {
+/// A string of config.json. A value of another type is an error.
+fn text_setting<'a>(file: &'a Map<String, Value>, key: &str) -> Result<Option<&'a str>, CliError> {
     match file.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        // Its value may hold a password.
-        Some(_) => Err(CliError::config(format!("config.json: `{key}` is not text"))),
+        // The value may hold a password, so it is not shown.
+        Some(_) => Err(CliError::config(format!("config.json: `{key}` must be a string"))),
     }
 }
 
 fn workspace(
     flags: &HomeFlags,
     environment: &Environment,
-) -> Result<(WorkspaceId, Origin), CliError> {
+) -> Result<(WorkspaceId, SettingOrigin), CliError> {
     if let Some(name) = &flags.workspace {
-        return Ok((WorkspaceId::new(name)?, Origin::Flag));
+        return Ok((WorkspaceId::new(name)?, SettingOrigin::Flag));
     }
     if let Some(name) = &environment.workspace {
-        return Ok((WorkspaceId::new(name)?, Origin::Environment("GBRAIN_WORKSPACE")));
+        return Ok((WorkspaceId::new(name)?, SettingOrigin::Environment("GBRAIN_WORKSPACE")));
     }
-    Ok((WorkspaceId::default(), Origin::Default))
+    Ok((WorkspaceId::default(), SettingOrigin::Default))
 }
 
 #[derive(Debug, Default)]
-struct FilePlane {
+struct ConfigFile {
     file: Map<String, Value>,
     providers: Map<String, Value>,
     targets: Map<String, Value>,
@@ -401,11 +400,11 @@ struct FilePlane {
     warnings: Vec<String>,
 }
 
-fn read_file(path: &Path) -> Result<FilePlane, CliError> {
+fn read_file(path: &Path) -> Result<ConfigFile, CliError> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Ok(FilePlane::default());
+            return Ok(ConfigFile::default());
         }
         Err(error) => return Err(CliError::io(path.display(), &error)),
     };
@@ -414,14 +413,14 @@ fn read_file(path: &Path) -> Result<FilePlane, CliError> {
     let Value::Object(object) = value else {
         return Err(CliError::config(format!("{} is not a JSON object", path.display())));
     };
-    let mut plane = FilePlane::default();
-    plane.flatten("", &object);
-    plane.warnings = check_keys(path, &plane.file)?;
-    Ok(plane)
+    let mut config_file = ConfigFile::default();
+    config_file.flatten("", &object);
+    config_file.warnings = check_keys(path, &config_file.file)?;
+    Ok(config_file)
 }
 
-impl FilePlane {
-    /// Takes keys in with dots between them; what has names of its own below stays whole.
+impl ConfigFile {
+    /// Flattens nested objects to dotted keys. Objects whose keys are user-chosen names stay whole.
     fn flatten(&mut self, prefix: &str, object: &Map<String, Value>) {
         for (key, value) in object {
             let key = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
@@ -438,21 +437,44 @@ impl FilePlane {
     }
 }
 
-/// In our own file an unknown key is an error; in one that another gbrain wrote, a warning.
+/// An unknown key is an error in a file that gbrain wrote (`format`), and a warning in any other.
 fn check_keys(path: &Path, flat: &Map<String, Value>) -> Result<Vec<String>, CliError> {
     let ours = flat.get("format").and_then(Value::as_str) == Some(OUR_FORMAT);
     let unknown: Vec<&String> =
         flat.keys().filter(|key| !FILE_KEYS.contains(&key.as_str())).collect();
     if let (true, Some(key)) = (ours, unknown.first()) {
-        let nearest =
-            FILE_KEYS.iter().min_by_key(|known| edit_distance(known, key)).unwrap_or(&"engine");
-        return Err(CliError::config(format!("{}: unknown key `{key}`", path.display()))
-            .hint(format!("did you mean `{nearest}`?")));
+        let error = CliError::config(format!("{}: unknown key `{key}`", path.display()));
+        return Err(error.hint(unknown_key_hint(key, flat)));
     }
     Ok(unknown
         .iter()
-        .map(|key| format!("{}: key `{key}` is not ours and is ignored", path.display()))
+        .map(|key| {
+            let hint = stored_setting_hint(key, flat).map(|hint| format!("; {hint}"));
+            let hint = hint.unwrap_or_default();
+            format!("{}: unknown key `{key}` is ignored{hint}", path.display())
+        })
         .collect())
+}
+
+/// The remedy for a key that config.json does not take.
+fn unknown_key_hint(key: &str, flat: &Map<String, Value>) -> String {
+    if let Some(hint) = stored_setting_hint(key, flat) {
+        return hint;
+    }
+    let nearest =
+        FILE_KEYS.iter().min_by_key(|known| edit_distance(known, key)).unwrap_or(&"engine");
+    format!("did you mean `{nearest}`?")
+}
+
+/// The remedy for a setting that belongs in the database, such as `search.pool`.
+fn stored_setting_hint(key: &str, flat: &Map<String, Value>) -> Option<String> {
+    let is_stored = key.starts_with("search.") || gbrain_core::config::find(key).is_some();
+    is_stored.then(|| {
+        let value = flat.get(key).map(Value::to_string).unwrap_or_default();
+        format!(
+            "this setting is stored in the database: remove it here and run `gbrain config set {key} {value}`"
+        )
+    })
 }
 
 #[cfg(test)]
@@ -471,16 +493,22 @@ mod tests {
         let (_dir, mut flags) =
             home_with(r#"{"engine":"postgres","database_url":"postgres://file/x"}"#);
         let mut environment = Environment::default();
-        assert_eq!(Home::resolve(&flags, &environment).unwrap().location_origin, Origin::File);
+        assert_eq!(
+            Home::resolve(&flags, &environment).unwrap().location_origin,
+            SettingOrigin::File
+        );
         environment.database_url = Some("postgres://env/x".to_owned());
         let home = Home::resolve(&flags, &environment).unwrap();
         assert_eq!(home.location, Location::Postgres("postgres://env/x".to_owned()));
         flags.database_url = Some("postgres://flag/x".to_owned());
-        assert_eq!(Home::resolve(&flags, &environment).unwrap().location_origin, Origin::Flag);
+        assert_eq!(
+            Home::resolve(&flags, &environment).unwrap().location_origin,
+            SettingOrigin::Flag
+        );
     }
 
     #[test]
-    fn nothing_said_is_sqlite_in_the_home() {
+    fn the_default_is_sqlite_in_the_home() {
         let environment = Environment { home: Some("/home/ada".into()), ..Environment::default() };
         let home = Home::resolve(&HomeFlags::default(), &environment).unwrap();
         assert_eq!(home.location, Location::Sqlite("/home/ada/.gbrain/brain.db".into()));
@@ -492,6 +520,9 @@ mod tests {
         let (_dir, flags) = home_with(r#"{"format":"gbrain/1","databse_url":"x"}"#);
         let error = Home::resolve(&flags, &Environment::default()).unwrap_err();
         assert_eq!(error.hints, ["did you mean `database_url`?"]);
+        let (_dir, flags) = home_with(r#"{"format":"gbrain/1","search":{"pool":60}}"#);
+        let error = Home::resolve(&flags, &Environment::default()).unwrap_err();
+        assert!(error.hints[0].contains("gbrain config set search.pool 60"), "{:?}", error.hints);
         let (_dir, flags) = home_with(r#"{"embedding_model":"x","eval":{"capture":true}}"#);
         let home = Home::resolve(&flags, &Environment::default()).unwrap();
         assert_eq!(home.warnings.len(), 1);

@@ -1,4 +1,4 @@
-//! The identity key of a home: made when it is first needed, readable by its owner only, never exported.
+//! The identity key of a home: created when it is first needed, readable by its owner only, never exported.
 
 use std::path::PathBuf;
 
@@ -7,53 +7,58 @@ use gbrain_core::identity::{IdentityKey, KEY_BYTES};
 use crate::error::CliError;
 use crate::home::{Home, write_private_new};
 
-/// The variable that holds the key where there is no file, as on a CI machine.
+/// Holds the key on machines without a key file, such as CI runners.
 const VARIABLE: &str = "GBRAIN_IDENTITY_KEY";
 
-/// Where the key is kept.
+/// The file of the identity key.
 pub(crate) fn key_path(home: &Home) -> PathBuf {
     home.dir.join("identity.key")
 }
 
-/// The key of this home's workspace; none if there is no key yet.
+/// The key of this home's workspace, if there is a key yet.
 pub(crate) fn workspace_key(home: &Home) -> Result<Option<IdentityKey>, CliError> {
     Ok(home_key(home)?.map(|key| key.for_workspace(&home.workspace)))
 }
 
-/// The key of the home: of the environment, else of its file; none if neither has one.
+/// Reads the identity key from `GBRAIN_IDENTITY_KEY`, else from the home.
 pub(crate) fn home_key(home: &Home) -> Result<Option<IdentityKey>, CliError> {
-    let wrong = |place: &str| {
-        CliError::config(format!("{place} is not an identity key: it takes 64 hexadecimal digits"))
-            .hint("copy identity.key from the home that captured, or remove it to get a new one")
+    let invalid = |origin: &str| {
+        CliError::config(format!(
+            "{origin} is not an identity key: it must have 64 hexadecimal digits"
+        ))
+        .hint(
+            "copy identity.key from the home that made the captures, or remove it to get a new one",
+        )
     };
     if let Some(text) = &home.identity_key {
-        return IdentityKey::from_hex(text).map(Some).ok_or_else(|| wrong(VARIABLE));
+        return IdentityKey::from_hex(text).map(Some).ok_or_else(|| invalid(VARIABLE));
     }
     let path = key_path(home);
     match std::fs::read_to_string(&path) {
         Ok(text) => {
             let shown = path.display().to_string();
-            IdentityKey::from_hex(&text).map(Some).ok_or_else(|| wrong(&shown))
+            IdentityKey::from_hex(&text).map(Some).ok_or_else(|| invalid(&shown))
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(CliError::io(path.display(), &error)),
     }
 }
 
-/// The key of the home, made if there is none.
+/// Reads the identity key of the home, or creates it.
 pub(crate) fn make_home_key(home: &Home) -> Result<IdentityKey, CliError> {
     if let Some(key) = home_key(home)? {
         return Ok(key);
     }
     let mut bytes = [0; KEY_BYTES];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| CliError::config(format!("the system gives no random bytes: {error}")))?;
+    getrandom::fill(&mut bytes).map_err(|error| {
+        CliError::config(format!("can't get random bytes from the system: {error}"))
+    })?;
     let key = IdentityKey::new(bytes);
     home.create()?;
     let path = key_path(home);
     match write_private_new(&path, &format!("{}\n", key.to_hex())) {
         Ok(()) => Ok(key),
-        // Another process was quicker: its key is the key.
+        // Another process created the key first: use that one.
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
             home_key(home)?.ok_or_else(|| CliError::io(path.display(), &error))
         }

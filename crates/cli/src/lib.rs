@@ -1,11 +1,10 @@
 //! The programs `gbrain`, `eva` and `kick`.
 //!
-//! This file is the table of contents of `gbrain`: what was typed is parsed in `args`, what is meant
-//! is resolved in `home`, each command is one file in `commands`, and `terminal` is the only
-//! place that prints. stdout is data, stderr is talk. `eva` and `kick` are modules of their names.
+//! This file is the table of contents of `gbrain`: `args` parses the command line, `home` resolves the
+//! settings, each command is one file in `commands`, and only `terminal` prints. Data goes to stdout,
+//! messages go to stderr. `eva` and `kick` have modules of the same names.
 
 mod args;
-mod asking;
 mod capture;
 mod channels;
 mod commands;
@@ -15,6 +14,7 @@ mod home;
 mod identity;
 mod kick;
 mod manual;
+mod model_access;
 mod models;
 mod serving;
 mod targets;
@@ -26,17 +26,17 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use gbrain_core::defect::DEFECT;
 
-use args::{Args, Command};
-use commands::Context;
+use args::{Args, GbrainCommand};
+use commands::CommandContext;
 use error::{CliError, Exit};
 use home::{Environment, Home};
-use terminal::Terminal;
+use terminal::{Pager, Terminal};
 
-pub use eva::eva;
-pub use kick::kick;
+pub use eva::eva_main;
+pub use kick::kick_main;
 
-/// Runs a program. A panic is a defect of ours: it is told in one line, and there is no verdict.
-pub(crate) fn guarded(run: fn() -> ExitCode) -> ExitCode {
+/// Runs a program and reports a panic, which is a bug, in one line with exit code 2.
+pub(crate) fn catch_panics(run: fn() -> ExitCode) -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
         if !gbrain_brain::is_reading_files() {
             Terminal::new(false, true).error(&defect(panic));
@@ -46,15 +46,15 @@ pub(crate) fn guarded(run: fn() -> ExitCode) -> ExitCode {
 }
 
 fn defect(panic: &std::panic::PanicHookInfo<'_>) -> CliError {
-    let place = panic.location().map_or_else(String::new, |place| format!(" ({place})"));
+    let location = panic.location().map_or_else(String::new, |location| format!(" ({location})"));
     let reason = panic.payload_as_str().unwrap_or("no reason was given");
-    CliError::internal(format!("{DEFECT}{place}: {reason}"))
-        .hint("what was written before is safe; please report this line and the command")
+    CliError::internal(format!("{DEFECT}{location}: {reason}"))
+        .hint("everything written before is safe; please report this line and the command")
 }
 
-/// The program `gbrain`.
-pub fn gbrain() -> ExitCode {
-    guarded(run_gbrain)
+/// Runs the program `gbrain` and returns its exit code.
+pub fn gbrain_main() -> ExitCode {
+    catch_panics(run_gbrain)
 }
 
 fn run_gbrain() -> ExitCode {
@@ -62,8 +62,10 @@ fn run_gbrain() -> ExitCode {
         Ok(args) => args,
         Err(error) => return usage(&error),
     };
-    let terminal = Terminal::new(args.global.json, args.global.quiet);
-    match run_in(args, &terminal, &Environment::of_process()) {
+    let pager = Pager::of_environment(|name| std::env::var(name).ok());
+    let terminal = Terminal::new(args.global.json, args.global.quiet)
+        .with_pager(pager.filter(|_| !args.global.no_pager));
+    match run_in(args, &terminal, &Environment::from_process()) {
         Ok(exit) => terminal.exit(exit).into(),
         Err(error) => {
             terminal.error(&error);
@@ -72,8 +74,7 @@ fn run_gbrain() -> ExitCode {
     }
 }
 
-/// Help and version are answers; anything else that clap refuses is a usage error, on stdout too
-/// when JSON was asked for.
+/// Prints help, version or a usage error. With `--json`, a usage error is printed on stdout too.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     let exit = if error.use_stderr() { Exit::NoVerdict } else { Exit::Pass };
     let words: Vec<OsString> = std::env::args_os().collect();
@@ -85,7 +86,7 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         Terminal::new(true, true).json(&refused.to_json());
     }
     let terminal = Terminal::new(false, true);
-    // What was typed is quoted, and clap prints it as it is.
+    // clap quotes the arguments without escaping them.
     let is_unsafe = words.iter().any(|word| terminal::is_unsafe_text(word)) || shown != message;
     match is_unsafe && error.use_stderr() {
         true => terminal.failure_text(&shown),
@@ -94,7 +95,8 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     terminal.exit(exit).into()
 }
 
-/// A message without the database URLs that were typed in the wrong place, if they may hold a password.
+/// Removes database URLs that may hold a password from a usage error: the user may have typed one in the
+/// wrong place.
 fn without_passwords(message: &str, words: &[OsString]) -> String {
     let mut shown = message.to_owned();
     for word in words.iter().filter_map(|word| word.to_str()) {
@@ -107,19 +109,19 @@ fn without_passwords(message: &str, words: &[OsString]) -> String {
     shown
 }
 
-/// Runs one command in an environment; the demo runs its steps through here too.
+/// Runs one command in an environment. `gbrain demo` runs its steps through this function.
 pub(crate) fn run_in(
     args: Args,
     terminal: &Terminal,
     environment: &Environment,
 ) -> Result<Exit, CliError> {
     match &args.command {
-        Command::Demo(args) => return commands::demo::run(args, terminal),
-        Command::Completions(args) => return Ok(manual::completions(args, terminal)),
-        Command::Man(args) => return manual::man(args, terminal),
-        Command::Eval(args) => {
+        GbrainCommand::Demo(args) => return commands::demo::run(args, terminal),
+        GbrainCommand::Completions(args) => return Ok(manual::completions(args, terminal)),
+        GbrainCommand::Man(args) => return manual::man(args, terminal),
+        GbrainCommand::Eval(args) => {
             // Scoring reads two files and nothing else: no home, no brain.
-            if let Some(args) = args.score() {
+            if let Some(args) = args.score_args() {
                 return commands::eval::score::run(args, terminal);
             }
         }
@@ -129,50 +131,53 @@ pub(crate) fn run_in(
     for warning in &home.warnings {
         terminal.warn(warning);
     }
-    let context =
-        Context { home, terminal, now: gbrain_core::clock::moment(std::time::SystemTime::now()) };
+    let context = CommandContext {
+        home,
+        terminal,
+        now: gbrain_core::clock::moment(std::time::SystemTime::now()),
+    };
     match args.command {
-        Command::Demo(args) => commands::demo::run(&args, terminal),
-        Command::Completions(args) => Ok(manual::completions(&args, terminal)),
-        Command::Man(args) => manual::man(&args, terminal),
-        Command::Eval(args) => commands::eval::run(&context, &args),
-        Command::Bench(args) => commands::bench::run(&context, &args),
-        Command::Doctor(args) => commands::doctor::run(&context, &args),
-        Command::Init(args) => commands::init::run(&context, &args),
-        Command::Import(args) => commands::import::run(&context, &args),
-        Command::Put(args) => commands::put::run(&context, &args),
-        Command::Get(args) => commands::get::run(&context, &args),
-        Command::History(args) => commands::history::run(&context, &args),
-        Command::List(args) => commands::list::run(&context, &args),
-        Command::Delete(args) => commands::delete::run(&context, &args),
-        Command::Restore(args) => commands::restore::run(&context, &args),
-        Command::Purge(args) => commands::purge::run(&context, &args),
-        Command::Search(args) => commands::search::run(&context, &args),
-        Command::Query(args) => commands::query::run(&context, &args),
-        Command::Links(args) => commands::links::run(&context, &args),
-        Command::Sources(args) => commands::sources::run(&context, &args),
-        Command::Workspaces(args) => commands::workspaces::run(&context, &args),
-        Command::Config(args) => commands::config::run(&context, &args),
-        Command::Stats(args) => commands::stats::run(&context, &args),
-        Command::Suites(args) => commands::suites::run(&context, &args),
-        Command::Queries(args) => commands::queries::run(&context, &args),
-        Command::Calibrate(args) => commands::calibrate::run(&context, &args),
-        Command::Feedback(args) => commands::feedback::run(&context, &args),
-        Command::Alerts(args) => commands::alerts::run(&context, &args),
-        Command::Events(args) => commands::events::run(&context, &args),
-        Command::Triage(args) => commands::triage::run(&context, &args),
-        Command::Incident(args) => commands::incident::run(&context, &args),
-        Command::Reindex(args) => commands::reindex::run(&context, &args),
-        Command::Reembed(args) => commands::reembed::run(&context, &args),
-        Command::Serve(args) => commands::serve::run(&context, &args),
-        Command::Mcp(args) => commands::mcp::run(&context, &args),
-        Command::Worker(args) => commands::worker::run(&context, &args),
-        Command::Autopilot(args) => commands::autopilot::run(&context, &args),
-        Command::Jobs(args) => commands::jobs::run(&context, &args),
-        Command::Models(args) => commands::models::run(&context, &args),
-        Command::Spend(args) => commands::spend::run(&context, &args),
-        Command::Targets(args) => commands::targets::run(&context, &args),
-        Command::Tokens(args) => commands::tokens::run(&context, &args),
+        GbrainCommand::Demo(args) => commands::demo::run(&args, terminal),
+        GbrainCommand::Completions(args) => Ok(manual::completions(&args, terminal)),
+        GbrainCommand::Man(args) => manual::man(&args, terminal),
+        GbrainCommand::Eval(args) => commands::eval::run(&context, &args),
+        GbrainCommand::Baseline(args) => commands::baseline::run(&context, &args),
+        GbrainCommand::Doctor(args) => commands::doctor::run(&context, &args),
+        GbrainCommand::Init(args) => commands::init::run(&context, &args),
+        GbrainCommand::Import(args) => commands::import::run(&context, &args),
+        GbrainCommand::Put(args) => commands::put::run(&context, &args),
+        GbrainCommand::Get(args) => commands::get::run(&context, &args),
+        GbrainCommand::History(args) => commands::history::run(&context, &args),
+        GbrainCommand::List(args) => commands::list::run(&context, &args),
+        GbrainCommand::Delete(args) => commands::delete::run(&context, &args),
+        GbrainCommand::Restore(args) => commands::restore::run(&context, &args),
+        GbrainCommand::Purge(args) => commands::purge::run(&context, &args),
+        GbrainCommand::Search(args) => commands::search::run(&context, &args),
+        GbrainCommand::Query(args) => commands::query::run(&context, &args),
+        GbrainCommand::Links(args) => commands::links::run(&context, &args),
+        GbrainCommand::Sources(args) => commands::sources::run(&context, &args),
+        GbrainCommand::Workspaces(args) => commands::workspaces::run(&context, &args),
+        GbrainCommand::Config(args) => commands::config::run(&context, &args),
+        GbrainCommand::Stats(args) => commands::stats::run(&context, &args),
+        GbrainCommand::Suites(args) => commands::suites::run(&context, &args),
+        GbrainCommand::Queries(args) => commands::queries::run(&context, &args),
+        GbrainCommand::Calibrate(args) => commands::calibrate::run(&context, &args),
+        GbrainCommand::Feedback(args) => commands::feedback::run(&context, &args),
+        GbrainCommand::Alerts(args) => commands::alerts::run(&context, &args),
+        GbrainCommand::Events(args) => commands::events::run(&context, &args),
+        GbrainCommand::Triage(args) => commands::triage::run(&context, &args),
+        GbrainCommand::Incident(args) => commands::incident::run(&context, &args),
+        GbrainCommand::Reindex(args) => commands::reindex::run(&context, &args),
+        GbrainCommand::Reembed(args) => commands::reembed::run(&context, &args),
+        GbrainCommand::Serve(args) => commands::serve::run(&context, &args),
+        GbrainCommand::Mcp(args) => commands::mcp::run(&context, &args),
+        GbrainCommand::Worker(args) => commands::worker::run(&context, &args),
+        GbrainCommand::Autopilot(args) => commands::autopilot::run(&context, &args),
+        GbrainCommand::Jobs(args) => commands::jobs::run(&context, &args),
+        GbrainCommand::Models(args) => commands::models::run(&context, &args),
+        GbrainCommand::Spend(args) => commands::spend::run(&context, &args),
+        GbrainCommand::Targets(args) => commands::targets::run(&context, &args),
+        GbrainCommand::Tokens(args) => commands::tokens::run(&context, &args),
     }
 }
 
@@ -185,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_looks_for_panics_recognises_the_report_of_one() {
+    fn reports_panic_recognises_a_panic_report() {
         let report = Arc::new(Mutex::new(String::new()));
         let seen = Arc::clone(&report);
         std::panic::set_hook(Box::new(move |panic| {

@@ -1,4 +1,4 @@
-//! Shell completions and man pages of all three programs, from the definitions that parse arguments.
+//! Shell completions and man pages of `gbrain`, `eva` and `kick`, generated from their argument definitions.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,6 @@ use clap_complete::Shell;
 use crate::error::{CliError, Exit};
 use crate::terminal::Terminal;
 
-/// One of the programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Program {
     Gbrain,
@@ -28,29 +27,26 @@ impl Program {
     }
 }
 
-/// Arguments of `completions`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gbrain completions bash > ~/.local/share/bash-completion/completions/gbrain\n  \
     gbrain completions zsh --of kick > ~/.zfunc/_kick"
 )]
 pub(crate) struct CompletionsArgs {
-    /// The shell.
+    /// The shell to complete in: bash, zsh, fish, elvish or powershell.
     shell: Shell,
-    /// The program.
+    /// The program to complete.
     #[arg(long, value_enum, default_value = "gbrain", value_name = "PROGRAM")]
     of: Program,
 }
 
-/// Arguments of `man`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain man ~/.local/share/man/man1\n  man gbrain-query")]
 pub(crate) struct ManArgs {
-    /// The directory to write them into.
+    /// The directory to write the pages into; created if it does not exist.
     dir: PathBuf,
 }
 
-/// Prints completions.
 pub(crate) fn completions(args: &CompletionsArgs, terminal: &Terminal) -> Exit {
     let mut command = args.of.command();
     let name = command.get_name().to_owned();
@@ -65,7 +61,7 @@ pub(crate) fn man(args: &ManArgs, terminal: &Terminal) -> Result<Exit, CliError>
     let failed = |error: std::io::Error| CliError::io(args.dir.display(), &error);
     std::fs::create_dir_all(&args.dir).map_err(failed)?;
     for program in Program::ALL {
-        // Without the commands' own `help`, which would have a page for each command again.
+        // The `help` subcommand would get a page for every command a second time.
         let command = program.command().disable_help_subcommand(true);
         clap_mangen::generate_to(command, &args.dir).map_err(failed)?;
     }

@@ -1,5 +1,5 @@
-//! What `serve`, `mcp`, `worker` and `autopilot` have in common: the house of all workspaces, what is
-//! looked after, the key of the tokens, logs.
+//! Shared by `serve`, `mcp`, `worker` and `autopilot`: the workspace registry, scheduled work, the token key,
+//! logging.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,45 +8,46 @@ use std::time::{Duration, SystemTime};
 use gbrain_brain::capture::software;
 use gbrain_core::clock::moment;
 use gbrain_eval::alert::SendLimits;
-use gbrain_eval::probe::{Embedding, Probes};
+use gbrain_eval::probe::{EmbeddingSource, Probes};
 use gbrain_server::telemetry::logs::{LogFormat, LogOptions};
 use gbrain_server::telemetry::metrics::Metrics;
 use gbrain_server::telemetry::traces::{TraceError, Tracer, resolve};
-use gbrain_server::{AlertTools, Autopilot, House, HouseOptions, SuiteTools, TokenKey};
+use gbrain_server::{
+    AlertTools, RegistryOptions, SchedulerOptions, SuiteTools, TokenKey, WorkspaceRegistry,
+};
 use gbrain_store::Store;
 use jiff::SignedDuration;
 
-use crate::asking::desk;
 use crate::capture;
 use crate::channels::alert_tools;
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::commands::baseline_key::of_environment;
 use crate::commands::suites::SuiteSource;
 use crate::error::CliError;
 use crate::home::{Home, write_private_new};
 use crate::identity::make_home_key;
-use crate::models::Wanted;
+use crate::model_access::catalog;
+use crate::models::EmbedderChoice;
 use crate::targets::target_registry;
 use crate::terminal::Terminal;
 
-/// The shortest time between two looks: looking costs a few queries.
-const LEAST_LOOK: Duration = Duration::from_millis(100);
+/// The shortest interval between two checks for due work: a check costs a few queries.
+const MIN_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Flags of every process that is left running.
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct LogArgs {
-    /// How the log on stderr is written: text, or one JSON object a line.
+pub(crate) struct LoggingArgs {
+    /// The format of the log on stderr: text, or json (one object per line).
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     log_format: LogFormatArg,
-    /// What is logged: error, warn, info, debug, or a filter such as warn,gbrain_server=debug
+    /// The log filter: error, warn, info, debug, or a filter such as warn,gbrain_server=debug
     /// [env: GBRAIN_LOG] [default: info].
     #[arg(long, value_name = "FILTER")]
     log: Option<String>,
     /// Send OpenTelemetry spans to this OTLP/HTTP address [env: OTEL_EXPORTER_OTLP_ENDPOINT].
     #[arg(long, value_name = "URL")]
     otlp: Option<String>,
-    /// Put what was asked and the names of the pages found into the spans; without it they have the
-    /// question's length only.
+    /// Put query texts and page names into the spans [default: only the length of the query].
     #[arg(long)]
     otlp_queries: bool,
 }
@@ -57,12 +58,12 @@ enum LogFormatArg {
     Json,
 }
 
-/// What to do about a database role that row-level security does not hold.
+/// The remedy for a database role that bypasses row-level security.
 pub(crate) const ROLE_REMEDY: &str =
     "serve as a role that is neither a superuser nor BYPASSRLS (docs/serving.md)";
 
-impl LogArgs {
-    /// Starts logging.
+impl LoggingArgs {
+    /// Starts logging to stderr in the chosen format.
     pub(crate) fn start(&self, home: &Home, terminal: &Terminal) -> Result<(), CliError> {
         let format = match self.log_format {
             LogFormatArg::Text => LogFormat::Text,
@@ -74,7 +75,7 @@ impl LogArgs {
             .map_err(|error| CliError::usage(error.to_string()))
     }
 
-    /// Where spans go; nowhere unless an address was given.
+    /// The exporter of spans; off unless an address is configured.
     fn tracer(&self, home: &Home) -> Result<Tracer, CliError> {
         let set = |name: &str| home.otel.get(name).cloned();
         let options = resolve(self.otlp.as_deref(), self.otlp_queries, set);
@@ -86,67 +87,69 @@ impl LogArgs {
     }
 }
 
-/// The house of all workspaces of this home.
-pub(crate) fn house(
-    context: &Context<'_>,
-    log: &LogArgs,
-    wanted: Wanted,
-) -> Result<Arc<House>, CliError> {
+/// The registry of all workspaces of this home.
+pub(crate) fn registry(
+    context: &CommandContext<'_>,
+    log: &LoggingArgs,
+    embedder: EmbedderChoice,
+) -> Result<Arc<WorkspaceRegistry>, CliError> {
     let store = context.store()?;
-    let desk = desk(&context.home)?;
+    let catalog = catalog(&context.home)?;
     let suites = SuiteTools {
         targets: target_registry(&context.home, SuiteSource::new(&context.home, None)),
         scrubber: capture::scrubber(&context.home).map_err(CliError::config)?,
         identity: make_home_key(&context.home).ok(),
-        desk,
+        catalog,
         alerts: alert_tools(&context.home, SuiteSource::new(&context.home, None))?,
     };
-    let options = HouseOptions {
+    let options = RegistryOptions {
         index_dir: context.home.index_dir(),
-        models: Arc::new(move |store, workspace| Ok(wanted.of(store, workspace)?)),
+        models: Arc::new(move |store, workspace| Ok(embedder.for_workspace(store, workspace)?)),
         capture: capture::options(&context.home)?,
         metrics: Metrics::new(software(), SystemTime::now()),
         tracer: log.tracer(&context.home)?,
         suites,
         baseline_key: of_environment(&context.home)?,
     };
-    // A workspace that is not there is refused before anybody is let in.
+    // A missing workspace is an error before the server accepts requests.
     store.head(&context.home.workspace)?;
-    Ok(Arc::new(House::new(store.into(), options)))
+    Ok(Arc::new(WorkspaceRegistry::new(store.into(), options)))
 }
 
-/// How often it is looked whether something is due, unless somebody says so.
-pub(crate) const LOOK: &str = "1m";
+/// The default interval between checks for due work.
+pub(crate) const DEFAULT_INTERVAL: &str = "1m";
 
-/// What is looked after beside, in all workspaces of a store.
+/// The scheduled work of all workspaces of a store.
 pub(crate) fn autopilot(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     store: Arc<Store>,
-    wanted: Wanted,
+    embedder: EmbedderChoice,
     lease: Duration,
     every: SignedDuration,
-) -> Result<Autopilot, CliError> {
+) -> Result<SchedulerOptions, CliError> {
     let every = Duration::try_from(every).unwrap_or_default();
-    let limits = SendLimits::of_lease(lease);
+    let limits = SendLimits::for_lease(lease);
     let alerts = alert_tools(&context.home, SuiteSource::new(&context.home, None))?;
     let alerts = AlertTools { limits, ..alerts };
-    let probes = probes(context, store, wanted, lease)?;
-    Ok(Autopilot { probes, every: every.max(LEAST_LOOK), alerts })
+    let probes = probes(context, store, embedder, lease)?;
+    Ok(SchedulerOptions { probes, every: every.max(MIN_INTERVAL), alerts })
 }
 
-/// What the probes of all workspaces of a store are made with.
+/// The nightly probes of all workspaces of a store.
 pub(crate) fn probes(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     store: Arc<Store>,
-    wanted: Wanted,
+    embedder: EmbedderChoice,
     lease: Duration,
 ) -> Result<Probes, CliError> {
     Ok(Probes {
         store,
-        desk: desk(&context.home)?,
-        embedding: match wanted {
-            Wanted::Own(models) => Embedding::Own(models),
-            Wanted::Remote { model, dims, desk: _ } => Embedding::Remote { model, dims },
+        catalog: catalog(&context.home)?,
+        embedding: match embedder {
+            EmbedderChoice::Own(models) => EmbeddingSource::Own(models),
+            EmbedderChoice::Remote { model, dims, catalog: _ } => {
+                EmbeddingSource::Remote { model, dims }
+            }
         },
         audit_dir: context.home.audit_dir(),
         worker: worker_name(),
@@ -155,32 +158,32 @@ pub(crate) fn probes(
     })
 }
 
-/// Where the key of the tokens is kept.
+/// The file of the token key.
 pub(crate) fn key_path(home: &Home) -> PathBuf {
     home.dir.join("token.key")
 }
 
-/// The key of the tokens: of the environment, else of the home; none if neither has one.
+/// Reads the token key from `GBRAIN_TOKEN_KEY`, else from the home.
 pub(crate) fn token_key(home: &Home) -> Result<Option<TokenKey>, CliError> {
-    let wrong = |whence: &str| {
-        CliError::config(format!("{whence} is not a key: 64 hexadecimal digits"))
-            .hint("take it from the machine on which the tokens were made")
+    let invalid = |origin: &str| {
+        CliError::config(format!("{origin} is not a token key: it must have 64 hexadecimal digits"))
+            .hint("copy it from the machine on which the tokens were created")
     };
     if let Some(text) = &home.token_key {
-        return TokenKey::from_hex(text).map(Some).ok_or_else(|| wrong("GBRAIN_TOKEN_KEY"));
+        return TokenKey::from_hex(text).map(Some).ok_or_else(|| invalid("GBRAIN_TOKEN_KEY"));
     }
     let path = key_path(home);
     match std::fs::read_to_string(&path) {
         Ok(text) => {
             let shown = path.display().to_string();
-            TokenKey::from_hex(&text).map(Some).ok_or_else(|| wrong(&shown))
+            TokenKey::from_hex(&text).map(Some).ok_or_else(|| invalid(&shown))
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(CliError::io(path.display(), &error)),
     }
 }
 
-/// The key of the tokens, made if there is none.
+/// Reads the token key, or creates it.
 pub(crate) fn make_token_key(home: &Home) -> Result<TokenKey, CliError> {
     if let Some(key) = token_key(home)? {
         return Ok(key);
@@ -189,7 +192,7 @@ pub(crate) fn make_token_key(home: &Home) -> Result<TokenKey, CliError> {
     let path = key_path(home);
     match write_private_new(&path, &format!("{}\n", key.to_hex())) {
         Ok(()) => Ok(key),
-        // Another process was quicker: its key is the key.
+        // Another process created the key first: use that one.
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
             token_key(home)?.ok_or_else(|| CliError::io(path.display(), &error))
         }
@@ -197,7 +200,7 @@ pub(crate) fn make_token_key(home: &Home) -> Result<TokenKey, CliError> {
     }
 }
 
-/// What this process calls itself among workers: the host's name and the process's number.
+/// The name of this process among workers: host name and process id.
 pub(crate) fn worker_name() -> String {
     let system = rustix::system::uname();
     let host = system.nodename().to_string_lossy();
@@ -215,7 +218,7 @@ mod tests {
         let (host, process) = name.rsplit_once(':').unwrap();
         assert_eq!(process, std::process::id().to_string());
         assert!(!host.trim().is_empty(), "{name}");
-        // Where the kernel tells the name in a file too, it is the same.
+        // Linux has the host name in a file too.
         if let Ok(known) = std::fs::read_to_string("/proc/sys/kernel/hostname") {
             assert_eq!(host, known.trim());
         }

@@ -6,36 +6,57 @@
 //! Data that could not be written is remembered, and [`Terminal::exit`] turns it into exit code 2. A reader that
 //! has closed its end of a pipe (`gbrain list | head`) has what it wanted: that is no failure.
 
+mod layout;
+mod pager;
+mod report;
 mod text;
 
 use std::ffi::OsStr;
+use std::fmt::Write as _;
 use std::io::{self, ErrorKind, IsTerminal as _, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gbrain_brain::BrainError;
 use gbrain_core::address::without_passwords;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use crate::error::{CliError, Exit};
 use text::{Destination, LineEnds, TextStyle, styled};
 
+pub(crate) use pager::Pager;
 pub(crate) use text::ExternalWriter;
 
-/// The terminal, or whatever stands in its place.
+/// Stdout and stderr, with the output flags.
 #[derive(Debug)]
 pub(crate) struct Terminal {
     json: bool,
     quiet: bool,
+    /// Whether stdout is printed at all.
+    discards_data: bool,
+    /// Shows data that is longer than the screen.
+    pager: Option<Pager>,
     /// Why data could not be written, the first time that happened.
     failure: Mutex<Option<io::Error>>,
 }
 
 impl Terminal {
-    /// What the flags ask for.
+    /// Creates the terminal from `--json` and `--quiet`, without a pager.
     pub(crate) fn new(json: bool, quiet: bool) -> Self {
-        Self { json, quiet, failure: Mutex::default() }
+        Self { json, quiet, discards_data: false, pager: None, failure: Mutex::default() }
+    }
+
+    /// A terminal that prints warnings and errors only, as `gbrain --quiet ... > /dev/null` does.
+    pub(crate) fn discarding() -> Self {
+        Self { discards_data: true, ..Self::new(false, true) }
+    }
+
+    /// Adds a pager, for commands that print lists and pages.
+    pub(crate) fn with_pager(self, pager: Option<Pager>) -> Self {
+        Self { pager, ..self }
     }
 
     /// Whether `--json` was given.
@@ -43,12 +64,16 @@ impl Terminal {
         self.json
     }
 
-    /// Whether somebody watches.
+    /// Whether stderr is a terminal.
     pub(crate) fn is_watched(&self) -> bool {
         std::io::stderr().is_terminal()
     }
 
-    /// Prints data.
+    /// Whether stdout is a terminal.
+    pub(crate) fn has_terminal_stdout(&self) -> bool {
+        io::stdout().is_terminal()
+    }
+
     pub(crate) fn out(&self, text: impl AsRef<str>) {
         let written = self.try_out(text);
         self.record(written);
@@ -56,15 +81,38 @@ impl Terminal {
 
     /// Prints data that must arrive: the caller decides what a failure means, a closed pipe included.
     pub(crate) fn try_out(&self, text: impl AsRef<str>) -> io::Result<()> {
+        if self.discards_data {
+            return Ok(());
+        }
         let stdout = io::stdout();
         let rendered = Destination::of(&stdout).render(text.as_ref(), LineEnds::Kept);
         write_to(stdout.lock(), rendered.as_bytes())
     }
 
+    /// Prints data that may be long: through the pager if it does not fit on the screen.
+    pub(crate) fn out_paged(&self, text: impl AsRef<str>) {
+        if self.discards_data {
+            return;
+        }
+        let stdout = io::stdout();
+        let destination = Destination::of(&stdout);
+        let rendered = destination.render(text.as_ref(), LineEnds::Kept);
+        let pager = self.pager.as_ref().filter(|_| destination.is_longer_than_screen(&rendered));
+        if pager.is_none_or(|pager| pager.show(&rendered).is_err()) {
+            self.record(write_to(stdout.lock(), rendered.as_bytes()));
+        }
+    }
+
+    /// Prints a report: on a terminal with coloured verdicts, fitted to the width.
+    pub(crate) fn report(&self, text: impl AsRef<str>) {
+        let columns = Destination::of(&io::stdout()).columns();
+        self.out_paged(report::report(text.as_ref(), columns));
+    }
+
     /// Prints a whole text: its exact bytes, and on a terminal a line end if it has none.
     pub(crate) fn whole_text(&self, text: &str) {
         let end = if text.ends_with('\n') || !io::stdout().is_terminal() { "" } else { "\n" };
-        self.out(format!("{text}{end}"));
+        self.out_paged(format!("{text}{end}"));
     }
 
     /// Stdout for a stream of data, such as rows of an export or the answer of a model.
@@ -103,7 +151,7 @@ impl Terminal {
         }
     }
 
-    /// Prints a line of data. On a terminal it is one line, whatever it quotes.
+    /// Prints a line of data. On a terminal, line ends in quoted text are escaped.
     pub(crate) fn line(&self, text: impl AsRef<str>) {
         self.out(format!("{}\n", field(text.as_ref())));
     }
@@ -113,24 +161,25 @@ impl Terminal {
         self.out(json_text(value));
     }
 
-    /// A remark. On a terminal it is one line, whatever it quotes.
+    /// Prints a remark. On a terminal, line ends in quoted text are escaped.
     pub(crate) fn remark(&self, text: impl AsRef<str>) {
         self.remark_text(&field(text.as_ref()));
     }
 
-    /// A remark of several lines. What it quotes must be on one line each.
+    /// Prints a remark of several lines. The caller puts quoted text on one line each.
     pub(crate) fn remark_text(&self, text: &str) {
         if !self.quiet {
             self.talk(text);
         }
     }
 
-    /// A warning. On a terminal it is one line, whatever it quotes.
+    /// Prints a warning. On a terminal, line ends in quoted text are escaped.
     pub(crate) fn warn(&self, text: impl AsRef<str>) {
         self.warn_text(&field(text.as_ref()));
     }
 
-    /// A warning of several lines. What it quotes must be on one line each. As in an error, no password is shown.
+    /// Prints a warning of several lines. The caller puts quoted text on one line each. As in an error, no password
+    /// is shown.
     pub(crate) fn warn_text(&self, text: &str) {
         let text = without_passwords(text);
         self.talk(&format!("{} {text}", styled(TextStyle::Yellow, "warning:")));
@@ -152,7 +201,7 @@ impl Terminal {
     fn talk(&self, text: &str) {
         let stderr = io::stderr();
         let rendered = Destination::of(&stderr).render(&format!("{text}\n"), LineEnds::Kept);
-        // Nobody is left to tell.
+        // A failure to write to stderr can't be reported anywhere.
         let _ = stderr.lock().write_all(rendered.as_bytes());
     }
 
@@ -180,17 +229,35 @@ impl Terminal {
         }
     }
 
-    /// A progress bar on stderr; invisible when quiet or not a terminal.
+    /// A progress bar on stderr; invisible when quiet, when stderr is not a terminal, and until its length is known.
+    /// It disappears when it is dropped.
     pub(crate) fn progress(&self, what: &'static str) -> ProgressBar {
         let hidden = self.quiet || !self.is_watched();
         let target =
             if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        let template = "{prefix:>9} {bar:32} {human_pos}/{human_len} {per_sec} {eta}";
-        let style = ProgressStyle::with_template(template).expect("the template is well formed");
-        let bar = ProgressBar::with_draw_target(Some(0), target).with_style(style);
-        bar.set_prefix(what);
-        bar
+        let line = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+            // A failure to draw can't be reported anywhere.
+            let _ = write!(out, "{}", progress_line(what, state));
+        };
+        let style = ProgressStyle::with_template("{line}").expect("the template is well formed");
+        ProgressBar::with_draw_target(Some(0), target)
+            .with_style(style.with_key("line", line))
+            .with_finish(ProgressFinish::AndClear)
     }
+}
+
+/// The text of a progress bar; nothing while its length is unknown.
+fn progress_line(what: &str, state: &ProgressState) -> String {
+    const BAR: u64 = 32;
+    let Some(total) = state.len().filter(|total| *total > 0) else { return String::new() };
+    let done = (BAR * state.pos().min(total) / total) as usize;
+    let bar = format!("{}{}", "█".repeat(done), "░".repeat(BAR as usize - done));
+    let left = indicatif::HumanDuration(state.eta());
+    let mut text = format!("{what:>10} {bar} {}/{}", state.pos(), total);
+    if state.pos() > 0 && state.pos() < total {
+        let _ = write!(text, "  {left} left");
+    }
+    text
 }
 
 /// Whether a terminal would obey a part of this text.
@@ -235,21 +302,53 @@ pub(crate) fn red(text: &str) -> String {
     styled(TextStyle::Red, text)
 }
 
-/// Text that matched.
 pub(crate) fn matched(text: &str) -> String {
     styled(TextStyle::BoldYellow, text)
 }
 
-/// A plain table for stdout: no rules but one below the head, nothing at the edges, so that it pipes well. On a terminal
-/// a cell is one line, whatever it quotes.
+/// Text that is right.
+pub(crate) fn green(text: &str) -> String {
+    styled(TextStyle::Green, text)
+}
+
+/// Text that needs attention.
+pub(crate) fn yellow(text: &str) -> String {
+    styled(TextStyle::Yellow, text)
+}
+
+/// The name of a verdict or a status, in its colour.
+pub(crate) fn coloured_verdict(word: &str) -> String {
+    report::verdict(word)
+}
+
+/// A paragraph for stdout, broken into lines that fit the terminal: the first behind `first`, the others behind `rest`.
+pub(crate) fn wrap(first: &str, rest: &str, text: &str) -> String {
+    layout::wrap(text, first, rest, Destination::of(&io::stdout()).columns())
+}
+
+/// A plain table for stdout, without rules, so that it pipes well. On a terminal it is fitted to the width, and a cell
+/// shows its line ends escaped.
 pub(crate) fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    let mut table = comfy_table::Table::new();
-    table.load_style(comfy_table::presets::NOTHING);
-    table.set_header(head.iter().map(comfy_table::Cell::new));
-    let stdout = Destination::of(&io::stdout());
-    for row in rows {
-        table.add_row(row.into_iter().map(|cell| stdout.cell(cell)));
-    }
-    let text = table.to_string();
-    text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n") + "\n"
+    let rows: Vec<Vec<String>> =
+        rows.into_iter().map(|row| row.into_iter().map(|cell| field(&cell)).collect()).collect();
+    layout::table(head, &rows, Destination::of(&io::stdout()).columns())
+}
+
+/// A number of things, such as `1 hit` or `2 hits`.
+pub(crate) fn count<N>(number: N, one: &str, many: &str) -> String
+where
+    N: std::fmt::Display + PartialEq + From<u8>,
+{
+    if number == N::from(1) { format!("1 {one}") } else { format!("{number} {many}") }
+}
+
+/// A time of a wire format as [`local_time`]; any other text as it is.
+pub(crate) fn local_time_of(text: &str) -> String {
+    text.parse().map_or_else(|_| text.to_owned(), local_time)
+}
+
+/// A time for people: the local date and time of day, to the minute.
+pub(crate) fn local_time(at: Timestamp) -> String {
+    let zone = TimeZone::try_system().unwrap_or(TimeZone::UTC);
+    at.to_zoned(zone).strftime("%Y-%m-%d %H:%M").to_string()
 }

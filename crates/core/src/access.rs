@@ -1,8 +1,8 @@
-//! What a caller may do. A scope holds all that the ones below it do.
+//! The permissions of a caller. Each scope includes the permissions of the lower ones.
 
 use crate::named;
 
-/// What a token lets its bearer do.
+/// The permissions that a token grants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
     Read,
@@ -15,7 +15,7 @@ pub enum Scope {
 named! { Scope { Read = "read", Write = "write", Admin = "admin" } }
 
 impl Scope {
-    /// Whether this scope is enough for what needs another.
+    /// Whether this scope includes another one.
     pub fn allows(self, needed: Self) -> bool {
         self >= needed
     }
@@ -29,7 +29,7 @@ const LONGEST_NAME: usize = 100;
 #[error("a token's name is 1 to {LONGEST_NAME} characters, without control characters")]
 pub struct TokenNameError;
 
-/// What people call a token, without blanks around it.
+/// Trims and validates the name of a token.
 pub fn token_name(text: &str) -> Result<&str, TokenNameError> {
     let name = text.trim();
     let is_name = (1..=LONGEST_NAME).contains(&name.chars().count());

@@ -19,7 +19,7 @@ const KEYS: [&str; 12] = [
     "code",
 ];
 
-/// Why an address can't be used. It is not repeated: what is wrong with it may be a secret.
+/// Why an address can't be used. The address is not repeated, since it may contain a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     #[error("is no http(s) address")]

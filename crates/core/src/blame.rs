@@ -1,13 +1,14 @@
 //! Blame: which of corpus, settings, model and code moved a query.
 //!
-//! A ranking is a function of these four. Each corner that can be had again is asked again: if the
-//! captured ranking comes back with the captured corpus, the corpus moved it. What no corner brings
-//! back is the code's, provided that every other factor could be put back; otherwise nobody knows.
+//! A ranking is a function of these four. Every corner that can be restored is queried again: if
+//! the captured corpus reproduces the captured ranking, the corpus moved the query. If no corner
+//! reproduces it, the code did, provided that every other factor could be restored; otherwise the
+//! cause is unknown.
 
 use crate::named;
-use crate::provenance::{Difference, Differences};
+use crate::provenance::{FactorDifference, FactorDifferences};
 
-/// What moved a query.
+/// The factor that moved a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Blame {
     Corpus,
@@ -38,13 +39,13 @@ named! {
 pub enum Corner {
     Restores,
     Differs,
-    /// It could not be asked.
+    /// The corner could not be queried.
     Unavailable,
     /// It is the same as the one that moved.
     SameAsNow,
 }
 
-/// The corners of one moved query: everything else as it is now.
+/// The corners of one moved query, each with all other factors as they are now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Corners {
     /// With the captured corpus.
@@ -54,8 +55,8 @@ pub struct Corners {
     pub both: Corner,
 }
 
-/// What moved a query, from what its corners gave and what differs.
-pub fn blame(corners: Corners, differences: &Differences) -> Blame {
+/// Derives the cause from the rankings of the corners and the factors that differ.
+pub fn blame(corners: Corners, differences: &FactorDifferences) -> Blame {
     if corners.corpus == Corner::Restores {
         return Blame::Corpus;
     }
@@ -66,9 +67,9 @@ pub fn blame(corners: Corners, differences: &Differences) -> Blame {
         return Blame::CorpusAndSettings;
     }
     let is_put_back = |difference, corner| match difference {
-        Difference::Same => true,
-        Difference::Differs => corner != Corner::Unavailable,
-        Difference::Unknown => false,
+        FactorDifference::Same => true,
+        FactorDifference::Differs => corner != Corner::Unavailable,
+        FactorDifference::Unknown => false,
     };
     if !is_put_back(differences.corpus, corners.corpus)
         || !is_put_back(differences.settings, corners.settings)
@@ -76,10 +77,10 @@ pub fn blame(corners: Corners, differences: &Differences) -> Blame {
         return Blame::Undetermined;
     }
     match (differences.model, differences.code) {
-        (Difference::Same, Difference::Differs) => Blame::Code,
-        (Difference::Differs, Difference::Same) => Blame::Model,
+        (FactorDifference::Same, FactorDifference::Differs) => Blame::Code,
+        (FactorDifference::Differs, FactorDifference::Same) => Blame::Model,
         // Same code, same everything, another ranking: the code has a fault of its own.
-        (Difference::Same, Difference::Same) => Blame::Code,
+        (FactorDifference::Same, FactorDifference::Same) => Blame::Code,
         (_, _) => Blame::Undetermined,
     }
 }
@@ -87,12 +88,13 @@ pub fn blame(corners: Corners, differences: &Differences) -> Blame {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Difference::{Differs, Same, Unknown};
+    use FactorDifference::{Differs, Same, Unknown};
 
-    fn check(corners: [Corner; 3], differences: [Difference; 4], expected: Blame) {
+    fn check(corners: [Corner; 3], differences: [FactorDifference; 4], expected: Blame) {
         let [corpus, settings, both] = corners;
         let [code, of_settings, of_corpus, model] = differences;
-        let differences = Differences { code, settings: of_settings, corpus: of_corpus, model };
+        let differences =
+            FactorDifferences { code, settings: of_settings, corpus: of_corpus, model };
         assert_eq!(blame(Corners { corpus, settings, both }, &differences), expected);
     }
 

@@ -1,36 +1,38 @@
-//! Moments of a machine's clock. The clock itself is read by whoever may.
+//! Converts machine clocks to timestamps. Nothing here reads a clock: callers pass its value in.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Serializer;
 
-/// The last moment that a clock says. A whole second: there are milliseconds behind it that jiff can hold and does not
-/// take back from their number, which is how moments are stored.
+/// The latest timestamp that a clock can give. It is a whole second: jiff represents some later
+/// milliseconds, but rejects them when read back from their number, which is how timestamps are
+/// stored.
 pub const LATEST: Timestamp = Timestamp::constant(253_402_207_200, 0);
 
-/// A machine's time as a moment. A clock that is set before or after all moments there are (the last day of the year
-/// 9999) says the first or the last of them: a wrong clock dates rows wrongly and ends nothing.
+/// A machine's time as a timestamp. A time outside the supported range, which ends on the last day
+/// of the year 9999, becomes the first or last timestamp: a wrong clock dates rows wrongly but does
+/// not fail.
 pub fn moment(clock: SystemTime) -> Timestamp {
     let signed = |time: Duration| SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX);
     let since_1970 = match clock.duration_since(UNIX_EPOCH) {
         Ok(after) => signed(after),
         Err(before) => -signed(before.duration()),
     };
-    held(Timestamp::from_duration(since_1970), since_1970.is_negative())
+    clamped(Timestamp::from_duration(since_1970), since_1970.is_negative())
 }
 
-/// Milliseconds since 1970, of the clock of a database, as a moment.
+/// Milliseconds since 1970, from a database clock, as a timestamp.
 pub fn moment_of_milliseconds(milliseconds: i64) -> Timestamp {
-    held(Timestamp::from_millisecond(milliseconds), milliseconds.is_negative())
+    clamped(Timestamp::from_millisecond(milliseconds), milliseconds.is_negative())
 }
 
-/// Writes a moment with milliseconds.
+/// Serializes a timestamp with milliseconds.
 pub fn with_milliseconds<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&format_args!("{at:.3}"))
 }
 
-fn held(moment: Result<Timestamp, jiff::Error>, is_negative: bool) -> Timestamp {
+fn clamped(moment: Result<Timestamp, jiff::Error>, is_negative: bool) -> Timestamp {
     let beyond = if is_negative { Timestamp::MIN } else { LATEST };
     moment.unwrap_or(beyond).min(LATEST)
 }
@@ -40,9 +42,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_clock_says_a_moment() {
+    fn every_clock_gives_a_timestamp() {
         let check = |clock: Option<SystemTime>, expected: Timestamp| {
-            assert_eq!(moment(clock.expect("the machine can say it")), expected);
+            assert_eq!(moment(clock.expect("the platform represents it")), expected);
         };
         let at = |seconds: u64| UNIX_EPOCH.checked_add(Duration::from_secs(seconds));
         check(at(0), Timestamp::UNIX_EPOCH);

@@ -6,7 +6,7 @@
 use crate::money::Usd;
 use crate::search::edit_distance;
 
-/// What a value must be.
+/// The type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Flag,
@@ -24,9 +24,9 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key {
     pub name: &'static str,
-    /// What its value must be.
+    /// The type of its value.
     pub kind: Kind,
-    /// What counts where nobody says anything; empty for nothing.
+    /// The default; empty if there is none.
     pub default: &'static str,
     pub reason: &'static str,
 }
@@ -83,7 +83,7 @@ pub enum ConfigError {
     /// There is no such key.
     #[error("unknown key `{key}`; did you mean `{nearest}`?")]
     Unknown {
-        /// What was asked for.
+        /// The key as the caller wrote it.
         key: String,
         /// The closest key there is.
         nearest: &'static str,
@@ -93,7 +93,7 @@ pub enum ConfigError {
     Value {
         key: &'static str,
         value: String,
-        /// What it must be.
+        /// The expected type, in words.
         wanted: &'static str,
     },
 }
@@ -103,7 +103,7 @@ pub fn renamed(key: &str) -> Option<&'static str> {
     (key == OLD_RERANK_THRESHOLD).then_some(RERANK_THRESHOLD)
 }
 
-/// What [`RERANK_THRESHOLD`] was called.
+/// The former name of [`RERANK_THRESHOLD`].
 pub const OLD_RERANK_THRESHOLD: &str = "search.rerank_threshold";
 
 /// A key by its name.
@@ -111,7 +111,7 @@ pub fn find(name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.name == name)
 }
 
-/// A number of days, as it is stored.
+/// A number of days in the stored form.
 pub fn days(value: &str) -> Option<u32> {
     value.parse().ok().filter(|days| (1..=36_500).contains(days))
 }

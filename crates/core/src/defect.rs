@@ -1,15 +1,15 @@
-//! How a panic is reported, and how a report is recognised.
+//! Formats panic reports and recognises them in process output.
 //!
-//! The programs replace Rust's own report of a panic by one line that begins with [`DEFECT`]. Whoever looks for panics in
-//! what a process wrote must know both.
+//! The binaries replace Rust's panic report with one line that begins with [`DEFECT`]. Code that
+//! searches process output for panics must recognise both forms.
 
-/// How the programs call a panic.
+/// The message with which binaries report a panic.
 pub const DEFECT: &str = "a defect of this program";
 
-/// How Rust's own report goes on. The word alone is in messages of others too.
+/// A part of Rust's own panic report. The word alone also occurs in other messages.
 const PANICKED: &str = " panicked at ";
 
-/// Whether a text has the report of a panic.
+/// Whether a text contains a panic report.
 pub fn reports_panic(text: &str) -> bool {
     text.contains(DEFECT) || text.contains(PANICKED)
 }

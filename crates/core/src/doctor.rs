@@ -1,4 +1,4 @@
-//! Findings about a whole installation.
+//! Results of the checks that `gbrain doctor` runs on an installation.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,81 +9,76 @@ use crate::named;
 /// The version of [`DoctorBody`].
 pub(crate) const DOCTOR_VERSION: u32 = 1;
 
-/// How a check came out, from good to bad.
+/// The status of a check, from good to bad.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Wellness {
+pub enum DoctorStatus {
     Ok,
     Warn,
     Fail,
-    /// It could not be checked.
+    /// The check could not run.
     Unknown,
 }
 
-named! { Wellness { Ok = "ok", Warn = "warn", Fail = "fail", Unknown = "unknown" } }
+named! { DoctorStatus { Ok = "ok", Warn = "warn", Fail = "fail", Unknown = "unknown" } }
 
-/// What `doctor --json` prints.
+/// The output of `gbrain doctor --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DoctorBody<'a> {
     schema_version: u32,
-    /// The worst of the checks.
-    status: Wellness,
-    /// Every check.
-    checks: &'a [Finding],
+    /// The worst status of all checks.
+    status: DoctorStatus,
+    /// The results of all checks.
+    checks: &'a [DoctorCheck],
 }
 
-/// One check.
+/// The result of one check.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "CheckRow")]
-pub struct Finding {
-    /// Which.
+pub struct DoctorCheck {
+    /// Name of the check.
     pub name: &'static str,
-    /// How it came out.
-    pub status: Wellness,
-    /// In words.
+    /// Status of the check.
+    pub status: DoctorStatus,
+    /// The result as a sentence.
     pub message: String,
-    /// What to do about it, ready to be pasted.
+    /// A command or step that fixes the problem.
     pub remedy: Option<String>,
-    /// Numbers and names for programs.
+    /// Machine-readable details of the result.
     pub details: Map<String, Value>,
 }
 
 impl<'a> DoctorBody<'a> {
-    /// What all checks found.
-    pub fn new(checks: &'a [Finding]) -> Self {
-        let status = checks.iter().map(|check| check.status).max().unwrap_or(Wellness::Ok);
+    pub fn new(checks: &'a [DoctorCheck]) -> Self {
+        let status = checks.iter().map(|check| check.status).max().unwrap_or(DoctorStatus::Ok);
         Self { schema_version: DOCTOR_VERSION, status, checks }
     }
 }
 
-impl Finding {
-    /// What a check found.
-    pub fn new(name: &'static str, status: Wellness, message: impl Into<String>) -> Self {
+impl DoctorCheck {
+    pub fn new(name: &'static str, status: DoctorStatus, message: impl Into<String>) -> Self {
         Self { name, status, message: message.into(), remedy: None, details: Map::new() }
     }
 
-    /// All is well.
     pub fn ok(name: &'static str, message: impl Into<String>) -> Self {
-        Self::new(name, Wellness::Ok, message)
+        Self::new(name, DoctorStatus::Ok, message)
     }
 
-    /// Worth a look.
     pub fn warn(name: &'static str, message: impl Into<String>) -> Self {
-        Self::new(name, Wellness::Warn, message)
+        Self::new(name, DoctorStatus::Warn, message)
     }
 
-    /// Broken.
     pub fn fail(name: &'static str, message: impl Into<String>) -> Self {
-        Self::new(name, Wellness::Fail, message)
+        Self::new(name, DoctorStatus::Fail, message)
     }
 
-    /// What to do about it.
+    /// Adds the command or step that fixes the problem.
     #[must_use]
     pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = Some(remedy.into());
         self
     }
 
-    /// A number or name for programs.
+    /// Adds a machine-readable detail.
     #[must_use]
     pub fn detail(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.details.insert(name.to_owned(), value.into());

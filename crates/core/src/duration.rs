@@ -1,4 +1,4 @@
-//! Durations as they are typed: `90s`, `15m`, `12h`, `7d`.
+//! Durations as users type them: `90s`, `15m`, `12h`, `7d`.
 
 use jiff::SignedDuration;
 
@@ -23,7 +23,7 @@ pub fn duration(text: &str) -> Result<SignedDuration, String> {
     number.checked_mul(seconds).map(SignedDuration::from_secs).ok_or_else(expected)
 }
 
-/// The same duration as it would be typed, in the largest unit that tells it exactly.
+/// The same duration in the largest unit that expresses it exactly.
 pub fn typed(time: SignedDuration) -> String {
     let seconds = time.as_secs();
     if time.subsec_nanos() != 0 {

@@ -1,8 +1,8 @@
 //! The one shape of an error at the edge: what `--json` prints, the HTTP API returns and a tool
 //! call answers when the work could not be done.
 //!
-//! Libraries have typed errors; each crate says beside its own what kind of fault it is. What a
-//! fault means for a process (its exit code) or a connection (its status) is decided there.
+//! Libraries have typed errors; each crate maps its own to a kind of fault beside them. The exit
+//! code of a process and the status of a connection are decided there.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -14,19 +14,20 @@ use serde::{Deserialize, Serialize};
 use crate::address::without_passwords;
 use crate::named;
 
-/// Why something could not be done, for whoever asked for it.
+/// The reason why an operation failed, as reported to the caller.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Fault {
     /// Decides the HTTP status, the MCP code and the exit code.
     pub kind: FaultKind,
-    /// What went wrong, whole.
+    /// The full error message.
     pub message: String,
-    /// What to do about it.
+    /// Steps that fix the problem.
     pub hints: Vec<String>,
 }
 
-/// Lists the kinds with their wire names, and gives those that need no more than a message a function.
+/// Lists the kinds with their wire names, and gives a constructor to each kind that needs only a
+/// message.
 macro_rules! kinds {
     ($(#[doc = $meaning:literal] $kind:ident = $name:literal $(, $function:ident)?;)+) => {
         /// Why a fault happened, as a stable word for programs. A new kind needs an HTTP status
@@ -50,7 +51,7 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// What was asked for makes no sense as it was written.
+    /// The request is invalid as written.
     Usage = "usage", usage;
     /// A setting is wrong.
     Config = "config", config;
@@ -70,7 +71,7 @@ kinds! {
     Conflict = "conflict", conflict;
     /// It would show captures of real use to others.
     Private = "private", private;
-    /// The caller did not say who it is, or nobody knows it.
+    /// The caller sent no credentials, or unknown ones.
     Unauthorised = "unauthorised", unauthorised;
     /// The caller is known, and may not do this.
     Forbidden = "forbidden", forbidden;
@@ -78,21 +79,21 @@ kinds! {
     MethodNotAllowed = "method_not_allowed", method_not_allowed;
     /// The body is not of a type that is read here.
     UnsupportedMediaType = "unsupported_media_type", unsupported_media_type;
-    /// The request is larger than what is read.
+    /// The request is larger than the limit.
     TooLarge = "too_large", too_large;
     /// The caller asks too often: try again later.
     RateLimited = "rate_limited", rate_limited;
-    /// More is asked than can be done: try again later.
+    /// The server is overloaded: try again later.
     Overloaded = "overloaded", overloaded;
     /// It took too long.
     Timeout = "timeout", timeout;
-    /// It was cancelled.
+    /// The operation was cancelled.
     Cancelled = "cancelled", cancelled;
     /// It may cost more than is allowed.
     OverBudget = "over_budget", over_budget;
-    /// A model could not be asked, or did not answer.
+    /// A model could not be called, or did not answer.
     Model = "model";
-    /// A target could not be asked, or did not answer.
+    /// A target could not be queried, or did not answer.
     Target = "target";
     /// Every worker that tried was lost.
     AttemptsExhausted = "attempts_exhausted", attempts_exhausted;
@@ -100,13 +101,13 @@ kinds! {
     Unavailable = "unavailable", unavailable;
     /// The database does not answer: try again later.
     Unreachable = "unreachable";
-    /// Another process held what was needed for too long: try again.
+    /// Another process held a needed resource for too long: try again.
     Busy = "busy";
     /// The database has no schema yet.
     NotInitialised = "not_initialised";
-    /// The database failed.
+    /// The database reported an error.
     Store = "store";
-    /// The index failed.
+    /// The search index reported an error.
     Index = "index";
     /// A mistake of ours.
     Internal = "internal", internal;
@@ -143,7 +144,7 @@ impl Fault {
         self
     }
 
-    /// What a person reads.
+    /// The message and its hints, for the terminal.
     pub fn to_text(&self) -> String {
         let mut text = format!("error: {}\n", one_line(&self.message));
         for hint in &self.hints {
@@ -152,8 +153,8 @@ impl Fault {
         text
     }
 
-    /// What a program reads.
-    pub fn body(&self) -> FaultBody {
+    /// The wire form of the fault.
+    pub fn wire_body(&self) -> FaultBody {
         let Self { kind, message, hints } = self;
         let (kind, message) = (Cow::Borrowed(kind.name()), one_line(message));
         FaultBody {
@@ -162,44 +163,44 @@ impl Fault {
         }
     }
 
-    /// The [`body`](Self::body) as a value.
+    /// The [`wire_body`](Self::wire_body) as a value.
     pub fn to_json(&self) -> serde_json::Value {
-        serde_json::to_value(self.body()).expect("a fault has text keys only")
+        serde_json::to_value(self.wire_body()).expect("a fault has text keys only")
     }
 }
 
 /// A fault on the wire.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultBody {
-    /// Tells a fault from an answer.
+    /// Distinguishes a fault from an answer.
     pub status: FaultStatus,
-    /// What went wrong.
+    /// The details of the error.
     pub error: FaultDetail,
 }
 
-/// The word that tells a fault from an answer.
+/// The word that distinguishes a fault from an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum FaultStatus {
-    /// The only one.
+    /// The only status of a fault.
     Error,
 }
 
-/// What went wrong.
+/// The details of an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultDetail {
     /// A stable word for programs.
     #[schemars(extend("enum" = FaultKind::ALL))]
     pub kind: Cow<'static, str>,
-    /// What went wrong, on one line.
+    /// The error message on one line.
     pub message: String,
-    /// What to do about it.
+    /// Steps that fix the problem.
     pub hints: Vec<String>,
 }
 
-/// The remedy for a disk, a quota or a file that is full, whoever ran into it. Libraries wrap the error of the operating
-/// system in many ways; its words are the same in all of them.
+/// The remedy for a full disk, quota or file. Libraries wrap the error of the operating system in
+/// many ways, but all of them keep its text.
 fn disk_hint(message: &str) -> Option<&'static str> {
     const FULL: [(&str, &str); 3] = [
         (
@@ -247,7 +248,7 @@ pub fn shortened(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{} … {}", &text[..start], &text[end..]))
 }
 
-/// What the body of somebody else's error says, in the shapes that are in use.
+/// The message in the error body of another service, in the shapes that are in use.
 pub fn message_in(body: &serde_json::Value) -> Option<&str> {
     let error = &body["error"];
     let own = [&error["message"], &body["message"], &body["detail"], error];
@@ -288,7 +289,7 @@ mod tests {
             r#"{"status":"error","error":{"kind":"not_found","message":"there is no page `a`\\n","hints":["did you mean `b`?"]}}"#
         );
         let read: FaultBody = serde_json::from_value(fault.to_json()).unwrap();
-        assert_eq!(read, fault.body());
+        assert_eq!(read, fault.wire_body());
         assert_eq!(fault.to_text(), "error: there is no page `a`\\n\nhint: did you mean `b`?\n");
     }
 

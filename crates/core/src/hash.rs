@@ -4,7 +4,6 @@ use std::fmt;
 
 use sha2::{Digest as _, Sha256};
 
-/// A SHA-256 value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Hash(pub [u8; 32]);
 
@@ -43,8 +42,8 @@ impl Hash {
     /// Adds or removes a member of an unordered set of hashes.
     ///
     /// Combining by exclusive or makes the result independent of order, which is what a corpus
-    /// needs: the same pages give the same root whatever was written first. It detects mistakes
-    /// and drift; it is not a commitment against somebody who can choose pages.
+    /// needs: the same pages give the same root in any order. It detects mistakes and drift; it is
+    /// not a commitment against an attacker who can choose pages.
     #[must_use]
     pub fn toggle(self, member: Self) -> Self {
         let mut bytes = self.0;

@@ -1,28 +1,27 @@
-//! Models that a retrieval asks through its caller: why one of them could not help.
+//! Why an external model could not serve a retrieval stage.
 //!
-//! An expander, a reranker and a remote embedder fail in the same few ways. The reason goes into the
-//! answer as a stable word; what exactly was said is for whoever asked the model to tell.
+//! An expander, a reranker and a remote embedder fail in the same few ways. The ranking contains
+//! the reason as a stable name; the caller that called the model reports the details.
 
 use crate::named;
 
-/// Why a model gave a stage nothing to work with.
+/// Why a model gave a stage no usable output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum HookError {
-    /// It could not be reached, or said no.
+    /// The model was unreachable or rejected the call.
     Failed,
-    /// It did not answer in time.
     Timeout,
-    /// Asking it would have cost more than was left.
+    /// The call would exceed the budget.
     OverBudget,
-    /// There is no key to ask it with.
+    /// No API key is configured.
     NoKey,
-    /// It was asked for, and there is nobody to ask.
+    /// A model is configured, but no provider for it.
     NoProvider,
-    /// Nobody knows what asking it costs.
+    /// No price is configured for the model.
     NoPrice,
-    /// It answered, and nothing of it could be used.
+    /// The model answered, but nothing in its answer is usable.
     Empty,
-    /// It gave the wrong number of scores, or scores that are no numbers.
+    /// The number of scores is wrong, or a score is not a number.
     BadScores,
 }
 

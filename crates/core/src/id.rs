@@ -12,7 +12,7 @@ use crate::fault::Fault;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} {value:?} is not valid: {rule}")]
 pub struct IdError {
-    /// Which kind of name: `workspace`, `source` or `slug`.
+    /// The kind of name: `workspace`, `source` or `slug`.
     pub what: &'static str,
     pub value: String,
     /// The rule that it breaks.
@@ -29,7 +29,7 @@ impl From<IdError> for Fault {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WorkspaceId(String);
 
-/// Where pages come from.
+/// The origin of a group of pages.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourceId(String);
 
@@ -176,7 +176,8 @@ impl PageKey {
     }
 }
 
-// What `PageKey::as_fields` writes, for schemas: a doc comment would go into those of the types around it.
+// The fields that `PageKey::as_fields` writes, for schemas; a doc comment would be copied into the
+// types around it.
 #[doc(hidden)]
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct KeyFields<'a> {

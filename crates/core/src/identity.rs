@@ -1,4 +1,4 @@
-//! The identity key: what keeps scrubbed names apart without revealing them.
+//! The identity key: distinguishes scrubbed names without revealing them.
 //!
 //! Scrubbing gives different pages, and different queries, the same text. Where it changed a name, a
 //! keyed hash of the original stands beside it, so that two names are compared by what they were. The
@@ -41,7 +41,6 @@ impl IdentityKey {
         Hash::from_hex(text.trim()).map(|Hash(bytes)| Self(bytes))
     }
 
-    /// 64 hexadecimal digits.
     pub fn to_hex(&self) -> String {
         Hash(self.0).to_hex()
     }
@@ -57,18 +56,18 @@ impl IdentityKey {
         self.digits("key id", "", KEY_ID_DIGITS)
     }
 
-    /// The hash of a page's whole key.
-    pub fn page_hash(&self, key: &PageKey) -> String {
-        self.page_hash_of(key.source.as_str(), key.slug.as_str())
+    /// The keyed hash of a page's whole key.
+    pub fn keyed_page_hash(&self, key: &PageKey) -> String {
+        self.keyed_page_hash_of(key.source.as_str(), key.slug.as_str())
     }
 
-    /// The hash of `source::slug`, whether or not these are names that this brain would accept.
-    pub fn page_hash_of(&self, source: &str, slug: &str) -> String {
+    /// The keyed hash of `source::slug`, whether or not these are names that this brain would accept.
+    pub fn keyed_page_hash_of(&self, source: &str, slug: &str) -> String {
         self.digits("page", &format!("{source}::{slug}"), HASH_DIGITS)
     }
 
-    /// The hash of a text.
-    pub fn text_hash(&self, text: &str) -> String {
+    /// The keyed hash of a text.
+    pub fn keyed_text_hash(&self, text: &str) -> String {
         self.digits("text", text, HASH_DIGITS)
     }
 
@@ -87,7 +86,7 @@ impl IdentityKey {
 }
 
 /// Whether a text has the form of a hash in a file.
-pub fn is_hash(text: &str) -> bool {
+pub fn is_identity_hash(text: &str) -> bool {
     is_lower_hex(text, HASH_DIGITS)
 }
 
@@ -110,18 +109,18 @@ mod tests {
 
     #[test]
     fn a_hash_depends_on_key_purpose_source_and_slug() {
-        let of = |source, slug| key(1).page_hash_of(source, slug);
+        let of = |source, slug| key(1).keyed_page_hash_of(source, slug);
         let mut all = vec![
             of("default", "people/ada-at-example-com"),
             of("default", "people/bob-at-example-com"),
             of("wiki", "people/ada-at-example-com"),
-            key(2).page_hash_of("default", "people/ada-at-example-com"),
-            key(1).text_hash("default::people/ada-at-example-com"),
+            key(2).keyed_page_hash_of("default", "people/ada-at-example-com"),
+            key(1).keyed_text_hash("default::people/ada-at-example-com"),
             key(1)
                 .for_workspace(&WorkspaceId::default())
-                .page_hash_of("default", "people/ada-at-example-com"),
+                .keyed_page_hash_of("default", "people/ada-at-example-com"),
         ];
-        assert!(all.iter().all(|hash| is_hash(hash)));
+        assert!(all.iter().all(|hash| is_identity_hash(hash)));
         all.sort();
         all.dedup();
         assert_eq!(all.len(), 6);

@@ -1,43 +1,39 @@
-//! Incidents: what must be said when one ends, and how it is told.
+//! Incidents: the required parts of a resolution, and the message that announces it.
 //!
-//! Promises: an incident ends with a root cause, a fix and what follows, or it does not end. What is told
-//! has a key of its own, so that it neither opens nor closes an alert.
+//! Guarantees: an incident cannot be resolved without a root cause, a fix and follow-ups. The
+//! announcement has its own dedup key, so it neither opens nor closes an alert.
 //!
-//! Deliberately absent: keeping records, and sending.
+//! Not here: storing incidents and sending messages.
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::alert::{Alert, Message, Severity, Subject};
+use crate::alert::{Alert, AlertMessage, AlertSeverity, AlertSubject};
 use crate::format::incident::Resolution;
 
-/// The longest text that is kept of one note, in bytes.
+/// Maximum size of one text, in bytes.
 pub const LONGEST: usize = 20_000;
 
-/// Why something can't be written down.
+/// Why an incident record is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IncidentError {
-    /// Something that must be said is not.
-    #[error("an incident is not over without {0}")]
+    /// A required part of the resolution is missing.
+    #[error("an incident cannot be resolved without {0}")]
     Unsaid(&'static str),
-    /// There is nothing in it.
+    /// A text is empty.
     #[error("{0} is empty")]
     Empty(&'static str),
-    /// There is too much in it.
+    /// A text is too long.
     #[error("{0} has more than {LONGEST} bytes")]
     Long(&'static str),
-    /// Nobody describes a channel.
-    #[error("there is no channel `{channel}`; there are {known}")]
-    Channel {
-        channel: String,
-        /// Those that there are.
-        known: String,
-    },
+    /// A channel is not configured.
+    #[error("unknown channel `{channel}`; configured channels: {known}")]
+    Channel { channel: String, known: String },
 }
 
-/// Refuses what is empty or too long.
+/// Rejects a text that is empty or too long.
 pub fn check(what: &'static str, text: &str) -> Result<(), IncidentError> {
     match text {
         _ if text.trim().is_empty() => Err(IncidentError::Empty(what)),
@@ -46,78 +42,81 @@ pub fn check(what: &'static str, text: &str) -> Result<(), IncidentError> {
     }
 }
 
-/// Refuses an end that leaves open what the next reader wants to know.
+/// Rejects a resolution without a root cause, a fix or follow-ups.
 pub fn check_resolution(resolution: &Resolution) -> Result<(), IncidentError> {
     let Resolution { root_cause, fix, follow_ups, at: _, author: _ } = resolution;
-    let said = [(root_cause, "a root cause"), (fix, "a fix")];
-    if let Some((_, what)) = said.iter().find(|(text, _)| text.trim().is_empty()) {
+    let required = [(root_cause, "a root cause"), (fix, "a fix")];
+    if let Some((_, what)) = required.iter().find(|(text, _)| text.trim().is_empty()) {
         return Err(IncidentError::Unsaid(what));
     }
     if follow_ups.iter().all(|one| one.trim().is_empty()) {
-        return Err(IncidentError::Unsaid("follow-ups, or `none` said as one"));
+        return Err(IncidentError::Unsaid("follow-ups (use `none` if there are none)"));
     }
-    let mut all = said.iter().map(|(text, _)| *text).chain(follow_ups);
+    let mut all = required.iter().map(|(text, _)| *text).chain(follow_ups);
     all.try_for_each(|text| check("the resolution", text))
 }
 
-/// Who is told that an incident is over: those that were named, else those that the suite tells of every
-/// alert, else all that wake nobody.
-pub fn told(
+/// The channels to notify of a resolved incident: the named ones, else those that the suite
+/// notifies of every alert, else every channel that does not page.
+pub fn notified_channels(
     named: &[String],
     notify: &[String],
     known: &BTreeMap<String, Value>,
 ) -> Result<Vec<String>, IncidentError> {
-    let wakes = |channel: &Value| channel["kind"] == "pagerduty";
+    let pages = |channel: &Value| channel["kind"] == "pagerduty";
     if let Some(channel) = named.iter().find(|name| !known.contains_key(*name)) {
         let names: Vec<&str> = known.keys().map(String::as_str).collect();
         let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         return Err(IncidentError::Channel { channel: channel.clone(), known });
     }
-    let mut told: Vec<String> = match (named.is_empty(), notify.is_empty()) {
+    let mut channels: Vec<String> = match (named.is_empty(), notify.is_empty()) {
         (false, _) => named.to_vec(),
         (true, false) => notify.to_vec(),
-        (true, true) => {
-            known.iter().filter(|(_, one)| !wakes(one)).map(|(name, _)| name.clone()).collect()
-        }
+        (true, true) => known
+            .iter()
+            .filter(|(_, channel)| !pages(channel))
+            .map(|(name, _)| name.clone())
+            .collect(),
     };
-    told.sort();
-    told.dedup();
-    Ok(told)
+    channels.sort();
+    channels.dedup();
+    Ok(channels)
 }
 
-/// An incident that is over, and whom it is told of.
+/// A resolved incident with its resolution.
 #[derive(Debug, Clone, Copy)]
-pub struct Ended<'a> {
+pub struct ResolvedIncident<'a> {
     pub id: i64,
-    /// What it was about.
     pub title: &'a str,
     pub workspace: &'a str,
-    /// The suite, where it was about one.
+    /// The suite; empty if the incident is not about one.
     pub suite: &'a str,
-    /// Who looks after it.
     pub owners: &'a [String],
     pub run: Option<i64>,
     pub resolution: &'a Resolution,
 }
 
-/// What is told of an incident that is over: root cause, fix and what follows.
-pub fn announcement(ended: &Ended<'_>, public_url: Option<&str>) -> Message {
-    let Ended { id, title, workspace, suite, owners, run, resolution } = *ended;
+/// The message that announces a resolution: root cause, fix and follow-ups.
+pub fn announcement(ended: &ResolvedIncident<'_>, public_url: Option<&str>) -> AlertMessage {
+    let ResolvedIncident { id, title, workspace, suite, owners, run, resolution } = *ended;
     let Resolution { at, author, root_cause, fix, follow_ups } = resolution;
     let mut figures =
         vec![("root cause".to_owned(), root_cause.clone()), ("fix".to_owned(), fix.clone())];
     figures.extend(follow_ups.iter().map(|one| ("follow-up".to_owned(), one.clone())));
     figures.push(("by".to_owned(), author.clone()));
     let summary = format!("incident {id} is resolved: {title}");
-    let whose = (workspace, suite, owners);
+    let owner = (workspace, suite, owners);
     let alert = Alert {
         key: format!("gbrain/{workspace}/incident/{id}"),
         run,
         figures,
-        ..Alert::new(whose, Subject::Run, Severity::Info, summary, Timestamp::UNIX_EPOCH)
+        ..Alert::new(owner, AlertSubject::Run, AlertSeverity::Info, summary, Timestamp::UNIX_EPOCH)
     };
-    let message = Message::new(&alert, "notice", at.clone(), public_url);
-    Message { command: format!("gbrain --workspace {workspace} incident show {id}"), ..message }
+    let message = AlertMessage::new(&alert, "notice", at.clone(), public_url);
+    AlertMessage {
+        command: format!("gbrain --workspace {workspace} incident show {id}"),
+        ..message
+    }
 }
 
 #[cfg(test)]
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_be_said() {
+    fn a_resolution_needs_all_parts() {
         let check = |cause: &str, fix: &str, then: &[&str], says: Option<&str>| {
             let told = check_resolution(&resolution(cause, fix, then)).err();
             let told = told.map(|error| error.to_string());
@@ -150,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_told() {
+    fn channels_that_are_notified() {
         let known = serde_json::from_value(serde_json::json!({
             "pd": { "kind": "pagerduty" }, "chat": { "kind": "slack" }, "mail": { "kind": "email" },
         }))
@@ -158,9 +157,9 @@ mod tests {
         let names = |named: &[&str], notify: &[&str]| {
             let owned =
                 |names: &[&str]| names.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
-            told(&owned(named), &owned(notify), &known)
+            notified_channels(&owned(named), &owned(notify), &known)
         };
-        assert_eq!(names(&[], &[]).unwrap(), ["chat", "mail"], "nobody is woken");
+        assert_eq!(names(&[], &[]).unwrap(), ["chat", "mail"], "channels that page are excluded");
         assert_eq!(names(&[], &["mail"]).unwrap(), ["mail"]);
         assert_eq!(names(&["pd", "chat"], &["mail"]).unwrap(), ["chat", "pd"]);
         let error = names(&["chta"], &[]).unwrap_err().to_string();
@@ -168,9 +167,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told() {
+    fn the_announcement() {
         let resolution = resolution("a shard was lost", "restored it", &["watch it", "test it"]);
-        let ended = Ended {
+        let ended = ResolvedIncident {
             id: 3,
             title: "recall fell",
             workspace: "team-a",

@@ -1,22 +1,20 @@
-//! The life of a background job.
+//! The states of a background job.
 //!
-//! A job waits in the queue, is run by one worker at a time under a lease, and ends once. A worker
-//! that lets its lease run out loses the job to another; what the first one still does is refused.
+//! A job waits in the queue, runs on one worker at a time under a lease, and ends once. When a
+//! lease expires, another worker may claim the job, and later writes of the first worker are
+//! rejected.
 
 use crate::named;
 
-/// Where a job is.
+/// The state of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum JobState {
-    /// Waiting for a worker.
     Queued,
-    /// A worker has a lease on it.
+    /// A worker holds its lease.
     Running,
-    /// It has a result.
     Done,
-    /// It has an error, and no attempts left.
+    /// It failed and has no attempts left.
     Failed,
-    /// Somebody did not want it any more.
     Cancelled,
 }
 
@@ -31,8 +29,8 @@ named! {
 }
 
 impl JobState {
-    /// Whether nothing can happen to the job any more.
-    pub fn is_over(self) -> bool {
+    /// Whether the state is final.
+    pub fn is_finished(self) -> bool {
         match self {
             Self::Queued | Self::Running => false,
             Self::Done | Self::Failed | Self::Cancelled => true,
@@ -46,7 +44,7 @@ mod tests {
 
     #[test]
     fn three_states_are_ends() {
-        let over: Vec<_> = JobState::ALL.iter().filter(|state| state.is_over()).collect();
+        let over: Vec<_> = JobState::ALL.iter().filter(|state| state.is_finished()).collect();
         assert_eq!(over, [&JobState::Done, &JobState::Failed, &JobState::Cancelled]);
     }
 }

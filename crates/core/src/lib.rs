@@ -1,4 +1,4 @@
-//! What gbrain decides: pages, chunks, links, requests, rankings and the search pipeline.
+//! The decisions of gbrain: pages, chunks, links, requests, rankings and the search pipeline.
 //!
 //! Promises: pure and synchronous. No I/O, clock, randomness or printing; everything a decision
 //! depends on arrives as an argument, so that the same arguments give the same bytes.

@@ -1,7 +1,7 @@
-//! Money: exact amounts of US dollars, so that a budget of one cent is one cent after any number of calls.
+//! Exact amounts of US dollars, so that rounding never exceeds a budget, after any number of calls.
 //!
-//! Amounts are whole billionths of a dollar: a token of the cheapest model there is costs tens of them.
-//! Sums stop at the largest amount instead of wrapping, so that a budget can't be passed by overflow.
+//! Amounts are whole billionths of a dollar; one token of the cheapest model costs tens of them.
+//! Sums saturate instead of wrapping, so that an overflow cannot bypass a budget.
 
 use std::fmt;
 use std::iter::Sum;
@@ -15,54 +15,48 @@ const MILLION: u128 = 1_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Usd(i64);
 
-/// Not an amount.
+/// A text that is not an amount of dollars.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{0:?} is not an amount of dollars; it takes a number such as 0.50, with at most 9 decimals"
-)]
+#[error("{0:?} is not an amount of dollars; use a number such as 0.50, with at most 9 decimals")]
 pub struct UsdError(String);
 
 impl Usd {
-    /// Nothing.
     pub const ZERO: Self = Self(0);
-    /// The largest amount.
     pub const MAX: Self = Self(i64::MAX);
 
-    /// An amount in billionths of a dollar; below zero is nothing.
+    /// An amount in billionths of a dollar; negative values become zero.
     pub const fn nanos(nanos: i64) -> Self {
         Self(if nanos < 0 { 0 } else { nanos })
     }
 
-    /// An amount in whole cents.
     pub const fn cents(cents: u32) -> Self {
         Self(cents as i64 * (NANOS / 100))
     }
 
-    /// In billionths of a dollar.
     pub const fn as_nanos(self) -> i64 {
         self.0
     }
 
-    /// As a number of dollars, for reports.
+    /// The amount in dollars, for reports.
     pub fn as_f64(self) -> f64 {
         self.0 as f64 / NANOS as f64
     }
 
-    /// What so many tokens cost where a million of them cost this. Rounded up: an estimate that rounds
-    /// down is not a worst case.
+    /// The cost of `tokens` at this price per million tokens. Rounded up, because estimates must be
+    /// worst cases.
     #[must_use]
     pub fn for_tokens(self, tokens: u64) -> Self {
         let nanos = (u128::from(self.0.unsigned_abs()) * u128::from(tokens)).div_ceil(MILLION);
         Self(i64::try_from(nanos).unwrap_or(i64::MAX))
     }
 
-    /// As often as that.
+    /// The amount multiplied by `count`.
     #[must_use]
     pub fn times(self, count: u64) -> Self {
         Self(self.0.saturating_mul(i64::try_from(count).unwrap_or(i64::MAX)))
     }
 
-    /// What is left when so much is taken; nothing if it is more.
+    /// The difference, at least zero.
     #[must_use]
     pub fn less(self, other: Self) -> Self {
         Self((self.0 - other.0).max(0))
@@ -83,12 +77,12 @@ impl Sum for Usd {
     }
 }
 
-/// With a dollar sign and as many decimals as it takes, at least two.
+/// A dollar sign and as many decimals as needed, at least two.
 impl fmt::Display for Usd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let decimals = format!("{:09}", self.0 % NANOS);
-        let kept = decimals.trim_end_matches('0').len().max(2);
-        write!(f, "${}.{}", self.0 / NANOS, &decimals[..kept])
+        let digits = decimals.trim_end_matches('0').len().max(2);
+        write!(f, "${}.{}", self.0 / NANOS, &decimals[..digits])
     }
 }
 
@@ -132,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_amount_is_refused() {
+    fn other_texts_are_rejected() {
         for bad in ["", ".", "-1", "1e3", "NaN", "inf", "1,5", "0.0000000001", "9223372037", "$"] {
             assert!(bad.parse::<Usd>().is_err(), "{bad:?}");
         }
@@ -149,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_stop_at_the_largest() {
+    fn sums_saturate() {
         assert_eq!(Usd::MAX + Usd::cents(1), Usd::MAX);
         assert_eq!(Usd::MAX.times(3), Usd::MAX);
         assert_eq!(Usd::cents(1).less(Usd::cents(2)), Usd::ZERO);

@@ -35,7 +35,6 @@ macro_rules! named {
             /// Every value, in order.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// The wire name.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name),+

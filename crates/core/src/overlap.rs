@@ -1,4 +1,4 @@
-//! How alike two rankings are, without judgements: by what they hold and by its order.
+//! The similarity of two rankings without judgements: by their members and by their order.
 //!
 //! Lists are taken without their repeats: a key counts at its first place.
 

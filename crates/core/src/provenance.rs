@@ -1,4 +1,4 @@
-//! Provenance: what produced a result, and what differs between two results.
+//! Provenance: the factors behind a result, and the differences between two results.
 //!
 //! Fingerprints are compared, never trusted to be complete: a factor that one side did not record
 //! is unknown, which is neither equal nor different.
@@ -7,13 +7,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::named;
-use crate::ranking::CorpusPrint;
+use crate::ranking::CorpusFingerprint;
 use crate::search::Settings;
 
 /// The program that answered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Software {
-    /// Its release.
+    /// Version of the release.
     pub version: String,
     /// A fingerprint of the source that rankings depend on.
     pub code: String,
@@ -22,23 +22,23 @@ pub struct Software {
 /// The corpus that was searched, and where it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "CapturedCorpus")]
-pub struct CorpusAt {
+pub struct CorpusSnapshot {
     /// The store's name. Generations of different stores have nothing to do with each other.
     pub store: String,
     /// The generation that was searched.
     pub generation: i64,
-    /// Its content.
+    /// Hash of its content.
     #[serde(flatten)]
-    pub print: CorpusPrint,
+    pub fingerprint: CorpusFingerprint,
 }
 
-/// Everything that produced a result. What was not recorded is none.
+/// The origin of a result. Factors that were not recorded are none.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Provenance {
     pub software: Option<Software>,
     /// Every number of the pipeline.
     pub settings: Option<Settings>,
-    pub corpus: Option<CorpusAt>,
+    pub corpus: Option<CorpusSnapshot>,
     /// The model whose vectors were searched: none when it was not recorded, and none inside when
     /// none were.
     pub embedder: Option<Option<String>>,
@@ -56,10 +56,10 @@ pub enum Factor {
     Model,
 }
 
-/// How a factor compares between two results.
+/// The comparison of a factor between two results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Difference {
-    /// It is the same.
+pub enum FactorDifference {
+    /// The factor is the same in both.
     Same,
     Differs,
     /// One side did not record it.
@@ -67,24 +67,22 @@ pub enum Difference {
 }
 
 named! { Factor { Code = "code", Settings = "settings", Corpus = "corpus", Model = "model" } }
-named! { Difference { Same = "same", Differs = "differs", Unknown = "unknown" } }
+named! { FactorDifference { Same = "same", Differs = "differs", Unknown = "unknown" } }
 
-/// How every factor compares.
+/// The comparison of every factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Differences {
-    /// The program.
-    pub code: Difference,
+#[schemars(rename = "Differences")]
+pub struct FactorDifferences {
+    pub code: FactorDifference,
     /// The numbers of the pipeline.
-    pub settings: Difference,
-    /// The pages.
-    pub corpus: Difference,
-    /// The embedding model.
-    pub model: Difference,
+    pub settings: FactorDifference,
+    pub corpus: FactorDifference,
+    pub model: FactorDifference,
 }
 
-impl Differences {
-    /// How one factor compares.
-    pub fn of(&self, factor: Factor) -> Difference {
+impl FactorDifferences {
+    /// The comparison of one factor.
+    pub fn of(&self, factor: Factor) -> FactorDifference {
         match factor {
             Factor::Code => self.code,
             Factor::Settings => self.settings,
@@ -95,11 +93,11 @@ impl Differences {
 }
 
 impl Provenance {
-    /// What differs between this and another provenance.
-    pub fn differences(&self, other: &Self) -> Differences {
+    /// The differences between this provenance and another one.
+    pub fn differences(&self, other: &Self) -> FactorDifferences {
         let code = |provenance: &Self| provenance.software.as_ref().map(|s| s.code.clone());
-        let corpus = |provenance: &Self| provenance.corpus.as_ref().map(|c| c.print.root);
-        Differences {
+        let corpus = |provenance: &Self| provenance.corpus.as_ref().map(|c| c.fingerprint.root);
+        FactorDifferences {
             code: compare(code(self), code(other)),
             settings: compare(self.settings.as_ref(), other.settings.as_ref()),
             corpus: compare(corpus(self), corpus(other)),
@@ -107,35 +105,35 @@ impl Provenance {
         }
     }
 
-    /// What was recorded, as names and values for people.
-    pub fn prints(&self) -> Vec<(&'static str, String)> {
-        let mut prints = Vec::new();
-        prints.extend(self.target.clone().map(|target| ("target", target)));
+    /// The recorded factors as names and values, for display.
+    pub fn summary(&self) -> Vec<(&'static str, String)> {
+        let mut entries = Vec::new();
+        entries.extend(self.target.clone().map(|target| ("target", target)));
         if let Some(Software { version, code }) = &self.software {
-            prints.push(("software", version.clone()));
-            prints.push(("code", code.clone()));
+            entries.push(("software", version.clone()));
+            entries.push(("code", code.clone()));
         }
         if let Some(settings) = &self.settings {
-            prints.push(("settings", settings.hash()));
+            entries.push(("settings", settings.hash()));
         }
-        if let Some(CorpusAt { store, generation, print }) = &self.corpus {
-            let CorpusPrint { pages, chunks, root } = print;
-            prints.push(("corpus", root.short()));
-            prints.push(("corpus_size", format!("{pages} pages, {chunks} chunks")));
-            prints.push(("corpus_at", format!("generation {generation} of {store}")));
+        if let Some(CorpusSnapshot { store, generation, fingerprint }) = &self.corpus {
+            let CorpusFingerprint { pages, chunks, root } = fingerprint;
+            entries.push(("corpus", root.short()));
+            entries.push(("corpus_size", format!("{pages} pages, {chunks} chunks")));
+            entries.push(("corpus_at", format!("generation {generation} of {store}")));
         }
         if let Some(embedder) = &self.embedder {
-            prints.push(("model", embedder.clone().unwrap_or_else(|| "none".to_owned())));
+            entries.push(("model", embedder.clone().unwrap_or_else(|| "none".to_owned())));
         }
-        prints
+        entries
     }
 }
 
-fn compare<T: PartialEq>(a: Option<T>, b: Option<T>) -> Difference {
+fn compare<T: PartialEq>(a: Option<T>, b: Option<T>) -> FactorDifference {
     match (a, b) {
-        (Some(a), Some(b)) if a == b => Difference::Same,
-        (Some(_), Some(_)) => Difference::Differs,
-        (None, _) | (_, None) => Difference::Unknown,
+        (Some(a), Some(b)) if a == b => FactorDifference::Same,
+        (Some(_), Some(_)) => FactorDifference::Differs,
+        (None, _) | (_, None) => FactorDifference::Unknown,
     }
 }
 
@@ -151,16 +149,16 @@ mod tests {
     #[test]
     fn what_was_not_recorded_is_unknown() {
         let differences = made_by("a").differences(&made_by("b"));
-        assert_eq!(differences.of(Factor::Code), Difference::Differs);
-        assert_eq!(differences.of(Factor::Corpus), Difference::Unknown);
-        assert_eq!(made_by("a").differences(&made_by("a")).code, Difference::Same);
+        assert_eq!(differences.of(Factor::Code), FactorDifference::Differs);
+        assert_eq!(differences.of(Factor::Corpus), FactorDifference::Unknown);
+        assert_eq!(made_by("a").differences(&made_by("a")).code, FactorDifference::Same);
     }
 
     #[test]
     fn no_vectors_is_a_model_that_was_recorded() {
         let without = Provenance { embedder: Some(None), ..Provenance::default() };
         let with = Provenance { embedder: Some(Some("m".to_owned())), ..Provenance::default() };
-        assert_eq!(without.differences(&with).model, Difference::Differs);
-        assert_eq!(without.differences(&without).model, Difference::Same);
+        assert_eq!(without.differences(&with).model, FactorDifference::Differs);
+        assert_eq!(without.differences(&without).model, FactorDifference::Same);
     }
 }

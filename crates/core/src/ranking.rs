@@ -7,14 +7,14 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::chunk::Part;
+use crate::chunk::PagePart;
 use crate::hash::Hash;
 use crate::id::PageKey;
 use crate::link::{DetectedBy, LinkType};
 use crate::named;
 use crate::request::{Detail, RetrievalMode};
 use crate::search::intent::{IntentKind, Recency};
-use crate::search::relation::Family;
+use crate::search::relation::RelationFamily;
 
 /// A way of finding pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,7 +30,7 @@ pub enum Arm {
 
 /// The strongest reason a hit is in the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Evidence {
+pub enum MatchEvidence {
     /// The query is a name of the page.
     ExactName,
     /// A typed edge answers the question.
@@ -45,7 +45,7 @@ pub enum Evidence {
     Meaning,
 }
 
-/// What an agent may conclude about whether the thing it looked for is already in the brain.
+/// Whether an agent may conclude that the requested thing is already in the brain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CreateSafety {
     /// It is there: do not create it again.
@@ -76,7 +76,7 @@ pub struct PassageHit {
     /// Its place in the page, from 0.
     pub ordinal: u32,
     /// Which part of the page it is from.
-    pub part: Part,
+    pub part: PagePart,
     /// The headings above it.
     pub section: String,
     /// First character in the page's content.
@@ -101,12 +101,12 @@ pub struct Edge {
     pub from: PageKey,
     /// The page where it ends, as `source::slug`.
     pub to: PageKey,
-    /// In an answer, how many steps it is from what the question names.
+    /// In an answer, the number of steps from the page that the question names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hop: Option<u32>,
     /// How sure, 0 to 1.
     pub confidence: f64,
-    /// What found it.
+    /// The method that found the edge.
     pub detected_by: DetectedBy,
     /// From when it held.
     #[schemars(with = "Option<String>", extend("format" = "date"))]
@@ -114,12 +114,12 @@ pub struct Edge {
     /// Until when it held.
     #[schemars(with = "Option<String>", extend("format" = "date"))]
     pub until: Option<Date>,
-    /// The page that says so, as `source::slug`.
+    /// The page with the evidence, as `source::slug`.
     pub evidence_page: PageKey,
-    /// The place of the chunk that says so in that page; none when it is in the frontmatter.
+    /// Number of the chunk with the evidence in that page; none when it is in the frontmatter.
     #[serde(skip)]
     pub evidence_ordinal: Option<u32>,
-    /// The passage that says so; null when it is in the frontmatter.
+    /// The passage with the evidence; null when it is in the frontmatter.
     pub evidence_chunk: Option<String>,
     /// First character of the evidence in that page's content.
     pub evidence_start: u32,
@@ -127,43 +127,43 @@ pub struct Edge {
     pub evidence_end: u32,
 }
 
-/// What one stage did to one page.
+/// The effect of one stage on one page.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TraceStep {
-    /// Which.
+    /// Name of the stage.
     pub stage: &'static str,
     /// The rank after it, from 1; null when the page was not in it.
     pub rank: Option<usize>,
     /// The score after it.
     pub score: Option<f64>,
-    /// What happened, in words.
+    /// The effect in words.
     pub note: String,
 }
 
 /// One page of the answer.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Hit {
-    /// From 1.
+    /// Rank, starting at 1.
     pub rank: usize,
-    // Its fields are documented in `KeyOfHit`.
+    // Its fields are documented in `HitKeyFields`.
     #[expect(missing_docs, reason = "the comment would be in schemas")]
     #[serde(flatten, serialize_with = "PageKey::as_fields")]
-    #[schemars(with = "KeyOfHit")]
+    #[schemars(with = "HitKeyFields")]
     pub key: PageKey,
-    /// Its title.
+    /// Title of the page.
     pub title: String,
-    /// Its type.
+    /// Type of the page.
     #[serde(rename = "type")]
     pub page_type: String,
-    /// When what it tells of happened.
+    /// The effective date of the page.
     #[schemars(with = "Option<String>", extend("format" = "date"))]
     pub effective_date: Option<Date>,
     // BM25 for `search`; for `query` fused and boosted, 1.0 being first in every arm unboosted.
     /// Comparable within one answer only.
     pub score: f64,
     /// The strongest reason that it is here.
-    pub evidence: Evidence,
-    /// What may be concluded about whether the thing looked for is already in the brain.
+    pub evidence: MatchEvidence,
+    /// Whether an agent may conclude that the requested thing is already in the brain.
     pub create_safety: CreateSafety,
     /// Its best passages, best first.
     pub passages: Vec<PassageHit>,
@@ -173,26 +173,26 @@ pub struct Hit {
     /// Pages left out because they say the same, as `source::slug`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub duplicates: Vec<PageKey>,
-    /// What every stage did to it, if that was asked.
+    /// The effect of every stage on the hit, if a trace was requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trace: Vec<TraceStep>,
 }
 
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "describes in schemas what `PageKey::as_fields` writes")]
-struct KeyOfHit {
+struct HitKeyFields {
     /// The source of the page.
     source_id: String,
     /// Its name in that source.
     slug: String,
 }
 
-/// What one way of finding pages brought.
+/// The contribution of one arm.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ArmReport {
-    /// Which.
+    /// Name of the arm.
     pub arm: Arm,
-    /// Its weight.
+    /// Weight of the arm in fusion.
     pub weight: f64,
     /// How many pages it brought.
     pub found: usize,
@@ -200,8 +200,9 @@ pub struct ArmReport {
 
 /// A stage that could not do its work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Degraded {
-    /// Which.
+#[schemars(rename = "Degraded")]
+pub struct DegradedStage {
+    /// Name of the stage.
     pub stage: &'static str,
     /// Why, as a stable word.
     pub reason: &'static str,
@@ -209,7 +210,7 @@ pub struct Degraded {
 
 /// Whether a reason speaks of the question and the corpus, such as a name that no page bears, and
 /// not of machinery that failed: it comes again wherever the same is asked of the same.
-pub fn is_of_the_question(reason: &str) -> bool {
+pub fn is_query_specific(reason: &str) -> bool {
     reason == NO_SEED
 }
 
@@ -229,7 +230,7 @@ pub const RERANK: &str = "rerank";
 /// out.
 pub const ALL_BELOW: &str = "all_below_threshold";
 
-/// The stage that leaves out what a reranker scored low.
+/// The stage that drops hits with a low reranker score.
 pub const RERANK_THRESHOLD: &str = "rerank_threshold";
 
 /// The reason of a threshold that was calibrated for another model: nothing is left out.
@@ -239,11 +240,11 @@ pub const STALE: &str = "stale";
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Relation")]
 pub struct RelationReport {
-    /// Its family.
-    pub family: Family,
+    /// Family of the relation.
+    pub family: RelationFamily,
     /// The edges that may answer it.
     pub types: Vec<LinkType>,
-    /// What it names, as written.
+    /// The names in the question, as written.
     pub seeds: Vec<String>,
     /// The pages that these are, as `source::slug`.
     pub resolved: Vec<PageKey>,
@@ -253,16 +254,16 @@ pub struct RelationReport {
 /// The corpus that was searched, by content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "Corpus")]
-pub struct CorpusPrint {
-    /// Live pages.
+pub struct CorpusFingerprint {
+    /// Number of live pages.
     pub pages: u64,
-    /// Their passages.
+    /// Number of their passages.
     pub chunks: u64,
     /// Their content, as one hash.
     pub root: Hash,
 }
 
-/// Where the page fell out that was asked about.
+/// The stage that dropped the requested page.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WhyNot {
     /// The page, as `source::slug`.
@@ -270,16 +271,16 @@ pub struct WhyNot {
     pub key: PageKey,
     /// The stage at which it fell out; `answer` if it did not.
     pub stage: &'static str,
-    /// In one sentence.
+    /// The reason in one sentence.
     pub verdict: String,
-    /// What every stage did to it.
+    /// The effect of every stage on the page.
     pub trace: Vec<TraceStep>,
 }
 
-/// The ordered answer.
+/// The ordered answer to a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranking {
-    /// What the question was understood to be.
+    /// The recognised intent of the question.
     pub intent: IntentKind,
     /// Whether recent pages were preferred.
     pub recency: Recency,
@@ -295,14 +296,14 @@ pub struct Ranking {
     pub expansion_applied: bool,
     /// The model that judged the best candidates, if one did.
     pub rerank_model: Option<String>,
-    /// What every arm brought.
+    /// The contribution of every arm.
     pub arms: Vec<ArmReport>,
     /// Stages that could not do their work.
-    pub degraded: Vec<Degraded>,
+    pub degraded: Vec<DegradedStage>,
     /// The corpus that was searched.
-    pub corpus: CorpusPrint,
+    pub corpus: CorpusFingerprint,
     pub hits: Vec<Hit>,
-    /// Where the page fell out that the caller asked about.
+    /// Why the page that the caller asked about is missing.
     pub why_not: Option<WhyNot>,
 }
 
@@ -313,32 +314,34 @@ pub struct StageTime {
     pub micros: u64,
 }
 
-/// What the cache of answers did.
+/// How the answer cache was used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum CacheUse {
-    /// The answer was kept from before. It is what would have been found.
+    /// The answer came from the cache. It equals the result of a new search.
     Hit,
-    /// It could have been kept, and was not there.
+    /// The answer was not in the cache.
     Miss,
-    /// It was not asked: it is off, nothing remote takes part, or an explanation was asked for.
+    /// The cache was not used: it is off, nothing remote takes part, or an explanation was
+    /// requested.
     #[default]
     Off,
 }
 
 /// How the answer came about; the only part that may differ between two runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Served {
+#[schemars(rename = "Served")]
+pub struct ServingInfo {
     /// The change that the answer is as of.
     pub generation: i64,
     /// How many changes the store was ahead of it.
     pub behind: i64,
-    /// Whether the answer was kept from before.
+    /// Whether the answer came from the cache.
     pub cache: CacheUse,
     /// How long every stage took, in microseconds.
     #[serde(rename = "timings_us", serialize_with = "micros_by_stage")]
     #[schemars(with = "BTreeMap<String, u64>")]
     pub timings: Vec<StageTime>,
-    /// What to name the answer by in feedback; only where answers are logged.
+    /// The id of the answer for feedback; only where answers are logged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
 }
@@ -351,7 +354,7 @@ fn micros_by_stage<S: Serializer>(timings: &[StageTime], serializer: S) -> Resul
 named! { CacheUse { Hit = "hit", Miss = "miss", Off = "off" } }
 named! { Arm { Words = "words", Vectors = "vectors", Names = "names", Graph = "graph" } }
 named! {
-    Evidence {
+    MatchEvidence {
         ExactName = "exact_name",
         Relation = "relation",
         TitleMatch = "title_match",
@@ -370,15 +373,17 @@ impl Ranking {
             return Grade::Weak;
         }
         match self.hits.first().map(|hit| hit.evidence) {
-            Some(Evidence::ExactName | Evidence::Relation | Evidence::TitleMatch) => Grade::Strong,
-            Some(Evidence::AllWords) => Grade::Moderate,
-            Some(Evidence::SomeWords | Evidence::Meaning) | None => Grade::Weak,
+            Some(
+                MatchEvidence::ExactName | MatchEvidence::Relation | MatchEvidence::TitleMatch,
+            ) => Grade::Strong,
+            Some(MatchEvidence::AllWords) => Grade::Moderate,
+            Some(MatchEvidence::SomeWords | MatchEvidence::Meaning) | None => Grade::Weak,
         }
     }
 }
 
-impl Evidence {
-    /// What an agent may conclude from it.
+impl MatchEvidence {
+    /// Whether an agent may conclude from this answer that the thing exists.
     pub fn create_safety(self) -> CreateSafety {
         match self {
             Self::ExactName | Self::TitleMatch => CreateSafety::Exists,

@@ -14,7 +14,7 @@ use crate::search::Settings;
 /// The version of the request record.
 pub(crate) const REQUEST_VERSION: u32 = 1;
 
-/// Which operation a caller asked for.
+/// The operation of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Operation {
     Search,
@@ -66,41 +66,41 @@ pub struct Filter {
     pub since: Option<Date>,
     /// Only pages dated on or before this day. A page without a date does not pass.
     pub until: Option<Date>,
-    /// Whose eyes the answer is for.
+    /// The viewer whose visibility rules apply.
     pub trust: Viewer,
     pub truth_only: bool,
 }
 
-/// Who asked. Nothing in a ranking depends on it.
+/// The caller. No ranking depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Caller {
     /// Whether the request came over a wire.
     pub remote: bool,
-    /// The job that asked.
+    /// Number of the calling job.
     pub job_id: Option<i64>,
-    /// The subagent that asked.
+    /// Number of the calling subagent.
     pub subagent_id: Option<i64>,
 }
 
 impl Caller {
-    /// What numbers jobs and subagents have: those that every JSON reader keeps.
-    pub const NUMBERS: std::ops::RangeInclusive<i64> = 0..=(1 << 53) - 1;
+    /// Range of the numbers of jobs and subagents: integers that every JSON reader represents
+    /// exactly.
+    pub const ID_RANGE: std::ops::RangeInclusive<i64> = 0..=(1 << 53) - 1;
 }
 
-/// Other ways to ask the same, which a model makes.
+/// Query variants made by a model.
 ///
-/// What the model said is part of the request: whoever asks the request again asks with the same
-/// variants, and asks no model.
+/// The model's output is part of the request: a replay uses the same variants and calls no model.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Expansion {
-    /// Nobody asked for it.
+    /// Expansion was not requested.
     #[default]
     Off,
-    /// Asked for, and no model was asked yet.
-    Wanted,
-    /// What a model made of the query, in its order. Never empty.
-    Given(Vec<String>),
-    /// Asked for, and could not be had.
+    /// Requested, but no model has been called yet.
+    Requested,
+    /// The variants in the model's order. Never empty.
+    Variants(Vec<String>),
+    /// Requested, but no variants could be obtained.
     Failed(HookError),
 }
 
@@ -108,11 +108,11 @@ pub enum Expansion {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     pub operation: Operation,
-    /// What was asked, as typed. Text, never syntax.
+    /// The query as typed. It is text, never syntax.
     pub query: String,
     /// How many pages to answer with.
     pub limit: usize,
-    /// The detail that was asked for; none lets the intent decide.
+    /// The requested detail; none lets the intent decide.
     pub detail: Option<Detail>,
     /// Which half of the brain answers.
     pub mode: RetrievalMode,
@@ -129,16 +129,16 @@ pub struct Request {
 }
 
 impl Expansion {
-    /// Whether it was asked for.
-    pub fn is_asked(&self) -> bool {
+    /// Whether expansion was requested.
+    pub fn is_requested(&self) -> bool {
         *self != Self::Off
     }
 
     /// The variants, in their order.
     pub fn variants(&self) -> &[String] {
         match self {
-            Self::Given(variants) => variants,
-            Self::Off | Self::Wanted | Self::Failed(_) => &[],
+            Self::Variants(variants) => variants,
+            Self::Off | Self::Requested | Self::Failed(_) => &[],
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Names of variables of the environment, as settings hold them in place of secrets.
 //!
-//! Promises: what is refused is never repeated, since it may be the secret itself.
+//! Promises: a rejected text is never repeated, since it may be the secret itself.
 
 const LONGEST: usize = 100;
 /// A text this long, of letters and digits alone, is a key and no name.
 const LIKE_A_KEY: usize = 20;
 
-/// Why a text is no name of a variable. What it is, is not said.
+/// Why a text is not the name of a variable. The text itself is not repeated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{field}` takes the name of a variable, such as SEARCH_KEY: letters, digits and `_`, at most {LONGEST}; a \
@@ -17,7 +17,7 @@ pub struct NoName {
     pub field: String,
 }
 
-/// Refuses what can't be the name of a variable, and what is more likely a key.
+/// Rejects texts that can't be the name of a variable or are more likely a key.
 pub fn check(field: &str, name: &str) -> Result<(), NoName> {
     match is_name(name) && !is_like_a_key(name) {
         true => Ok(()),

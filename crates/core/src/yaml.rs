@@ -1,4 +1,5 @@
-//! YAML as a tree of text with line numbers: what frontmatter, suites files and prompts need.
+//! YAML as a tree of text with line numbers: the parts that frontmatter, suites files and prompts
+//! need.
 //!
 //! Scalars keep the author's spelling (`1.10` is not `1.1`, `no` is not `false`), because every
 //! key decides for itself how to read them. Aliases, depth and events are bounded, so that a small
@@ -12,19 +13,19 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::Spanned;
 use serde_saphyr::options::NonFiniteFloatPolicy;
 
-/// A value and the line it stands on, counted from 1 in its own text.
+/// A value with its line number, counted from 1 in its own text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
     pub line: usize,
     pub value: Value,
 }
 
-/// What a value is.
+/// The content of a node.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// Nothing, or the word `null`.
     Null,
-    /// A scalar as it is spelt.
+    /// The text of a scalar, unchanged.
     Text(String),
     List(Vec<Node>),
     /// Keys and values in their order.
@@ -71,12 +72,13 @@ pub(crate) fn json_as_yaml(json: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// What JSON takes inside of texts, and YAML (`c-printable`, and this reader's rule on byte order marks) does not.
+/// Characters that JSON allows inside strings and YAML (`c-printable`, and this reader's rule on
+/// byte order marks) does not.
 fn is_refused(c: char) -> bool {
     matches!(c, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// A document of JSON is read whatever its texts hold; any other text is left as it is.
+/// A JSON document is read with any characters in its strings; any other text is left as it is.
 fn readable(text: &str) -> Cow<'_, str> {
     let may_be_json = text.trim_start().starts_with(['{', '[']) && text.contains(is_refused);
     match may_be_json && serde_json::from_str::<IgnoredAny>(text).is_ok() {

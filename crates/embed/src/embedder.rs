@@ -1,9 +1,9 @@
-//! What every model promises.
+//! The trait of embedding models.
 
-/// What kept a model elsewhere from answering.
+/// Why a remote model did not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Cause {
-    /// It could not be reached, or said no.
+pub enum EmbedErrorKind {
+    /// It was unreachable or refused the request.
     Failed,
     /// It did not answer in time.
     Timeout,
@@ -20,7 +20,7 @@ pub enum EmbedError {
     #[error("the embedding model {model} can't be loaded: {reason}")]
     Load {
         model: String,
-        /// What is wrong with it.
+        /// The reason in words.
         reason: String,
     },
     #[error("the embedding model {model} failed: {reason}")]
@@ -29,17 +29,17 @@ pub enum EmbedError {
     #[error("the embedding model {model} did not answer: {reason}")]
     Remote {
         model: String,
-        cause: Cause,
-        /// What was said, without keys and without the texts.
+        cause: EmbedErrorKind,
+        /// The error message, without keys and without the texts.
         reason: String,
     },
 }
 
 impl EmbedError {
-    /// What kept the model from answering; a model that is here has failed.
-    pub fn cause(&self) -> Cause {
+    /// The kind of the error; a local model has simply failed.
+    pub fn cause(&self) -> EmbedErrorKind {
         match self {
-            Self::Load { .. } | Self::Run { .. } => Cause::Failed,
+            Self::Load { .. } | Self::Run { .. } => EmbedErrorKind::Failed,
             Self::Remote { cause, .. } => *cause,
         }
     }
@@ -57,7 +57,7 @@ pub enum Urgency {
 
 /// A passage of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Passage<'a> {
+pub struct PassageText<'a> {
     pub text: &'a str,
     /// The page, as `source::slug`. A model that keeps vectors keeps it with them, so that they can go with the page.
     pub page: &'a str,
@@ -83,14 +83,14 @@ pub trait Embedder: Send + Sync {
     /// that is slow or down fails sooner.
     fn embed_passages(
         &self,
-        passages: &[Passage<'_>],
+        passages: &[PassageText<'_>],
         _urgency: Urgency,
     ) -> Result<Vec<Vec<f32>>, EmbedError> {
         let texts: Vec<&str> = passages.iter().map(|passage| passage.text).collect();
         self.embed(&texts)
     }
 
-    /// The vectors of what is asked, for models that tell it from what is found.
+    /// The vectors of queries, for models that distinguish them from passages.
     fn embed_queries(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
         self.embed(texts)
     }

@@ -69,7 +69,7 @@ impl OnnxModel {
         let vocabulary = self.wordpiece.vocabulary();
         let step = (vocabulary.len() - 2000) / CENTRE_TEXTS;
         let texts: Vec<String> = (0..CENTRE_TEXTS)
-            .map(|at| crate::vocabulary::Piece((2000 + at * step) as u16))
+            .map(|at| crate::vocabulary::PieceId((2000 + at * step) as u16))
             .map(|piece| String::from_utf8_lossy(vocabulary.text_of(piece)).into_owned())
             .collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
@@ -164,7 +164,7 @@ fn check_vocabulary(wordpiece: &WordPiece, path: &Path) -> Result<(), String> {
     let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
     let vocabulary = wordpiece.vocabulary();
     let ours =
-        (0..vocabulary.len()).map(|n| vocabulary.text_of(crate::vocabulary::Piece(n as u16)));
+        (0..vocabulary.len()).map(|n| vocabulary.text_of(crate::vocabulary::PieceId(n as u16)));
     if text.lines().map(str::as_bytes).eq(ours) {
         return Ok(());
     }

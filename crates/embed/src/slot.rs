@@ -1,4 +1,4 @@
-//! Where a piece stands in the hash table. Shared with the build script, which fills the table.
+//! The slot of a piece in the hash table. Shared with the build script, which fills the table.
 
 /// Slots of the table: twice as many as pieces, and a power of two.
 pub(crate) const COUNT: usize = 1 << 16;

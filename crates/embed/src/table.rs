@@ -1,4 +1,4 @@
-//! The built-in model.
+//! The built-in model, a static table of vectors.
 
 use crate::adder::Adder;
 use crate::embedder::{EmbedError, Embedder};

@@ -2,9 +2,9 @@
 
 use crate::slot;
 
-/// A piece's number.
+/// The number of a word piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Piece(pub u16);
+pub struct PieceId(pub u16);
 
 /// The pieces of a model. A piece that goes on inside a word begins with `##`.
 #[derive(Debug, Clone, Copy)]
@@ -21,27 +21,27 @@ impl Vocabulary {
     }
 
     /// The piece that these bytes are.
-    pub fn find(&self, piece: &[u8]) -> Option<Piece> {
+    pub fn find(&self, piece: &[u8]) -> Option<PieceId> {
         self.find_hashed(slot::hash(piece), piece)
     }
 
     /// The piece that these bytes are, given their hash.
-    pub(crate) fn find_hashed(&self, hash: u64, piece: &[u8]) -> Option<Piece> {
+    pub(crate) fn find_hashed(&self, hash: u64, piece: &[u8]) -> Option<PieceId> {
         let mut place = slot::of(hash);
         loop {
             let number = u16::from_le_bytes([self.slots[2 * place], self.slots[2 * place + 1]]);
             if number == slot::EMPTY {
                 return None;
             }
-            if self.text_of(Piece(number)) == piece {
-                return Some(Piece(number));
+            if self.text_of(PieceId(number)) == piece {
+                return Some(PieceId(number));
             }
             place = slot::next(place);
         }
     }
 
-    /// What a piece says.
-    pub fn text_of(&self, piece: Piece) -> &'static [u8] {
+    /// The text of a piece.
+    pub fn text_of(&self, piece: PieceId) -> &'static [u8] {
         let at = usize::from(piece.0);
         &self.text[self.offset(at)..self.offset(at + 1) - 1]
     }

@@ -2,11 +2,11 @@
 
 use crate::basic;
 use crate::slot;
-use crate::vocabulary::{Piece, Vocabulary};
+use crate::vocabulary::{PieceId, Vocabulary};
 
-/// A word of more characters is not looked at.
+/// Longer words, in characters, are not tokenized.
 const MAX_WORD_CHARS: usize = 100;
-/// What a piece inside a word begins with.
+/// Prefix of a piece inside a word.
 const INSIDE: &[u8] = b"##";
 
 /// Cuts text into the pieces of a vocabulary, as BERT's uncased tokenizer does.
@@ -15,25 +15,25 @@ pub struct WordPiece {
     vocabulary: Vocabulary,
     /// The hash of `##`, from which the hashes of pieces inside a word go on.
     inside: u64,
-    unknown: Piece,
+    unknown: PieceId,
 }
 
 impl WordPiece {
     pub(crate) fn new(vocabulary: Vocabulary) -> Self {
         // Invariant: a table is only made for a vocabulary that holds it, which a test checks.
-        let unknown = vocabulary.find(b"[UNK]").unwrap_or(Piece(0));
+        let unknown = vocabulary.find(b"[UNK]").unwrap_or(PieceId(0));
         Self { vocabulary, inside: slot::hash(INSIDE), unknown }
     }
 
-    /// The vocabulary.
+    /// The vocabulary of the tokenizer.
     pub fn vocabulary(&self) -> &Vocabulary {
         &self.vocabulary
     }
 
     /// Calls `piece` with every piece of a text, in order; a word that can't be cut is one
     /// unknown piece.
-    pub fn pieces(&self, text: &str, mut piece: impl FnMut(Piece)) {
-        let mut cut = Cut::default();
+    pub fn pieces(&self, text: &str, mut piece: impl FnMut(PieceId)) {
+        let mut cut = CutBuffers::default();
         basic::words(text, &mut |word| match self.cut(word, &mut cut) {
             true => cut.pieces.iter().for_each(|found| piece(*found)),
             false => piece(self.unknown),
@@ -41,7 +41,7 @@ impl WordPiece {
     }
 
     /// Cuts one word. `false` if no piece fits somewhere.
-    fn cut(&self, word: &str, cut: &mut Cut) -> bool {
+    fn cut(&self, word: &str, cut: &mut CutBuffers) -> bool {
         cut.pieces.clear();
         if word.len() > MAX_WORD_CHARS && word.chars().count() > MAX_WORD_CHARS {
             return false;
@@ -62,7 +62,7 @@ impl WordPiece {
     }
 
     /// The longest piece that `rest` begins with, and its length there.
-    fn longest(&self, rest: &str, start: u64, cut: &mut Cut) -> Option<(Piece, usize)> {
+    fn longest(&self, rest: &str, start: u64, cut: &mut CutBuffers) -> Option<(PieceId, usize)> {
         let is_inside = start == self.inside;
         cut.hashes.clear();
         let mut hash = start;
@@ -82,16 +82,16 @@ impl WordPiece {
     }
 }
 
-/// What cutting works with, kept from word to word.
-struct Cut {
-    pieces: Vec<Piece>,
+/// Buffers of the tokenizer, reused from word to word.
+struct CutBuffers {
+    pieces: Vec<PieceId>,
     /// The hash of every prefix.
     hashes: Vec<u64>,
     /// `##` and the rest of a word.
     inside: Vec<u8>,
 }
 
-impl Default for Cut {
+impl Default for CutBuffers {
     fn default() -> Self {
         Self { pieces: Vec::new(), hashes: Vec::new(), inside: INSIDE.to_vec() }
     }

@@ -1,9 +1,9 @@
-//! What runs by itself: looked at now and then, in all workspaces of a store.
+//! Runs scheduled probes in all workspaces of a store.
 //!
-//! Promises: a duty that fails, or panics, keeps neither the next one nor the next look from coming. What
-//! is not turned on costs a look at the settings and nothing else.
+//! Promises: a probe that fails or panics stops neither the next workspace nor the next tick. A
+//! disabled probe costs only reading the settings.
 //!
-//! Deliberately absent: waiting, signals and threads. Whoever looks says when.
+//! Deliberately absent: waiting, signals and threads. The caller decides when to tick.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -13,61 +13,66 @@ use gbrain_core::id::WorkspaceId;
 use gbrain_core::probe::{ProbeOutcome, Switch};
 use gbrain_store::StoreError;
 
-use crate::probe::{By, Probed, Probes, Window, Wish, switch};
+use crate::probe::{
+    ProbeInitiator, ProbeRequest, ProbeResult, Probes, ScheduleCheck, probe_switch,
+};
 
-/// What came of a duty that was looked at.
+/// The result of a scheduled check.
 #[derive(Debug)]
-pub enum Tended {
-    /// The probe ran, or would have and could not.
-    Probed(Box<Probed>),
-    /// It was not time.
+pub enum ProbeTickResult {
+    /// The probe ran, or should have run and failed.
+    Ran(Box<ProbeResult>),
     NotDue,
-    /// It was told to stop before its end.
+    /// The run was stopped early.
     Stopped,
-    /// It could not be looked at, or broke.
+    /// It failed or panicked.
     Broken(String),
 }
 
-/// Looks once at every workspace where something is turned on, runs what is due, and tells what came of it.
+/// Checks every workspace where the probe is enabled, runs it if due, and reports the result.
 pub fn tick(
     probes: &Probes,
     stop: &Arc<AtomicBool>,
-    told: &mut dyn FnMut(&WorkspaceId, Tended),
+    on_result: &mut dyn FnMut(&WorkspaceId, ProbeTickResult),
 ) -> Result<(), StoreError> {
     for workspace in probes.store.workspaces()? {
         if stop.load(Ordering::Acquire) {
             return Ok(());
         }
-        if let Some(tended) = tend(probes, &workspace.id, stop) {
-            told(&workspace.id, tended);
+        if let Some(result) = run_probe_if_due(probes, &workspace.id, stop) {
+            on_result(&workspace.id, result);
         }
     }
     Ok(())
 }
 
-/// The duty of one workspace; none where it is off.
-fn tend(probes: &Probes, workspace: &WorkspaceId, stop: &Arc<AtomicBool>) -> Option<Tended> {
+/// Runs the probe of one workspace if it is due; `None` if it is disabled.
+fn run_probe_if_due(
+    probes: &Probes,
+    workspace: &WorkspaceId,
+    stop: &Arc<AtomicBool>,
+) -> Option<ProbeTickResult> {
     let config = match probes.store.config_list(workspace) {
         Ok(config) => config.into_iter().collect(),
-        Err(error) => return Some(Tended::Broken(error.to_string())),
+        Err(error) => return Some(ProbeTickResult::Broken(error.to_string())),
     };
-    if switch(&config) == Switch::Off {
+    if probe_switch(&config) == Switch::Off {
         return None;
     }
-    let wish = Wish {
+    let request = ProbeRequest {
         workspace,
-        by: By::Autopilot,
-        window: Window::Kept,
+        initiator: ProbeInitiator::Autopilot,
+        schedule: ScheduleCheck::Enforced,
         max_usd: None,
-        tape: None,
+        cassette: None,
         stop: stop.clone(),
         progress: &|_, _, _| (),
     };
-    Some(match catch_unwind(AssertUnwindSafe(|| probes.run(wish))) {
-        Ok(None) => Tended::Stopped,
-        Ok(Some(probed)) if is_idle(probed.event.outcome) => Tended::NotDue,
-        Ok(Some(probed)) => Tended::Probed(Box::new(probed)),
-        Err(_) => Tended::Broken("the probe ended in a panic".to_owned()),
+    Some(match catch_unwind(AssertUnwindSafe(|| probes.run(request))) {
+        Ok(None) => ProbeTickResult::Stopped,
+        Ok(Some(result)) if is_idle(result.event.outcome) => ProbeTickResult::NotDue,
+        Ok(Some(result)) => ProbeTickResult::Ran(Box::new(result)),
+        Err(_) => ProbeTickResult::Broken("the probe panicked".to_owned()),
     })
 }
 

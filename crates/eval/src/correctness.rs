@@ -1,6 +1,6 @@
-//! Asking queries whose right answers are known.
+//! Runs judged queries, whose relevant pages are known.
 
-use gbrain_core::gate::{Judged, QueryResult};
+use gbrain_core::gate::{JudgedResult, QueryResult};
 use gbrain_core::qrels::{JudgedPages, JudgedQuery, relevant_pages};
 use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Viewer};
 use gbrain_core::target::{Question, StageFallback};
@@ -10,16 +10,16 @@ use crate::retriever::RetrieverInfo;
 use crate::spread::spread;
 use crate::{EvalError, Retriever};
 
-/// Which pipeline answers.
+/// The pipeline that answers judged queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pipeline {
-    /// The same on every day: no cache, no expansion, no remote model, time pinned.
+    /// Reproducible: no cache, no expansion, no remote model, fixed time.
     Fixed,
     Production,
 }
 
 impl Pipeline {
-    /// Its name in reports.
+    /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Fixed => "fixed",
@@ -28,20 +28,21 @@ impl Pipeline {
     }
 }
 
-/// The time of the fixed pipeline: recency must not make a gate red by itself.
+/// The query time of the fixed pipeline, so that recency alone cannot fail a gate.
 const PINNED: i64 = 1_767_225_600;
 
-/// Queries that were asked, and what is known of the pages that they judge.
+/// The results of judged queries, and which judged pages exist.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgedRun {
-    /// Every query with what it gave, in the order of the file.
-    pub queries: Vec<Judged>,
+    /// The result of every query, in the order of the file.
+    pub queries: Vec<JudgedResult>,
     /// Which judged pages exist.
     pub pages: JudgedPages,
 }
 
-/// Asks every query, in parallel; results in the order of the file. Bare ids are pages of the default
-/// source. Where the target knows its pages and has none of those that are judged, nothing is asked.
+/// Runs all queries in parallel and returns results in the order of the file. Bare ids are pages of
+/// the default source. If the target can look up pages and has none of the judged ones, nothing is
+/// asked.
 pub fn judge(
     retriever: &dyn Retriever,
     mut queries: Vec<JudgedQuery>,
@@ -60,12 +61,12 @@ pub fn judge(
         if let QueryResult::Ranked(pages) = &result {
             query.as_retrieved(pages);
         }
-        Judged::new(query, result, k)
+        JudgedResult::new(query, result, k)
     });
     Ok(JudgedRun { queries: judged.collect(), pages })
 }
 
-/// Looks judged pages up where the target knows its own.
+/// Looks up judged pages, if the target can.
 fn judged_pages(
     retriever: &dyn Retriever,
     queries: &mut [JudgedQuery],
@@ -113,7 +114,7 @@ fn question(
     Question { id: Some(query.id.clone()), ..Question::of_request(&request, *max_results) }
 }
 
-/// A degraded answer is no answer: it would measure another pipeline.
+/// A degraded answer is an error: it would measure another pipeline.
 fn ask(retriever: &dyn Retriever, question: &Question) -> QueryResult {
     match retriever.retrieve(question) {
         Err(error) => QueryResult::Errored(retriever.info().error_text(&error)),

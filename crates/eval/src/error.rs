@@ -1,4 +1,4 @@
-//! What can go wrong while measuring, as opposed to what can be found.
+//! Errors that prevent a measurement, as opposed to findings of one.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -9,10 +9,10 @@ use gbrain_core::fault::{Fault, FaultKind, chain};
 
 use crate::benchmark::{DatasetError, SpecError};
 
-/// Why nothing could be measured.
+/// Errors that prevent a measurement.
 #[derive(Debug, thiserror::Error)]
 pub enum EvalError {
-    /// The brain could not be asked at all.
+    /// The brain could not be queried.
     #[error(transparent)]
     Brain(#[from] BrainError),
     /// A file could not be read or written.
@@ -22,29 +22,29 @@ pub enum EvalError {
         #[source]
         source: std::io::Error,
     },
-    /// A file of captures or a baseline can't be used.
+    /// A file of captures or a baseline is invalid.
     #[error("{}", path.display())]
     Baseline {
         path: PathBuf,
         #[source]
         source: BaselineError,
     },
-    /// A dataset can't be read.
+    /// A dataset is invalid.
     #[error("{}", path.display())]
     Dataset { path: PathBuf, source: Box<DatasetError> },
-    /// A run can't be made as it is written.
+    /// The specification of a run is invalid.
     #[error(transparent)]
     Spec(#[from] SpecError),
-    /// Rows were made by another run.
+    /// The rows belong to another run.
     #[error("{}: its rows were made by run {found}, and this is run {run}", path.display())]
     OtherRun {
         path: PathBuf,
-        /// The run of its rows.
+        /// The run of the rows.
         found: String,
-        /// The run that wants to go on.
+        /// The run to resume.
         run: String,
     },
-    /// Rows to go on from are not what the dataset and their own rankings give.
+    /// Rows to resume from do not match the dataset or their own rankings.
     #[error(
         "{}: {count} rows can't be resumed from: {}{}",
         path.display(),
@@ -54,29 +54,29 @@ pub enum EvalError {
     BadRows {
         path: PathBuf,
         count: usize,
-        /// The first of them, in words.
+        /// Descriptions of the first ones.
         shown: Vec<String>,
     },
-    /// A file is not text.
+    /// A file is not UTF-8 text.
     #[error("{}: line {line} is not UTF-8", path.display())]
     NotText { path: PathBuf, line: usize },
-    /// A line of a file can't be used.
+    /// A line of a file is invalid.
     #[error("{}: line {line}: {why}", path.display())]
     Line { path: PathBuf, line: usize, why: String },
-    /// A line is longer than any row.
+    /// A line exceeds the maximum length of a row.
     #[error("{}: line {line} is longer than {} MiB; is it NDJSON, one row a line?", path.display(), limit >> 20)]
     LongLine { path: PathBuf, line: usize, limit: usize },
-    /// No judged page exists in what is asked.
+    /// None of the judged pages exists in the target.
     #[error("none of the {judged} judged pages exists in this brain, for example `{example}`")]
     NoJudgedPage {
-        /// How many pages are judged relevant.
+        /// The number of pages judged relevant.
         judged: usize,
         example: String,
     },
-    /// There is nothing to ask.
+    /// The brain has no pages.
     #[error("the brain has no pages: nothing can be found again in it")]
     EmptyBrain,
-    /// A document is larger than what is read whole.
+    /// A document exceeds the maximum size.
     #[error("{} is larger than {} MiB, which is the most that is read as one document", path.display(), limit >> 20)]
     LargeDocument { path: PathBuf, limit: u64 },
 }
@@ -110,27 +110,27 @@ impl From<EvalError> for Fault {
     }
 }
 
-/// What a file of rows is, for those who have none.
+/// Describes a file of rows, for users who have none.
 const ROWS: &str = "captures are NDJSON in UTF-8, as `gbrain eval export` prints them; a baseline is \
-                    what `gbrain bench publish` makes of them";
+                    what `gbrain baseline publish` makes of them";
 
 /// Where datasets come from.
 const DATASETS: &str =
     "`gbrain eval datasets` says where to get each dataset and what it looks like";
 
-/// What to do about rows that can't be resumed from.
+/// The remedy for rows that cannot be resumed from.
 const BAD_ROWS: &str = "nothing was changed: delete these lines, or write to a new file without \
                         --resume-from";
-/// What to do about rows of another run.
+/// The remedy for rows of another run.
 const OTHER_RUN: &str = "dataset, k, granularity, settings, model and program must be the same: give \
                          them as before, or start another file with --output";
 
-/// What to do about judgements of pages that do not exist.
+/// The remedy for judgements of pages that do not exist.
 const OTHER_BRAIN: &str = "use the brain that the judgements are about (--home, --workspace); an id \
                            without a source is a page of the source `default`: write `source::slug` for \
                            pages of others";
 
-/// What to do about a brain without pages.
+/// The remedy for a brain without pages.
 const EMPTY_BRAIN: &str =
     "import the corpus first (`gbrain import DIR`), or name the right brain (--home, --workspace)";
 
@@ -145,7 +145,7 @@ fn of_io(error: &std::io::Error) -> Option<&'static str> {
 fn of_baseline(error: &BaselineError) -> Option<&'static str> {
     match error {
         BaselineError::Edited { .. } => Some(
-            "take it from version control again, or publish it anew with `gbrain bench publish`",
+            "take it from version control again, or publish it anew with `gbrain baseline publish`",
         ),
         BaselineError::Unsigned => Some(
             "publish it again with the key to sign it, or unset GBRAIN_BASELINE_KEY and leave out --key-file",
@@ -158,7 +158,7 @@ fn of_baseline(error: &BaselineError) -> Option<&'static str> {
         BaselineError::Row { .. }
         | BaselineError::Metadata { .. }
         | BaselineError::SecondMetadata { .. } => Some(ROWS),
-        // It names the remedy itself.
+        // Its message names the remedy.
         BaselineError::NoMetadata => None,
     }
 }

@@ -1,8 +1,8 @@
-//! What people say of answers, kept with the log of the retrieval: votes, comments, results that are barely
-//! relevant.
+//! Stores feedback on answers with the log of the retrieval: votes, comments and results marked
+//! barely relevant.
 //!
-//! Promises: comments are scrubbed; a result that is called borderline is one of the answer's, so nobody can
-//! have a page scored that was not shown.
+//! Promises: comments are scrubbed; a borderline result must be one of the answer's results, so a
+//! caller cannot have a page scored that was not shown.
 
 use std::ops::ControlFlow;
 
@@ -17,24 +17,24 @@ use gbrain_core::suite::case::is_meant;
 use gbrain_store::{NewFeedback, RetrievalFilter, RetrievalLog, Store, StoreError, Traffic};
 use jiff::Timestamp;
 
-/// The longest comment, in bytes.
+/// Maximum length of a comment, in bytes.
 const LONGEST: usize = 16_000;
 
-/// Why something is not kept.
+/// The reason that feedback is not stored.
 #[derive(Debug, thiserror::Error)]
 pub enum FeedbackError {
     #[error("there is nothing to say: give a vote, a comment or a borderline result")]
     Nothing,
-    /// It is not clear of what.
+    /// The answer is not identified, or identified twice.
     #[error("name the answer by its request id or by the number of its log, and by one of them")]
     OfWhat,
-    /// There is no such answer in the log.
+    /// The log has no such answer.
     #[error("no such answer is in the log")]
     Unknown,
-    /// The result is not one of the answer's.
+    /// The result is not among the answer's results.
     #[error("{0} is not among the results of that answer")]
     NoResult(String),
-    /// The comment is too long.
+    /// The comment exceeds the maximum length.
     #[error("a comment takes up to {LONGEST} bytes")]
     Long,
     #[error(transparent)]
@@ -54,8 +54,8 @@ impl From<FeedbackError> for Fault {
     }
 }
 
-/// Keeps what is said of an answer.
-pub fn say(
+/// Stores feedback on an answer.
+pub fn add_feedback(
     store: &Store,
     workspace: &WorkspaceId,
     scrubber: &Scrubber,
@@ -72,31 +72,31 @@ pub fn say(
         return Err(FeedbackError::Long);
     }
     let log = find(store, workspace, trust, request_id.as_deref(), *log)?;
-    let mut words = Vec::new();
-    let mut word = |signal: Signal, score, comment| {
-        words.push(NewFeedback { signal_type: signal.name().to_owned(), score, comment });
+    let mut signals = Vec::new();
+    let mut add = |signal: Signal, score, comment| {
+        signals.push(NewFeedback { signal_type: signal.name().to_owned(), score, comment });
     };
     if let Some(vote) = vote {
         let score = if *vote == Vote::Up { 1.0 } else { -1.0 };
-        word(Signal::UserVote, Some(score), None);
+        add(Signal::UserVote, Some(score), None);
     }
     if let Some(comment) = comment {
-        word(Signal::UserComment, None, Some(scrubber.scrub(comment).text));
+        add(Signal::UserComment, None, Some(scrubber.scrub(comment).text));
     }
     if let Some(document) = borderline {
         let document = result(&log, document)?;
         let comment = serde_json::to_string(&BorderlineComment { document });
-        word(Signal::BorderlineLabel, None, comment.ok());
+        add(Signal::BorderlineLabel, None, comment.ok());
     }
-    let mut kept = Vec::new();
-    for word in &words {
-        let id = store.add_feedback(workspace, log.id, word, now)?;
-        kept.push(id.ok_or(FeedbackError::Unknown)?);
+    let mut ids = Vec::new();
+    for signal in &signals {
+        let id = store.add_feedback(workspace, log.id, signal, now)?;
+        ids.push(id.ok_or(FeedbackError::Unknown)?);
     }
-    Ok(FeedbackBody { log: log.id, feedback: kept })
+    Ok(FeedbackBody { log: log.id, feedback: ids })
 }
 
-/// The log of the last answer that was given to the owner.
+/// The log of the last answer to the owner.
 pub fn last(store: &Store, workspace: &WorkspaceId) -> Result<i64, FeedbackError> {
     let live = RetrievalFilter { traffic: Some(Traffic::Live), ..RetrievalFilter::default() };
     let mut found = None;
@@ -108,8 +108,8 @@ pub fn last(store: &Store, workspace: &WorkspaceId) -> Result<i64, FeedbackError
     found.ok_or(FeedbackError::Unknown)
 }
 
-/// The newest retrieval of a name, or the one of a number. What the owner was answered is the owner's: to
-/// anybody else it is not there.
+/// Finds the newest retrieval with a request id, or the one with a number. Answers given to the
+/// owner are hidden from other callers.
 fn find(
     store: &Store,
     workspace: &WorkspaceId,
@@ -134,7 +134,7 @@ fn find(
     found.filter(is_theirs).ok_or(FeedbackError::Unknown)
 }
 
-/// The result that is meant, by its whole name.
+/// The full name of the result that a document name refers to.
 fn result(log: &RetrievalLog, document: &str) -> Result<String, FeedbackError> {
     let body = log.fields.body.as_deref();
     let body: Option<RetrievalBody> = body.and_then(|body| serde_json::from_str(body).ok());

@@ -1,22 +1,22 @@
-//! Files that are read, within bounds. `output.rs` writes them.
+//! Reads files within size limits. `output.rs` writes them.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
-use gbrain_core::baseline::{Baseline, BaselineError, Captures, Reader, SignatureCheck};
+use gbrain_core::baseline::{Baseline, BaselineError, BaselineReader, CaptureFile, SignatureCheck};
 use gbrain_core::capture::CapturedRow;
 use serde_json::Value;
 
 use crate::EvalError;
 
-/// The longest line of a file of rows.
+/// Maximum length of a line in a file of rows.
 pub const MAX_LINE: usize = 4 << 20;
-/// The largest file that is read as one document.
+/// Maximum size of a file that is read as one document.
 pub const MAX_DOCUMENT: u64 = 512 << 20;
 
-/// Something that is read line by line, and what to call it.
+/// A line-based input with its path for messages.
 pub struct Input<'a> {
     path: &'a Path,
     reader: Box<dyn BufRead + 'a>,
@@ -24,7 +24,7 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// A file; `-` is stdin.
+    /// Opens a file; `-` is stdin.
     pub fn open(path: &'a Path) -> Result<Self, EvalError> {
         if path == Path::new("-") {
             return Ok(Self::new(path, std::io::stdin().lock()));
@@ -34,12 +34,12 @@ impl<'a> Input<'a> {
         Ok(Self::new(path, BufReader::with_capacity(1 << 16, file)))
     }
 
-    /// Any reader under the name of a path.
+    /// An input from any reader, named by a path.
     pub fn new(path: &'a Path, reader: impl BufRead + 'a) -> Self {
         Self { path, reader: Box::new(reader), signature: SignatureCheck::NoKey }
     }
 
-    /// The same input, whose signature is checked if it is a baseline.
+    /// The same input, with its signature checked if it is a baseline.
     #[must_use]
     pub fn checking(self, signature: SignatureCheck) -> Self {
         Self { signature, ..self }
@@ -72,9 +72,9 @@ impl<'a> Input<'a> {
 }
 
 /// Reads captures or a baseline; a baseline is verified.
-pub fn read_captures(input: Input<'_>) -> Result<Captures, EvalError> {
+pub fn read_captures(input: Input<'_>) -> Result<CaptureFile, EvalError> {
     let path = input.path.to_owned();
-    let mut reader = Reader::default().checking(input.signature.clone());
+    let mut reader = BaselineReader::default().checking(input.signature.clone());
     input.each_line(|text| reader.line(text))?;
     reader.finish().map_err(|source| EvalError::Baseline { path, source })
 }
@@ -82,7 +82,7 @@ pub fn read_captures(input: Input<'_>) -> Result<Captures, EvalError> {
 /// Reads a baseline and verifies it.
 pub fn read_baseline(input: Input<'_>) -> Result<Baseline, EvalError> {
     let path = input.path.to_owned();
-    let mut reader = Reader::default().checking(input.signature.clone());
+    let mut reader = BaselineReader::default().checking(input.signature.clone());
     input.each_line(|text| reader.line(text))?;
     reader.finish_baseline().map_err(|source| EvalError::Baseline { path, source })
 }
@@ -90,17 +90,18 @@ pub fn read_baseline(input: Input<'_>) -> Result<Baseline, EvalError> {
 /// Reads captures for publishing: each row with the object it was read from. A baseline is verified.
 pub fn read_publishable(input: Input<'_>) -> Result<Vec<(Value, CapturedRow)>, EvalError> {
     let path = input.path.to_owned();
-    let mut reader = Reader::keeping_objects().checking(input.signature.clone());
+    let mut reader = BaselineReader::keeping_objects().checking(input.signature.clone());
     input.each_line(|text| reader.line(text))?;
     reader.finish_publishable().map_err(|source| EvalError::Baseline { path, source })
 }
 
-/// Reads a file as one document, if it is not too large for that. One that ends in `.gz` is unpacked.
+/// Reads a file as one document, within the size limit. A file with the extension `.gz` is
+/// unpacked.
 pub fn read_document(path: &Path) -> Result<Vec<u8>, EvalError> {
     let failed = |source| EvalError::Io { path: path.to_owned(), source };
     let too_large = || EvalError::LargeDocument { path: path.to_owned(), limit: MAX_DOCUMENT };
     let file = File::open(path).map_err(failed)?;
-    // A pipe has no length: what it gives is counted.
+    // A pipe has no length, so its content is limited while reading.
     let length = file.metadata().map_err(failed)?.len();
     if length > MAX_DOCUMENT {
         return Err(too_large());

@@ -1,9 +1,9 @@
-//! Running the gates: the baseline is replayed, the judged queries are asked, both are held
-//! against their thresholds.
+//! Runs the gates: replays the baseline, runs the judged queries, and compares both with their
+//! thresholds.
 
-use gbrain_core::baseline::{Baseline, Thresholds};
+use gbrain_core::baseline::{Baseline, BaselineThresholds};
 use gbrain_core::gate::{
-    Confidence, Correctness, CorrectnessParts, CorrectnessThresholds, GateParts, Regression,
+    ConfidenceLevel, Correctness, CorrectnessParts, CorrectnessThresholds, GateParts, Regression,
     RegressionParts, Verdict, correctness, regression,
 };
 use gbrain_core::provenance::Provenance;
@@ -12,59 +12,59 @@ use gbrain_core::replay::ReplayedRow;
 
 use crate::{EvalError, JudgedRun, Pipeline, Replay, ReplayOptions, Retriever, judge, replay};
 
-/// What is gated.
+/// The inputs of the gates.
 #[derive(Debug, Clone)]
 pub struct GateInputs<'a> {
     /// A baseline with the thresholds that apply to it.
-    pub baseline: Option<(&'a Baseline, Thresholds)>,
+    pub baseline: Option<(&'a Baseline, BaselineThresholds)>,
     /// Judged queries with the thresholds that apply to them.
     pub judged: Option<(&'a [JudgedQuery], CorrectnessThresholds)>,
-    /// How many pages of a judged query count.
+    /// Number of top pages of a judged query that count.
     pub k: usize,
-    /// How sure a breach must be.
-    pub confidence: Option<Confidence>,
-    /// Which pipeline answers judged queries.
+    /// The confidence that a breach requires.
+    pub confidence: Option<ConfidenceLevel>,
+    /// The pipeline that answers judged queries.
     pub pipeline: Pipeline,
-    /// How rows are asked.
+    /// How baseline rows are replayed.
     pub replay: ReplayOptions,
 }
 
-/// Up to this many chunks past corpora are quick to index, so that finding out what moved a row costs
-/// little. On a larger brain that is asked for: `eval replay --blame`.
+/// Up to this many chunks, past corpora are indexed quickly enough to blame moved rows by default.
+/// Larger brains require `eval replay --blame`.
 pub const BLAME_CHUNKS: u64 = 50_000;
 
 impl GateInputs<'_> {
-    /// How many rows and queries are asked.
+    /// The number of rows and queries.
     pub fn count(&self) -> usize {
         self.baseline.as_ref().map_or(0, |(baseline, _)| baseline.rows.len())
             + self.judged.as_ref().map_or(0, |(queries, _)| queries.len())
     }
 }
 
-/// What a report says of a gate beside what was found.
+/// Facts about a gate run that a report shows beside the outcome.
 #[derive(Debug, Clone, Copy)]
 pub struct GateRun<'a> {
-    /// What the baseline is called.
+    /// The name of the baseline.
     pub baseline: &'a str,
-    /// What the judgements are called.
+    /// The name of the judgements.
     pub qrels: &'a str,
     pub provenance: Option<&'a Provenance>,
-    /// How long it took, in milliseconds.
+    /// The duration of the run, in milliseconds.
     pub elapsed_ms: f64,
 }
 
-/// What the gates found.
+/// The outcome of both gates.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GateOutcome {
-    /// The worse of both.
+    /// The worse verdict of both gates.
     pub verdict: Verdict,
-    /// The regression gate, with its rows.
+    /// The result of the regression gate, with its rows.
     pub regression: Option<(Regression, Vec<ReplayedRow>)>,
     pub correctness: Option<Correctness>,
 }
 
 impl GateOutcome {
-    /// What reports are made of.
+    /// The parts that reports are rendered from.
     pub fn parts<'a>(&'a self, inputs: &GateInputs<'a>, run: GateRun<'a>) -> GateParts<'a> {
         let regression = inputs.baseline.zip(self.regression.as_ref());
         let correctness = inputs.judged.zip(self.correctness.as_ref());
@@ -91,7 +91,7 @@ impl GateOutcome {
     }
 }
 
-/// Runs the gates. Both must pass.
+/// Runs both gates; both must pass.
 pub fn gate(
     retriever: &dyn Retriever,
     inputs: &GateInputs<'_>,
@@ -116,7 +116,7 @@ pub fn gate(
             Some(correctness(queries, inputs.k, thresholds, inputs.confidence, &pages))
         }
     };
-    // Nothing to gate on is no verdict, and certainly not a pass.
+    // A gate without inputs is inconclusive, not a pass.
     let nothing = if regression.is_none() && correctness.is_none() {
         Verdict::Inconclusive
     } else {

@@ -1,33 +1,35 @@
-//! Incidents: opened, noted down, resolved, and told.
+//! Opens incidents, adds notes, resolves them and queues their messages.
 //!
-//! Promises: what people wrote is scrubbed before it is kept. An incident is resolved once, whoever asks;
-//! its message is queued after that, so that a process that dies in between tells nobody rather than twice,
-//! and [`post`] tells it then.
+//! Promises: text written by people is scrubbed before it is stored. An incident is resolved once,
+//! even if two callers try. Its message is queued afterwards, so a crash in between loses the
+//! message instead of sending it twice; [`post`] queues it again.
 
 use gbrain_core::fault::{Fault, FaultKind, chain};
 use gbrain_core::format::incident::{
     INCIDENT_VERSION, IncidentBody, IncidentNote, IncidentRecord, Resolution,
 };
 use gbrain_core::id::WorkspaceId;
-use gbrain_core::incident::{Ended, IncidentError, announcement, check, check_resolution};
+use gbrain_core::incident::{
+    IncidentError, ResolvedIncident, announcement, check, check_resolution,
+};
 use gbrain_core::scrub::Scrubber;
 use gbrain_store::{DeliveryAction, Incident, IncidentState, NewDelivery, Store, StoreError};
 use jiff::Timestamp;
 
-/// Why an incident can't be written down.
+/// Errors of opening, editing and resolving incidents.
 #[derive(Debug, thiserror::Error)]
 pub enum IncidentProblem {
-    /// What was said does not do.
+    /// A text is empty, too long or otherwise invalid.
     #[error(transparent)]
-    Said(#[from] IncidentError),
+    Invalid(#[from] IncidentError),
     #[error("there is no incident {0} in this workspace")]
     None(i64),
     #[error("incident {0} is resolved already")]
     Over(i64),
-    /// It is not over.
+    /// The incident is still open.
     #[error("incident {0} is still open")]
     Open(i64),
-    /// Its record can't be read, and is left as it is.
+    /// The record cannot be parsed, and stays unchanged.
     #[error("the record of incident {0} can't be read")]
     Unreadable(i64),
     #[error(transparent)]
@@ -38,7 +40,7 @@ impl From<IncidentProblem> for Fault {
     fn from(problem: IncidentProblem) -> Self {
         let message = chain(&problem);
         match problem {
-            IncidentProblem::Said(_) => Self::usage(message),
+            IncidentProblem::Invalid(_) => Self::usage(message),
             IncidentProblem::None(_) => {
                 Self::not_found(message).hint("`gbrain incident list` shows those there are")
             }
@@ -53,29 +55,28 @@ impl From<IncidentProblem> for Fault {
     }
 }
 
-/// Who writes down, and when.
+/// Writes incidents of one workspace in the name of an author.
 #[derive(Clone, Copy)]
-pub struct Scribe<'a> {
-    /// Where incidents are kept.
+pub struct IncidentEditor<'a> {
     pub store: &'a Store,
     pub workspace: &'a WorkspaceId,
-    /// What is taken out of texts.
+    /// Removes personal data and secrets from texts.
     pub scrubber: &'a Scrubber,
     pub author: &'a str,
     pub now: Timestamp,
 }
 
-/// What somebody says of the end of an incident.
+/// The author's account of how an incident ended.
 #[derive(Debug, Clone, Copy)]
-pub struct Said<'a> {
+pub struct ResolutionText<'a> {
     pub root_cause: &'a str,
     pub fix: &'a str,
-    /// What is still to do.
+    /// Work that remains to be done.
     pub follow_ups: &'a [String],
 }
 
-impl Scribe<'_> {
-    /// Opens an incident with what is known of it; its number.
+impl IncidentEditor<'_> {
+    /// Opens an incident and returns its number.
     pub fn open(&self, title: &str, record: &IncidentRecord) -> Result<i64, IncidentProblem> {
         check("the title", title)?;
         let title = self.clean(title);
@@ -83,7 +84,7 @@ impl Scribe<'_> {
         Ok(self.store.open_incident(self.workspace, &title, &json(&record), self.now)?)
     }
 
-    /// Adds a note, to one that is over too: what is learnt later belongs there.
+    /// Adds a note, also to a resolved incident.
     pub fn note(&self, id: i64, text: &str) -> Result<Incident, IncidentProblem> {
         check("the note", text)?;
         self.readable(id)?;
@@ -93,14 +94,18 @@ impl Scribe<'_> {
         edited.ok_or(IncidentProblem::None(id))
     }
 
-    /// Ends an incident.
-    pub fn resolve(&self, id: i64, said: &Said<'_>) -> Result<Incident, IncidentProblem> {
+    /// Resolves an incident with its root cause, fix and follow-ups.
+    pub fn resolve(
+        &self,
+        id: i64,
+        resolution_text: &ResolutionText<'_>,
+    ) -> Result<Incident, IncidentProblem> {
         let resolution = Resolution {
             at: self.at(),
             author: self.author(),
-            root_cause: self.clean(said.root_cause),
-            fix: self.clean(said.fix),
-            follow_ups: said.follow_ups.iter().map(|one| self.clean(one)).collect(),
+            root_cause: self.clean(resolution_text.root_cause),
+            fix: self.clean(resolution_text.fix),
+            follow_ups: resolution_text.follow_ups.iter().map(|one| self.clean(one)).collect(),
         };
         check_resolution(&resolution)?;
         self.readable(id)?;
@@ -129,7 +134,7 @@ impl Scribe<'_> {
     }
 }
 
-/// Queues the message of an incident that is over, one a channel.
+/// Queues the message of a resolved incident, one per channel.
 pub fn post(
     store: &Store,
     incident: &Incident,
@@ -144,7 +149,7 @@ pub fn post(
     }
     let record = read(incident).ok_or(IncidentProblem::Unreadable(incident.id))?;
     let resolution = record.resolution.ok_or(IncidentProblem::Unreadable(incident.id))?;
-    let ended = Ended {
+    let ended = ResolvedIncident {
         id: incident.id,
         title: &incident.title,
         workspace: workspace.as_str(),
@@ -167,8 +172,8 @@ pub fn post(
     Ok(())
 }
 
-/// An incident as it is told.
-pub fn told(incident: &Incident) -> IncidentBody {
+/// An incident as `--json` and the API show it.
+pub fn incident_body(incident: &Incident) -> IncidentBody {
     let Incident { id, state, opened_at, resolved_at, title, body: _ } = incident;
     IncidentBody {
         id: *id,
@@ -177,17 +182,17 @@ pub fn told(incident: &Incident) -> IncidentBody {
         opened_at: format!("{opened_at:.3}"),
         resolved_at: resolved_at.map(|at| format!("{at:.3}")),
         record: read(incident),
-        told: Vec::new(),
+        notified: Vec::new(),
     }
 }
 
-/// The record, if this program can read it.
+/// The record, if this version can parse it.
 pub fn read(incident: &Incident) -> Option<IncidentRecord> {
     let record: IncidentRecord = serde_json::from_str(&incident.body).ok()?;
     (record.schema_version == INCIDENT_VERSION).then_some(record)
 }
 
-/// The record with a change. One that can't be read stays as it is.
+/// The record with a change. An unreadable record stays unchanged.
 fn edited(incident: &Incident, change: impl Fn(&mut IncidentRecord)) -> String {
     let Some(mut record) = read(incident) else { return incident.body.clone() };
     change(&mut record);

@@ -1,9 +1,9 @@
-//! Measures retrieval: asks captured and judged requests of a retriever and says what moved.
+//! Measures retrieval: runs captured and judged requests against a retriever and reports changes.
 //!
-//! Promises: a setting of the brain that is measured is never changed; nothing that is asked here
-//! is captured; the same inputs give the same results, apart from time.
+//! Promises: settings of the measured brain are never changed; requests are not captured; the same
+//! inputs give the same results, except for times.
 //!
-//! Deliberately absent: decisions (they are core's), printing, arguments, async.
+//! Deliberately absent: decisions (in core), printing, arguments, async.
 
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "the clock of a test is right"))]
 
@@ -19,11 +19,11 @@ pub mod feedback;
 mod files;
 mod gate;
 pub mod incident;
-pub mod keep;
 mod output;
 pub mod probe;
 mod record;
 mod replay;
+pub mod retention;
 pub mod retriever;
 mod selftest;
 mod spread;

@@ -19,7 +19,8 @@ use gbrain_brain::atomic::AtomicFile;
 
 use crate::EvalError;
 
-/// A file that a flag names, open for writing. Without [`OutputFile::finish`] a regular file stays as it was.
+/// A file named by a flag, open for writing. Without [`OutputFile::finish`] a regular file stays
+/// unchanged.
 #[derive(Debug)]
 pub struct OutputFile {
     path: PathBuf,
@@ -28,13 +29,13 @@ pub struct OutputFile {
 
 #[derive(Debug)]
 enum Sink {
-    /// A file that takes its place when it is whole.
+    /// A temporary file that replaces the target when it is complete.
     Temporary(AtomicFile),
     /// A device, a pipe or a descriptor.
     InPlace(File),
 }
 
-/// How a path is written.
+/// The way a path is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Method {
     Replace,
@@ -42,7 +43,7 @@ enum Method {
 }
 
 impl OutputFile {
-    /// Opens it, and makes its directory.
+    /// Opens a file and creates its directory.
     pub fn create(path: &Path) -> Result<Self, EvalError> {
         let failed = |source| EvalError::Io { path: path.to_owned(), source };
         let sink = match method(path).map_err(failed)? {
@@ -56,7 +57,7 @@ impl OutputFile {
         Ok(Self { path: path.to_owned(), sink })
     }
 
-    /// Makes what was written durable, and gives it its name.
+    /// Syncs the file and moves it to its path.
     pub fn finish(self) -> Result<(), EvalError> {
         let Self { path, sink } = self;
         let finished = match sink {
@@ -83,14 +84,15 @@ impl Write for OutputFile {
     }
 }
 
-/// Writes a file that a flag names.
+/// Writes a file named by a flag.
 pub fn write_atomically(path: &Path, text: &[u8]) -> Result<(), EvalError> {
     let mut file = OutputFile::create(path)?;
     file.write_all(text).map_err(|source| EvalError::Io { path: path.to_owned(), source })?;
     file.finish()
 }
 
-/// Whether files can be written, before the work whose results they will hold: a refusal should not cost an hour.
+/// Checks that files can be written, before the work whose results they will hold: a refusal should
+/// not cost an hour.
 pub fn check_outputs<'a>(
     paths: impl IntoIterator<Item = &'a Option<PathBuf>>,
 ) -> Result<(), EvalError> {
@@ -107,7 +109,8 @@ pub fn check_outputs<'a>(
     Ok(())
 }
 
-/// Whether a file can be written. A device or a pipe is not opened: opening one may wait for its reader.
+/// Checks that a file can be written. A device or a pipe is not opened, because that may block
+/// until its reader opens it.
 pub fn check_output(path: &Path) -> Result<(), EvalError> {
     let failed = |source| EvalError::Io { path: path.to_owned(), source };
     match method(path).map_err(failed)? {
@@ -116,8 +119,8 @@ pub fn check_output(path: &Path) -> Result<(), EvalError> {
     }
 }
 
-/// Opens a file to which rows are appended while a run goes on: a regular file is emptied, a device or a pipe is not
-/// changed. Gives whether it is one of those, which can't be written anew.
+/// Opens a file to which rows are appended during a run: a regular file is truncated, a device or a
+/// pipe is not. Also returns whether it is a stream, which cannot be rewritten.
 pub(crate) fn open_rows(path: &Path) -> io::Result<(File, IsStream)> {
     match method(path)? {
         Method::Replace => Ok((File::create(path)?, IsStream::No)),
@@ -125,7 +128,7 @@ pub(crate) fn open_rows(path: &Path) -> io::Result<(File, IsStream)> {
     }
 }
 
-/// Whether a path is one that is written in place.
+/// Whether a path is written in place.
 pub(crate) fn is_stream(path: &Path) -> io::Result<bool> {
     Ok(method(path)? == Method::InPlace)
 }
@@ -160,8 +163,8 @@ fn is_stream_kind(kind: FileType) -> bool {
     kind.is_char_device() || kind.is_block_device() || kind.is_fifo() || kind.is_socket()
 }
 
-/// Whether a path names an open descriptor. What that leads to was opened by the caller, so that a file behind it is
-/// appended to: replacing it would leave the caller's descriptor with a file that has no name.
+/// Whether a path names an open descriptor. The caller opened its file, so the file is appended to:
+/// replacing it would leave the caller's descriptor with a file that has no name.
 fn is_descriptor(path: &Path) -> bool {
     let is_named = ["/dev/stdout", "/dev/stderr"].iter().any(|name| path == Path::new(name));
     let is_below = path.parent().is_some_and(|dir| {
@@ -186,7 +189,7 @@ fn directory(path: &Path) -> &Path {
 }
 
 fn persist(file: AtomicFile, path: &Path) -> io::Result<()> {
-    // What stood there may have changed since the file was opened.
+    // The file at this path may have changed since it was opened.
     method(path)?;
     if let Ok(meta) = std::fs::metadata(path) {
         file.file().set_permissions(meta.permissions())?;

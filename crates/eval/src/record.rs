@@ -1,8 +1,8 @@
-//! Captures of a target: captured requests are put to it, and its answers are what is kept.
+//! Records captures of a target: asks it the captured requests and stores its answers.
 
 use gbrain_core::capture::{CapturedRow, TargetCapture};
 use gbrain_core::identity::IdentityKey;
-use gbrain_core::replay::{SettingsFrom, ask};
+use gbrain_core::replay::{SettingsSource, ask};
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::target::Question;
 use jiff::Timestamp;
@@ -10,15 +10,15 @@ use serde_json::Value;
 
 use crate::{EvalError, Retriever};
 
-/// A row that the target gave no capture for.
+/// A row without a capture of the target, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotRecorded {
-    /// Its line in the file, from 1.
+    /// The line in the file, from 1.
     pub line: usize,
     pub why: String,
 }
 
-/// Asks a target every captured request so many times, and gives rows with its first answer and its
+/// Asks a target every captured request `repeats` times. Returns rows with its first answer and its
 /// shortest time, in the order of the file.
 pub fn record(
     retriever: &dyn Retriever,
@@ -29,9 +29,10 @@ pub fn record(
     progress: &dyn Fn(usize),
 ) -> Result<(Vec<Value>, Vec<NotRecorded>), EvalError> {
     let (mut recorded, mut missing) = (Vec::new(), Vec::new());
-    let recording = Recording { retriever, repeats, at, identity, scrubber: Scrubber::default() };
+    let recorder =
+        TargetRecorder { retriever, repeats, at, identity, scrubber: Scrubber::default() };
     for (value, row) in rows {
-        match recording.one(value, row) {
+        match recorder.one(value, row) {
             Ok(row) => recorded.push(row),
             Err(why) => missing.push(NotRecorded { line: row.line, why }),
         }
@@ -40,7 +41,7 @@ pub fn record(
     Ok((recorded, missing))
 }
 
-struct Recording<'a> {
+struct TargetRecorder<'a> {
     retriever: &'a dyn Retriever,
     repeats: u32,
     at: Timestamp,
@@ -48,10 +49,10 @@ struct Recording<'a> {
     scrubber: Scrubber,
 }
 
-impl Recording<'_> {
+impl TargetRecorder<'_> {
     fn one(&self, value: &Value, row: &CapturedRow) -> Result<Value, String> {
         let info = self.retriever.info();
-        let asked = ask(row, &info.live, SettingsFrom::Live).map_err(|skip| skip.to_string())?;
+        let asked = ask(row, &info.live, SettingsSource::Live).map_err(|skip| skip.to_string())?;
         let question = Question::of_request(&asked.request, info.max_results);
         let mut answers = Vec::new();
         for _ in 0..self.repeats.max(1) {

@@ -1,23 +1,23 @@
-//! Asking captured rows again.
+//! Replays captured rows.
 //!
-//! Rows are asked in parallel and reported in the order of the file. Each is asked several times:
-//! the shortest time counts, and rankings that are not all the same are reported as unstable. A row
-//! with a captured CPU time is asked as often as its capture was timed, in the same way
-//! ([`measure_cpu`]), so that both times can be compared.
+//! Rows run in parallel and are reported in the order of the file. Each runs several times: the
+//! shortest time counts, and rankings that differ are reported as unstable. A row with a captured
+//! CPU time runs as often as its capture was timed, in the same way ([`measure_cpu`]), so that both
+//! times can be compared.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gbrain_brain::cpu::{is_machine_busy, measure_cpu};
 use gbrain_core::blame::{Corner, Corners, blame};
-use gbrain_core::capture::{CapturedRow, Retrieved};
+use gbrain_core::capture::{CapturedPage, CapturedRow};
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::identity::IdentityKey;
-use gbrain_core::latency::{CpuTime, NotCompared, TimeComparison, Timing};
-use gbrain_core::provenance::{CorpusAt, Difference, Provenance};
+use gbrain_core::latency::{CpuTime, NotComparedReason, TimeComparison, TimingMethod};
+use gbrain_core::provenance::{CorpusSnapshot, FactorDifference, Provenance};
 use gbrain_core::replay::{
-    Asked, Caveat, Compared, Lost, Outcome, PageMatcher, ReplayedRow, SettingsFrom, Summary, ask,
-    comparable, compare, summarise, unsourced,
+    Caveat, LostPage, PageMatcher, ReplayRequest, ReplaySummary, ReplayedRow, RowComparison,
+    RowOutcome, SettingsSource, ask, comparable, compare, summarise, unsourced,
 };
 use gbrain_core::request::Request;
 use gbrain_core::scrub::Scrubber;
@@ -25,36 +25,35 @@ use gbrain_core::target::{Question, StageFallback, TargetAnswer};
 
 use crate::{EvalError, Retriever};
 
-/// Rows that are asked once before anything is timed.
+/// Number of rows that run once as a warm-up.
 const WARM_UP: usize = 8;
-/// Lost pages of one row that are followed through the pipeline.
+/// Maximum number of lost pages per row that are explained.
 const LOST: usize = 3;
 
-/// Which corpus rows are asked of.
+/// The corpus that rows run against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AsOf {
     Now,
-    /// Each row's own, where it can be had.
+    /// The corpus of each row's capture, if available.
     Capture,
 }
 
-/// How to replay.
+/// The options of a replay.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplayOptions {
-    /// Which corpus rows are asked of.
+    /// The corpus that rows run against.
     pub as_of: AsOf,
-    /// Whose settings are used.
-    pub settings: SettingsFrom,
-    /// How many rows are asked at once.
+    /// The origin of the search settings.
+    pub settings: SettingsSource,
+    /// Number of rows that run at once.
     pub concurrency: usize,
-    /// How often each row is asked, at least once; a row whose CPU time is compared is asked at
-    /// least as often as that takes.
+    /// Number of runs of each row, at least one; comparing CPU times may require more.
     pub repeats: usize,
-    /// Whether to find out what moved each row.
+    /// Whether to blame a cause for each moved row.
     pub blame: bool,
-    /// How many of the worst rows to explain.
+    /// Number of worst rows to explain.
     pub explain: usize,
-    /// The key of the brain, for rows whose names were scrubbed; without it they are not comparable.
+    /// The brain's identity key, for rows with scrubbed names; without it they are not comparable.
     pub identity: Option<IdentityKey>,
 }
 
@@ -62,7 +61,7 @@ impl Default for ReplayOptions {
     fn default() -> Self {
         Self {
             as_of: AsOf::Now,
-            settings: SettingsFrom::Live,
+            settings: SettingsSource::Live,
             concurrency: 1,
             repeats: 3,
             blame: false,
@@ -72,28 +71,28 @@ impl Default for ReplayOptions {
     }
 }
 
-/// What a replay gave.
+/// The result of a replay.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replay {
     /// Every row, in the order of the file.
     pub rows: Vec<ReplayedRow>,
-    /// What they add up to.
-    pub summary: Summary,
+    /// The figures over all rows.
+    pub summary: ReplaySummary,
 }
 
-/// A row on its way.
-struct Job<'r> {
+/// A row with the request to replay.
+struct ReplayJob<'r> {
     row: &'r CapturedRow,
-    asked: Asked,
+    asked: ReplayRequest,
     question: Question,
 }
 
-/// The question of a request. A retriever that gives fewer results is asked for as many as it gives.
+/// The question for a request, limited to the retriever's maximum number of results.
 fn question_of(retriever: &dyn Retriever, request: &Request) -> Question {
     Question::of_request(request, retriever.info().max_results)
 }
 
-/// Asks rows again.
+/// Replays captured rows against a retriever.
 pub fn replay(
     retriever: &dyn Retriever,
     rows: &[CapturedRow],
@@ -105,16 +104,16 @@ pub fn replay(
     }
     let scrubber = Scrubber::default();
     let pages = PageMatcher { scrubber: &scrubber, key: options.identity.as_ref() };
-    let mut outcomes: Vec<Option<Outcome>> = vec![None; rows.len()];
-    let mut jobs: Vec<(usize, Job<'_>)> = Vec::new();
+    let mut outcomes: Vec<Option<RowOutcome>> = vec![None; rows.len()];
+    let mut jobs: Vec<(usize, ReplayJob<'_>)> = Vec::new();
     for (place, row) in rows.iter().enumerate() {
         let asked = ask(row, &retriever.info().live, options.settings);
         match asked.and_then(|asked| comparable(row, pages.key).map(|()| asked)) {
             Ok(asked) => {
                 let question = question_of(retriever, &asked.request);
-                jobs.push((place, Job { row, asked, question }));
+                jobs.push((place, ReplayJob { row, asked, question }));
             }
-            Err(skip) => outcomes[place] = Some(Outcome::Skipped(skip)),
+            Err(skip) => outcomes[place] = Some(RowOutcome::Skipped(skip)),
         }
     }
     for (corpus, mut group) in by_corpus(jobs, options.as_of) {
@@ -130,7 +129,7 @@ pub fn replay(
             }
         };
         let retriever = past.as_deref().unwrap_or(retriever);
-        let run = Run { retriever, options, pages, progress };
+        let run = GroupReplay { retriever, options, pages, progress };
         for (place, outcome) in run.all(&group) {
             outcomes[place] = Some(outcome);
         }
@@ -141,25 +140,25 @@ pub fn replay(
         .filter_map(|(row, outcome)| Some(ReplayedRow::new(row, outcome?)))
         .collect();
     if options.blame {
-        Blaming { retriever, options, pages }.all(rows, &mut replayed)?;
+        BlameAnalysis { retriever, options, pages }.all(rows, &mut replayed)?;
     }
     explain(retriever, rows, &mut replayed, options)?;
     let summary = summarise(&replayed);
     Ok(Replay { rows: replayed, summary })
 }
 
-type Group<'r> = Vec<(usize, Job<'r>)>;
+type Group<'r> = Vec<(usize, ReplayJob<'r>)>;
 
-/// Rows that are asked of the same corpus, in the order of generations.
-fn by_corpus(jobs: Group<'_>, as_of: AsOf) -> Vec<(Option<CorpusAt>, Group<'_>)> {
-    let mut groups: BTreeMap<(i64, String), (Option<CorpusAt>, Group<'_>)> = BTreeMap::new();
+/// Groups rows by corpus, in the order of generations.
+fn by_corpus(jobs: Group<'_>, as_of: AsOf) -> Vec<(Option<CorpusSnapshot>, Group<'_>)> {
+    let mut groups: BTreeMap<(i64, String), (Option<CorpusSnapshot>, Group<'_>)> = BTreeMap::new();
     for (place, job) in jobs {
         let corpus = match as_of {
             AsOf::Now => None,
             AsOf::Capture => job.row.provenance.corpus.clone(),
         };
         let key = corpus.as_ref().map_or((i64::MAX, String::new()), |corpus| {
-            (corpus.generation, corpus.print.root.to_hex())
+            (corpus.generation, corpus.fingerprint.root.to_hex())
         });
         let mut job = job;
         if as_of == AsOf::Capture && corpus.is_none() {
@@ -170,30 +169,30 @@ fn by_corpus(jobs: Group<'_>, as_of: AsOf) -> Vec<(Option<CorpusAt>, Group<'_>)>
     groups.into_values().collect()
 }
 
-/// Asks one group of rows of one retriever.
-struct Run<'a> {
+/// Replays one group of rows against one retriever.
+struct GroupReplay<'a> {
     retriever: &'a dyn Retriever,
     options: &'a ReplayOptions,
     pages: PageMatcher<'a>,
     progress: &'a (dyn Fn(usize) + Sync),
 }
 
-impl Run<'_> {
-    fn all(&self, group: &Group<'_>) -> Vec<(usize, Outcome)> {
+impl GroupReplay<'_> {
+    fn all(&self, group: &Group<'_>) -> Vec<(usize, RowOutcome)> {
         for (_, job) in group.iter().take(WARM_UP) {
             let _ = self.retriever.retrieve(&job.question);
         }
-        // Only captures of a target are compared by the wall clock, which a busy machine distorts.
+        // Only captures of a target use the wall clock, which a busy machine distorts.
         let has_target = group.iter().any(|(_, job)| job.row.provenance.target.is_some());
         let is_busy = has_target && is_machine_busy();
-        let mut done = self.asked(group);
+        let mut done = self.replay_all(group);
         if has_target && (is_busy || is_machine_busy()) {
             done.iter_mut().for_each(|(_, outcome)| mark_busy(outcome));
         }
         done
     }
 
-    fn asked(&self, group: &Group<'_>) -> Vec<(usize, Outcome)> {
+    fn replay_all(&self, group: &Group<'_>) -> Vec<(usize, RowOutcome)> {
         let next = AtomicUsize::new(0);
         let work = || {
             let mut done = Vec::new();
@@ -213,36 +212,37 @@ impl Run<'_> {
         })
     }
 
-    fn one(&self, job: &Job<'_>) -> Outcome {
+    fn one(&self, job: &ReplayJob<'_>) -> RowOutcome {
         match self.repeated(job) {
-            Err(error) => Outcome::Errored(error),
+            Err(error) => RowOutcome::Errored(error),
             Ok((answers, cpu_time)) => match unsourced(job.row, &answers.pages) {
-                Some(page) => Outcome::Errored(format!(
+                Some(page) => RowOutcome::Errored(format!(
                     "the target names `{page}` without a source: describe its ids (`ids.source` or \
                      `ids.source_of_result`)"
                 )),
-                None => Outcome::Compared(Box::new(self.compared(job, &answers, cpu_time))),
+                None => RowOutcome::Compared(Box::new(self.compared(job, &answers, cpu_time))),
             },
         }
     }
 
-    /// Every answer, and the CPU time where the capture has one to compare it with.
-    fn repeated(&self, job: &Job<'_>) -> Result<(Answers, Option<CpuTime>), String> {
+    /// All answers, and the CPU time if the capture has one to compare with.
+    fn repeated(&self, job: &ReplayJob<'_>) -> Result<(RepeatedAnswers, Option<CpuTime>), String> {
         let (retriever, question) = (self.retriever, &job.question);
-        let mut answers: Option<Answers> = None;
+        let mut answers: Option<RepeatedAnswers> = None;
         let mut ask = || {
             let answer = retriever.retrieve(question);
             let answer = answer.map_err(|error| retriever.info().error_text(&error))?;
             let latency_ms = checked_latency(retriever.info().latency_of(&answer))?;
             match &mut answers {
                 Some(answers) => answers.add(&answer, latency_ms),
-                None => answers = Some(Answers::new(answer, latency_ms)),
+                None => answers = Some(RepeatedAnswers::new(answer, latency_ms)),
             }
             Ok::<_, String>(())
         };
         let mut cpu_time = None;
         let mut asked = 0;
-        if let (Timing::Cpu, Some(captured)) = (retriever.timing(question), job.row.cpu_time) {
+        if let (TimingMethod::Cpu, Some(captured)) = (retriever.timing(question), job.row.cpu_time)
+        {
             cpu_time = measure_cpu(captured.repeats, None, &mut ask)?;
             asked = captured.repeats as usize + 1;
         }
@@ -254,32 +254,37 @@ impl Run<'_> {
 
     fn timing(
         &self,
-        job: &Job<'_>,
-        answers: &Answers,
+        job: &ReplayJob<'_>,
+        answers: &RepeatedAnswers,
         cpu_time: Option<CpuTime>,
     ) -> TimeComparison {
         let row = job.row;
         let (target, now) = (&row.provenance.target, &answers.first.provenance.target);
         let compared = match self.retriever.timing(&job.question) {
-            Timing::Untimed => Err(NotCompared::Untimed),
+            TimingMethod::Untimed => Err(NotComparedReason::Untimed),
             _ if target != now && (target.is_some() || now.is_some()) => {
-                Err(NotCompared::OtherTarget)
+                Err(NotComparedReason::OtherTarget)
             }
-            Timing::Wall if now.is_none() => Err(NotCompared::NoCpuClock),
-            Timing::Wall => wall_times(row, answers),
-            Timing::Cpu => match (row.cpu_time, cpu_time) {
-                (None, _) => Err(NotCompared::NoCpuTime),
-                (Some(_), None) => Err(NotCompared::NoCpuClock),
+            TimingMethod::Wall if now.is_none() => Err(NotComparedReason::NoCpuClock),
+            TimingMethod::Wall => wall_times(row, answers),
+            TimingMethod::Cpu => match (row.cpu_time, cpu_time) {
+                (None, _) => Err(NotComparedReason::NoCpuTime),
+                (Some(_), None) => Err(NotComparedReason::NoCpuClock),
                 (Some(captured), Some(current)) => Ok(TimeComparison::Cpu { captured, current }),
             },
         };
         compared.unwrap_or_else(TimeComparison::NotCompared)
     }
 
-    fn compared(&self, job: &Job<'_>, answers: &Answers, cpu_time: Option<CpuTime>) -> Compared {
+    fn compared(
+        &self,
+        job: &ReplayJob<'_>,
+        answers: &RepeatedAnswers,
+        cpu_time: Option<CpuTime>,
+    ) -> RowComparison {
         let answer = &answers.first;
         let mut caveats = job.asked.caveats.clone();
-        // A stage that already failed when the row was captured is no news.
+        // A stage that was already degraded in the capture adds no caveat.
         let is_known = |fallback: &StageFallback| {
             let mut known = job.row.degraded.iter();
             known.any(|(stage, reason)| (stage, reason) == (&fallback.stage, &fallback.reason))
@@ -295,28 +300,28 @@ impl Run<'_> {
         }
         let sides = self.pages.sides(job.row, &answers.pages, job.asked.cut);
         let differences = job.row.provenance.differences(&answer.provenance);
-        // An answer that was saved has no time.
+        // A saved answer has no latency.
         let latencies = match answers.shortest(answers.latencies.len()) {
             Some(current) => (job.row.latency_ms, current),
             None => (None, 0.0),
         };
         let timing = self.timing(job, answers, cpu_time);
-        Compared { timing, ..compare(sides, latencies, caveats, differences) }
+        RowComparison { timing, ..compare(sides, latencies, caveats, differences) }
     }
 }
 
-/// Every answer to one request.
-struct Answers {
+/// The repeated answers to one request.
+struct RepeatedAnswers {
     first: TargetAnswer,
-    /// The pages of the first.
-    pages: Vec<Retrieved>,
-    /// Whether all have the same pages in the same order.
+    /// The pages of the first answer.
+    pages: Vec<CapturedPage>,
+    /// Whether all answers have the same pages in the same order.
     is_stable: bool,
-    /// The time of each, in order.
+    /// The latencies, in order.
     latencies: Vec<Option<f64>>,
 }
 
-impl Answers {
+impl RepeatedAnswers {
     fn new(first: TargetAnswer, latency_ms: Option<f64>) -> Self {
         Self { pages: first.pages(), first, is_stable: true, latencies: vec![latency_ms] }
     }
@@ -326,14 +331,14 @@ impl Answers {
         self.is_stable &= answer.documents() == self.first.documents();
     }
 
-    /// The shortest time of the first so many answers; none if one of them has no time.
+    /// The shortest latency of the first `count` answers; `None` if one of them has none.
     fn shortest(&self, count: usize) -> Option<f64> {
         let timed = self.latencies.iter().take(count);
         timed.copied().reduce(|a, b| a.zip(b).map(|(a, b)| a.min(b)))?
     }
 }
 
-/// A time that is not one would pass every comparison that it is left out of.
+/// Rejects invalid latencies: they would be left out of comparisons and so pass them.
 fn checked_latency(latency_ms: Option<f64>) -> Result<Option<f64>, String> {
     match latency_ms {
         Some(ms) if !(ms.is_finite() && ms >= 0.0) => {
@@ -343,51 +348,54 @@ fn checked_latency(latency_ms: Option<f64>) -> Result<Option<f64>, String> {
     }
 }
 
-/// The wall-clock times of a row that was captured from the same target.
-fn wall_times(row: &CapturedRow, answers: &Answers) -> Result<TimeComparison, NotCompared> {
-    let captured_ms = row.latency_ms.filter(|ms| *ms > 0.0).ok_or(NotCompared::NoLatency)?;
+/// Compares wall-clock times of a row that was captured from the same target.
+fn wall_times(
+    row: &CapturedRow,
+    answers: &RepeatedAnswers,
+) -> Result<TimeComparison, NotComparedReason> {
+    let captured_ms = row.latency_ms.filter(|ms| *ms > 0.0).ok_or(NotComparedReason::NoLatency)?;
     let repeats = row.latency_repeats.and_then(|repeats| usize::try_from(repeats).ok());
     let repeats = repeats.filter(|repeats| (1..=answers.latencies.len()).contains(repeats));
-    let repeats = repeats.ok_or(NotCompared::OtherRepeats)?;
-    let current_ms = answers.shortest(repeats).ok_or(NotCompared::NoLatency)?;
+    let repeats = repeats.ok_or(NotComparedReason::OtherRepeats)?;
+    let current_ms = answers.shortest(repeats).ok_or(NotComparedReason::NoLatency)?;
     Ok(TimeComparison::Wall { captured_ms, current_ms, is_machine_busy: false })
 }
 
-fn mark_busy(outcome: &mut Outcome) {
-    if let Outcome::Compared(compared) = outcome
+fn mark_busy(outcome: &mut RowOutcome) {
+    if let RowOutcome::Compared(compared) = outcome
         && let TimeComparison::Wall { is_machine_busy, .. } = &mut compared.timing
     {
         *is_machine_busy = true;
     }
 }
 
-/// Finds out what moved each row, by asking its corners.
-struct Blaming<'a> {
+/// Blames a cause for each moved row, by replaying it with other settings and corpora.
+struct BlameAnalysis<'a> {
     retriever: &'a dyn Retriever,
     options: &'a ReplayOptions,
     pages: PageMatcher<'a>,
 }
 
-impl Blaming<'_> {
+impl BlameAnalysis<'_> {
     fn all(&self, rows: &[CapturedRow], replayed: &mut [ReplayedRow]) -> Result<(), EvalError> {
         let mut moved: Vec<usize> = (0..rows.len())
-            .filter(|place| replayed[*place].compared().is_some_and(Compared::is_moved))
+            .filter(|place| replayed[*place].compared().is_some_and(RowComparison::is_moved))
             .collect();
-        // Past corpora are cheapest in rising order.
+        // Past corpora are cheapest in ascending order.
         moved.sort_by_key(|place| generation(&rows[*place].provenance));
         for place in moved {
-            let Outcome::Compared(compared) = &replayed[place].outcome else { continue };
+            let RowOutcome::Compared(compared) = &replayed[place].outcome else { continue };
             let corners = self.corners(&rows[place], compared)?;
             let found = blame(corners, &compared.differences);
-            if let Outcome::Compared(compared) = &mut replayed[place].outcome {
+            if let RowOutcome::Compared(compared) = &mut replayed[place].outcome {
                 compared.blame = Some(found);
             }
         }
         Ok(())
     }
 
-    fn corners(&self, row: &CapturedRow, compared: &Compared) -> Result<Corners, EvalError> {
-        let differs = |difference| difference == Difference::Differs;
+    fn corners(&self, row: &CapturedRow, compared: &RowComparison) -> Result<Corners, EvalError> {
+        let differs = |difference| difference == FactorDifference::Differs;
         let (of_corpus, of_settings) =
             (differs(compared.differences.corpus), differs(compared.differences.settings));
         let as_is = match self.options.as_of {
@@ -400,16 +408,16 @@ impl Blaming<'_> {
         };
         Ok(Corners {
             corpus: corner(of_corpus, captured, self.options.settings)?,
-            settings: corner(of_settings, as_is, SettingsFrom::Capture)?,
-            both: corner(of_corpus && of_settings, captured, SettingsFrom::Capture)?,
+            settings: corner(of_settings, as_is, SettingsSource::Capture)?,
+            both: corner(of_corpus && of_settings, captured, SettingsSource::Capture)?,
         })
     }
 
     fn corner(
         &self,
         row: &CapturedRow,
-        corpus: Option<&CorpusAt>,
-        from: SettingsFrom,
+        corpus: Option<&CorpusSnapshot>,
+        from: SettingsSource,
     ) -> Result<Corner, EvalError> {
         let live = &self.retriever.info().live;
         let Ok(asked) = ask(row, live, from) else { return Ok(Corner::Unavailable) };
@@ -436,7 +444,7 @@ fn generation(provenance: &Provenance) -> i64 {
     provenance.corpus.as_ref().map_or(i64::MAX, |corpus| corpus.generation)
 }
 
-/// Follows the lost pages of the worst rows through the pipeline.
+/// Explains where the lost pages of the worst rows were dropped.
 fn explain(
     newest: &dyn Retriever,
     rows: &[CapturedRow],
@@ -464,7 +472,7 @@ fn explain(
         let past = corpus.map(|corpus| newest.at_corpus(corpus)).transpose()?.flatten();
         let retriever = past.as_deref().unwrap_or(newest);
         let question = question_of(retriever, &asked.request);
-        let Outcome::Compared(compared) = &mut replayed[place].outcome else { continue };
+        let RowOutcome::Compared(compared) = &mut replayed[place].outcome else { continue };
         compared.lost = lost(retriever, &question, row, compared);
     }
     Ok(())
@@ -474,8 +482,8 @@ fn lost(
     retriever: &dyn Retriever,
     question: &Question,
     row: &CapturedRow,
-    compared: &Compared,
-) -> Vec<Lost> {
+    compared: &RowComparison,
+) -> Vec<LostPage> {
     let hashed: Vec<String> = row
         .expected()
         .unwrap_or_default()
@@ -495,9 +503,9 @@ fn lost(
         .collect()
 }
 
-/// Of a scrubbed name only the hash is left, which no page can be looked up by.
-fn scrubbed_away(page: &str) -> Lost {
-    Lost {
+/// A scrubbed name is only a hash, by which no page can be looked up.
+fn scrubbed_away(page: &str) -> LostPage {
+    LostPage {
         page: page.to_owned(),
         stage: "unknown".to_owned(),
         why: "the capture keeps only a hash of its name, so it can't be followed".to_owned(),

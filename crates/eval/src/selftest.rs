@@ -1,54 +1,56 @@
-//! A mutation test of the gate: a retriever is broken in ways that must be seen, and the gate is
-//! run on each. A mutant that passes is a hole.
+//! A mutation test of the gate: the gate runs on a retriever that is broken in known ways. A mutant
+//! that passes is a hole in the gate.
 //!
-//! The gate is run on the real retriever first. Most mutants change what that said, which is asked once
-//! for all of them; one is about time and slows the real retriever down.
+//! The gate runs on the real retriever first. Most mutants modify its recorded answers; one is
+//! about time and slows the real retriever down.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 
-use gbrain_core::baseline::{Baseline, BaselineError, Reader, Thresholds};
-use gbrain_core::capture::Retrieved;
+use gbrain_core::baseline::{Baseline, BaselineError, BaselineReader, BaselineThresholds};
+use gbrain_core::capture::CapturedPage;
 use gbrain_core::format::selftest::{MutantRow, SelftestBody};
-use gbrain_core::gate::{QueryResult, Status, Verdict};
-use gbrain_core::latency::Timing;
+use gbrain_core::gate::{CheckStatus, QueryResult, Verdict};
+use gbrain_core::latency::TimingMethod;
 use gbrain_core::named;
-use gbrain_core::provenance::CorpusAt;
+use gbrain_core::provenance::CorpusSnapshot;
 use gbrain_core::replay::ReplayedRow;
 use gbrain_core::request::Viewer;
 use gbrain_core::scrub::{MARKER, Scrubber};
-use gbrain_core::target::{Found, Question, TargetAnswer, TargetError, TargetErrorKind, Timings};
+use gbrain_core::target::{
+    Question, TargetAnswer, TargetError, TargetErrorKind, TargetResult, TargetTimings,
+};
 
 use crate::gate::{GateInputs, GateOutcome, gate};
 use crate::retriever::RetrieverInfo;
 use crate::{EvalError, Retriever, SlowedRetriever};
 
-/// How many times as long a slowed retriever takes.
+/// The factor of the slowed retriever.
 const SLOWDOWN: u32 = 3;
 
-/// A way to break a retriever, or the file it is gated with.
+/// A way to break a retriever, or the file that gates it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Mutant {
-    /// The first page is missing.
+    /// Removes the first page.
     DropFirst,
-    /// The same pages, another order.
+    /// Returns the same pages in another order.
     Shuffle,
-    /// The second half is missing.
+    /// Removes the second half.
     Truncate,
-    /// The first page again and again.
+    /// Repeats the first page.
     Duplicate,
-    /// The right slugs of the wrong source.
+    /// Returns the right slugs with a wrong source.
     SwapSource,
-    /// Other pages whose scrubbed names are the same.
+    /// Returns other pages whose scrubbed names are the same.
     SwapIdentity,
     Empty,
-    /// Three times the work, or for a remote target three times the wait.
+    /// Triples the work, or for a remote target the wait.
     SlowDown,
-    /// An error for the queries that were hardest.
+    /// Fails the hardest queries.
     Throw,
-    /// The baseline is edited after it was published.
+    /// Edits the baseline after it was published.
     EditBaseline,
-    /// A latency, and a threshold, that is not a number.
+    /// Makes a latency, and a threshold, not a number.
     Nan,
 }
 
@@ -68,33 +70,33 @@ named! {
     }
 }
 
-/// What became of a mutant.
+/// The result of one mutant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MutantReport {
     pub mutant: Mutant,
-    /// Whether the gate saw it; none when these files give it nothing to break.
+    /// Whether the gate detected it; `None` if it does not apply to these files.
     pub is_killed: Option<bool>,
-    /// What happened, in words.
+    /// A description of what happened.
     pub note: String,
 }
 
-/// The mutation test.
+/// The result of the mutation test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Selftest {
-    /// The verdict without any mutant: a gate that is red anyway tells nothing.
+    /// The verdict without any mutant: if the gate fails anyway, the test says nothing.
     pub unmutated: Verdict,
     pub mutants: Vec<MutantReport>,
 }
 
 impl Selftest {
-    /// Mutants that were seen, and mutants that apply.
+    /// The number of detected mutants, and of applicable ones.
     pub fn kills(&self) -> (usize, usize) {
         let applied = self.mutants.iter().filter_map(|report| report.is_killed);
         (applied.clone().filter(|killed| *killed).count(), applied.count())
     }
 
-    /// Its wire form.
-    pub fn body(&self) -> SelftestBody<'_> {
+    /// The body that `--json` prints.
+    pub fn wire_body(&self) -> SelftestBody<'_> {
         let Self { unmutated, mutants } = self;
         SelftestBody::new(*unmutated, mutants.iter().map(MutantReport::row).collect())
     }
@@ -107,38 +109,42 @@ impl MutantReport {
     }
 }
 
-/// Runs every mutant. `baseline_text` is the baseline's file as it was read.
+/// Runs every mutant. `baseline_text` is the baseline's file.
 pub fn selftest(
     retriever: &dyn Retriever,
     inputs: &GateInputs<'_>,
     baseline_text: Option<&str>,
 ) -> Result<Selftest, EvalError> {
-    let recorded = Recorded { retriever, answers: Mutex::default() };
+    let recorded = RecordedRetriever { retriever, answers: Mutex::default() };
     let mut inputs = inputs.clone();
     (inputs.replay.blame, inputs.replay.explain) = (false, 0);
     let base = gate(retriever, &inputs, &|_| ())?;
-    let test = Test { recorded: &recorded, inputs: &inputs, base: &base, baseline_text };
+    let test = MutationTest { recorded: &recorded, inputs: &inputs, base: &base, baseline_text };
     let mutants = Mutant::ALL.iter().map(|mutant| test.run(*mutant));
     Ok(Selftest { unmutated: base.verdict, mutants: mutants.collect::<Result<_, _>>()? })
 }
 
-struct Test<'a> {
-    recorded: &'a Recorded<'a>,
+struct MutationTest<'a> {
+    recorded: &'a RecordedRetriever<'a>,
     inputs: &'a GateInputs<'a>,
     base: &'a GateOutcome,
     baseline_text: Option<&'a str>,
 }
 
-type Change<'a> = &'a (dyn Fn(&Question, TargetAnswer) -> Result<TargetAnswer, TargetError> + Sync);
+type AnswerMutation<'a> =
+    &'a (dyn Fn(&Question, TargetAnswer) -> Result<TargetAnswer, TargetError> + Sync);
 
-fn with_pages(answer: TargetAnswer, pages: &[Retrieved]) -> TargetAnswer {
-    let result = |page: &Retrieved| Found { document: page.to_string(), ..Found::default() };
+fn with_pages(answer: TargetAnswer, pages: &[CapturedPage]) -> TargetAnswer {
+    let result = |page: &CapturedPage| TargetResult {
+        document: page.to_string(),
+        ..TargetResult::default()
+    };
     TargetAnswer { results: pages.iter().map(result).collect(), ..answer }
 }
 
-impl Test<'_> {
+impl MutationTest<'_> {
     fn run(&self, mutant: Mutant) -> Result<MutantReport, EvalError> {
-        let pages = |change: fn(Vec<Retrieved>) -> Vec<Retrieved>| {
+        let pages = |change: fn(Vec<CapturedPage>) -> Vec<CapturedPage>| {
             self.mutate(mutant, &move |_, answer| {
                 let pages = change(answer.pages());
                 Ok(with_pages(answer, &pages))
@@ -164,7 +170,7 @@ impl Test<'_> {
         }
     }
 
-    /// Whether some answer has an order.
+    /// Whether some answer has more than one page.
     fn has_long_answer(&self) -> bool {
         let rows = self.base.regression.iter().flat_map(|(_, rows)| rows);
         let mut rows = rows.filter_map(ReplayedRow::compared);
@@ -174,15 +180,19 @@ impl Test<'_> {
                 .any(|query| matches!(&query.result, QueryResult::Ranked(pages) if pages.len() > 1))
     }
 
-    fn mutate(&self, mutant: Mutant, change: Change<'_>) -> Result<MutantReport, EvalError> {
-        let mutated = Mutated { recorded: self.recorded, change, past: None };
+    fn mutate(
+        &self,
+        mutant: Mutant,
+        change: AnswerMutation<'_>,
+    ) -> Result<MutantReport, EvalError> {
+        let mutated = MutatedRetriever { recorded: self.recorded, change, past: None };
         let mut inputs = self.inputs.clone();
         inputs.replay.repeats = 1;
         let outcome = gate(&mutated, &inputs, &|_| ())?;
-        Ok(report(mutant, outcome.verdict != Verdict::Pass, said(&outcome)))
+        Ok(report(mutant, outcome.verdict != Verdict::Pass, summarise(&outcome)))
     }
 
-    /// Few rows may have such names, too few to move a mean: each of them must be seen to move.
+    /// Rows with scrubbed names may be too few to move a mean, so each of them must be detected.
     fn swap_identity(&self) -> Result<MutantReport, EvalError> {
         let rows = |outcome: &GateOutcome| {
             let rows = outcome.regression.as_ref().map(|(_, rows)| rows.clone());
@@ -201,23 +211,23 @@ impl Test<'_> {
         let scrubber = Scrubber::default();
         let hashes = self.captured_hashes();
         let change = |_: &Question, answer: TargetAnswer| {
-            let swap = |page: Retrieved| {
+            let swap = |page: CapturedPage| {
                 let scrubbed = scrubber.scrub_slug(&page.slug);
                 let source = page.source.as_deref();
                 let key = self.inputs.replay.identity.as_ref();
                 let hash =
-                    key.zip(source).map(|(key, source)| key.page_hash_of(source, &page.slug));
+                    key.zip(source).map(|(key, source)| key.keyed_page_hash_of(source, &page.slug));
                 match hash.is_some_and(|hash| hashes.contains(hash.as_str())) {
-                    // The name of a private page stays as it is when it is scrubbed.
-                    true if scrubbed == page.slug => Retrieved { slug: other(MARKER), ..page },
+                    // Scrubbing does not change the name of a private page.
+                    true if scrubbed == page.slug => CapturedPage { slug: other(MARKER), ..page },
                     false if scrubbed == page.slug => page,
-                    _ => Retrieved { slug: other(&scrubbed), ..page },
+                    _ => CapturedPage { slug: other(&scrubbed), ..page },
                 }
             };
-            let pages: Vec<Retrieved> = answer.pages().into_iter().map(swap).collect();
+            let pages: Vec<CapturedPage> = answer.pages().into_iter().map(swap).collect();
             Ok(with_pages(answer, &pages))
         };
-        let mutated = Mutated { recorded: self.recorded, change: &change, past: None };
+        let mutated = MutatedRetriever { recorded: self.recorded, change: &change, past: None };
         let outcome = gate(&mutated, self.inputs, &|_| ())?;
         let after = rows(&outcome);
         let swapped = before.iter().zip(&after).filter(|(row, _)| has_scrubbed(row));
@@ -225,12 +235,12 @@ impl Test<'_> {
             before.compared().map(|row| &row.current) == after.compared().map(|row| &row.current)
         });
         Ok(match unseen.count() {
-            0 => report(Mutant::SwapIdentity, true, said(&outcome)),
+            0 => report(Mutant::SwapIdentity, true, summarise(&outcome)),
             n => report(Mutant::SwapIdentity, false, format!("not seen in {n} rows")),
         })
     }
 
-    /// The hashes of captured pages whose names are not shown.
+    /// The hashes of captured pages with hidden names.
     fn captured_hashes(&self) -> HashSet<&str> {
         let rows = self.inputs.baseline.iter().flat_map(|(baseline, _)| &baseline.rows);
         let pages = rows.flat_map(|row| row.expected().unwrap_or_default());
@@ -247,10 +257,10 @@ impl Test<'_> {
         let retriever = Box::new(self.recorded.retriever);
         let slowed = SlowedRetriever { retriever, factor: SLOWDOWN };
         let outcome = gate(&slowed, self.inputs, &|_| ())?;
-        // Only the check of latency can see it: what else is red was not slowed.
+        // Only the latency check can detect it: other failures have other causes.
         let status = outcome.regression.as_ref().map(|(found, _)| found.latency.status);
-        let is_killed = status.is_some_and(|status| status != Status::Pass);
-        Ok(report(Mutant::SlowDown, is_killed, said(&outcome)))
+        let is_killed = status.is_some_and(|status| status != CheckStatus::Pass);
+        Ok(report(Mutant::SlowDown, is_killed, summarise(&outcome)))
     }
 
     fn throw(&self) -> Result<MutantReport, EvalError> {
@@ -264,7 +274,7 @@ impl Test<'_> {
         })
     }
 
-    /// A tenth of the queries, those that did worst without any mutant.
+    /// The tenth of the queries that scored worst without any mutant.
     fn hard_queries(&self) -> Vec<String> {
         let mut scored: Vec<(f64, String)> = Vec::new();
         if let Some((_, rows)) = &self.base.regression {
@@ -307,7 +317,8 @@ impl Test<'_> {
     }
 
     fn nan(&self) -> Result<MutantReport, EvalError> {
-        let nan_thresholds = Thresholds { jaccard: f64::NAN, ..Thresholds::default() };
+        let nan_thresholds =
+            BaselineThresholds { jaccard: f64::NAN, ..BaselineThresholds::default() };
         if nan_thresholds.check().is_ok() {
             return Ok(report(Mutant::Nan, false, "a threshold of NaN is taken".to_owned()));
         }
@@ -317,7 +328,7 @@ impl Test<'_> {
             return Ok(report(Mutant::Nan, true, "thresholds of NaN are refused".to_owned()));
         }
         self.mutate(Mutant::Nan, &|_, answer| {
-            let timings = Timings { total_ms: Some(f64::NAN), ..answer.timings };
+            let timings = TargetTimings { total_ms: Some(f64::NAN), ..answer.timings };
             Ok(TargetAnswer { latency_ms: f64::NAN, timings, ..answer })
         })
     }
@@ -331,15 +342,15 @@ fn not_applicable(mutant: Mutant, why: &str) -> MutantReport {
     MutantReport { mutant, is_killed: None, note: why.to_owned() }
 }
 
-fn said(outcome: &GateOutcome) -> String {
+fn summarise(outcome: &GateOutcome) -> String {
     let of_rows = outcome.regression.iter().flat_map(|(found, _)| &found.breaches);
     let of_queries = outcome.correctness.iter().flat_map(|found| &found.breaches);
     let metrics: Vec<&str> = of_rows.chain(of_queries).map(|breach| breach.metric).collect();
     if metrics.is_empty() { outcome.verdict.to_string() } else { metrics.join(", ") }
 }
 
-/// Another order with another first page.
-fn rotate(mut pages: Vec<Retrieved>) -> Vec<Retrieved> {
+/// Rotates the pages, so that another one is first.
+fn rotate(mut pages: Vec<CapturedPage>) -> Vec<CapturedPage> {
     let middle = pages.len() / 2;
     if middle > 0 {
         pages.rotate_left(middle);
@@ -347,21 +358,21 @@ fn rotate(mut pages: Vec<Retrieved>) -> Vec<Retrieved> {
     pages
 }
 
-fn swap_source(pages: Vec<Retrieved>) -> Vec<Retrieved> {
-    let swap = |page: Retrieved| {
+fn swap_source(pages: Vec<CapturedPage>) -> Vec<CapturedPage> {
+    let swap = |page: CapturedPage| {
         let other = format!("not-{}", page.source.unwrap_or_default());
-        Retrieved { source: Some(other), ..page }
+        CapturedPage { source: Some(other), ..page }
     };
     pages.into_iter().map(swap).collect()
 }
 
-/// A slug that looks the same once it is scrubbed.
+/// Another slug with the same scrubbed form.
 fn other(scrubbed: &str) -> String {
     scrubbed.replace(MARKER, "swapped-by-selftest-at-example-com")
 }
 
 fn read(text: &str) -> Result<Baseline, BaselineError> {
-    let mut reader = Reader::default();
+    let mut reader = BaselineReader::default();
     text.lines().try_for_each(|line| reader.line(line))?;
     reader.finish_baseline()
 }
@@ -371,7 +382,7 @@ fn remove_last_row(text: &str) -> Option<String> {
     Some(format!("{kept}\n"))
 }
 
-/// Changes what a row expects.
+/// Edits the expected pages of the first row.
 fn swap_first_slugs(text: &str) -> Option<String> {
     let at = text.find("\"retrieved_slugs\":[\"")? + "\"retrieved_slugs\":[\"".len();
     Some(format!("{}edited-{}", &text[..at], &text[at..]))
@@ -383,18 +394,18 @@ fn lower_threshold(text: &str) -> Option<String> {
     Some(format!("{}0.01{}", &text[..start], &text[end..]))
 }
 
-type Answers = HashMap<String, Result<TargetAnswer, TargetError>>;
+type AnswerCache = HashMap<String, Result<TargetAnswer, TargetError>>;
 
-/// The real retriever, asked once for every question.
-struct Recorded<'a> {
+/// Records the answers of the real retriever, so that each question is asked once.
+struct RecordedRetriever<'a> {
     retriever: &'a dyn Retriever,
-    answers: Mutex<Answers>,
+    answers: Mutex<AnswerCache>,
 }
 
-impl Recorded<'_> {
+impl RecordedRetriever<'_> {
     fn answer(
         &self,
-        corpus: Option<&CorpusAt>,
+        corpus: Option<&CorpusSnapshot>,
         retriever: &dyn Retriever,
         question: &Question,
     ) -> Result<TargetAnswer, TargetError> {
@@ -407,20 +418,20 @@ impl Recorded<'_> {
         answer
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Answers> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, AnswerCache> {
         self.answers.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
-/// The recorded retriever with something changed.
-struct Mutated<'a> {
-    recorded: &'a Recorded<'a>,
-    change: Change<'a>,
-    /// A past corpus, and its retriever.
-    past: Option<(CorpusAt, Box<dyn Retriever + 'a>)>,
+/// The recorded retriever with modified answers.
+struct MutatedRetriever<'a> {
+    recorded: &'a RecordedRetriever<'a>,
+    change: AnswerMutation<'a>,
+    /// A past corpus with its retriever.
+    past: Option<(CorpusSnapshot, Box<dyn Retriever + 'a>)>,
 }
 
-impl Retriever for Mutated<'_> {
+impl Retriever for MutatedRetriever<'_> {
     fn info(&self) -> &RetrieverInfo {
         self.recorded.retriever.info()
     }
@@ -433,16 +444,19 @@ impl Retriever for Mutated<'_> {
         (self.change)(question, self.recorded.answer(corpus, retriever, question)?)
     }
 
-    fn timing(&self, _: &Question) -> Timing {
-        Timing::Untimed
+    fn timing(&self, _: &Question) -> TimingMethod {
+        TimingMethod::Untimed
     }
 
-    fn at_corpus(&self, corpus: &CorpusAt) -> Result<Option<Box<dyn Retriever + '_>>, EvalError> {
+    fn at_corpus(
+        &self,
+        corpus: &CorpusSnapshot,
+    ) -> Result<Option<Box<dyn Retriever + '_>>, EvalError> {
         let (recorded, change) = (self.recorded, self.change);
         let past = recorded.retriever.at_corpus(corpus)?;
         Ok(past.map(|past| {
             let past = Some((corpus.clone(), past));
-            Box::new(Mutated { recorded, change, past }) as Box<dyn Retriever>
+            Box::new(MutatedRetriever { recorded, change, past }) as Box<dyn Retriever>
         }))
     }
 

@@ -1,8 +1,9 @@
-//! Work spread over threads.
+//! Distributes work over threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Does so many pieces of work on so many threads, begun in their order; results in their order.
+/// Calls `work` with each index below `count`, on up to `threads` threads, starting in order;
+/// returns the results in order.
 pub fn spread<T: Send>(count: usize, threads: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let one = || {

@@ -1,15 +1,14 @@
-//! Whether vectors are any good: texts of the corpus are asked for by their own words, and have to be
-//! found.
+//! Checks vectors by self-retrieval: a query with the text of a page must find that page.
 //!
-//! This is what any embedding has to give, whatever the corpus: one whose texts do not find themselves was
-//! made by a broken model, or by another one than that which is asked. It says nothing about how good it is
-//! beyond that; known-right answers do.
+//! Any embedding must pass this, on any corpus: if texts do not find themselves, the vectors were
+//! made by a broken model, or by another one than the query's. Passing says nothing more about
+//! quality; judged queries do.
 
-use gbrain_brain::{Ask, Brain, BrainError};
+use gbrain_brain::{Brain, BrainError, QueryOptions};
 use gbrain_core::gate::Verdict;
 use gbrain_core::id::PageKey;
 use gbrain_core::page::StoredPage;
-use gbrain_core::ranking::is_of_the_question;
+use gbrain_core::ranking::is_query_specific;
 use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Viewer};
 use gbrain_core::search::Settings;
 use gbrain_store::PageFilter;
@@ -17,28 +16,28 @@ use jiff::Timestamp;
 
 use crate::EvalError;
 
-/// Pages that are asked for.
+/// Number of sampled pages.
 const SAMPLE: usize = 50;
-/// The least share of them that is found.
+/// Minimum share of sampled pages that are found.
 const LEAST: f64 = 0.9;
-/// Of how many pages that come back.
+/// Number of results searched for the page.
 const AMONG: usize = 10;
-/// As much of a page as is asked.
+/// Length of a query, in characters.
 const CHARACTERS: usize = 300;
 
-/// How many texts were found by themselves.
+/// The result of self-retrieval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SelfRetrieval {
-    /// Texts that were asked for.
+    /// Number of texts queried.
     pub asked: usize,
-    /// Those whose page was among the first ten.
+    /// Texts whose page was among the first ten results.
     pub found: usize,
-    /// Those for which the vectors did not answer.
+    /// Texts that could not be embedded or searched.
     pub failed: usize,
 }
 
 impl SelfRetrieval {
-    /// Nothing asked, or something not answered, is no verdict.
+    /// No queries, or a failed one, give no verdict.
     pub fn verdict(&self) -> Verdict {
         if self.asked == 0 || self.failed > 0 {
             Verdict::Inconclusive
@@ -50,15 +49,15 @@ impl SelfRetrieval {
     }
 }
 
-/// Asks a brain's vectors for pages from all over it. The same corpus gives the same pages.
+/// Queries a brain's vectors with evenly sampled pages. The same corpus gives the same pages.
 pub fn self_retrieval(brain: &Brain, now: Timestamp) -> Result<SelfRetrieval, EvalError> {
     let snapshot = brain.snapshot(&|_, _| ())?;
     let mut result = SelfRetrieval { asked: 0, found: 0, failed: 0 };
     for (key, text) in sample(brain)? {
         let request = by_meaning(&text, now);
-        let ranking = snapshot.answer(&request, &Ask::default())?.ranking;
+        let ranking = snapshot.answer(&request, &QueryOptions::default())?.ranking;
         let is_broken = ranking.embedder.is_none()
-            || ranking.degraded.iter().any(|degraded| !is_of_the_question(degraded.reason));
+            || ranking.degraded.iter().any(|degraded| !is_query_specific(degraded.reason));
         let pages =
             ranking.hits.iter().flat_map(|hit| std::iter::once(&hit.key).chain(&hit.duplicates));
         result.asked += 1;
@@ -68,7 +67,7 @@ pub fn self_retrieval(brain: &Brain, now: Timestamp) -> Result<SelfRetrieval, Ev
     Ok(result)
 }
 
-/// Pages at even distances, with the beginning of what they say.
+/// Evenly spaced pages, with the beginning of their text.
 fn sample(brain: &Brain) -> Result<Vec<(PageKey, String)>, BrainError> {
     let (store, workspace) = (brain.store(), brain.workspace());
     let total = usize::try_from(store.head(workspace)?.pages).unwrap_or(usize::MAX);
@@ -97,7 +96,7 @@ fn sample(brain: &Brain) -> Result<Vec<(PageKey, String)>, BrainError> {
     Ok(found.filter_map(|(key, page)| Some((key, text(&page?)?))).collect())
 }
 
-/// A request that only vectors answer.
+/// A request that only the vector arm answers.
 fn by_meaning(text: &str, now: Timestamp) -> Request {
     let settings = Settings {
         words_weight: 0.0,

@@ -1,14 +1,14 @@
 //! BM25 in integers.
 //!
-//! A chunk's score is the sum over the query's terms of
-//! `weight · idf · tf · (k1 + 1) / (tf + k1 · (1 - b + b · length / average))` with
-//! `idf = ln(1 + (N - df + 0.5) / (df + 0.5))`: Lucene's variant, which bm25s calls `lucene`
-//! (Robertson and Zaragoza 2009, section 3; Kamphuis et al. 2020). `N`, `df` and `average` count
-//! the chunks that the caller may see, and `weight` saturates with how often the query says it. `length` goes through tantivy's one-byte code, which is
-//! exact to 40 tokens and within an eighth above.
+//! A chunk's score is the sum over the query's terms of `weight · idf · tf · (k1 + 1) / (tf + k1 ·
+//! (1 - b + b · length / average))` with `idf = ln(1 + (N - df + 0.5) / (df + 0.5))`: Lucene's
+//! variant, which bm25s calls `lucene` (Robertson and Zaragoza 2009, section 3; Kamphuis et al.
+//! 2020). `N`, `df` and `average` count the chunks that the caller may see, and `weight` saturates
+//! with the term's frequency in the query. `length` goes through tantivy's one-byte code, which is
+//! exact up to 40 tokens and within an eighth above.
 //!
-//! Each term's part is computed in `f32` and cut to an integer, so a sum does not depend on the
-//! order of its terms and the two indexes agree to the last bit.
+//! Each term's part is computed in `f32` and truncated to an integer, so a sum does not depend on
+//! the order of its terms and the two indexes agree to the last bit.
 
 use gbrain_core::text::TokenKind;
 use tantivy::fieldnorm::FieldNormReader;
@@ -16,44 +16,44 @@ use tantivy::fieldnorm::FieldNormReader;
 use crate::contract::WordsQuery;
 use crate::statistics::Totals;
 
-/// Points per unit of score, where the sum leaves room for it.
+/// Points per unit of score, unless the sum would overflow.
 const SCALE: f64 = 65536.0;
-/// The weight of an identifier beside the words it is made of.
+/// The weight of an identifier relative to the words it consists of.
 const IDENTIFIER_WEIGHT: f64 = 0.5;
 /// BM25's saturation of repeated query words; 8 is Okapi's value (Robertson and Walker 1999).
 const K3: f64 = 8.0;
-/// Sums stay below this, so that they fit an integer of 32 bits.
-const MOST_POINTS: f64 = 2_147_483_648.0;
+/// Upper limit of a sum, so that it fits 32 bits.
+const MAX_POINTS: f64 = 2_147_483_648.0;
 
-/// Which form of words a list holds.
+/// The form of the words in a posting list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Form {
-    /// Stems, bigrams and emoji: what makes up the length of a chunk.
+pub(crate) enum TermForm {
+    /// Stems, bigrams and emoji. They determine the length of a chunk.
     Stem,
     /// Exact forms that differ from their stems, identifiers and stop words.
     Exact,
 }
 
-/// A list that a query reads: the chunks of one term's stem or exact form.
+/// A posting list that a query reads: the chunks of one term's stem or exact form.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ListSpec<'q> {
-    pub(crate) form: Form,
+    pub(crate) form: TermForm,
     pub(crate) text: &'q str,
-    pub(crate) adds: Adds,
+    pub(crate) adds: ListContribution,
     boost: f64,
 }
 
-/// What a list adds its points to.
+/// How a list contributes points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Adds {
-    /// Whatever else the document has.
+pub(crate) enum ListContribution {
+    /// Independently of other lists.
     Alone,
-    /// The points of the stem before it, whose documents include its own, saying the stem at least
-    /// as often.
+    /// On top of the preceding stem list, which contains every document of this list with at least
+    /// the same frequency.
     ToStem,
 }
 
-/// How one query scores in one corpus.
+/// Scoring parameters of one query in one corpus.
 #[derive(Debug, Clone)]
 pub(crate) struct Scorer {
     /// `k1 · (1 - b + b · length / average)` by length code.
@@ -66,12 +66,12 @@ pub(crate) struct Scorer {
     average: f64,
 }
 
-/// What a whole page says of a query: its chunks taken together.
+/// Term frequencies and length of a whole page: its chunks taken together.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PageTally {
-    /// How often it says each list's term.
+    /// Frequency of each list's term in the page.
     tfs: Vec<u32>,
-    /// Its length, as the codes of its chunks give it.
+    /// Length in tokens, as decoded from the length codes of its chunks.
     tokens: u64,
 }
 
@@ -80,48 +80,50 @@ impl PageTally {
         Self { tfs: vec![0; lists], tokens: 0 }
     }
 
-    /// A chunk of the page says list number `list`'s term `tf` times.
-    pub(crate) fn say(&mut self, list: usize, tf: u32) {
+    /// Adds `tf` occurrences of the term of list number `list`.
+    pub(crate) fn add_occurrences(&mut self, list: usize, tf: u32) {
         self.tfs[list] = self.tfs[list].saturating_add(tf);
     }
 
-    /// A chunk of the page has this length.
-    pub(crate) fn lengthen(&mut self, length_code: u8) {
+    /// Adds the length of a chunk.
+    pub(crate) fn add_chunk_length(&mut self, length_code: u8) {
         self.tokens += u64::from(FieldNormReader::id_to_fieldnorm(length_code));
     }
 }
 
-/// The lists that a query reads, in the order of its terms. A word's exact form comes right after
+/// The lists that a query reads, in the order of its terms. A word's exact form directly follows
 /// its stem.
 pub(crate) fn lists(query: &WordsQuery) -> Vec<ListSpec<'_>> {
     let mut lists = Vec::new();
     for term in &query.terms.terms {
-        let count = said(term.count);
+        let count = query_term_weight(term.count);
         let mut list = |form, text, boost, adds| {
             lists.push(ListSpec { form, text, boost: boost * count, adds })
         };
         match term.kind {
-            TokenKind::Identifier => list(Form::Exact, &term.stem, IDENTIFIER_WEIGHT, Adds::Alone),
-            TokenKind::Stop => list(Form::Exact, &term.stem, 1.0, Adds::Alone),
+            TokenKind::Identifier => {
+                list(TermForm::Exact, &term.stem, IDENTIFIER_WEIGHT, ListContribution::Alone)
+            }
+            TokenKind::Stop => list(TermForm::Exact, &term.stem, 1.0, ListContribution::Alone),
             TokenKind::Word | TokenKind::Bigram | TokenKind::Emoji => {
-                list(Form::Stem, &term.stem, 1.0, Adds::Alone)
+                list(TermForm::Stem, &term.stem, 1.0, ListContribution::Alone)
             }
         }
         if let Some(exact) = term.exact.as_deref().filter(|_| query.exact_weight > 0.0) {
-            list(Form::Exact, exact, query.exact_weight, Adds::ToStem);
+            list(TermForm::Exact, exact, query.exact_weight, ListContribution::ToStem);
         }
     }
     lists
 }
 
-/// What saying a word `count` times in a query is worth.
-fn said(count: u32) -> f64 {
+/// The weight of a word that occurs `count` times in the query.
+fn query_term_weight(count: u32) -> f64 {
     let count = f64::from(count);
     count * (K3 + 1.0) / (count + K3)
 }
 
 impl Scorer {
-    /// A scorer for lists of which `document_frequencies` gives the live lengths.
+    /// A scorer for lists with the given numbers of live documents.
     pub(crate) fn new(
         query: &WordsQuery,
         lists: &[ListSpec<'_>],
@@ -149,27 +151,25 @@ impl Scorer {
     pub(crate) fn page_points(&self, page: &PageTally) -> u32 {
         let relative = page.tokens as f64 / self.average;
         let length_part = (self.k1 * (1.0 - self.b + self.b * relative)) as f32;
-        let said = self.weights.iter().zip(&page.tfs).filter(|(_, tf)| **tf > 0);
-        said.map(|(weight, tf)| points(*weight, *tf, length_part)).sum()
+        let query_term_weight = self.weights.iter().zip(&page.tfs).filter(|(_, tf)| **tf > 0);
+        query_term_weight.map(|(weight, tf)| points(*weight, *tf, length_part)).sum()
     }
 
-    /// The points of list number `list` for a chunk.
     #[inline]
     pub(crate) fn points(&self, list: usize, tf: u32, length_code: u8) -> u32 {
         points(self.weights[list], tf, self.lengths[usize::from(length_code)])
     }
 
-    /// Length parts by length code.
     pub(crate) fn lengths(&self) -> &[f32; 256] {
         &self.lengths
     }
 
-    /// The points that list number `list` gives at most.
+    /// The maximum points of list number `list`.
     pub(crate) fn weight(&self, list: usize) -> f32 {
         self.weights[list]
     }
 
-    /// Points as a score.
+    /// Converts points to a score.
     pub(crate) fn score(&self, points: u32) -> f64 {
         f64::from(points) / self.scale
     }
@@ -182,7 +182,6 @@ pub(crate) fn points(weight: f32, tf: u32, length_part: f32) -> u32 {
     (weight * (tf / (tf + length_part))) as u32
 }
 
-/// The code of a length in tokens.
 pub(crate) fn length_code(tokens: u64) -> u8 {
     FieldNormReader::fieldnorm_to_id(u32::try_from(tokens).unwrap_or(u32::MAX))
 }
@@ -200,7 +199,7 @@ fn idf(df: u64, chunks: u64) -> f64 {
 /// The largest power of two up to [`SCALE`] at which no sum overflows.
 fn scale_for(most: f64) -> f64 {
     let mut scale = SCALE;
-    while most * scale >= MOST_POINTS {
+    while most * scale >= MAX_POINTS {
         scale /= 2.0;
     }
     scale
@@ -233,13 +232,17 @@ mod tests {
         let found: Vec<_> = lists(&query).iter().map(|l| (l.form, l.text, l.boost)).collect();
         assert_eq!(
             found,
-            [(Form::Stem, "run", 1.0), (Form::Exact, "running", 0.5), (Form::Stem, "quay", 1.0)]
+            [
+                (TermForm::Stem, "run", 1.0),
+                (TermForm::Exact, "running", 0.5),
+                (TermForm::Stem, "quay", 1.0)
+            ]
         );
     }
 
     #[test]
     fn sums_never_overflow() {
         assert_eq!(scale_for(100.0), SCALE);
-        assert!(scale_for(1e6) * 1e6 < MOST_POINTS);
+        assert!(scale_for(1e6) * 1e6 < MAX_POINTS);
     }
 }

@@ -1,4 +1,4 @@
-//! What an index promises, whichever it is.
+//! The interface that both indexes implement.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,115 +10,114 @@ use gbrain_core::request::{Filter, Viewer};
 use gbrain_core::text::QueryTerms;
 use gbrain_embed::Urgency;
 
-use crate::entry::{LinkEntry, Named, PageEntry, Passage};
-use crate::error::Result;
+use crate::entry::{LinkEntry, NameMatch, PageEntry, Passage};
+use crate::error::IndexResult;
 use crate::vectors::VectorQuery;
 
-/// Which corpus an index holds.
+/// Identifies the corpus that an index holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Corpus {
-    /// The last change it holds.
+    /// The last change it contains.
     pub generation: Generation,
-    /// The root of its pages.
+    /// The root hash of its pages.
     pub root: Hash,
-    /// How many pages it holds.
     pub pages: u64,
-    /// How many chunks it holds.
     pub chunks: u64,
 }
 
 /// The index of one workspace.
 pub trait Index: Send + Sync {
     /// The corpus as of the last commit. Later commits do not change a view.
-    fn view(&self) -> Result<Arc<dyn View>>;
+    fn view(&self) -> IndexResult<Arc<dyn View>>;
 
-    /// The one writer there can be, across processes; waits for its turn.
-    fn writer(&self, wait: Duration) -> Result<Box<dyn Writer>>;
+    /// Acquires the only writer, across processes; waits up to `wait`.
+    fn writer(&self, wait: Duration) -> IndexResult<Box<dyn Writer>>;
 
-    /// Compares every file of the last commit with its checksum, whatever is remembered of it. Names those that are not
-    /// as they were written, each with what is wrong, and forgets what was remembered if there are any.
-    fn check_files(&self) -> Result<Vec<String>>;
+    /// Verifies the checksum of every file of the last commit, ignoring remembered results. Returns
+    /// one message per damaged file; if there are any, remembered results are discarded.
+    fn check_files(&self) -> IndexResult<Vec<String>>;
 
-    /// Of how many documents the vectors of the model this process wants are there, and how many
-    /// documents there are.
-    fn wanted_vectors(&self) -> Result<(u64, u64)>;
+    /// The number of documents that have vectors of the wanted model, and the number of all
+    /// documents.
+    fn wanted_vectors(&self) -> IndexResult<(u64, u64)>;
 
-    /// Makes the vectors of the model this process wants for everything the index holds, beside
-    /// those it holds, without holding others up. What is made stays, so that a call that was cut
-    /// off goes on where it stopped. [`Writer::adopt_wanted_model`] switches to them.
-    fn make_wanted_vectors(&self, progress: &dyn Fn(u64, u64)) -> Result<()>;
+    /// Computes the missing vectors of the wanted model for the whole index, next to the existing
+    /// ones, without blocking readers or writers. Finished files are kept, so an interrupted call
+    /// resumes where it stopped. [`Writer::adopt_wanted_model`] switches to them.
+    fn make_wanted_vectors(&self, progress: &dyn Fn(u64, u64)) -> IndexResult<()>;
 }
 
-/// Changes an index. What is not committed when it is dropped is lost, and nothing else.
+/// Changes an index. Dropping it discards uncommitted changes only.
 ///
-/// After an error it is of no more use: another one goes on from the last commit.
+/// After an error it must not be used again: a new writer continues from the last commit.
 pub trait Writer: Send {
     /// The corpus as of the last commit, read under the writer's lock.
     fn corpus(&self) -> Corpus;
 
-    /// How long remote models may take from now on; [`Urgency::Work`] unless set.
+    /// Sets how long remote models may take from now on; the default is [`Urgency::Work`].
     fn set_urgency(&mut self, urgency: Urgency);
 
-    /// Takes pages in, each in place of what it was before, and takes pages out.
-    fn apply(&mut self, upserts: &[StoredPage], removals: &[PageId]) -> Result<()>;
+    /// Inserts or replaces pages, and removes pages.
+    fn apply(&mut self, upserts: &[StoredPage], removals: &[PageId]) -> IndexResult<()>;
 
-    /// Takes every page out.
-    fn clear(&mut self) -> Result<()>;
+    /// Removes every page from the index.
+    fn clear(&mut self) -> IndexResult<()>;
 
-    /// Makes everything since the last commit durable and visible at once.
-    fn commit(&mut self, corpus: Corpus) -> Result<()>;
+    /// Makes all changes since the last commit durable and visible at once.
+    fn commit(&mut self, corpus: Corpus) -> IndexResult<()>;
 
-    /// Switches to the vectors of the model this process wants, and drops those of others. Makes
-    /// what [`Index::make_wanted_vectors`] has not made. Nothing may wait for a commit.
-    fn adopt_wanted_model(&mut self) -> Result<()>;
+    /// Switches to the vectors of the wanted model and drops those of other models. Computes
+    /// vectors that [`Index::make_wanted_vectors`] has not computed. There must be no uncommitted
+    /// changes.
+    fn adopt_wanted_model(&mut self) -> IndexResult<()>;
 
-    /// Does the upkeep that is due after commits, such as merging small segments. Never changes
-    /// an answer; nothing is due after most commits.
-    fn settle(&mut self) -> Result<()>;
+    /// Runs the maintenance that is due after commits, such as merging small segments. Never
+    /// changes an answer; after most commits nothing is due.
+    fn settle(&mut self) -> IndexResult<()>;
 }
 
-/// What is asked of the words.
+/// The parameters and terms of a BM25 query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WordsQuery {
     pub terms: QueryTerms,
     /// BM25's saturation of term frequency.
     pub k1: f64,
     pub b: f64,
-    /// The weight of a term's exact form beside its stem.
+    /// The weight of a term's exact form relative to its stem.
     pub exact_weight: f64,
 }
 
-/// A chunk that answers.
+/// A chunk that matches a query, with its score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChunkHit {
     pub page: PageId,
-    /// The chunk's place in it.
+    /// Position of the chunk in the page, from 0.
     pub ordinal: u32,
-    /// Its score; exact, as it comes from integers.
+    /// Exact, because it is computed from integers.
     pub score: f64,
-    /// Where the view that answered keeps it. Means nothing to any other view.
+    /// Position of the chunk inside the view that returned it; meaningless for any other view.
     pub handle: u64,
 }
 
-/// A page that is near in meaning, by its nearest chunk.
+/// A page found by vector similarity, represented by its nearest chunk.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct VectorHit {
     /// The chunk; its score is a cosine.
     pub hit: ChunkHit,
-    /// Its place among chunks that say different things, from 1. Copies share one.
+    /// Rank among chunks with different content, from 1. Near-duplicates share a rank.
     pub place: usize,
 }
 
-/// What an index holds, counted document by document.
+/// Contents of an index, counted document by document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Held {
+pub struct IndexCounts {
     pub pages: u64,
     pub chunks: u64,
     /// Indexed tokens of live chunks.
     pub tokens: u64,
 }
 
-/// What a page says of a query.
+/// The word matches of one page.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PageWords {
     /// BM25 of its chunks taken together, as if they were one.
@@ -126,47 +125,46 @@ pub struct PageWords {
     pub passages: Vec<ChunkHit>,
 }
 
-/// One corpus, as of one commit. Private pages do not exist for [`Viewer::Untrusted`]: not in
-/// answers and not in the statistics behind their scores.
+/// One corpus, as of one commit. Private pages do not exist for [`Viewer::Untrusted`]: neither in
+/// answers nor in the statistics behind their scores.
 pub trait View: Send + Sync {
-    /// Which corpus this is.
     fn corpus(&self) -> Corpus;
 
-    /// Whether what it reads was found to be damaged: it answers no more, and neither does another view of the same
-    /// commit.
+    /// Whether a read found damage. A damaged view answers no more requests, and neither does
+    /// another view of the same commit.
     fn is_damaged(&self) -> bool {
         false
     }
 
-    /// Counts what is there, and fails if the statistics behind scores say otherwise. Reads every
-    /// document's lengths: for verification.
-    fn held(&self) -> Result<Held>;
+    /// Counts the contents, and fails if the statistics used for scoring differ. Reads the lengths
+    /// of every document: for verification.
+    fn count_contents(&self) -> IndexResult<IndexCounts>;
 
-    /// The `k` best pages, each by its best chunk: by score, then source, then slug; the chunk of
-    /// several equals is the first. Exact: no candidate is lost to a filter or to a page with
-    /// many matching chunks.
-    fn words(&self, query: &WordsQuery, filter: &Filter, k: usize) -> Result<Vec<ChunkHit>>;
+    /// The `k` best pages, each by its best chunk: by score, then source, then slug; among equal
+    /// chunks the first. Exact: no candidate is lost to a filter or to a page with many matching
+    /// chunks.
+    fn words(&self, query: &WordsQuery, filter: &Filter, k: usize) -> IndexResult<Vec<ChunkHit>>;
 
-    /// What pages say, in the order asked for: each one's score as a whole, and its best chunks
-    /// by score, then ordinal.
+    /// The word matches of the given pages, in the same order: the score of each page as a whole,
+    /// and its best chunks by score, then ordinal.
     fn page_words(
         &self,
         query: &WordsQuery,
         filter: &Filter,
         pages: &[PageId],
         max: usize,
-    ) -> Result<Vec<PageWords>>;
+    ) -> IndexResult<Vec<PageWords>>;
 
-    /// How many chunks a caller may know of.
+    /// The number of chunks visible to a caller.
     fn chunks(&self, trust: Viewer) -> u64;
 
-    /// The id of the model whose vectors are held, if there are any.
+    /// The id of the model whose vectors the index holds, if any.
     fn vector_model(&self) -> Option<&str>;
 
-    /// The pages nearest in meaning, each by its nearest chunk, until `k` say different things,
-    /// with at most `k` copies: by cosine, then source, then slug. At least a quarter of `k`, and
-    /// at least ten, where there are so many. A shortlist of `depth` chunks is scored exactly; it is
-    /// taken among all that pass the filter. A query of another model than the one held is
+    /// The nearest pages, each by its nearest chunk, until `k` have different content, with at most
+    /// `k` near-duplicates: by cosine, then source, then slug. Returns at least a quarter of `k`,
+    /// and at least ten, if that many exist. A shortlist of `depth` chunks that pass the filter is
+    /// scored exactly. A query by another model fails with
     /// [`IndexError::OtherModel`](crate::IndexError::OtherModel).
     fn vectors(
         &self,
@@ -174,44 +172,42 @@ pub trait View: Send + Sync {
         filter: &Filter,
         depth: usize,
         k: usize,
-    ) -> Result<Vec<VectorHit>>;
+    ) -> IndexResult<Vec<VectorHit>>;
 
-    /// The nearest chunk of each of these pages, in the order asked for; none for a page without
-    /// one that passes the filter.
+    /// The nearest chunk of each given page, in the same order; `None` if no chunk of the page
+    /// passes the filter.
     fn page_vectors(
         &self,
         query: &VectorQuery,
         filter: &Filter,
         pages: &[PageId],
-    ) -> Result<Vec<Option<ChunkHit>>>;
+    ) -> IndexResult<Vec<Option<ChunkHit>>>;
 
-    /// Whether the vectors held for a page are those its model makes of it now. A page that is
-    /// not held, or an index whose model this process does not have, is `None`.
-    fn vectors_fit(&self, stored: &StoredPage) -> Result<Option<bool>>;
+    /// Whether the stored vectors of a page equal those its model computes now. `None` if the index
+    /// lacks the page, or if this process lacks the index's model.
+    fn vectors_fit(&self, stored: &StoredPage) -> IndexResult<Option<bool>>;
 
-    /// The text of a hit of this view.
-    fn read(&self, hit: &ChunkHit) -> Result<Passage>;
+    /// Reads the text of a hit of this view.
+    fn read(&self, hit: &ChunkHit) -> IndexResult<Passage>;
 
-    /// The text of a chunk.
-    fn passage(&self, page: PageId, ordinal: u32, trust: Viewer) -> Result<Option<Passage>>;
+    /// Reads the text of a chunk.
+    fn passage(&self, page: PageId, ordinal: u32, trust: Viewer) -> IndexResult<Option<Passage>>;
 
-    /// A page by its number.
-    fn entry(&self, page: PageId, trust: Viewer) -> Result<Option<Arc<PageEntry>>>;
+    fn entry(&self, page: PageId, trust: Viewer) -> IndexResult<Option<Arc<PageEntry>>>;
 
-    /// A page by its key.
-    fn entry_by_key(&self, key: &PageKey, trust: Viewer) -> Result<Option<Arc<PageEntry>>>;
+    fn entry_by_key(&self, key: &PageKey, trust: Viewer) -> IndexResult<Option<Arc<PageEntry>>>;
 
-    /// The pages that `name_key` names, by how they are named, then source, then slug. A page
-    /// comes once, by the strongest of its names.
-    fn named(&self, name_key: &str, filter: &Filter) -> Result<Vec<Named>>;
+    /// The pages with the name `name_key`, by kind of name, then source, then slug. Each page
+    /// occurs once, with its strongest name.
+    fn named(&self, name_key: &str, filter: &Filter) -> IndexResult<Vec<NameMatch>>;
 
-    /// The links that a page states, in its order.
-    fn links_of(&self, page: PageId, trust: Viewer) -> Result<Vec<LinkEntry>>;
+    /// The links stated by a page, in page order.
+    fn links_of(&self, page: PageId, trust: Viewer) -> IndexResult<Vec<LinkEntry>>;
 
-    /// The links whose target, as a name key, is `target_key`: by source and slug of the page
-    /// that states them, then in its order.
-    fn links_to(&self, target_key: &str, trust: Viewer) -> Result<Vec<LinkEntry>>;
+    /// The links whose target has the name key `target_key`: by source and slug of the page that
+    /// states them, then in page order.
+    fn links_to(&self, target_key: &str, trust: Viewer) -> IndexResult<Vec<LinkEntry>>;
 
-    /// How many pages state a link that [`View::links_to`] would give.
-    fn backlinks(&self, target_key: &str, trust: Viewer) -> Result<u64>;
+    /// The number of pages that state a link returned by [`View::links_to`].
+    fn backlinks(&self, target_key: &str, trust: Viewer) -> IndexResult<u64>;
 }

@@ -1,8 +1,8 @@
-//! What an index knows about a page besides its words.
+//! Page metadata and passages in the index.
 
 use std::sync::Arc;
 
-use gbrain_core::chunk::{Chunk, Part};
+use gbrain_core::chunk::{Chunk, PagePart};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageId, PageKey};
 use gbrain_core::link::Link;
@@ -14,36 +14,31 @@ use jiff::civil::Date;
 
 use crate::filter::admits_page;
 
-/// A page, without its text.
+/// A page without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageEntry {
-    /// The store's number for it.
+    /// The page's number in the store.
     pub id: PageId,
     pub version: u32,
     pub key: PageKey,
     pub title: String,
     pub page_type: String,
-    /// What kind of text it holds.
     pub kind: PageKind,
     pub tags: Vec<String>,
     pub aliases: Vec<String>,
     pub effective_date: Option<Date>,
-    /// Who may see it.
     pub visibility: Visibility,
-    /// The hash of its content.
     pub content_hash: Hash,
-    /// How many chunks it has.
     pub chunk_count: u32,
 }
 
 /// A chunk with its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passage {
-    /// Its place in the page.
+    /// Position in the page, from 0.
     pub ordinal: u32,
-    /// Which part it is from.
-    pub part: Part,
-    /// The headings above it.
+    pub part: PagePart,
+    /// The headings above the passage.
     pub section: String,
     /// First character in the page's content.
     pub start: u32,
@@ -57,33 +52,30 @@ pub struct Passage {
 /// A link and the page that states it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinkEntry {
-    /// The page that states it.
     pub owner: PageId,
     pub link: Link,
 }
 
-/// How a page is named by a key, the strongest first.
+/// The kinds of names of a page, strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum NameKind {
     /// `source::slug` or the slug.
     Slug,
     Title,
-    /// One of the aliases.
     Alias,
-    /// The last segment of the slug, as it is or with its hyphens and underscores as spaces.
+    /// The last segment of the slug, verbatim or with hyphens and underscores replaced by spaces.
     Basename,
 }
 
-/// A page that a name stands for.
+/// A page that a name refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub struct NameMatch {
     pub entry: Arc<PageEntry>,
-    /// How it is named so.
+    /// The kind of name that matched.
     pub how: NameKind,
 }
 
 impl PageEntry {
-    /// The entry of a stored page.
     pub fn of(stored: &StoredPage) -> Self {
         let page = &stored.page;
         Self {
@@ -102,22 +94,20 @@ impl PageEntry {
         }
     }
 
-    /// Whether a caller may know of it.
     pub fn is_visible_to(&self, trust: Viewer) -> bool {
         trust == Viewer::Trusted || self.visibility == Visibility::World
     }
 
-    /// Whether a filter lets it through.
     pub fn passes(&self, filter: &Filter) -> bool {
         admits_page(filter, self)
     }
 
-    /// The strongest way in which a key names it.
+    /// The strongest kind of name that equals a key.
     pub(crate) fn named_by(&self, key: &str) -> Option<NameKind> {
         self.names().into_iter().find(|(_, name)| name == key).map(|(how, _)| how)
     }
 
-    /// Every name key it answers to, the strongest first; a key comes once.
+    /// The distinct name keys of the page, strongest first.
     pub fn names(&self) -> Vec<(NameKind, String)> {
         let slug = self.key.slug.as_str();
         let basename = slug.rsplit('/').next().unwrap_or(slug);
@@ -135,22 +125,21 @@ impl PageEntry {
     }
 }
 
-/// A name key that the page of a key certainly has. A slug without a word, such as `!!!`, has the empty key, which
-/// names nothing; with its source before it, it has one.
+/// A name key that the page with this key always has. A slug without a word, such as `!!!`, has the
+/// empty key, which refers to nothing; then the name key includes the source.
 pub(crate) fn own_name(key: &PageKey) -> String {
     let slug = name_key(key.slug.as_str());
     if slug.is_empty() { name_key(&key.to_string()) } else { slug }
 }
 
-impl Named {
-    /// Orders pages of one name: by how it names them, then source, then slug.
+impl NameMatch {
+    /// Orders pages with one name: by kind of name, then source, then slug.
     pub(crate) fn order(&self, other: &Self) -> std::cmp::Ordering {
         self.how.cmp(&other.how).then_with(|| self.entry.key.cmp(&other.entry.key))
     }
 }
 
 impl Passage {
-    /// The passage of a chunk with its text.
     pub(crate) fn of(chunk: &Chunk, text: &str) -> Self {
         let Chunk { ordinal, part, section, start, end, hash } = chunk;
         Self {

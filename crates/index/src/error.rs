@@ -1,4 +1,4 @@
-//! What can go wrong with an index.
+//! Errors of an index.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,48 +6,44 @@ use std::time::Duration;
 use gbrain_core::fault::{Fault, FaultKind};
 
 /// The result of an index operation.
-pub type Result<T> = std::result::Result<T, IndexError>;
+pub type IndexResult<T> = Result<T, IndexError>;
 
 /// Why an index operation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
-    /// Another writer held the index for longer than the caller would wait.
+    /// Another writer held the index for longer than the caller's wait limit.
     #[error("another process is writing the index: waited {waited:?}")]
-    Busy {
-        /// How long was waited.
-        waited: Duration,
-    },
-    /// The index was made by another version, from another store, or from nothing yet.
+    Busy { waited: Duration },
+    /// The index was created by another version, from another store, or is not complete yet.
     #[error("the index in {dir} does not fit: {what} is {found}, not {expected}")]
     Stale {
         dir: PathBuf,
-        /// What does not fit.
+        /// The property that does not match.
         what: &'static str,
-        /// What the index says.
+        /// Its value in the index.
         found: String,
-        /// What the caller needs.
+        /// The value that the caller needs.
         expected: String,
     },
     /// Its files cannot be read as an index.
     #[error("the index in {dir} is damaged")]
     Corrupt {
         dir: PathBuf,
-        /// What reading it said.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The vectors held are of another model than the query's.
-    #[error("the index holds vectors of {held}, and the query is one of {asked}")]
+    /// The index holds vectors of another model than the query's.
+    #[error("the index holds vectors of {held}, and the query is one of {query}")]
     OtherModel {
-        /// Whose vectors are held.
+        /// The model of the stored vectors.
         held: String,
-        /// Whose vector was asked with.
-        asked: String,
+        /// The model of the query.
+        query: String,
     },
-    /// A model could not make vectors.
+    /// A model could not compute vectors.
     #[error(transparent)]
     Embed(#[from] gbrain_embed::EmbedError),
-    /// The file system refused.
+    /// The file system returned an error.
     #[error("the index in {dir} cannot be read or written")]
     Io {
         dir: PathBuf,
@@ -62,7 +58,7 @@ impl From<IndexError> for Fault {
             return Self::of(FaultKind::Busy, &error);
         }
         let fault = Self::of(FaultKind::Index, &error);
-        // A disk that is full has a remedy of its own, and has no room for another index.
+        // A full disk has its own hint, and no space for a new index.
         match fault.hints.is_empty() {
             true => fault
                 .hint("the index can be made again from the store at any time: `gbrain reindex`"),

@@ -1,11 +1,10 @@
-//! Which pages and chunks a filter lets through.
+//! Evaluates a filter on pages and chunks.
 
-use gbrain_core::chunk::Part;
+use gbrain_core::chunk::PagePart;
 use gbrain_core::request::Filter;
 
 use crate::entry::PageEntry;
 
-/// Whether a page passes.
 pub(crate) fn admits_page(filter: &Filter, entry: &PageEntry) -> bool {
     let Filter { sources, types, tags, since, until, trust, truth_only: _ } = filter;
     let dated =
@@ -18,7 +17,7 @@ pub(crate) fn admits_page(filter: &Filter, entry: &PageEntry) -> bool {
         && until.is_none_or(|until| dated(&|date| date <= until))
 }
 
-/// Whether a chunk of a page that passes does.
-pub(crate) fn admits_part(filter: &Filter, part: Part) -> bool {
-    !filter.truth_only || part != Part::Timeline
+/// Whether a chunk passes, given that its page does.
+pub(crate) fn admits_part(filter: &Filter, part: PagePart) -> bool {
+    !filter.truth_only || part != PagePart::Timeline
 }

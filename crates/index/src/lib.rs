@@ -1,14 +1,14 @@
-//! What gbrain finds things with: derived from the store, rebuildable at any time.
+//! Search structures derived from the store; they can be rebuilt at any time.
 //!
-//! One index per workspace holds its pages by name, their chunks by word and their links by end.
-//! A ranking is a function of the corpus, the query and the settings alone: not of segments,
-//! merges, deleted documents, threads or the order in which pages came.
+//! One index per workspace contains its pages by name, their chunks by word and vector, and their
+//! links by end. A ranking depends only on the corpus, the query and the settings: not on segments,
+//! merges, deleted documents, threads or insertion order.
 //!
-//! Two indexes stand behind one set of traits. [`MemoryIndex`] scans everything and is the oracle;
-//! [`DiskIndex`] is tantivy on disk with a scorer of its own, and must give the same bytes.
+//! Two indexes implement one set of traits. [`MemoryIndex`] scans everything and is the oracle;
+//! [`DiskIndex`] is tantivy on disk with its own scorer, and must return identical results.
 //!
 //! Deliberately absent: the store (pages arrive as arguments), query syntax, phrases, an
-//! approximate index of vectors (a scan is exact under every filter).
+//! approximate vector index (a scan is exact under every filter).
 
 mod bm25;
 mod contract;
@@ -24,10 +24,12 @@ mod vectors;
 
 pub use gbrain_embed::Urgency;
 
-pub use contract::{ChunkHit, Corpus, Held, Index, PageWords, VectorHit, View, WordsQuery, Writer};
+pub use contract::{
+    ChunkHit, Corpus, Index, IndexCounts, PageWords, VectorHit, View, WordsQuery, Writer,
+};
 pub use disk::{DiskIndex, SEPARATOR, SplitStream, is_reading_files};
-pub use entry::{LinkEntry, NameKind, Named, PageEntry, Passage};
-pub use error::{IndexError, Result};
+pub use entry::{LinkEntry, NameKind, NameMatch, PageEntry, Passage};
+pub use error::{IndexError, IndexResult};
 pub use memory::MemoryIndex;
 pub use models::Models;
 pub use vectors::{FlatVectors, VectorQuery};

@@ -1,10 +1,10 @@
-//! The models that an index makes vectors with.
+//! The embedding models available to an index.
 
 use std::sync::Arc;
 
 use gbrain_embed::Embedder;
 
-/// The models a process has. An index holds the vectors of one of them.
+/// The models of a process. An index holds the vectors of one of them.
 #[derive(Clone, Default)]
 pub struct Models {
     wanted: Option<Arc<dyn Embedder>>,
@@ -22,19 +22,18 @@ impl Models {
         Self { wanted: Some(wanted), others: Vec::new() }
     }
 
-    /// Indexes that hold vectors of `other` can be searched and kept up too.
+    /// Adds a model, so that indexes with its vectors can be searched and updated too.
     #[must_use]
     pub fn and(mut self, other: Arc<dyn Embedder>) -> Self {
         self.others.push(other);
         self
     }
 
-    /// The model that new indexes hold vectors of.
+    /// The model of new indexes.
     pub fn wanted(&self) -> Option<&Arc<dyn Embedder>> {
         self.wanted.as_ref()
     }
 
-    /// The model with an id, if this process has it.
     pub fn find(&self, id: &str) -> Option<&Arc<dyn Embedder>> {
         self.wanted.iter().chain(&self.others).find(|model| model.id() == id)
     }

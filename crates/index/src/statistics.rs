@@ -1,4 +1,4 @@
-//! What a corpus counts in all.
+//! Totals of a corpus.
 
 use gbrain_core::page::Visibility;
 use gbrain_core::request::Viewer;
@@ -10,7 +10,7 @@ pub(crate) struct Totals {
     pub(crate) tokens: u64,
 }
 
-/// Totals by who may see what they count.
+/// Totals of the public and of the private pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Statistics {
     pub(crate) world: Totals,
@@ -30,7 +30,7 @@ impl Totals {
 }
 
 impl Statistics {
-    /// What a caller sees.
+    /// The totals visible to a caller.
     pub(crate) fn seen_by(&self, trust: Viewer) -> Totals {
         let mut totals = self.world;
         if trust == Viewer::Trusted {
@@ -39,7 +39,6 @@ impl Statistics {
         totals
     }
 
-    /// The totals of one visibility.
     pub(crate) fn of(&self, visibility: Visibility) -> Totals {
         match visibility {
             Visibility::World => self.world,
@@ -47,7 +46,6 @@ impl Statistics {
         }
     }
 
-    /// The totals of one visibility.
     pub(crate) fn of_mut(&mut self, visibility: Visibility) -> &mut Totals {
         match visibility {
             Visibility::World => &mut self.world,
@@ -56,7 +54,7 @@ impl Statistics {
     }
 }
 
-/// The visibilities that a caller sees.
+/// The visibilities that a caller may see.
 pub(crate) fn seen_by(trust: Viewer) -> &'static [Visibility] {
     match trust {
         Viewer::Untrusted => &[Visibility::World],

@@ -1,56 +1,58 @@
-//! What of a chunk is indexed.
+//! The indexed tokens of a chunk.
 
 use gbrain_core::page::cut_title;
-use gbrain_core::text::{Said, Token, TokenKind, analyse_forms};
+use gbrain_core::text::{Token, TokenKind, UnstemmedToken, analyse_unstemmed};
 
-use crate::bm25::Form;
+use crate::bm25::TermForm;
 
 /// How often the title's words count in a page's first chunk: measured on five collections, two is
-/// better than one on three of them and as good on the others. In the chunks after it they count
-/// once, enough to be found together with what the chunk says.
+/// better than one on three of them and as good on the others. In later chunks they count once,
+/// enough to match together with the chunk's text.
 const TITLE_IN_FIRST: usize = 2;
 const TITLE_IN_OTHERS: usize = 1;
 
-/// Calls `each` with every indexed token of a chunk and where it goes: its page's title, its
-/// section, its text.
+/// Calls `each` with every indexed token of a chunk and its form: of its page's title, its section
+/// and its text.
 pub(crate) fn chunk_tokens(
     title: &str,
     ordinal: u32,
     section: &str,
     text: &str,
-    each: &mut impl FnMut(Form, &str),
+    each: &mut impl FnMut(TermForm, &str),
 ) {
     let mut stem = String::new();
-    chunk_forms(title, ordinal, section, text, &mut |said| place(&said.token(&mut stem), each));
+    chunk_forms(title, ordinal, section, text, &mut |token| {
+        place(&token.with_stem(&mut stem), each)
+    });
 }
 
-/// Calls `each` with every token of a chunk; where it goes, [`place`] says.
+/// Calls `each` with every token of a chunk; [`place`] determines its forms.
 pub(crate) fn chunk_forms(
     title: &str,
     ordinal: u32,
     section: &str,
     text: &str,
-    each: &mut impl FnMut(Said<'_>),
+    each: &mut impl FnMut(UnstemmedToken<'_>),
 ) {
-    // A title from before it had a limit would be most of every chunk.
+    // A title stored before titles had a limit would dominate every chunk.
     let title = cut_title(title);
     let repeats = if ordinal == 0 { TITLE_IN_FIRST } else { TITLE_IN_OTHERS };
     for _ in 0..repeats {
-        analyse_forms(&title, each);
+        analyse_unstemmed(&title, each);
     }
-    analyse_forms(section, each);
-    analyse_forms(text, each);
+    analyse_unstemmed(section, each);
+    analyse_unstemmed(text, each);
 }
 
-/// Stems make up the length of a chunk. What stands beside them must not: exact forms and
-/// identifiers say the same again, and stop words say nothing.
-pub(crate) fn place(token: &Token<'_>, each: &mut impl FnMut(Form, &str)) {
+/// Calls `each` with the indexed forms of a token. Only stems count towards the length of a chunk:
+/// exact forms and identifiers repeat other tokens, and stop words carry no content.
+pub(crate) fn place(token: &Token<'_>, each: &mut impl FnMut(TermForm, &str)) {
     match token.kind {
-        TokenKind::Stop | TokenKind::Identifier => each(Form::Exact, token.exact),
+        TokenKind::Stop | TokenKind::Identifier => each(TermForm::Exact, token.exact),
         TokenKind::Word | TokenKind::Bigram | TokenKind::Emoji => {
-            each(Form::Stem, token.stem);
+            each(TermForm::Stem, token.stem);
             if token.exact != token.stem {
-                each(Form::Exact, token.exact);
+                each(TermForm::Exact, token.exact);
             }
         }
     }

@@ -1,12 +1,12 @@
-//! Cassettes: what models said, recorded, so that judges run again without a key and without a network.
+//! Cassettes: recorded model replies, so that judges can be rerun without a key or network.
 //!
-//! An answer is kept under the model, the hash of the prompt, the hash of the input and the number of the
-//! repeat. A prompt that changed makes what was recorded of it stale: that is told apart from what was
-//! never recorded, because the first means that the cassette has to be made again.
+//! A reply is stored under the model, the hash of the prompt, the hash of the input and the number
+//! of the repeat. A reply recorded for another version of the prompt is stale, which is reported
+//! separately from a missing one: the cassette must be recorded again.
 //!
-//! A file holds one JSON object a line: a header, then answers, the latest of a key counting. A last line
-//! that a killed process did not finish is not there. Inputs are kept as hashes only, and secrets in
-//! answers are taken out before they are written.
+//! A file contains one JSON object per line: a header, then replies; the last one of a key counts.
+//! An incomplete last line of a killed process is ignored. Inputs are stored only as hashes, and
+//! secrets in replies are redacted before they are written.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -15,62 +15,55 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use gbrain_core::hash::Hash;
-use gbrain_core::scrub::{Family, MARKER, Scrubber};
+use gbrain_core::scrub::{MARKER, ScrubFamily, Scrubber};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 const VERSION: u32 = 1;
 const KIND: &str = "gbrain_cassette";
-/// What is a secret in any file. Addresses and numbers are what a judge may have to talk about.
-const SECRETS: [Family; 6] = [
-    Family::Jwt,
-    Family::Bearer,
-    Family::ApiKey,
-    Family::Secret,
-    Family::PrivateKey,
-    Family::ConnectionString,
+/// Scrubber families that are secrets in any file. Personal data stays, because a judge may need
+/// it.
+const SECRETS: [ScrubFamily; 6] = [
+    ScrubFamily::Jwt,
+    ScrubFamily::Bearer,
+    ScrubFamily::ApiKey,
+    ScrubFamily::Secret,
+    ScrubFamily::PrivateKey,
+    ScrubFamily::ConnectionString,
 ];
 
-/// What to do about a question that is not on the cassette.
+/// How to handle a reply that is not on the cassette.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CassetteMode {
-    /// Ask, and record the answer.
+    /// Call the model and record its reply.
     Record,
     ReplayOnly,
 }
 
-/// Why a cassette can't be used.
+/// Why a cassette cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CassetteError {
-    /// The file can't be read or written.
-    #[error("the cassette {} can't be used: {source}", path.display())]
+    #[error("cannot use the cassette {}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
-    /// The file is not a cassette.
-    #[error("the cassette {} is broken at line {line}: {reason}", path.display())]
-    Broken {
-        path: PathBuf,
-        line: usize,
-        /// What is wrong there.
-        reason: String,
-    },
+    #[error("the cassette {} is invalid at line {line}: {reason}", path.display())]
+    Broken { path: PathBuf, line: usize, reason: String },
 }
 
-/// What an answer is kept under.
+/// The key of a recorded reply.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
+pub(crate) struct CassetteKey {
     pub(crate) model: String,
     pub(crate) prompt: Hash,
     pub(crate) input: Hash,
     pub(crate) repeat: u32,
 }
 
-/// What a cassette knows of a key.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Recalled {
-    Said(Value),
-    /// Of the same input, but of another prompt.
+pub(crate) enum CassetteLookup {
+    Found(Value),
+    /// Recorded for the same input with another prompt.
     Stale,
-    Unknown,
+    NotRecorded,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -82,7 +75,7 @@ struct Header {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct CassetteLine {
     model: String,
     prompt_sha256: String,
     input_sha256: String,
@@ -90,7 +83,6 @@ struct Line {
     answer: Value,
 }
 
-/// Recorded answers.
 #[derive(Debug)]
 pub struct Cassette {
     mode: CassetteMode,
@@ -101,14 +93,15 @@ pub struct Cassette {
 
 #[derive(Debug, Default)]
 struct Tape {
-    answers: HashMap<Key, Value>,
-    /// Keys without their prompts.
+    answers: HashMap<CassetteKey, Value>,
+    /// Keys without their prompts, to recognise stale replies.
     inputs: HashMap<(String, Hash, u32), Hash>,
     file: Option<File>,
 }
 
 impl Cassette {
-    /// Opens a cassette. To record, one is made if none is there; to replay it must be there.
+    /// Opens a cassette. For recording it is created if it does not exist; for replay it must
+    /// exist.
     pub fn open(path: &Path, mode: CassetteMode) -> Result<Self, CassetteError> {
         let failed = |source| CassetteError::Io { path: path.to_owned(), source };
         let text = match std::fs::read(path) {
@@ -125,28 +118,31 @@ impl Cassette {
         if mode == CassetteMode::Record {
             tape.file = Some(recording(path, whole).map_err(failed)?);
         }
-        let scrubber = Scrubber::new(&[]).expect("no pattern of the user is no bad pattern");
+        let scrubber = Scrubber::new(&[]).expect("a scrubber without user patterns is valid");
         Ok(Self { mode, path: path.to_owned(), tape: Mutex::new(tape), scrubber })
     }
 
-    /// What to do about what is not on it.
     pub fn mode(&self) -> CassetteMode {
         self.mode
     }
 
-    pub(crate) fn find(&self, key: &Key) -> Recalled {
+    pub(crate) fn find(&self, key: &CassetteKey) -> CassetteLookup {
         let tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(answer) = tape.answers.get(key) {
-            return Recalled::Said(answer.clone());
+            return CassetteLookup::Found(answer.clone());
         }
         let input = (key.model.clone(), key.input, key.repeat);
-        if tape.inputs.contains_key(&input) { Recalled::Stale } else { Recalled::Unknown }
+        if tape.inputs.contains_key(&input) {
+            CassetteLookup::Stale
+        } else {
+            CassetteLookup::NotRecorded
+        }
     }
 
-    /// Records an answer, without the secrets in it; what is now on the cassette.
-    pub(crate) fn keep(&self, key: &Key, answer: Value) -> Result<Value, CassetteError> {
+    /// Records a reply with its secrets redacted, and returns the redacted reply.
+    pub(crate) fn record(&self, key: &CassetteKey, answer: Value) -> Result<Value, CassetteError> {
         let answer = without_secrets(&self.scrubber, answer);
-        let line = Line {
+        let line = CassetteLine {
             model: key.model.clone(),
             prompt_sha256: key.prompt.to_hex(),
             input_sha256: key.input.to_hex(),
@@ -166,13 +162,13 @@ impl Cassette {
 }
 
 impl Tape {
-    fn insert(&mut self, key: Key, answer: Value) {
+    fn insert(&mut self, key: CassetteKey, answer: Value) {
         self.inputs.insert((key.model.clone(), key.input, key.repeat), key.prompt);
         self.answers.insert(key, answer);
     }
 }
 
-/// The file to append to, cut to its whole lines and with a header.
+/// Opens the file for appending, truncated to its complete lines and with a header.
 fn recording(path: &Path, whole: usize) -> io::Result<File> {
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         std::fs::create_dir_all(parent)?;
@@ -200,10 +196,10 @@ fn read(path: &Path, text: &[u8]) -> Result<Tape, CassetteError> {
             header(line).map_err(broken)?;
             continue;
         }
-        let line: Line = serde_json::from_slice(line).map_err(|error| broken(error.to_string()))?;
-        let hash =
-            |hex: &str| Hash::from_hex(hex).ok_or_else(|| broken("a hash is none".to_owned()));
-        let key = Key {
+        let line: CassetteLine =
+            serde_json::from_slice(line).map_err(|error| broken(error.to_string()))?;
+        let hash = |hex: &str| Hash::from_hex(hex).ok_or_else(|| broken("invalid hash".to_owned()));
+        let key = CassetteKey {
             prompt: hash(&line.prompt_sha256)?,
             input: hash(&line.input_sha256)?,
             model: line.model,
@@ -219,8 +215,8 @@ fn header(line: &[u8]) -> Result<(), String> {
     if header.kind != KIND {
         return Err(format!("it is a {:?}, not a {KIND}", header.kind));
     }
-    let known = header.schema_version == VERSION;
-    known.then_some(()).ok_or_else(|| {
+    let is_known = header.schema_version == VERSION;
+    is_known.then_some(()).ok_or_else(|| {
         format!("it has version {}, and this gbrain reads {VERSION}", header.schema_version)
     })
 }
@@ -240,15 +236,15 @@ fn without_secrets(scrubber: &Scrubber, value: Value) -> Value {
 }
 
 fn hidden(scrubber: &Scrubber, text: &str) -> String {
-    let mut kept = String::with_capacity(text.len());
+    let mut scrubbed = String::with_capacity(text.len());
     let mut from = 0;
     for found in scrubber.find(text).iter().filter(|found| SECRETS.contains(&found.family)) {
-        kept.push_str(&text[from..found.start]);
-        kept.push_str(MARKER);
+        scrubbed.push_str(&text[from..found.start]);
+        scrubbed.push_str(MARKER);
         from = found.end;
     }
-    kept.push_str(&text[from..]);
-    kept
+    scrubbed.push_str(&text[from..]);
+    scrubbed
 }
 
 #[cfg(test)]
@@ -257,9 +253,9 @@ mod tests {
 
     use super::*;
 
-    fn key(prompt: &str, input: &str, repeat: u32) -> Key {
+    fn key(prompt: &str, input: &str, repeat: u32) -> CassetteKey {
         let hash = |text: &str| Hash::of(text.as_bytes());
-        Key { model: "a:b".to_owned(), prompt: hash(prompt), input: hash(input), repeat }
+        CassetteKey { model: "a:b".to_owned(), prompt: hash(prompt), input: hash(input), repeat }
     }
 
     #[test]
@@ -268,17 +264,23 @@ mod tests {
         let path = dir.path().join("new/tape.ndjson");
         assert!(Cassette::open(&path, CassetteMode::ReplayOnly).is_err(), "none is there");
         let tape = Cassette::open(&path, CassetteMode::Record).unwrap();
-        assert_eq!(tape.find(&key("p", "i", 0)), Recalled::Unknown);
-        tape.keep(&key("p", "i", 0), json!({ "text": "one" })).unwrap();
-        tape.keep(&key("p", "i", 1), json!({ "text": "two" })).unwrap();
+        assert_eq!(tape.find(&key("p", "i", 0)), CassetteLookup::NotRecorded);
+        tape.record(&key("p", "i", 0), json!({ "text": "one" })).unwrap();
+        tape.record(&key("p", "i", 1), json!({ "text": "two" })).unwrap();
         drop(tape);
         for mode in [CassetteMode::ReplayOnly, CassetteMode::Record] {
             let tape = Cassette::open(&path, mode).unwrap();
-            assert_eq!(tape.find(&key("p", "i", 0)), Recalled::Said(json!({ "text": "one" })));
-            assert_eq!(tape.find(&key("p", "i", 1)), Recalled::Said(json!({ "text": "two" })));
-            assert_eq!(tape.find(&key("p", "i", 2)), Recalled::Unknown);
-            assert_eq!(tape.find(&key("p2", "i", 0)), Recalled::Stale);
-            assert_eq!(tape.find(&key("p", "j", 0)), Recalled::Unknown);
+            assert_eq!(
+                tape.find(&key("p", "i", 0)),
+                CassetteLookup::Found(json!({ "text": "one" }))
+            );
+            assert_eq!(
+                tape.find(&key("p", "i", 1)),
+                CassetteLookup::Found(json!({ "text": "two" }))
+            );
+            assert_eq!(tape.find(&key("p", "i", 2)), CassetteLookup::NotRecorded);
+            assert_eq!(tape.find(&key("p2", "i", 0)), CassetteLookup::Stale);
+            assert_eq!(tape.find(&key("p", "j", 0)), CassetteLookup::NotRecorded);
         }
     }
 
@@ -287,16 +289,16 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("tape");
         let tape = Cassette::open(&path, CassetteMode::Record).unwrap();
-        tape.keep(&key("p", "i", 0), json!("one")).unwrap();
-        tape.keep(&key("p", "j", 0), json!("two")).unwrap();
+        tape.record(&key("p", "i", 0), json!("one")).unwrap();
+        tape.record(&key("p", "j", 0), json!("two")).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, &text[..text.len() - 9]).unwrap();
         let tape = Cassette::open(&path, CassetteMode::Record).unwrap();
-        assert_eq!(tape.find(&key("p", "j", 0)), Recalled::Unknown);
-        tape.keep(&key("p", "k", 0), json!("three")).unwrap();
+        assert_eq!(tape.find(&key("p", "j", 0)), CassetteLookup::NotRecorded);
+        tape.record(&key("p", "k", 0), json!("three")).unwrap();
         let tape = Cassette::open(&path, CassetteMode::ReplayOnly).unwrap();
-        assert_eq!(tape.find(&key("p", "k", 0)), Recalled::Said(json!("three")));
-        assert_eq!(tape.find(&key("p", "i", 0)), Recalled::Said(json!("one")));
+        assert_eq!(tape.find(&key("p", "k", 0)), CassetteLookup::Found(json!("three")));
+        assert_eq!(tape.find(&key("p", "i", 0)), CassetteLookup::Found(json!("one")));
 
         let header = text.lines().next().unwrap();
         for bad in [
@@ -319,9 +321,9 @@ mod tests {
         let tape = Cassette::open(&path, CassetteMode::Record).unwrap();
         // Put together here, so that no file of ours holds what looks like a key.
         let secret = format!("ghp_{}", "abcdefghij1234567890ABCDEFGHIJ123456");
-        let said = json!({ "text": format!("the key is {secret}, ada@example.com owns it") });
-        let kept = tape.keep(&key("p", "i", 0), said).unwrap();
-        assert_eq!(kept["text"], format!("the key is {MARKER}, ada@example.com owns it"));
+        let reply = json!({ "text": format!("the key is {secret}, ada@example.com owns it") });
+        let scrubbed = tape.record(&key("p", "i", 0), reply).unwrap();
+        assert_eq!(scrubbed["text"], format!("the key is {MARKER}, ada@example.com owns it"));
         assert!(!std::fs::read_to_string(&path).unwrap().contains(&secret));
     }
 }

@@ -1,7 +1,7 @@
-//! A model behind an address as an embedder of the index.
+//! A remote embedding model as an embedder of the index.
 //!
-//! Vectors are kept in the store under the model and the text, so that an index that is made again holds
-//! the same numbers and costs nothing, and a query that was asked before is not sent again.
+//! Vectors are cached in the store under the model and the text, so that rebuilding the index gives
+//! the same vectors at no cost, and a repeated query is not sent again.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -9,47 +9,47 @@ use std::time::SystemTime;
 use gbrain_core::clock::moment;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
-use gbrain_embed::{Cause, EmbedError, Embedder, Passage, Urgency};
+use gbrain_embed::{EmbedError, EmbedErrorKind, Embedder, PassageText, Urgency};
 use gbrain_store::{AnswerKind, ModelAnswer, Store};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::ask::Asker;
-use crate::error::{AskError, AskErrorKind};
+use crate::client::ModelClient;
+use crate::error::{ModelCallError, ModelCallErrorKind};
 use crate::model::ModelRef;
-use crate::wire::Purpose;
+use crate::wire::EmbeddingPurpose;
 
-/// Texts in one call: what every provider takes.
+/// Texts per call: a number that every provider accepts.
 const BATCH: usize = 96;
-/// Bytes in one call, so that texts of the largest size still fit a provider's limit of tokens.
+/// Bytes per call, so that the largest texts still fit a provider's token limit.
 const BATCH_BYTES: usize = 200_000;
-/// How long the vector of a passage is kept: it costs money to make again.
+/// How long the vector of a passage is cached: recomputing it costs money.
 const KEEP_PASSAGE: SignedDuration = SignedDuration::from_hours(24 * 365 * 20);
-/// How long the vector of a query is kept.
+/// How long the vector of a query is cached.
 const KEEP_QUERY: SignedDuration = SignedDuration::from_hours(24 * 30);
 
-/// A model behind an address.
+/// An embedding model behind an API.
 pub struct RemoteEmbedder {
-    /// For passages while work is done, which can wait.
-    asker: Asker,
-    /// For queries, and for passages that a query waits for.
-    quick: Asker,
+    /// For passages in background work, with normal timeouts.
+    client: ModelClient,
+    /// For queries, and for passages that a query waits for, with short timeouts.
+    quick: ModelClient,
     store: Arc<Store>,
     workspace: WorkspaceId,
     model: ModelRef,
     id: String,
     dims: usize,
     centre: Vec<f32>,
-    /// Whether vectors are kept and used again.
-    remembers: bool,
+    /// Whether vectors are cached.
+    caches: bool,
     clock: fn() -> Timestamp,
 }
 
 impl RemoteEmbedder {
-    /// A model with vectors of so many numbers, which is a multiple of eight. Queries go through a door of
-    /// their own, which waits less long.
+    /// `dims` is the length of the vectors, a multiple of eight. Queries use the client `quick`,
+    /// which has short timeouts.
     pub fn new(
-        asker: Asker,
-        quick: Asker,
+        client: ModelClient,
+        quick: ModelClient,
         store: Arc<Store>,
         workspace: WorkspaceId,
         model: ModelRef,
@@ -58,7 +58,7 @@ impl RemoteEmbedder {
         let id = format!("{model}/{dims}");
         let centre = vec![0.0; dims];
         Self {
-            asker,
+            client,
             quick,
             store,
             workspace,
@@ -66,90 +66,96 @@ impl RemoteEmbedder {
             id,
             dims,
             centre,
-            remembers: true,
+            caches: true,
             clock: || moment(SystemTime::now()),
         }
     }
 
-    /// The same model, asked anew for every text: for what measures it, not for what uses it.
+    /// The same model without the cache, to measure the model itself.
     #[must_use]
-    pub fn forgetful(mut self) -> Self {
-        self.remembers = false;
+    pub fn without_cache(mut self) -> Self {
+        self.caches = false;
         self
     }
 
-    /// `pages` names the pages of the text at a place, which are kept with its vector; none if they are not known.
+    /// `pages` returns the pages of the text at an index, which are stored with its vector; `None`
+    /// if unknown.
     fn vectors(
         &self,
-        asker: &Asker,
+        client: &ModelClient,
         texts: &[&str],
-        purpose: Purpose,
+        purpose: EmbeddingPurpose,
         pages: &dyn Fn(usize) -> Option<Vec<String>>,
     ) -> Result<Vec<Vec<f32>>, EmbedError> {
         let keys: Vec<Hash> = texts.iter().map(|text| self.key(text, purpose)).collect();
-        let known = self.known(&keys)?;
-        let missing: Vec<usize> = (0..texts.len()).filter(|at| known[*at].is_none()).collect();
-        let mut vectors: Vec<Vec<f32>> = known.into_iter().map(Option::unwrap_or_default).collect();
+        let cached = self.cached(&keys)?;
+        let missing: Vec<usize> = (0..texts.len()).filter(|at| cached[*at].is_none()).collect();
+        let mut vectors: Vec<Vec<f32>> =
+            cached.into_iter().map(Option::unwrap_or_default).collect();
         for batch in batches(&missing, texts) {
-            let asked: Vec<&str> = batch.iter().map(|at| texts[*at]).collect();
-            let made = asker.embed(&self.model, &asked, purpose, Some(self.dims));
-            let made = made.map_err(|error| self.failed(&error))?.0;
-            let mut kept = Vec::with_capacity(batch.len());
-            for (at, vector) in batch.iter().zip(made) {
+            let inputs: Vec<&str> = batch.iter().map(|at| texts[*at]).collect();
+            let embedded = client.embed(&self.model, &inputs, purpose, Some(self.dims));
+            let embedded = embedded.map_err(|error| self.failed(&error))?.0;
+            let mut answers = Vec::with_capacity(batch.len());
+            for (at, vector) in batch.iter().zip(embedded) {
                 let vector = self.unit(vector)?;
-                kept.push(ModelAnswer {
+                answers.push(ModelAnswer {
                     key: keys[*at],
                     body: written(&vector),
                     pages: pages(*at),
                 });
                 vectors[*at] = vector;
             }
-            self.keep(&kept, purpose)?;
+            self.store_vectors(&answers, purpose)?;
         }
         Ok(vectors)
     }
 
-    fn key(&self, text: &str, purpose: Purpose) -> Hash {
+    fn key(&self, text: &str, purpose: EmbeddingPurpose) -> Hash {
         let purpose: &[u8] = match purpose {
-            Purpose::Document => b"document",
-            Purpose::Query => b"query",
+            EmbeddingPurpose::Document => b"document",
+            EmbeddingPurpose::Query => b"query",
         };
         Hash::of_parts(&[self.id.as_bytes(), purpose, text.as_bytes()])
     }
 
-    fn known(&self, keys: &[Hash]) -> Result<Vec<Option<Vec<f32>>>, EmbedError> {
-        if !self.remembers {
+    fn cached(&self, keys: &[Hash]) -> Result<Vec<Option<Vec<f32>>>, EmbedError> {
+        if !self.caches {
             return Ok(vec![None; keys.len()]);
         }
-        let kept =
+        let answers =
             self.store.model_answers(&self.workspace, AnswerKind::Vector, keys, (self.clock)());
-        let kept = kept.map_err(|error| self.broken(error.to_string()))?;
-        let known = |text: Option<String>| read(&text?).filter(|vector| vector.len() == self.dims);
-        Ok(kept.into_iter().map(known).collect())
+        let answers = answers.map_err(|error| self.broken(error.to_string()))?;
+        let parse = |text: Option<String>| read(&text?).filter(|vector| vector.len() == self.dims);
+        Ok(answers.into_iter().map(parse).collect())
     }
 
-    fn keep(&self, kept: &[ModelAnswer], purpose: Purpose) -> Result<(), EmbedError> {
-        if !self.remembers {
+    fn store_vectors(
+        &self,
+        answers: &[ModelAnswer],
+        purpose: EmbeddingPurpose,
+    ) -> Result<(), EmbedError> {
+        if !self.caches {
             return Ok(());
         }
         let now = (self.clock)();
         let how_long = match purpose {
-            Purpose::Document => KEEP_PASSAGE,
-            Purpose::Query => KEEP_QUERY,
+            EmbeddingPurpose::Document => KEEP_PASSAGE,
+            EmbeddingPurpose::Query => KEEP_QUERY,
         };
         let until = now.saturating_add(how_long).unwrap_or(Timestamp::MAX);
         let kind = AnswerKind::Vector;
-        let kept = self.store.keep_model_answers(&self.workspace, kind, kept, now, until);
-        kept.map_err(|error| self.broken(error.to_string()))
+        let stored = self.store.store_model_answers(&self.workspace, kind, answers, now, until);
+        stored.map_err(|error| self.broken(error.to_string()))
     }
 
-    /// A vector of length one.
+    /// Normalises a vector to length one.
     fn unit(&self, vector: Vec<f32>) -> Result<Vec<f32>, EmbedError> {
         if vector.len() != self.dims {
             let (wanted, got) = (self.dims, vector.len());
-            return Err(
-                self.broken(format!("vectors have {got} numbers, and {wanted} were asked for"))
-            );
+            return Err(self.broken(format!(
+                "the model returned vectors of {got} dimensions instead of {wanted}"
+            )));
         }
         let length = vector.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt();
         if length == 0.0 {
@@ -158,12 +164,12 @@ impl RemoteEmbedder {
         Ok(vector.iter().map(|x| (f64::from(*x) / length) as f32).collect())
     }
 
-    fn failed(&self, error: &AskError) -> EmbedError {
+    fn failed(&self, error: &ModelCallError) -> EmbedError {
         let cause = match error.kind {
-            AskErrorKind::Timeout => Cause::Timeout,
-            AskErrorKind::OverBudget => Cause::OverBudget,
-            AskErrorKind::NoKey => Cause::NoKey,
-            _ => Cause::Failed,
+            ModelCallErrorKind::Timeout => EmbedErrorKind::Timeout,
+            ModelCallErrorKind::OverBudget => EmbedErrorKind::OverBudget,
+            ModelCallErrorKind::NoKey => EmbedErrorKind::NoKey,
+            _ => EmbedErrorKind::Failed,
         };
         let reason = format!("{} ({})", error.message, error.kind);
         EmbedError::Remote { model: self.id.clone(), cause, reason }
@@ -188,25 +194,25 @@ impl Embedder for RemoteEmbedder {
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        self.vectors(&self.asker, texts, Purpose::Document, &|_| None)
+        self.vectors(&self.client, texts, EmbeddingPurpose::Document, &|_| None)
     }
 
     fn embed_passages(
         &self,
-        passages: &[Passage<'_>],
+        passages: &[PassageText<'_>],
         urgency: Urgency,
     ) -> Result<Vec<Vec<f32>>, EmbedError> {
         let texts: Vec<&str> = passages.iter().map(|passage| passage.text).collect();
         let page = |at: usize| Some(vec![passages[at].page.to_owned()]);
-        let asker = match urgency {
-            Urgency::Work => &self.asker,
+        let client = match urgency {
+            Urgency::Work => &self.client,
             Urgency::Answer => &self.quick,
         };
-        self.vectors(asker, &texts, Purpose::Document, &page)
+        self.vectors(client, &texts, EmbeddingPurpose::Document, &page)
     }
 
     fn embed_queries(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        self.vectors(&self.quick, texts, Purpose::Query, &|_| Some(Vec::new()))
+        self.vectors(&self.quick, texts, EmbeddingPurpose::Query, &|_| Some(Vec::new()))
     }
 
     fn is_remote(&self) -> bool {
@@ -214,7 +220,7 @@ impl Embedder for RemoteEmbedder {
     }
 }
 
-/// Places in batches that are neither too many nor too large. Empty texts have no vector.
+/// Groups indexes into batches within the limits on number and size. Empty texts have no vector.
 fn batches(places: &[usize], texts: &[&str]) -> Vec<Vec<usize>> {
     let mut batches: Vec<Vec<usize>> = Vec::new();
     let mut bytes = 0;
@@ -234,7 +240,7 @@ fn batches(places: &[usize], texts: &[&str]) -> Vec<Vec<usize>> {
     batches
 }
 
-/// Numbers as hexadecimal digits of their bytes, so that they come back bit for bit.
+/// Encodes the bits of each number in hexadecimal, so that they are restored exactly.
 fn written(vector: &[f32]) -> String {
     vector.iter().map(|number| format!("{:08x}", number.to_bits())).collect()
 }

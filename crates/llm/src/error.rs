@@ -1,53 +1,50 @@
-//! Why a model did not answer. Every kind has a name, for counters, reports and exit codes.
+//! Model call errors. Every kind has a name, for counters, reports and exit codes.
 
 use gbrain_core::fault::{Fault, FaultKind};
 use gbrain_core::hook::HookError;
 use gbrain_core::money::Usd;
 use gbrain_core::named;
 
-use crate::ask::Bill;
+use crate::client::CallCost;
 use crate::model::ModelError;
 
-/// What went wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum AskErrorKind {
-    /// There is no such provider, or it does not do this.
+pub enum ModelCallErrorKind {
+    /// The provider is unknown or does not support this kind of call.
     NoProvider,
-    /// The key is not where the settings say.
+    /// The key is missing from where the settings say.
     NoKey,
-    /// Nobody knows what the model costs.
+    /// No price is configured for the model.
     NoPrice,
-    /// The budget has no room for the call.
+    /// The remaining budget does not cover the call.
     OverBudget,
-    /// The provider wants fewer calls, and went on wanting it.
+    /// The provider's rate limit was exceeded, also after retries.
     RateLimited,
-    /// No answer in time.
     Timeout,
-    /// The provider failed, with a status of 500 and more.
+    /// The provider failed with a status of 500 or more.
     Unavailable,
     Unreachable,
-    /// The provider does not accept the key.
+    /// The provider rejected the key.
     Denied,
-    /// The provider does not accept the request.
+    /// The provider rejected the request.
     BadRequest,
-    /// The model will not answer.
+    /// The model refused to answer.
     Refusal,
-    /// The answer ended at the limit of tokens.
+    /// The reply was cut off at the token limit.
     Truncated,
-    /// The answer is not what the provider documents, or not what was asked for.
+    /// The response does not have the documented or requested form.
     Malformed,
-    /// Somebody asked to stop.
     Cancelled,
-    /// The cassette has an answer to this input, but to another prompt.
+    /// The cassette has a reply to this input for another prompt.
     StaleCassette,
-    /// The cassette has no answer to this, and nothing else may be asked.
+    /// The cassette has no reply, and calls are not allowed.
     NotRecorded,
-    /// The ledger of charges can't be written.
+    /// The ledger of charges cannot be written.
     Ledger,
 }
 
 named! {
-    AskErrorKind {
+    ModelCallErrorKind {
         NoProvider = "no_provider",
         NoKey = "no_key",
         NoPrice = "no_price",
@@ -68,8 +65,8 @@ named! {
     }
 }
 
-impl AskErrorKind {
-    /// Whether every further call would fail alike, so that a run should stop.
+impl ModelCallErrorKind {
+    /// Whether every further call would fail in the same way, so that a run should stop.
     pub fn is_final(self) -> bool {
         matches!(
             self,
@@ -84,36 +81,36 @@ impl AskErrorKind {
     }
 }
 
-/// Why a model did not answer. The message never holds a key or what was asked.
+/// A failed model call. The message never contains a key or the input.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-pub struct AskError {
-    pub kind: AskErrorKind,
+pub struct ModelCallError {
+    pub kind: ModelCallErrorKind,
     pub message: String,
-    /// What its attempts are charged at. A failure may be billed too.
+    /// Charge of all attempts. A failed call may be billed too.
     pub cost: Usd,
 }
 
-impl AskError {
-    pub(crate) fn new(kind: AskErrorKind, message: impl Into<String>) -> Self {
+impl ModelCallError {
+    pub(crate) fn new(kind: ModelCallErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), cost: Usd::ZERO }
     }
 
-    /// The same, after attempts that cost this.
-    pub(crate) fn after(self, bill: &Bill) -> Self {
+    /// The same error with the cost of the attempts.
+    pub(crate) fn after(self, bill: &CallCost) -> Self {
         Self { cost: bill.cost, ..self }
     }
 }
 
-/// What a stage of a retrieval says of it.
-impl From<AskErrorKind> for HookError {
-    fn from(kind: AskErrorKind) -> Self {
+/// The reason that a degraded retrieval stage reports.
+impl From<ModelCallErrorKind> for HookError {
+    fn from(kind: ModelCallErrorKind) -> Self {
         match kind {
-            AskErrorKind::NoKey => Self::NoKey,
-            AskErrorKind::NoProvider => Self::NoProvider,
-            AskErrorKind::NoPrice => Self::NoPrice,
-            AskErrorKind::OverBudget => Self::OverBudget,
-            AskErrorKind::Timeout => Self::Timeout,
+            ModelCallErrorKind::NoKey => Self::NoKey,
+            ModelCallErrorKind::NoProvider => Self::NoProvider,
+            ModelCallErrorKind::NoPrice => Self::NoPrice,
+            ModelCallErrorKind::OverBudget => Self::OverBudget,
+            ModelCallErrorKind::Timeout => Self::Timeout,
             _ => Self::Failed,
         }
     }
@@ -125,28 +122,28 @@ impl From<ModelError> for Fault {
     }
 }
 
-impl From<AskError> for Fault {
-    fn from(error: AskError) -> Self {
+impl From<ModelCallError> for Fault {
+    fn from(error: ModelCallError) -> Self {
         let hint = match error.kind {
-            AskErrorKind::NoPrice => {
+            ModelCallErrorKind::NoPrice => {
                 "add its price to prices.json in the home directory; `gbrain models prices` shows the form"
             }
-            AskErrorKind::NoKey => {
+            ModelCallErrorKind::NoKey => {
                 "set the variable, or name a file with `llm.providers.NAME.key_file`"
             }
-            AskErrorKind::OverBudget => "allow more with --max-usd, or ask for less",
-            AskErrorKind::StaleCassette | AskErrorKind::NotRecorded => {
+            ModelCallErrorKind::OverBudget => "allow more with --max-usd, or ask for less",
+            ModelCallErrorKind::StaleCassette | ModelCallErrorKind::NotRecorded => {
                 "record again with --cassette FILE, without --replay-only, where there is a key"
             }
             _ => "",
         };
         let kind = match error.kind {
-            AskErrorKind::OverBudget => FaultKind::OverBudget,
-            AskErrorKind::Timeout => FaultKind::Timeout,
-            AskErrorKind::Cancelled => FaultKind::Cancelled,
-            AskErrorKind::NoKey | AskErrorKind::NoPrice | AskErrorKind::NoProvider => {
-                FaultKind::Config
-            }
+            ModelCallErrorKind::OverBudget => FaultKind::OverBudget,
+            ModelCallErrorKind::Timeout => FaultKind::Timeout,
+            ModelCallErrorKind::Cancelled => FaultKind::Cancelled,
+            ModelCallErrorKind::NoKey
+            | ModelCallErrorKind::NoPrice
+            | ModelCallErrorKind::NoProvider => FaultKind::Config,
             _ => FaultKind::Model,
         };
         let fault = Self::new(kind, format!("{}: {error}", error.kind));

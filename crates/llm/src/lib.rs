@@ -1,19 +1,19 @@
-//! Asking models: chat, embeddings and rerank over HTTP, with prices, budgets and cassettes.
+//! Model calls: chat, embeddings and rerank over HTTP, with prices, budgets and cassettes.
 //!
-//! Promises:
-//! - Every call goes through one door, [`Asker`]: it looks the answer up in a cassette, knows the price,
-//!   charges the worst case before anything is sent and what it did cost after.
-//! - A call that can't be afforded is not made. A call of which nobody knows what it cost is charged at
-//!   its worst.
-//! - Keys are read where they are needed and are in no error, no log, no cassette and no `Debug`.
-//! - What failed has a kind of its own ([`AskErrorKind`]); nothing that failed is an answer.
+//! Guarantees:
+//! - Every call goes through [`ModelClient`]: it looks the reply up on a cassette, knows the price,
+//!   charges the maximum cost before sending and the actual cost afterwards.
+//! - A call that exceeds the budget is not made. A call of unknown cost is charged at its maximum.
+//! - Keys are read when they are needed and never appear in an error, log, cassette or `Debug`
+//!   output.
+//! - Every failure has a kind ([`ModelCallErrorKind`]) and is never returned as a reply.
 //!
-//! Deliberately absent: streaming, tools, a conversation, a default model that costs money without being
-//! named, async, the environment (lookups are arguments).
+//! Non-goals: streaming, tools, multi-turn conversations, a paid model that is used without being
+//! named, async, reading the environment (lookups are arguments).
 
-mod ask;
 mod cassette;
-mod desk;
+mod catalog;
+mod client;
 mod embedder;
 mod error;
 mod expand;
@@ -26,21 +26,21 @@ mod setting;
 mod spending;
 mod wire;
 
-pub use ask::{Asker, Bill, Environment, Limits, TOKEN_BYTES};
 pub use cassette::{Cassette, CassetteError, CassetteMode};
-pub use desk::{Desk, MODEL_VARIABLE, Task, amount, prices_with};
+pub use catalog::{MODEL_VARIABLE, ModelCatalog, ModelTask, amount, load_prices};
+pub use client::{CallCost, EnvLookup, ModelClient, ModelLimits, TOKEN_BYTES};
 pub use embedder::RemoteEmbedder;
-pub use error::{AskError, AskErrorKind};
+pub use error::{ModelCallError, ModelCallErrorKind};
 pub use expand::{Expansion, ask_variants, expansion_chat};
-pub use gbrain_net::Retry;
+pub use gbrain_net::RetryPolicy;
 pub use model::{ModelChoice, ModelError, ModelRef, ModelSource, resolve_model};
 pub use price::{Price, PriceError, Prices};
 pub use provider::{Api, KeySource, Provider, ProviderError, Providers};
 pub use setting::ModelSettingError;
 pub use spending::{Allowance, Spending, SpendingLimit};
-pub use wire::{Chat, Purpose, Reply, Schema, Usage};
+pub use wire::{Chat, EmbeddingPurpose, Reply, Schema, Usage};
 
-/// The readers of providers' answers, for a campaign that feeds them hostile ones.
+/// The parsers of provider responses, for a fuzzing campaign.
 #[doc(hidden)]
 pub mod answers {
     pub use crate::wire::{embedded, replied, reranked, used};

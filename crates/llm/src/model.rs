@@ -1,4 +1,4 @@
-//! Which model: `provider:model`, and the one chain by which it is chosen.
+//! Model names (`provider:model`) and the order of precedence by which a model is chosen.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,16 +6,15 @@ use std::str::FromStr;
 use gbrain_core::config::model_parts;
 use gbrain_core::named;
 
-/// A model of a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ModelRef {
     /// The provider's name, as in the settings.
     pub provider: String,
-    /// The model's name, as the provider spells it. It may hold colons.
+    /// The model's name at the provider. It may contain colons.
     pub model: String,
 }
 
-/// Not the name of a model.
+/// A malformed model name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} does not name a model; write it as provider:model, such as openai:gpt-5-mini")]
 pub struct ModelError(String);
@@ -35,19 +34,17 @@ impl fmt::Display for ModelRef {
     }
 }
 
-/// Who chose a model.
+/// Where a model was configured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelSource {
-    /// A flag of the command.
     Flag,
     /// The setting of the command, such as `models.eval.contradictions_judge`.
     Command,
     Environment,
     /// The setting of a family of commands, such as `models.judge`.
     Family,
-    /// The setting `models.default`.
     Global,
-    /// What this gbrain uses where nobody says anything.
+    /// The default of this version of gbrain.
     BuiltIn,
 }
 
@@ -62,25 +59,20 @@ named! {
     }
 }
 
-/// What was said about a model, by everybody who may.
+/// The configured models by source.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ModelChoice<'a> {
-    /// A flag of the command.
     pub flag: Option<&'a str>,
-    /// The setting of the command.
     pub command: Option<&'a str>,
     pub environment: Option<&'a str>,
-    /// The setting of the family.
     pub family: Option<&'a str>,
-    /// The setting for everything.
     pub global: Option<&'a str>,
-    /// What is used where nobody says anything.
     pub built_in: Option<&'a str>,
 }
 
-/// The model that is meant and who chose it: flag, setting of the command, environment, setting of the
-/// family, setting for everything, built-in, in this order. None if nobody said anything. A name that is
-/// none is an error where it stands, and is never passed over for the next.
+/// The configured model and its source, by precedence: flag, command setting, environment, family
+/// setting, global setting, built-in default. `None` if none is configured. A malformed name is an
+/// error and never skipped.
 pub fn resolve_model(
     choice: &ModelChoice<'_>,
 ) -> Result<Option<(ModelRef, ModelSource)>, ModelError> {
@@ -93,8 +85,8 @@ pub fn resolve_model(
         (global, ModelSource::Global),
         (built_in, ModelSource::BuiltIn),
     ];
-    let said = chain.into_iter().find_map(|(name, source)| Some((name?, source)));
-    said.map(|(name, source)| Ok((name.parse()?, source))).transpose()
+    let found = chain.into_iter().find_map(|(name, source)| Some((name?, source)));
+    found.map(|(name, source)| Ok((name.parse()?, source))).transpose()
 }
 
 #[cfg(test)]

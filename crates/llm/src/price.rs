@@ -1,7 +1,7 @@
-//! What models cost: a table that the user can edit, every built-in entry with its source and date.
+//! Model prices: a table that the user can extend; every built-in entry has its source and date.
 //!
-//! A model that is in no table has no price, and is not asked: a budget that does not know what a call
-//! costs is none. There is no guess by a similar name.
+//! A model without an entry has no price and is not called, because no budget could limit it.
+//! Prices are never guessed from similar names.
 
 use std::collections::BTreeMap;
 
@@ -15,49 +15,46 @@ use crate::wire::Usage;
 
 const BUILT_IN: &str = include_str!("prices.json");
 
-/// What a model costs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Price {
-    /// A million tokens sent.
+    /// Per million input tokens.
     pub input: Usd,
-    /// A million tokens made.
+    /// Per million output tokens.
     pub output: Usd,
-    /// A thousand searches, for rerankers that count those instead of tokens.
+    /// Per thousand searches, for rerankers that bill searches instead of tokens.
     pub searches: Usd,
     pub source: String,
-    /// When they said so.
+    /// The date of the source.
     pub date: String,
 }
 
 impl Price {
-    /// What tokens and searches cost.
+    /// The cost of tokens and searches.
     pub fn of(&self, input: u64, output: u64, searches: u64) -> Usd {
-        let Self { input: sent, output: made, searches: search, .. } = self;
-        sent.for_tokens(input)
-            + made.for_tokens(output)
+        let Self { input: prompt, output: completion, searches: search, .. } = self;
+        prompt.for_tokens(input)
+            + completion.for_tokens(output)
             + search.for_tokens(searches.saturating_mul(1000))
     }
 
-    /// What a call costs.
     pub fn of_usage(&self, usage: Usage) -> Usd {
         let Usage { input, output, searches } = usage;
         self.of(input, output, searches)
     }
 }
 
-/// A table that can't be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("prices: {0}")]
 pub struct PriceError(pub(crate) String);
 
-/// What models cost, by their name as `provider:model`; `provider:*` is for all of a provider's.
+/// Prices by `provider:model`; `provider:*` covers all models of a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Prices(BTreeMap<String, Price>);
 
-/// An entry as it is written.
+/// An entry of the price file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct PriceEntry {
     input_usd_per_million: Option<Number>,
     output_usd_per_million: Option<Number>,
     usd_per_thousand_searches: Option<Number>,
@@ -66,35 +63,35 @@ struct Entry {
 }
 
 impl Prices {
-    /// The table of this gbrain.
     pub fn built_in() -> Self {
         Self::parse(BUILT_IN).expect("a test reads the built-in table")
     }
 
-    /// A table of the form `{"provider:model": {...}}`. An entry without source or date is refused.
+    /// Parses a table of the form `{"provider:model": {...}}`. An entry without source or date is
+    /// refused.
     pub fn parse(json: &str) -> Result<Self, PriceError> {
-        let entries: BTreeMap<String, Entry> =
+        let entries: BTreeMap<String, PriceEntry> =
             serde_json::from_str(json).map_err(|error| PriceError(error.to_string()))?;
-        let price = |(name, entry): (String, Entry)| {
+        let price = |(name, entry): (String, PriceEntry)| {
             let price = price(&entry).map_err(|why| PriceError(format!("{name}: {why}")))?;
             let is_named = name.parse::<ModelRef>().is_ok();
-            let named = is_named
-                .then_some(())
-                .ok_or_else(|| PriceError(format!("{name:?} names no model")));
+            let named = is_named.then_some(()).ok_or_else(|| {
+                PriceError(format!("{name:?} is not a model name (provider:model)"))
+            });
             named.map(|()| (name, price))
         };
         entries.into_iter().map(price).collect::<Result<_, _>>().map(Self)
     }
 
-    /// These, with those of another table on top.
+    /// These prices, overridden by another table.
     #[must_use]
-    pub fn and(mut self, others: Self) -> Self {
+    pub fn merged_with(mut self, others: Self) -> Self {
         self.0.extend(others.0);
         self
     }
 
-    /// What a model costs at a provider. An entry for all of a provider's models counts only where its
-    /// calls stay on this machine, or the user wrote it.
+    /// The price of a model. A built-in entry for all models of a provider applies only if the
+    /// provider is local.
     pub fn find(&self, model: &ModelRef, provider: &Provider) -> Option<&Price> {
         let own = self.0.get(&model.to_string());
         let all = || {
@@ -104,7 +101,6 @@ impl Prices {
         own.or_else(all)
     }
 
-    /// All entries, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Price)> {
         self.0.iter().map(|(name, price)| (name.as_str(), price))
     }
@@ -118,21 +114,22 @@ impl Price {
     }
 }
 
-fn price(entry: &Entry) -> Result<Price, String> {
-    let Entry { input_usd_per_million, output_usd_per_million, usd_per_thousand_searches, .. } =
-        entry;
+fn price(entry: &PriceEntry) -> Result<Price, String> {
+    let PriceEntry {
+        input_usd_per_million, output_usd_per_million, usd_per_thousand_searches, ..
+    } = entry;
     let amount = |number: &Option<Number>| match number {
         None => Ok(Usd::ZERO),
         Some(number) => number.to_string().parse::<Usd>().map_err(|error| error.to_string()),
     };
     if [input_usd_per_million, output_usd_per_million, usd_per_thousand_searches] == [&None; 3] {
-        return Err("it has no price at all".to_owned());
+        return Err("the entry has no price".to_owned());
     }
     if entry.source.trim().is_empty() {
-        return Err("it has no source".to_owned());
+        return Err("the entry has no source".to_owned());
     }
     if entry.date.parse::<jiff::civil::Date>().is_err() {
-        return Err(format!("its date {:?} is not like 2026-01-31", entry.date));
+        return Err(format!("the date {:?} must have the form 2026-01-31", entry.date));
     }
     Ok(Price {
         input: amount(input_usd_per_million)?,
@@ -210,7 +207,7 @@ mod tests {
         let away = Provider { base_url: "https://gpu.example/v1".to_owned(), ..ollama.clone() };
         assert_eq!(prices.find(&model, &away), None);
         let said = r#"{"ollama:*": {"input_usd_per_million": 0.5, "source": "our bill", "date": "2026-01-01"}}"#;
-        let prices = prices.and(Prices::parse(said).unwrap());
+        let prices = prices.merged_with(Prices::parse(said).unwrap());
         assert_eq!(prices.find(&model, &away).unwrap().input, Usd::cents(50));
         let openai = providers.find("openai").unwrap();
         assert_eq!(prices.find(&"openai:gpt-9".parse().unwrap(), openai), None);

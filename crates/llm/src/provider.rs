@@ -1,7 +1,7 @@
-//! Providers: which wire format, where, and where the key is.
+//! Providers: API format, base URL and key.
 //!
-//! The built-in ones need a key and nothing else. Others come from the settings under `llm.providers`:
-//! whatever speaks one of the formats, such as a server of one's own.
+//! Built-in providers need only a key. Others are defined in the settings under `llm.providers`:
+//! any server that supports one of the API formats.
 
 use std::path::PathBuf;
 
@@ -12,22 +12,20 @@ use gbrain_net::Secret;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::error::{AskError, AskErrorKind};
+use crate::error::{ModelCallError, ModelCallErrorKind};
 
-/// A wire format.
+/// The request and response format of a provider's API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Api {
     Anthropic,
-    /// OpenAI's Responses, and its embeddings.
+    /// OpenAI's Responses and embeddings.
     OpenAi,
-    /// Chat Completions and embeddings, as many servers speak them; rerank as Jina does.
+    /// Chat Completions and embeddings of compatible servers; rerank as in Jina's API.
     OpenAiCompatible,
     Gemini,
-    /// Cohere v2: embeddings and rerank.
     Cohere,
-    /// Voyage: embeddings and rerank.
     Voyage,
-    /// Jina: rerank, and embeddings as OpenAI's.
+    /// Rerank, and embeddings as in OpenAI's API.
     Jina,
 }
 
@@ -43,38 +41,35 @@ named! {
     }
 }
 
-/// Where a key is.
+/// Where a key is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeySource {
     None,
-    /// In a variable of the environment.
+    /// In an environment variable.
     Env(String),
-    /// In a file, alone.
+    /// In a file that contains nothing else.
     File(PathBuf),
 }
 
-/// Somebody who serves models.
+/// A service that serves models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Provider {
-    /// Its name, before the colon of a model's.
+    /// The prefix of its model names, before the colon.
     pub name: String,
     pub api: Api,
-    /// Where, without a slash at the end.
+    /// Without a slash at the end.
     pub base_url: String,
-    /// Where its key is.
     pub key: KeySource,
 }
 
-/// A provider that the settings describe badly.
+/// An invalid provider in the settings.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the provider {name} in the settings {reason}")]
 pub struct ProviderError {
     pub name: String,
-    /// What is wrong with it.
     pub reason: String,
 }
 
-/// Everybody who can be asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Providers(Vec<Provider>);
 
@@ -109,10 +104,10 @@ impl Default for Providers {
     }
 }
 
-/// How the settings describe a provider.
+/// A provider in the settings.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Described {
+struct ProviderSettings {
     api: Option<String>,
     base_url: Option<String>,
     key_env: Option<String>,
@@ -120,8 +115,8 @@ struct Described {
 }
 
 impl Providers {
-    /// The built-in ones, and those of the settings under their names. One with the name of a built-in
-    /// one changes it: an address alone sends its calls elsewhere.
+    /// The built-in providers and those of the settings. An entry with the name of a built-in
+    /// provider overrides the given fields, for example only the base URL.
     pub fn with(settings: &Map<String, Value>) -> Result<Self, ProviderError> {
         let mut all = Self::default();
         for (name, value) in settings {
@@ -129,10 +124,10 @@ impl Providers {
                 let reason = without_passwords(&reason).into_owned();
                 ProviderError { name: name.clone(), reason }
             };
-            let described: Described = serde_json::from_value(value.clone())
-                .map_err(|error| failed(format!("can't be read: {error}")))?;
+            let described: ProviderSettings = serde_json::from_value(value.clone())
+                .map_err(|error| failed(format!("cannot be read: {error}")))?;
             let known = all.0.iter().position(|provider| provider.name == *name);
-            let provider = described_as(name, described, known.map(|at| &all.0[at]));
+            let provider = build_provider(name, described, known.map(|at| &all.0[at]));
             let provider = provider.map_err(failed)?;
             match known {
                 Some(at) => all.0[at] = provider,
@@ -142,23 +137,25 @@ impl Providers {
         Ok(all)
     }
 
-    /// A provider by name.
     pub fn find(&self, name: &str) -> Option<&Provider> {
         self.0.iter().find(|provider| provider.name == name)
     }
 
-    /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &Provider> {
         self.0.iter()
     }
 }
 
-fn described_as(name: &str, said: Described, known: Option<&Provider>) -> Result<Provider, String> {
-    let Described { api, base_url, key_env, key_file } = said;
+fn build_provider(
+    name: &str,
+    settings: ProviderSettings,
+    known: Option<&Provider>,
+) -> Result<Provider, String> {
+    let ProviderSettings { api, base_url, key_env, key_file } = settings;
     let api = match (api, known) {
         (Some(text), _) => Api::from_name(&text).ok_or_else(|| {
             let names: Vec<&str> = Api::ALL.iter().map(|api| api.name()).collect();
-            format!("has the api {text:?}; there are {}", names.join(", "))
+            format!("has the unknown api {text:?}; known: {}", names.join(", "))
         })?,
         (None, Some(known)) => known.api,
         (None, None) => Api::OpenAiCompatible,
@@ -166,11 +163,11 @@ fn described_as(name: &str, said: Described, known: Option<&Provider>) -> Result
     let base_url = base_url.or_else(|| known.map(|known| known.base_url.clone()));
     let base_url = base_url.ok_or("has no base_url")?.trim_end_matches('/').to_owned();
     if !base_url.starts_with("https://") && !base_url.starts_with("http://") {
-        return Err(format!("has the base_url {base_url:?}, which is no http(s) address"));
+        return Err(format!("has the base_url {base_url:?}, which is not an http(s) URL"));
     }
     if let Some(name) = &key_env {
         variable::check("key_env", name)
-            .map_err(|error| format!("is not described right: {error}"))?;
+            .map_err(|error| format!("has an invalid value: {error}"))?;
     }
     let key = match (key_env, key_file) {
         (Some(_), Some(_)) => return Err("has both key_env and key_file; give one".to_owned()),
@@ -182,7 +179,7 @@ fn described_as(name: &str, said: Described, known: Option<&Provider>) -> Result
 }
 
 impl Provider {
-    /// Whether its calls stay on this machine.
+    /// Whether the base URL is on this machine.
     pub fn is_local(&self) -> bool {
         let rest = self.base_url.split_once("://").map_or("", |(_, rest)| rest);
         let host = rest.split('/').next().unwrap_or_default();
@@ -194,18 +191,21 @@ impl Provider {
         name == "localhost" || name == "::1" || name.starts_with("127.")
     }
 
-    /// Whether a key is there, or none is needed.
+    /// Whether the key is available, or none is needed.
     pub fn has_key(&self, environment: &dyn Fn(&str) -> Option<String>) -> bool {
         self.secret(environment).is_ok()
     }
 
-    /// The key, read where it is.
+    /// Reads the key from the environment or its file.
     pub(crate) fn secret(
         &self,
         environment: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<Option<Secret>, AskError> {
+    ) -> Result<Option<Secret>, ModelCallError> {
         let missing = |place: String| {
-            AskError::new(AskErrorKind::NoKey, format!("{} has no key: {place}", self.name))
+            ModelCallError::new(
+                ModelCallErrorKind::NoKey,
+                format!("{} has no key: {place}", self.name),
+            )
         };
         match &self.key {
             KeySource::None => Ok(None),

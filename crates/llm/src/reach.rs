@@ -1,33 +1,34 @@
-//! Whether a provider answers at all, found out without asking a model anything.
+//! Checks whether a provider responds, without calling a model.
 //!
-//! The list of models is asked for, which costs nothing. A provider that has no such list says so, and that is an
-//! answer too: only silence, a failure of the server (5xx) and a key that it does not know (401) count as down.
+//! It requests the list of models, which is free. A provider without such a list refuses, which
+//! counts as a response; only a timeout, a server error (5xx) and an unknown key (401) count as
+//! down.
 
 use std::time::Duration;
 
-use gbrain_net::{Call, Reached};
+use gbrain_net::{HttpRequest, ResponseStatus};
 
-use crate::desk::Desk;
-use crate::error::{AskError, AskErrorKind};
+use crate::catalog::ModelCatalog;
+use crate::error::{ModelCallError, ModelCallErrorKind};
 use crate::http;
 use crate::model::ModelRef;
 use crate::wire;
 
-/// The longest wait for a sign of life.
+/// Longest timeout of the check.
 const LONGEST: Duration = Duration::from_secs(5);
-/// The status of a key that the provider does not know. A key of limited rights may be refused the list (403)
-/// and still be good for what it is used for.
+/// Status for an unknown key. A restricted key may be refused the list (403) and still be valid for
+/// model calls.
 const UNKNOWN_KEY: u16 = 401;
 
-impl Desk {
-    /// Whether a model can be asked: its provider is known and answers, its key is there and known, and it has
-    /// a price. One free request, without retries.
-    pub fn reach(&self, model: &ModelRef) -> Result<(), AskError> {
-        let asker = self.asker();
-        asker.ready(model)?;
-        let provider = asker.provider(model)?;
+impl ModelCatalog {
+    /// Whether a model can be called: its provider is known and responds, its key is present and
+    /// accepted, and it has a price. Sends one free request without retries.
+    pub fn reach(&self, model: &ModelRef) -> Result<(), ModelCallError> {
+        let model_client = self.client();
+        model_client.ready(model)?;
+        let provider = model_client.provider(model)?;
         let key = provider.secret(&*self.environment)?;
-        let call = Call {
+        let call = HttpRequest {
             url: format!("{}/models", provider.base_url),
             headers: wire::headers(provider, key.as_ref()),
             body: None,
@@ -35,9 +36,9 @@ impl Desk {
         let client = http::client(self.limits.timeout.min(LONGEST));
         let secrets = key.as_slice();
         match client.reach(&call, None, secrets) {
-            Ok(Reached { status: UNKNOWN_KEY }) => {
+            Ok(ResponseStatus { status: UNKNOWN_KEY }) => {
                 let message = format!("{} does not accept the key", provider.name);
-                Err(AskError::new(AskErrorKind::Denied, message))
+                Err(ModelCallError::new(ModelCallErrorKind::Denied, message))
             }
             Ok(_) => Ok(()),
             Err(failure) => Err(http::failed(failure).error),

@@ -1,42 +1,36 @@
-//! Whether a model can be what a setting makes of it: what is refused here would fail every later call.
+//! Checks whether a setting can name a model; an invalid one would fail every later call.
 
 use gbrain_core::config;
 
-use crate::desk::Desk;
-use crate::error::{AskError, AskErrorKind};
+use crate::catalog::ModelCatalog;
+use crate::error::{ModelCallError, ModelCallErrorKind};
 use crate::model::ModelRef;
 use crate::provider::Api;
 
-/// Why a setting can't name a model.
+/// Why a setting cannot name a model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelSettingError {
-    /// Its provider is unknown.
+    /// The provider is unknown.
     #[error("{0}")]
-    Provider(AskError),
-    /// Its provider does something else.
-    #[error("{model} can't {ability}: its provider {provider} has no such API")]
-    Ability {
-        model: ModelRef,
-        /// What it would have to do.
-        ability: &'static str,
-        provider: String,
-    },
-    #[error("{model} is no reranker: it makes vectors")]
+    Provider(ModelCallError),
+    /// The provider does not support the task.
+    #[error("{model} cannot {ability}: its provider {provider} has no such API")]
+    Ability { model: ModelRef, ability: &'static str, provider: String },
+    #[error("{model} is an embedding model, not a reranker")]
     NoReranker { model: ModelRef },
-    /// It has no price.
     #[error("{model} has no price")]
     Price {
         model: ModelRef,
-        /// The entry of prices.json to fill in.
+        /// The entry to add to prices.json.
         line: String,
     },
 }
 
-impl Desk {
-    /// Whether the model of a setting can be asked, apart from its key: another process may have that.
+impl ModelCatalog {
+    /// Checks everything but the key, which may be available only to another process.
     pub fn check_setting(&self, key: &str, model: &ModelRef) -> Result<(), ModelSettingError> {
-        let asker = self.asker();
-        let provider = asker.provider(model).map_err(ModelSettingError::Provider)?;
+        let client = self.client();
+        let provider = client.provider(model).map_err(ModelSettingError::Provider)?;
         let is_reranker = key == config::MODEL_RERANK;
         let can = if is_reranker { can_rerank(provider.api) } else { can_chat(provider.api) };
         if !can {
@@ -45,7 +39,7 @@ impl Desk {
             return Err(ModelSettingError::Ability { model, ability, provider });
         }
         let model = || model.clone();
-        match asker.price(&model()) {
+        match client.price(&model()) {
             Ok(_) if is_reranker && is_embedder(provider.api, &model().model) => {
                 Err(ModelSettingError::NoReranker { model: model() })
             }
@@ -54,9 +48,9 @@ impl Desk {
         }
     }
 
-    /// What keeps a model that can be set from being asked in this process: its key.
-    pub fn missing_key(&self, model: &ModelRef) -> Option<AskError> {
-        self.asker().ready(model).err().filter(|error| error.kind == AskErrorKind::NoKey)
+    /// The error if this process lacks the model's key.
+    pub fn missing_key(&self, model: &ModelRef) -> Option<ModelCallError> {
+        self.client().ready(model).err().filter(|error| error.kind == ModelCallErrorKind::NoKey)
     }
 }
 
@@ -74,7 +68,7 @@ fn can_rerank(api: Api) -> bool {
     }
 }
 
-/// Whether a provider that does both names its models for vectors so.
+/// Whether the name is that of an embedding model, by the provider's naming scheme.
 fn is_embedder(api: Api, model: &str) -> bool {
     match api {
         Api::Cohere => model.starts_with("embed-"),
@@ -84,7 +78,7 @@ fn is_embedder(api: Api, model: &str) -> bool {
     }
 }
 
-/// An entry of prices.json with room for the amounts.
+/// An entry for prices.json with placeholders for the amounts.
 fn line(model: &ModelRef, key: &str) -> String {
     let price = match (key == config::MODEL_RERANK, model.provider == "cohere") {
         (true, true) => "\"usd_per_thousand_searches\": USD",
@@ -100,7 +94,7 @@ mod tests {
 
     #[track_caller]
     fn check(key: &str, model: &str, expected: &str) {
-        let found = Desk::default().check_setting(key, &model.parse().unwrap());
+        let found = ModelCatalog::default().check_setting(key, &model.parse().unwrap());
         let found = found.map_or_else(|error| error.to_string(), |()| "ok".to_owned());
         assert!(found.contains(expected), "{key} {model}: {found}");
     }
@@ -109,15 +103,15 @@ mod tests {
     fn a_setting_names_what_can_be_asked() {
         check(config::MODEL_RERANK, "cohere:rerank-v3.5", "ok");
         check(config::MODEL_RERANK, "ollama:any", "ok");
-        check(config::MODEL_RERANK, "openai:gpt-5", "can't rerank");
-        check(config::MODEL_RERANK, "anthropic:claude-haiku-4-5", "can't rerank");
-        check(config::MODEL_RERANK, "cohere:embed-v4.0", "no reranker");
-        check(config::MODEL_RERANK, "voyage:voyage-3-large", "no reranker");
+        check(config::MODEL_RERANK, "openai:gpt-5", "cannot rerank");
+        check(config::MODEL_RERANK, "anthropic:claude-haiku-4-5", "cannot rerank");
+        check(config::MODEL_RERANK, "cohere:embed-v4.0", "not a reranker");
+        check(config::MODEL_RERANK, "voyage:voyage-3-large", "not a reranker");
         check(config::MODEL_RERANK, "cohere:rerank-v9", "no price");
-        check(config::MODEL_JUDGE, "cohere:rerank-v3.5", "can't chat");
+        check(config::MODEL_JUDGE, "cohere:rerank-v3.5", "cannot chat");
         check(config::MODEL_JUDGE, "openai:gpt-9", "no price");
         check(config::MODEL_JUDGE, "openai:gpt-5", "ok");
-        check(config::MODEL, "lab:llama", "there is no provider lab");
+        check(config::MODEL, "lab:llama", "unknown provider lab");
     }
 
     /// What is to be pasted is what the file takes, once the amounts are in.
@@ -128,11 +122,12 @@ mod tests {
             (config::MODEL_RERANK, "jina:m"),
             (config::MODEL_JUDGE, "openai:gpt-9"),
         ] {
-            let error = Desk::default().check_setting(key, &model.parse().unwrap()).unwrap_err();
+            let error =
+                ModelCatalog::default().check_setting(key, &model.parse().unwrap()).unwrap_err();
             let ModelSettingError::Price { line, .. } = error else { panic!("{error:?}") };
             let prices = crate::price::Prices::parse(&line.replace("USD", "2")).unwrap();
-            let desk = Desk { prices, ..Desk::default() };
-            assert_eq!(desk.check_setting(key, &model.parse().unwrap()), Ok(()));
+            let catalog = ModelCatalog { prices, ..ModelCatalog::default() };
+            assert_eq!(catalog.check_setting(key, &model.parse().unwrap()), Ok(()));
         }
     }
 }

@@ -1,82 +1,79 @@
-//! The money of a door: what an attempt is charged before it is sent, and what after.
+//! The budget of a client: charges before and after an attempt.
 //!
-//! A charge is counted against the budget of the run and that of the day on which it was made; it is settled
-//! on that day's, whatever the clock says by then.
+//! A charge counts against the budget of the run and of the day on which it was made, and is
+//! settled on that day's budget even after midnight.
 
 use std::sync::Arc;
 
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
-use gbrain_store::{Budget, ChargeId, NewCharge, STANDING, Settlement, Store, StoreError};
+use gbrain_store::{Budget, ChargeId, DAILY_PREFIX, NewCharge, Settlement, Store, StoreError};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::error::{AskError, AskErrorKind};
+use crate::error::{ModelCallError, ModelCallErrorKind};
 use crate::model::ModelRef;
 use crate::price::Price;
 use crate::wire::Usage;
 
-/// Whose money, and how much of it.
+/// The budgets that calls are charged to.
 #[derive(Clone)]
 pub struct Spending {
-    /// Where charges are kept.
     pub store: Arc<Store>,
     pub workspace: WorkspaceId,
-    /// The budget of this run. None charges the day's alone.
+    /// The budget of this run; without one only the daily budget is charged.
     pub budget: Option<Budget>,
-    /// The most that may be charged in a day (UTC), by everybody together.
+    /// The most that may be charged in a day (UTC) by all runs of the workspace.
     pub per_day: Option<Usd>,
     pub purpose: String,
 }
 
-/// The money that is left, and the limit that leaves the least.
+/// The remaining amount, and the limit that determines it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allowance {
-    /// What may still be charged.
     pub left: Usd,
     pub limit: SpendingLimit,
 }
 
-/// A limit on spending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpendingLimit {
-    /// The budget of the run.
     Run,
-    /// The budget of the day, for all runs of the workspace.
+    /// The daily budget of all runs of the workspace.
     Day,
 }
 
 impl Spending {
-    /// What the budgets of the run and of the day leave. A caller compares an estimate with it before the
-    /// first call; each call is still charged against both.
-    pub(crate) fn allowance(&self, now: Timestamp) -> Result<Allowance, AskError> {
+    /// The amount that the budgets of the run and of the day leave. A caller compares an estimate
+    /// with it before the first call; each call is still charged against both.
+    pub(crate) fn allowance(&self, now: Timestamp) -> Result<Allowance, ModelCallError> {
         let run = self.budget.clone().map(|budget| (budget, SpendingLimit::Run));
         let day = self.day(now).map(|budget| (budget, SpendingLimit::Day));
-        let mut least = None;
+        let mut tightest = None;
         for (budget, limit) in run.into_iter().chain(day) {
             let state = self.store.budget(&self.workspace, &budget.name);
-            let state =
-                state.map_err(|error| AskError::new(AskErrorKind::Ledger, error.to_string()))?;
+            let state = state.map_err(|error| {
+                ModelCallError::new(ModelCallErrorKind::Ledger, error.to_string())
+            })?;
             let left = budget.cap.less(state.map_or(Usd::ZERO, |state| state.charged));
-            if least.is_none_or(|least: Allowance| left < least.left) {
-                least = Some(Allowance { left, limit });
+            if tightest.is_none_or(|tightest: Allowance| left < tightest.left) {
+                tightest = Some(Allowance { left, limit });
             }
         }
-        least.ok_or_else(without_budget)
+        tightest.ok_or_else(without_budget)
     }
 
     fn day(&self, now: Timestamp) -> Option<Budget> {
         let day = now.to_zoned(TimeZone::UTC).date();
-        self.per_day.map(|cap| Budget { name: format!("{STANDING}{day}"), cap })
+        self.per_day.map(|cap| Budget { name: format!("{DAILY_PREFIX}{day}"), cap })
     }
 
-    /// Charges an attempt at its worst.
+    /// Charges the maximum cost of an attempt.
     pub(crate) fn reserve(
         &self,
         model: &ModelRef,
         worst: Usd,
         now: Timestamp,
-    ) -> Result<ChargeId, AskError> {
+    ) -> Result<ChargeId, ModelCallError> {
         let (budget, standing) = match (&self.budget, self.day(now)) {
             (Some(budget), day) => (budget.clone(), day),
             (None, Some(day)) => (day, None),
@@ -91,16 +88,16 @@ impl Spending {
         };
         self.store.reserve(&self.workspace, &charge, now).map_err(|error| {
             let kind = match error {
-                StoreError::OverBudget { .. } => AskErrorKind::OverBudget,
-                _ => AskErrorKind::Ledger,
+                StoreError::OverBudget { .. } => ModelCallErrorKind::OverBudget,
+                _ => ModelCallErrorKind::Ledger,
             };
-            AskError::new(kind, error.to_string())
+            ModelCallError::new(kind, error.to_string())
         })
     }
 
-    /// Charges an answered call with what it used at its price; what is charged now. An answer that says
-    /// nothing of it, or that it was free where it could cost something (proxies that do not count; tokens told
-    /// where searches are paid), leaves the worst.
+    /// Settles an answered call at its actual cost and returns the charge. If the response reports
+    /// no usage, or none although the call has a cost (some proxies do not count, or report tokens
+    /// where searches are billed), the maximum stays charged.
     pub(crate) fn settle(
         &self,
         charge: &ChargeId,
@@ -115,7 +112,7 @@ impl Spending {
         if self.write(charge, &settlement, now) { usd } else { worst }
     }
 
-    /// Gives a call that has no answer back, unless it may be billed; what is charged now.
+    /// Refunds a failed call unless it may be billed; returns the charge.
     pub(crate) fn give_up(
         &self,
         charge: &ChargeId,
@@ -127,15 +124,15 @@ impl Spending {
         if self.write(charge, &settlement, now) && !billed { Usd::ZERO } else { worst }
     }
 
-    /// Whether the ledger took it. If it did not, the charge stays at its worst, which is never too
+    /// Whether the ledger was updated. If not, the maximum stays charged, which is never too
     /// little.
     fn write(&self, charge: &ChargeId, settlement: &Settlement, now: Timestamp) -> bool {
         self.store.settle(&self.workspace, charge, settlement, now).unwrap_or(false)
     }
 }
 
-fn without_budget() -> AskError {
-    AskError::new(AskErrorKind::OverBudget, "no budget was given")
+fn without_budget() -> ModelCallError {
+    ModelCallError::new(ModelCallErrorKind::OverBudget, "no budget is set")
 }
 
 #[cfg(test)]
@@ -218,8 +215,8 @@ mod tests {
         let price = prices.iter().next().unwrap().1;
         let now = Timestamp::UNIX_EPOCH;
         let charge = spending.reserve(&model(), WORST, now).unwrap();
-        let told = spending.settle(&charge, used.map(|used| (used, price)), WORST, now);
-        assert_eq!((told, charged(&spending, "run")), (Usd::cents(cents), told));
+        let charge_total = spending.settle(&charge, used.map(|used| (used, price)), WORST, now);
+        assert_eq!((charge_total, charged(&spending, "run")), (Usd::cents(cents), charge_total));
         let charges = spending.store.charges(&spending.workspace, "run").unwrap();
         assert_eq!(charges[0].state, state);
     }

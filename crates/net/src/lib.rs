@@ -1,23 +1,26 @@
-//! Reaching others over HTTP and SMTP: one call and what came back, sorted by what it means; how often and how
-//! patiently to try again; how many at once and how often; secrets that show nowhere.
+//! HTTP and SMTP clients: calls with classified failures, retries, concurrency and rate limits, and
+//! secrets that are never printed.
 //!
-//! Promises: neither a redirect nor a proxy of the environment decides where a key goes; an answer that
-//! is too large is not read to its end; a time limit holds for the whole of a call, however slowly an
-//! answer drips; certificates are always verified.
+//! Guarantees: redirects and proxy variables never decide where a key is sent; an oversized
+//! response is not read to its end; a timeout covers a whole call, however slowly the response
+//! arrives; certificates are always verified.
 //!
-//! Deliberately absent: what is sent and what it means (that is for whoever asks), async, the environment.
+//! Non-goals: the content of requests and responses, async, reading settings from the environment.
 
-mod call;
-mod lane;
+mod concurrency;
+mod http;
 pub mod mail;
-mod pace;
 mod pause;
+mod rate_limiter;
 mod retry;
 mod secret;
 
-pub use call::{Call, Client, ClientOptions, Failure, FailureKind, Head, Reached, Response};
-pub use lane::{Lane, Place};
-pub use pace::Pace;
+pub use concurrency::{ConcurrencyLimit, Permit};
+pub use http::{
+    Client, ClientOptions, HttpFailure, HttpFailureKind, HttpRequest, Response, ResponseHead,
+    ResponseStatus,
+};
 pub use pause::pause;
-pub use retry::{Retry, retry_after};
+pub use rate_limiter::RateLimiter;
+pub use retry::{RetryPolicy, retry_after};
 pub use secret::Secret;

@@ -1,21 +1,21 @@
-//! Waiting that can be ended.
+//! A sleep that can be cancelled.
 
 use std::time::Duration;
 
-/// How often somebody's wish to stop is looked at.
-pub(crate) const GLANCE: Duration = Duration::from_millis(50);
+/// How often a wait checks for cancellation.
+pub(crate) const CANCEL_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Waits so long; false if somebody wanted to stop meanwhile.
-pub fn pause(mut left: Duration, is_over: &dyn Fn() -> bool) -> bool {
+/// Sleeps; returns false if cancelled.
+pub fn pause(mut left: Duration, is_cancelled: &dyn Fn() -> bool) -> bool {
     while !left.is_zero() {
-        if is_over() {
+        if is_cancelled() {
             return false;
         }
-        let nap = left.min(GLANCE);
+        let nap = left.min(CANCEL_POLL_INTERVAL);
         std::thread::sleep(nap);
         left -= nap;
     }
-    !is_over()
+    !is_cancelled()
 }
 
 #[cfg(test)]

@@ -1,44 +1,43 @@
-//! When to try again, and how long to wait before it.
+//! When to retry, and how long to wait before it.
 
 use std::time::Duration;
 
-/// How often and how patiently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Retry {
-    /// Attempts in all, at least one.
+pub struct RetryPolicy {
+    /// Attempts in total, at least one.
     pub attempts: u32,
-    /// The wait before the second attempt; it doubles with each.
+    /// The wait before the second attempt; it doubles with each attempt.
     pub first: Duration,
-    /// The longest wait, also when the other side asks for more: then the call has failed.
-    pub longest: Duration,
+    /// The longest wait. If the server asks for a longer one, the call fails.
+    pub max_wait: Duration,
 }
 
-impl Default for Retry {
+impl Default for RetryPolicy {
     fn default() -> Self {
-        Self { attempts: 4, first: Duration::from_millis(500), longest: Duration::from_secs(60) }
+        Self { attempts: 4, first: Duration::from_millis(500), max_wait: Duration::from_secs(60) }
     }
 }
 
-impl Retry {
-    /// The wait after an attempt, the first being 1: what the other side asked for, or a random part of a
-    /// wait that doubles, so that callers who failed together do not come back together. None if there
-    /// is no further attempt. `random` is from 0 to 1.
-    pub fn wait(&self, attempt: u32, asked: Option<Duration>, random: f64) -> Option<Duration> {
+impl RetryPolicy {
+    /// The wait after attempt number `attempt` (from 1): the wait the server requested, or
+    /// exponential backoff with jitter, so that callers that failed together do not retry together.
+    /// `None` if no attempt is left. `random` is from 0 to 1.
+    pub fn wait(&self, attempt: u32, requested: Option<Duration>, random: f64) -> Option<Duration> {
         if attempt >= self.attempts {
             return None;
         }
         let doubled = self.first.saturating_mul(2_u32.saturating_pow(attempt - 1));
-        let own = doubled.min(self.longest).mul_f64(0.5 + random.clamp(0.0, 1.0) / 2.0);
-        match asked {
-            // Never before it was asked for, and not all at the same moment.
-            Some(asked) if asked > self.longest => None,
-            Some(asked) => Some(asked + self.first.mul_f64(random.clamp(0.0, 1.0) / 2.0)),
+        let own = doubled.min(self.max_wait).mul_f64(0.5 + random.clamp(0.0, 1.0) / 2.0);
+        match requested {
+            // Not before the requested time, and with jitter.
+            Some(requested) if requested > self.max_wait => None,
+            Some(requested) => Some(requested + self.first.mul_f64(random.clamp(0.0, 1.0) / 2.0)),
             None => Some(own),
         }
     }
 }
 
-/// What a `retry-after` header asks for: seconds, or a date of HTTP.
+/// Parses a `retry-after` header: seconds or an HTTP date.
 pub fn retry_after(header: &str, now: jiff::Timestamp) -> Option<Duration> {
     let header = header.trim();
     if let Ok(seconds) = header.parse::<f64>() {
@@ -57,7 +56,7 @@ mod tests {
 
     #[test]
     fn waits_double_and_end() {
-        let retry = Retry { attempts: 4, first: SECOND, longest: SECOND * 3 };
+        let retry = RetryPolicy { attempts: 4, first: SECOND, max_wait: SECOND * 3 };
         assert_eq!(retry.wait(1, None, 1.0), Some(SECOND));
         assert_eq!(retry.wait(1, None, 0.0), Some(SECOND / 2));
         assert_eq!(retry.wait(2, None, 1.0), Some(SECOND * 2));
@@ -67,7 +66,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_is_given_or_the_call_fails() {
-        let retry = Retry { attempts: 4, first: SECOND, longest: SECOND * 30 };
+        let retry = RetryPolicy { attempts: 4, first: SECOND, max_wait: SECOND * 30 };
         assert_eq!(retry.wait(1, Some(SECOND * 7), 0.0), Some(SECOND * 7));
         assert!(retry.wait(1, Some(SECOND * 7), 1.0) > Some(SECOND * 7));
         assert_eq!(retry.wait(1, Some(SECOND * 31), 0.0), None);

@@ -1,20 +1,19 @@
-//! A secret: it can be sent, and nothing else.
+//! A secret that can be sent but is never printed.
 
 use std::fmt;
 use std::path::Path;
 
-/// A secret text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// A key, without the line end that a file has; none if nothing is left.
+    /// Trims the text, e.g. the newline of a file; `None` if nothing is left.
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
         (!text.is_empty()).then(|| Self(text.to_owned()))
     }
 
-    /// The key that is in a file, alone; or why there is none.
+    /// Reads a secret from a file that contains nothing else.
     pub fn read(path: &Path) -> Result<Self, String> {
         let shown = path.display();
         let text = std::fs::read_to_string(path)
@@ -22,12 +21,13 @@ impl Secret {
         Self::new(&text).ok_or_else(|| format!("the file {shown} is empty"))
     }
 
-    /// The text, for a header.
+    /// The text, to be sent.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// A text without the key: others echo what they were sent, also as it stands in a URL or in JSON.
+    /// Redacts the secret in a text, because servers echo what they receive: as is, percent-encoded
+    /// or JSON-escaped.
     pub fn hide_in(&self, text: &str) -> String {
         let escaped = json_escaped(&self.0);
         let forms =
@@ -36,7 +36,6 @@ impl Secret {
     }
 }
 
-/// A text as it stands in the query of a URL.
 fn percent_encoded(text: &str) -> String {
     let encoded = |byte: u8| match byte {
         b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
@@ -47,7 +46,7 @@ fn percent_encoded(text: &str) -> String {
     text.bytes().map(encoded).collect()
 }
 
-/// A text as it stands between the quotes of a JSON string.
+/// Escapes a text for a JSON string, without the quotes.
 fn json_escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"")
 }

@@ -1,8 +1,8 @@
-//! `kick` and `eva`: prompts that are promoted on evidence.
+//! `kick` and `eva`: run prompts and promote them on evidence.
 //!
-//! `domain` says what the files of a prompt mean and what follows from them; it does no I/O. `effects` reads and
-//! writes those files and runs commands. Nothing is printed but what a command itself writes, and that goes where
-//! the caller says.
+//! `domain` parses the files of a prompt and derives results, without I/O. `effects` reads and
+//! writes those files and runs commands. Nothing is printed except the output of commands, which
+//! goes where the caller directs it.
 
 pub mod domain;
 mod effects;

@@ -1,4 +1,4 @@
-//! Who is let in: tokens, the open door on loopback, and how often somebody may try.
+//! Authentication: tokens, callers on loopback without a token, and limits on failed attempts.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -8,62 +8,65 @@ use std::time::{Duration, Instant};
 use gbrain_core::access::Scope;
 use gbrain_core::fault::Fault;
 use gbrain_core::id::WorkspaceId;
-use gbrain_store::{Store, Token};
+use gbrain_store::{ApiToken, Store};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::rate::{Limits, Rate};
-use crate::token::{Presented, TokenKey};
-use crate::visitor::Visitor;
+use crate::principal::Principal;
+use crate::rate::{Rate, RateLimiters};
+use crate::token::{ParsedToken, TokenKey};
 
-/// How long what the store said of tokens is believed: a revoked one is refused that much later.
-const BELIEVED: Duration = Duration::from_secs(1);
-/// How exactly the store knows when a token was last seen.
-const NOTED: SignedDuration = SignedDuration::from_secs(60);
-/// How many tokens are remembered.
-const REMEMBERED: usize = 10_000;
-/// How often one address may present tokens that are none.
+/// How long a token looked up in the store is cached; a revoked token may be accepted for that
+/// long.
+const CACHE_TTL: Duration = Duration::from_secs(1);
+/// How precisely the store records when a token was last used.
+const LAST_USED_PRECISION: SignedDuration = SignedDuration::from_secs(60);
+const MAX_CACHED_TOKENS: usize = 10_000;
+/// How often one address may present invalid tokens.
 const FAILURES: Rate = Rate { per_second: 0.2, burst: 10.0 };
-/// How often a token that was not seen before is looked at for an address that presented too many.
-const SECOND_LOOKS: Rate = Rate { per_second: 20.0, burst: 100.0 };
+/// How often an uncached token is checked for an address that exceeded that limit.
+const RECHECKS: Rate = Rate { per_second: 20.0, burst: 100.0 };
 
-/// Whether callers on this machine need a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Loopback {
+pub enum LoopbackAccess {
+    /// Callers on this machine need no token.
     Open,
-    /// As soon as there is a token, and from then on: when the last one is revoked or runs out, the
-    /// door stays closed.
+    /// Open until the first token is created. It stays closed when the last token is revoked or
+    /// expires.
     OpenWithoutTokens,
-    /// Always: the server listens to other machines too.
+    /// Every caller needs a token, because the server also listens on a non-loopback address.
     Closed,
 }
 
-/// What there is of tokens when a server starts.
+/// The tokens in the store when a server starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tokens {
-    /// Whether one is good now.
+pub struct TokenStatus {
+    /// Whether a token is valid now.
     pub live: bool,
-    /// Whether there ever was one.
+    /// Whether there was ever a token.
     pub ever: bool,
-    /// Whether their key is here.
+    /// Whether the key that verifies them is available.
     pub has_key: bool,
 }
 
-impl Loopback {
-    /// Who needs no token on an address. Other machines always do, so there must be one.
-    pub fn resolve(listen: SocketAddr, is_open: bool, tokens: Tokens) -> Result<Self, Fault> {
+impl LoopbackAccess {
+    /// Decides which callers need no token when the server listens on this address. Callers on other
+    /// machines always need one, so a non-loopback address is refused without a valid token.
+    pub fn resolve(listen: SocketAddr, is_open: bool, tokens: TokenStatus) -> Result<Self, Fault> {
         let is_loopback = listen.ip().to_canonical().is_loopback();
         if !is_loopback && !tokens.live {
             return Err(Fault::usage(format!(
-                "{listen} can be reached by other machines, and there is no token that they could show"
+                "{listen} can be reached by other machines, and there is no valid token"
             ))
-            .hint("make one: gbrain tokens create --name team --scope read")
+            .hint("create one: gbrain tokens create --name team --scope read")
             .hint("or listen to this machine only: --listen 127.0.0.1:7727"));
         }
         if tokens.ever && !tokens.has_key && !is_open {
-            return Err(Fault::config("there are tokens and no key here: nobody could be let in")
-                .hint(
-                    "bring token.key from the machine on which they were made, or set GBRAIN_TOKEN_KEY",
-                ));
+            return Err(Fault::config(
+                "tokens exist, but their key is missing: no token can be verified",
+            )
+            .hint(
+                "copy token.key from the machine that created the tokens, or set GBRAIN_TOKEN_KEY",
+            ));
         }
         Ok(match (is_open, is_loopback) {
             (true, _) => Self::Open,
@@ -73,46 +76,46 @@ impl Loopback {
     }
 }
 
-/// What a request shows of its sender.
+/// The credentials and origin of a request.
 #[derive(Debug, Clone, Copy)]
 pub struct Credentials<'a> {
     pub authorization: Option<&'a str>,
-    /// Where the connection comes from.
+    /// Address of the connection.
     pub peer: IpAddr,
-    /// Whether a proxy says that it speaks for somebody else.
+    /// Whether a proxy forwarded the request.
     pub is_forwarded: bool,
 }
 
-/// Why somebody is not let in.
+/// The reason why a request could not be authenticated.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Denied {
-    /// No token, or one that is not good.
+pub enum AuthError {
+    /// No token, or an invalid one.
     Unauthorised(Fault),
-    TooOften(Duration),
-    /// Whether it is good could not be found out.
-    Broken(Fault),
+    RateLimited(Duration),
+    /// The token could not be checked.
+    Unavailable(Fault),
 }
 
-/// Lets in.
-pub struct Gatekeeper {
+/// Authenticates requests by token.
+pub struct Authenticator {
     store: Arc<Store>,
     key: Option<TokenKey>,
-    loopback: Loopback,
-    /// Where callers without a token are let in.
+    loopback: LoopbackAccess,
+    /// The workspace of callers without a token.
     home: WorkspaceId,
-    known: Mutex<HashMap<String, (Instant, Option<Token>)>>,
+    known: Mutex<HashMap<String, (Instant, Option<ApiToken>)>>,
     any: Mutex<Option<(Instant, bool)>>,
-    limits: Limits<String>,
-    failures: Limits<IpAddr>,
-    second_looks: Limits<IpAddr>,
+    limits: RateLimiters<String>,
+    failures: RateLimiters<IpAddr>,
+    rechecks: RateLimiters<IpAddr>,
 }
 
-impl Gatekeeper {
-    /// Lets in by the tokens of a store; without a key no token is good.
+impl Authenticator {
+    /// Uses the tokens of a store; without a key no token is valid.
     pub fn new(
         store: Arc<Store>,
         key: Option<TokenKey>,
-        loopback: Loopback,
+        loopback: LoopbackAccess,
         home: WorkspaceId,
     ) -> Self {
         Self {
@@ -122,129 +125,146 @@ impl Gatekeeper {
             home,
             known: Mutex::default(),
             any: Mutex::default(),
-            limits: Limits::default(),
-            failures: Limits::default(),
-            second_looks: Limits::default(),
+            limits: RateLimiters::default(),
+            failures: RateLimiters::default(),
+            rechecks: RateLimiters::default(),
         }
     }
 
-    /// Finds out who somebody is. Looks into the store at most once a second for each token; the
-    /// call blocks then.
-    pub fn admit(
+    /// Identifies the caller. It may block to read the store, at most once a second for each token.
+    pub fn authenticate(
         &self,
-        shown: &Credentials<'_>,
+        credentials: &Credentials<'_>,
         clock: Instant,
         now: Timestamp,
-    ) -> Result<Visitor, Denied> {
-        let Some(header) = shown.authorization else {
-            return self.without_token(shown, clock);
+    ) -> Result<Principal, AuthError> {
+        let Some(header) = credentials.authorization else {
+            return self.authenticate_loopback(credentials, clock);
         };
-        let is_slowed = self.failures.is_empty(&shown.peer, FAILURES, clock);
-        if is_slowed && !self.is_looked_at(header, shown.peer, clock) {
-            return Err(SLOW);
+        let is_limited = self.failures.is_empty(&credentials.peer, FAILURES, clock);
+        if is_limited && !self.is_checked_anyway(header, credentials.peer, clock) {
+            return Err(TOO_MANY_FAILURES);
         }
         let Some(token) = self.token(header, clock, now)? else {
-            if is_slowed {
-                return Err(SLOW);
+            if is_limited {
+                return Err(TOO_MANY_FAILURES);
             }
-            let _ = self.failures.take(&shown.peer, FAILURES, clock);
-            return Err(unauthorised("this token is not known here, or it was revoked or ran out"));
+            let _ = self.failures.take(&credentials.peer, FAILURES, clock);
+            return Err(unauthorised("this token is unknown, revoked or expired"));
         };
         let rate = Rate::per_second(token.rate_per_second);
-        self.limits.take(&token.id, rate, clock).map_err(Denied::TooOften)?;
-        let Token { workspace, id, name, scope, .. } = token;
-        Ok(Visitor { workspace, scope, name, token_id: Some(id) })
+        self.limits.take(&token.id, rate, clock).map_err(AuthError::RateLimited)?;
+        let ApiToken { workspace, id, name, scope, .. } = token;
+        Ok(Principal { workspace, scope, name, token_id: Some(id) })
     }
 
-    /// Whether an answer needs the store, so that the caller can take this off its thread.
-    pub fn knows(&self, shown: &Credentials<'_>, clock: Instant) -> bool {
-        match shown.authorization {
-            None if self.loopback != Loopback::OpenWithoutTokens => true,
+    /// Whether `authenticate` needs no store access, and so does not block.
+    pub fn is_cached(&self, credentials: &Credentials<'_>, clock: Instant) -> bool {
+        match credentials.authorization {
+            None if self.loopback != LoopbackAccess::OpenWithoutTokens => true,
             None => lock(&self.any).is_some_and(|(at, _)| is_fresh(at, clock)),
-            Some(header) => bearer(header).and_then(Presented::parse).is_none_or(|presented| {
+            Some(header) => bearer(header).and_then(ParsedToken::parse).is_none_or(|presented| {
                 let known = lock(&self.known);
                 known.get(&presented.id).is_some_and(|(at, _)| is_fresh(*at, clock))
             }),
         }
     }
 
-    /// Whether a token is looked at although its sender guesses: one that was let in before always
-    /// is, others now and then, so that nobody is locked out by whoever shares an address with him,
-    /// and nobody gets further by knowing a token's name.
-    fn is_looked_at(&self, header: &str, peer: IpAddr, clock: Instant) -> bool {
-        let presented = bearer(header).and_then(Presented::parse);
+    /// Whether a token is checked although its address exceeded the failure limit: always if it
+    /// verifies against a cached token, otherwise at a limited rate. So clients that share an address
+    /// with an attacker are not locked out, and knowing a token's id does not help to guess its secret.
+    fn is_checked_anyway(&self, header: &str, peer: IpAddr, clock: Instant) -> bool {
+        let presented = bearer(header).and_then(ParsedToken::parse);
         let (Some(presented), Some(key)) = (presented, &self.key) else { return false };
         let known = lock(&self.known).get(&presented.id).and_then(|(_, token)| token.clone());
         known.is_some_and(|token| key.verify(&presented, &token.digest.0))
-            || self.second_looks.take(&peer, SECOND_LOOKS, clock).is_ok()
+            || self.rechecks.take(&peer, RECHECKS, clock).is_ok()
     }
 
-    /// Whether somebody who was let in still would be. The call blocks, once a second.
-    pub fn still_admits(
+    /// Whether an authenticated principal is still valid. Blocks at most once a second.
+    pub fn is_still_valid(
         &self,
-        who: &Visitor,
+        principal: &Principal,
         clock: Instant,
         now: Timestamp,
-    ) -> Result<bool, Denied> {
-        match &who.token_id {
-            Some(id) => Ok(self.kept(id, clock, now)?.is_some_and(|token| token.is_live(now))),
+    ) -> Result<bool, AuthError> {
+        match &principal.token_id {
+            Some(id) => {
+                Ok(self.stored_token(id, clock, now)?.is_some_and(|token| token.is_live(now)))
+            }
             None => self.is_open(clock),
         }
     }
 
-    fn without_token(&self, shown: &Credentials<'_>, clock: Instant) -> Result<Visitor, Denied> {
-        let is_here = shown.peer.to_canonical().is_loopback() && !shown.is_forwarded;
+    fn authenticate_loopback(
+        &self,
+        credentials: &Credentials<'_>,
+        clock: Instant,
+    ) -> Result<Principal, AuthError> {
+        let is_here = credentials.peer.to_canonical().is_loopback() && !credentials.is_forwarded;
         if is_here && self.is_open(clock)? {
-            return Ok(Visitor::local(self.home.clone(), Scope::Admin, "loopback"));
+            return Ok(Principal::local(self.home.clone(), Scope::Admin, "loopback"));
         }
         Err(unauthorised("a token is needed"))
     }
 
     /// Whether callers on this machine need no token.
-    fn is_open(&self, clock: Instant) -> Result<bool, Denied> {
+    fn is_open(&self, clock: Instant) -> Result<bool, AuthError> {
         match self.loopback {
-            Loopback::Open => Ok(true),
-            Loopback::OpenWithoutTokens => Ok(!self.has_tokens(clock)?),
-            Loopback::Closed => Ok(false),
+            LoopbackAccess::Open => Ok(true),
+            LoopbackAccess::OpenWithoutTokens => Ok(!self.has_tokens(clock)?),
+            LoopbackAccess::Closed => Ok(false),
         }
     }
 
-    fn has_tokens(&self, clock: Instant) -> Result<bool, Denied> {
+    fn has_tokens(&self, clock: Instant) -> Result<bool, AuthError> {
         if let Some((at, any)) = *lock(&self.any)
             && is_fresh(at, clock)
         {
             return Ok(any);
         }
-        let any = self.store.has_tokens().map_err(|error| Denied::Broken(error.into()))?;
+        let any = self.store.has_tokens().map_err(|error| AuthError::Unavailable(error.into()))?;
         *lock(&self.any) = Some((clock, any));
         Ok(any)
     }
 
-    /// The token of a header, if it is good now.
-    fn token(&self, header: &str, clock: Instant, now: Timestamp) -> Result<Option<Token>, Denied> {
-        let Some(presented) = bearer(header).and_then(Presented::parse) else { return Ok(None) };
+    /// The token in a header, if it is valid now.
+    fn token(
+        &self,
+        header: &str,
+        clock: Instant,
+        now: Timestamp,
+    ) -> Result<Option<ApiToken>, AuthError> {
+        let Some(presented) = bearer(header).and_then(ParsedToken::parse) else { return Ok(None) };
         let Some(key) = &self.key else { return Ok(None) };
-        let kept = self.kept(&presented.id, clock, now)?;
-        // A token that is not there takes as long as one that is.
-        let nobody = [0_u8; 32];
-        let digest = kept.as_ref().map_or(&nobody[..], |token| &token.digest.0[..]);
+        let stored_token = self.stored_token(&presented.id, clock, now)?;
+        // An unknown token is verified against a dummy digest, so that timing does not reveal whether
+        // a token id exists.
+        let dummy_digest = [0_u8; 32];
+        let digest = stored_token.as_ref().map_or(&dummy_digest[..], |token| &token.digest.0[..]);
         let is_right = key.verify(&presented, digest);
-        Ok(kept.filter(|token| is_right && token.is_live(now)))
+        Ok(stored_token.filter(|token| is_right && token.is_live(now)))
     }
 
-    fn kept(&self, id: &str, clock: Instant, now: Timestamp) -> Result<Option<Token>, Denied> {
+    fn stored_token(
+        &self,
+        id: &str,
+        clock: Instant,
+        now: Timestamp,
+    ) -> Result<Option<ApiToken>, AuthError> {
         if let Some((at, token)) = lock(&self.known).get(id)
             && is_fresh(*at, clock)
         {
             return Ok(token.clone());
         }
-        let found = self.store.find_token(id).map_err(|error| Denied::Broken(error.into()))?;
-        if let Some(token) = found.as_ref().filter(|token| is_worth_noting(token, now)) {
-            // For people who look at the list; not worth failing for.
+        let found =
+            self.store.find_token(id).map_err(|error| AuthError::Unavailable(error.into()))?;
+        if let Some(token) = found.as_ref().filter(|token| is_last_used_stale(token, now)) {
+            // Informative only: an error must not fail the request.
             let _ = self.store.touch_token(&token.workspace, &token.id, now);
         }
         let mut known = lock(&self.known);
-        if known.len() >= REMEMBERED {
+        if known.len() >= MAX_CACHED_TOKENS {
             known.clear();
         }
         known.insert(id.to_owned(), (clock, found.clone()));
@@ -252,17 +272,17 @@ impl Gatekeeper {
     }
 }
 
-/// What whoever guesses hears.
-const SLOW: Denied = Denied::TooOften(Duration::from_secs(5));
+/// The reply to an address that exceeded the failure limit.
+const TOO_MANY_FAILURES: AuthError = AuthError::RateLimited(Duration::from_secs(5));
 
-/// Whether a token was last seen long enough ago to be worth a write.
-fn is_worth_noting(token: &Token, now: Timestamp) -> bool {
-    let seen = |at: Timestamp| now.duration_since(at) < NOTED;
+/// Whether the recorded last use is old enough to be updated.
+fn is_last_used_stale(token: &ApiToken, now: Timestamp) -> bool {
+    let seen = |at: Timestamp| now.duration_since(at) < LAST_USED_PRECISION;
     !token.last_used_at.is_some_and(seen)
 }
 
 fn is_fresh(at: Instant, clock: Instant) -> bool {
-    clock.saturating_duration_since(at) < BELIEVED
+    clock.saturating_duration_since(at) < CACHE_TTL
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -274,9 +294,9 @@ fn bearer(header: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-fn unauthorised(message: &str) -> Denied {
+fn unauthorised(message: &str) -> AuthError {
     let hint = "send `authorization: Bearer TOKEN`; `gbrain tokens create` makes one";
-    Denied::Unauthorised(Fault::unauthorised(message).hint(hint))
+    AuthError::Unauthorised(Fault::unauthorised(message).hint(hint))
 }
 
 #[cfg(test)]
@@ -284,23 +304,23 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(listen: &str, is_open: bool, tokens: [bool; 3], expected: Option<Loopback>) {
+    fn check(listen: &str, is_open: bool, tokens: [bool; 3], expected: Option<LoopbackAccess>) {
         let [live, ever, has_key] = tokens;
-        let tokens = Tokens { live, ever, has_key };
-        let resolved = Loopback::resolve(listen.parse().unwrap(), is_open, tokens);
+        let tokens = TokenStatus { live, ever, has_key };
+        let resolved = LoopbackAccess::resolve(listen.parse().unwrap(), is_open, tokens);
         assert_eq!(resolved.ok(), expected, "{listen} {is_open} {tokens:?}");
     }
 
     #[test]
     fn other_machines_need_a_live_token_and_tokens_need_their_key() {
         let (none, used_up, good) = ([false, false, true], [false, true, true], [true; 3]);
-        check("127.0.0.1:1", false, none, Some(Loopback::OpenWithoutTokens));
-        check("[::1]:1", false, good, Some(Loopback::OpenWithoutTokens));
-        check("127.0.0.1:1", true, good, Some(Loopback::Open));
+        check("127.0.0.1:1", false, none, Some(LoopbackAccess::OpenWithoutTokens));
+        check("[::1]:1", false, good, Some(LoopbackAccess::OpenWithoutTokens));
+        check("127.0.0.1:1", true, good, Some(LoopbackAccess::Open));
         check("0.0.0.0:1", false, none, None);
         check("0.0.0.0:1", true, used_up, None);
-        check("10.0.0.7:1", false, good, Some(Loopback::Closed));
+        check("10.0.0.7:1", false, good, Some(LoopbackAccess::Closed));
         check("127.0.0.1:1", false, [true, true, false], None);
-        check("127.0.0.1:1", true, [true, true, false], Some(Loopback::Open));
+        check("127.0.0.1:1", true, [true, true, false], Some(LoopbackAccess::Open));
     }
 }

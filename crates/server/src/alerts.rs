@@ -1,5 +1,5 @@
-//! Alerts in processes that are left running: they are evaluated when a run is recorded and periodically, and messages
-//! are delivered by a thread of their own, so that no receiver holds up the scheduler.
+//! Alerts in long-running processes. They are evaluated periodically and when a run is recorded. A
+//! separate thread delivers messages, so that a slow receiver does not delay the scheduler.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,17 +14,14 @@ use gbrain_eval::alert::{
 use gbrain_store::{Delivery, Store, StoreError};
 use jiff::Timestamp;
 
-/// How long a sender whose store does not answer waits before it asks again.
+/// How long delivery waits after a store error.
 const RECOVERY: Duration = Duration::from_secs(5);
 
-/// What alerts of all workspaces are evaluated and delivered with.
+/// Dependencies for evaluating and delivering the alerts of all workspaces.
 #[derive(Clone)]
 pub struct AlertTools {
-    /// Where channels are looked up.
     pub registry: ChannelRegistry,
-    /// How alerts are told.
     pub settings: AlertSettings,
-    /// How messages are sent.
     pub limits: SendLimits,
 }
 
@@ -40,10 +37,10 @@ impl AlertTools {
 
     pub(crate) fn evaluate_all(&self, store: &Store, now: Timestamp) -> Result<(), StoreError> {
         self.evaluator(store)
-            .evaluate_all(now, &mut |workspace, looked| log_evaluation(workspace, looked))
+            .evaluate_all(now, &mut |workspace, evaluated| log_evaluation(workspace, evaluated))
     }
 
-    /// A thread that delivers messages until it is stopped.
+    /// Starts a thread that delivers messages until it is stopped.
     pub(crate) fn spawn_delivery(
         self,
         store: Arc<Store>,
@@ -60,7 +57,7 @@ impl AlertTools {
             };
             while !stop.load(Ordering::Acquire) {
                 if let Err(error) = delivery.run(DeliveryMode::Forever, &stop, &log_delivery) {
-                    tracing::warn!(%error, "messages could not be looked up");
+                    tracing::warn!(%error, "queued messages could not be read");
                     std::thread::park_timeout(RECOVERY);
                 }
             }
@@ -68,18 +65,18 @@ impl AlertTools {
     }
 }
 
-fn log_evaluation(workspace: &WorkspaceId, looked: Result<AlertEvaluation, StoreError>) {
+fn log_evaluation(workspace: &WorkspaceId, evaluated: Result<AlertEvaluation, StoreError>) {
     let workspace = workspace.as_str();
-    let AlertEvaluation { raised, resolved, problems, .. } = match looked {
+    let AlertEvaluation { raised, resolved, problems, .. } = match evaluated {
         Ok(raised) => raised,
         Err(error) => {
-            tracing::warn!(workspace, %error, "alerts could not be looked at");
+            tracing::warn!(workspace, %error, "alerts could not be evaluated");
             return;
         }
     };
-    // Not under the name `key`: what has it is not written.
-    raised.iter().for_each(|alert| tracing::warn!(workspace, alert, "an alert"));
-    resolved.iter().for_each(|alert| tracing::info!(workspace, alert, "an alert is over"));
+    // The field is not called `key`, because log redaction removes that name.
+    raised.iter().for_each(|alert| tracing::warn!(workspace, alert, "alert raised"));
+    resolved.iter().for_each(|alert| tracing::info!(workspace, alert, "alert resolved"));
     problems.iter().for_each(|problem| tracing::warn!(workspace, problem, "alerts"));
 }
 
@@ -88,13 +85,21 @@ fn log_delivery(delivery: &Delivery, outcome: &DeliveryOutcome) {
     let workspace = workspace.as_str();
     match outcome {
         DeliveryOutcome::Sent => {
-            tracing::info!(workspace, id, channel, alert, attempt, "a message was sent")
+            tracing::info!(workspace, id, channel, alert, attempt, "message delivered")
         }
         DeliveryOutcome::Later(why) => {
-            tracing::warn!(workspace, id, channel, alert, attempt, why, "a message is tried again");
+            tracing::warn!(
+                workspace,
+                id,
+                channel,
+                alert,
+                attempt,
+                why,
+                "message delivery will be retried"
+            );
         }
         DeliveryOutcome::Dead(why) => {
-            tracing::error!(workspace, id, channel, alert, why, "a message was given up");
+            tracing::error!(workspace, id, channel, alert, why, "message delivery failed");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The audit log: who changed what, and who was turned away. One line an event, in a file per ISO
-//! week, appended in one write. No content, no query, no secret.
+//! The audit log: changes and denied requests. One JSON line per event, appended in one write to a
+//! file per ISO week. It contains no page content, query or secret.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -9,57 +9,53 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-/// How much is written of what a caller names; names of pages are shorter. A caller that may not
-/// even write could fill the disk otherwise.
-const LONGEST: usize = 1024;
+/// Longest logged target, in bytes; page names are shorter. Without a limit a caller without write
+/// access could fill the disk.
+const MAX_TARGET_BYTES: usize = 1024;
 
-/// Something that was done or refused.
+/// A change or a denied request.
 #[derive(Debug, Clone, Serialize)]
-pub struct Event {
-    /// What: the endpoint's or the command's name.
+pub struct AuditEvent {
+    /// Name of the endpoint or command.
     pub action: String,
     pub workspace: Option<String>,
-    /// By whom: the name of a token, or how it came.
+    /// Name of the token, or how the caller connected.
     pub by: String,
     pub token_id: Option<String>,
     pub peer: Option<String>,
-    /// What it was about: a page's name, a job's number.
+    /// The changed object: a page's name, a job's number.
     pub target: Option<String>,
-    /// What became of it: a status, or a word.
+    /// HTTP status or a word.
     pub outcome: String,
-    /// The request it was.
     pub request_id: Option<String>,
 }
 
-/// Where events go.
 #[derive(Debug, Clone)]
 pub struct Audit {
-    /// The directory of the files.
     pub dir: PathBuf,
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct AuditLine<'a> {
     schema_version: u32,
     ts: String,
     #[serde(flatten)]
-    event: &'a Event,
+    event: &'a AuditEvent,
 }
 
 impl Audit {
-    /// Appends an event. A log that can't be written is said once to the process's own log; it does
-    /// not stop the work.
-    pub fn write(&self, event: &Event, now: Timestamp) {
+    /// Appends an event. A write error is logged and does not stop the work.
+    pub fn write(&self, event: &AuditEvent, now: Timestamp) {
         if let Err(error) = self.append(event, now) {
-            tracing::error!(%error, action = %event.action, "the audit log can't be written");
+            tracing::error!(%error, action = %event.action, "cannot write the audit log");
         }
     }
 
-    fn append(&self, event: &Event, now: Timestamp) -> std::io::Result<()> {
+    fn append(&self, event: &AuditEvent, now: Timestamp) -> std::io::Result<()> {
         private::create_dir(&self.dir)?;
         let target = event.target.as_deref().map(|target| start_of(target).to_owned());
-        let event = &Event { target, ..event.clone() };
-        let line = Line { schema_version: 1, ts: format!("{now:.3}"), event };
+        let event = &AuditEvent { target, ..event.clone() };
+        let line = AuditLine { schema_version: 1, ts: format!("{now:.3}"), event };
         let mut line = serde_json::to_vec(&line)?;
         line.push(b'\n');
         let week = now.to_zoned(TimeZone::UTC).date().iso_week_date();
@@ -70,7 +66,7 @@ impl Audit {
 }
 
 fn start_of(text: &str) -> &str {
-    &text[..text.floor_char_boundary(LONGEST)]
+    &text[..text.floor_char_boundary(MAX_TARGET_BYTES)]
 }
 
 #[cfg(test)]
@@ -89,7 +85,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt as _;
         let dir = tempfile::tempdir().unwrap();
         let audit = Audit { dir: dir.path().join("audit") };
-        let event = Event {
+        let event = AuditEvent {
             action: "put_page".to_owned(),
             workspace: Some("default".to_owned()),
             by: "ci".to_owned(),

@@ -1,36 +1,40 @@
-//! How many files the process may have open: each connection is one.
+//! The limit on open files: each connection needs one.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::http::{Connections, RESERVED};
+use crate::http::{ConnectionOptions, RESERVED};
 
-/// Files beside connections: of the index, of the database, of logs and of the reactors.
-const OTHERS: usize = 160;
+/// Files other than connections: index, database, logs and reactors.
+const RESERVED_FILES: usize = 160;
 
-/// Connections that fit. The limit that shells set for a process is usually far below the one that it may
-/// set for itself, so that is raised first.
-pub(crate) fn fitting(connections: Connections) -> Connections {
+/// Reduces the connection limits to the limit on open files, which is first raised to the hard
+/// limit.
+pub(crate) fn fitting(connections: ConnectionOptions) -> ConnectionOptions {
     let limit = raised_limit();
-    let Connections { most, of_address, .. } = connections;
-    let fitting = fitting_of(most, limit);
-    if fitting < most {
+    let ConnectionOptions { max_connections, per_address, .. } = connections;
+    let fitting = fitting_of(max_connections, limit);
+    if fitting < max_connections {
         tracing::warn!(
             connections = fitting,
-            asked = most,
+            asked = max_connections,
             open_files = limit,
-            "fewer connections are taken, because the limit of open files is low (ulimit -n)"
+            "fewer connections are accepted because the open files limit is low (ulimit -n)"
         );
     }
-    Connections { most: fitting, of_address: of_address.min(fitting), ..connections }
+    ConnectionOptions {
+        max_connections: fitting,
+        per_address: per_address.min(fitting),
+        ..connections
+    }
 }
 
-/// At least a quarter of the files are for connections, however few there are.
-fn fitting_of(most: usize, limit: usize) -> usize {
-    let room = limit.saturating_sub(OTHERS + RESERVED).max(limit / 4).max(1);
-    most.min(room)
+/// At least a quarter of the files are for connections.
+fn fitting_of(wanted: usize, limit: usize) -> usize {
+    let room = limit.saturating_sub(RESERVED_FILES + RESERVED).max(limit / 4).max(1);
+    wanted.min(room)
 }
 
-/// The limit of open files, after it was raised as far as the process may.
+/// Raises the limit on open files as far as permitted and returns it.
 fn raised_limit() -> usize {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: maximum, maximum };
@@ -50,7 +54,7 @@ mod tests {
     fn connections_fit_the_limit_of_files() {
         assert_eq!(fitting_of(1024, usize::MAX), 1024);
         assert_eq!(fitting_of(1024, 4096), 1024);
-        assert_eq!(fitting_of(1024, 1024), 1024 - OTHERS - RESERVED);
+        assert_eq!(fitting_of(1024, 1024), 1024 - RESERVED_FILES - RESERVED);
         assert_eq!(fitting_of(8, 1024), 8);
         assert_eq!((fitting_of(1024, 64), fitting_of(1024, 0)), (16, 1));
     }

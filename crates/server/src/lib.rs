@@ -1,12 +1,11 @@
-//! What gbrain serves: the HTTP API and MCP over one layer of operations, background jobs, metrics.
-//! The only async crate.
+//! HTTP API and MCP over one layer of operations, background jobs, scheduler and metrics. The only
+//! async crate.
 //!
-//! Promises: a caller sees its own workspace and no private page, whichever way it comes; nothing
-//! blocks the reactor; what is too much is refused; what is acknowledged is stored; a server that
-//! is told to stop answers what it has begun, lets its jobs go and stores its captures.
+//! Guarantees: a caller sees only its own workspace and no private page, over any transport;
+//! nothing blocks the reactor; excess load is refused; acknowledged writes are stored; on shutdown
+//! the server answers the requests it has begun, releases its jobs and stores its captures.
 //!
-//! Deliberately absent: TLS (a proxy in front does that), pages for browsers, and any way to read a
-//! file of this machine.
+//! Non-goals: TLS (use a proxy), web pages, and reading files of this machine for a caller.
 
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "the clock of a test is right"))]
 
@@ -14,30 +13,30 @@ mod access;
 mod alerts;
 mod audit;
 mod files;
-mod house;
 mod http;
 mod jobs;
-mod lanes;
 mod mcp;
-mod moment;
 mod operations;
+mod principal;
 mod rate;
 mod run;
 mod scheduler;
 pub mod telemetry;
 mod threads;
 mod token;
-mod visitor;
+mod wire_timestamp;
+mod work_queue;
+mod workspace_registry;
 
-pub use access::{Gatekeeper, Loopback, Tokens};
+pub use access::{Authenticator, LoopbackAccess, TokenStatus};
 pub use alerts::AlertTools;
-pub use audit::{Audit, Event};
-pub use house::{House, HouseOptions, ModelsOf, SuiteTools};
-pub use http::{Bounds, Connections, Guard, Parts, openapi};
+pub use audit::{Audit, AuditEvent};
+pub use http::{ConnectionOptions, OriginGuard, RequestLimits, ServerComponents, openapi};
 pub use jobs::{ATTEMPTS, ImportFilesSpec, WorkerOptions};
-pub use lanes::{LaneSizes, Lanes, StopFlag};
 pub use operations::jobs::shown_to_owner as job_shown;
-pub use run::{Serving, Stdio, run_scheduler, serve, serve_stdio, work};
-pub use scheduler::Autopilot;
-pub use token::{Minted, NoRandomness, TokenKey};
-pub use visitor::Visitor;
+pub use principal::Principal;
+pub use run::{ServeOptions, StdioOptions, run_scheduler, serve, serve_stdio, work};
+pub use scheduler::SchedulerOptions;
+pub use token::{MintedToken, NoRandomness, TokenKey};
+pub use work_queue::{QueueLimits, StopFlag, WorkQueues};
+pub use workspace_registry::{ModelLoader, RegistryOptions, SuiteTools, WorkspaceRegistry};

@@ -1,16 +1,15 @@
-//! How often somebody may ask: a bucket that fills at a steady rate.
+//! Rate limits by key: token buckets.
 //!
-//! The clock is an argument. The number of buckets is bounded: full ones say nothing and go first.
+//! The clock is an argument. The number of buckets is bounded; full ones are dropped first.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The most buckets there are at once.
-const MOST: usize = 10_000;
+const MAX_BUCKETS: usize = 10_000;
 
-/// What fills a bucket.
+/// The refill rate and size of a bucket.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rate {
     pub per_second: f64,
@@ -18,7 +17,7 @@ pub(crate) struct Rate {
 }
 
 impl Rate {
-    /// So many a second, and twice as many at once.
+    /// This many requests a second, and a burst of twice as many.
     pub(crate) fn per_second(requests: u32) -> Self {
         let per_second = f64::from(requests.max(1));
         Self { per_second, burst: 2.0 * per_second }
@@ -31,23 +30,23 @@ struct Bucket {
     at: Instant,
 }
 
-/// A bucket for each of whoever is limited.
+/// One bucket per key.
 #[derive(Debug)]
-pub(crate) struct Limits<K> {
+pub(crate) struct RateLimiters<K> {
     buckets: Mutex<HashMap<K, Bucket>>,
 }
 
-impl<K: Hash + Eq> Default for Limits<K> {
+impl<K: Hash + Eq> Default for RateLimiters<K> {
     fn default() -> Self {
         Self { buckets: Mutex::default() }
     }
 }
 
-impl<K: Hash + Eq + Clone> Limits<K> {
-    /// Takes one from a bucket, or says how long it takes until there is one.
+impl<K: Hash + Eq + Clone> RateLimiters<K> {
+    /// Takes one token; otherwise returns the wait until there is one.
     pub(crate) fn take(&self, key: &K, rate: Rate, now: Instant) -> Result<(), Duration> {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        if buckets.len() >= MOST && !buckets.contains_key(key) {
+        if buckets.len() >= MAX_BUCKETS && !buckets.contains_key(key) {
             make_room(&mut buckets, rate, now);
         }
         let bucket = buckets.entry(key.clone()).or_insert(Bucket { left: rate.burst, at: now });
@@ -72,11 +71,11 @@ fn level(bucket: &Bucket, rate: Rate, now: Instant) -> f64 {
     (bucket.left + passed * rate.per_second).min(rate.burst)
 }
 
-/// Drops the buckets that are full again; if there are none, all: that forgives, and never locks
-/// anybody out.
+/// Drops the buckets that are full again; if there are none, all of them: that allows too much
+/// rather than too little.
 fn make_room<K: Hash + Eq>(buckets: &mut HashMap<K, Bucket>, rate: Rate, now: Instant) {
     buckets.retain(|_, bucket| level(bucket, rate, now) < rate.burst);
-    if buckets.len() >= MOST {
+    if buckets.len() >= MAX_BUCKETS {
         buckets.clear();
     }
 }
@@ -87,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_burst_then_a_steady_rate() {
-        let limits = Limits::default();
+        let limits = RateLimiters::default();
         let rate = Rate { per_second: 2.0, burst: 3.0 };
         let start = Instant::now();
         for _ in 0..3 {
@@ -103,18 +102,18 @@ mod tests {
 
     #[test]
     fn buckets_are_bounded() {
-        let limits = Limits::default();
+        let limits = RateLimiters::default();
         let rate = Rate::per_second(1);
         let now = Instant::now();
-        for n in 0..3 * MOST {
+        for n in 0..3 * MAX_BUCKETS {
             assert_eq!(limits.take(&n, rate, now), Ok(()));
         }
-        assert!(limits.buckets.lock().unwrap().len() <= MOST);
+        assert!(limits.buckets.lock().unwrap().len() <= MAX_BUCKETS);
     }
 
     #[test]
     fn a_clock_that_goes_back_fills_nothing() {
-        let limits = Limits::default();
+        let limits = RateLimiters::default();
         let rate = Rate { per_second: 1.0, burst: 1.0 };
         let now = Instant::now() + Duration::from_secs(10);
         assert_eq!(limits.take(&1, rate, now), Ok(()));

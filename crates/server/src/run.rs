@@ -1,12 +1,12 @@
-//! Processes that are left running: a server, a worker, one client on standard input and output.
-//! Each ends in order when it is told to.
+//! Long-running processes: a server, a job worker, a scheduler, one MCP client on standard input
+//! and output. Each shuts down gracefully on a signal.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use gbrain_brain::capture::Drained;
+use gbrain_brain::capture::DrainReport;
 use gbrain_core::fault::{Fault, FaultKind};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -14,55 +14,53 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::audit::Audit;
 use crate::files;
-use crate::house::House;
-use crate::http::{self, BodyMemory, Connections, Parts};
-use crate::jobs::{Worker, WorkerOptions};
-use crate::lanes::{LaneSizes, Lanes};
-use crate::scheduler::{Autopilot, Scheduler};
+use crate::http::{self, ConnectionOptions, MemoryBudget, ServerComponents};
+use crate::jobs::{JobWorker, WorkerOptions};
+use crate::principal::Principal;
+use crate::scheduler::{Scheduler, SchedulerOptions};
 use crate::threads::wait_for;
-use crate::visitor::Visitor;
+use crate::work_queue::{QueueLimits, WorkQueues};
+use crate::workspace_registry::WorkspaceRegistry;
 
-/// How often doors that nobody uses are looked for, and how long one stays open without use.
+/// How often idle workspaces are closed, and how long one stays open without use.
 const SWEEP: Duration = Duration::from_secs(60);
 const IDLE: Duration = Duration::from_secs(900);
 
-/// How long one client waits for an answer at most: its first may have to wait for the index.
-const STDIO_PATIENCE: Duration = Duration::from_secs(300);
+/// Request timeout for a stdio client: the first may have to wait for the index.
+const STDIO_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// How long a worker that ends waits for its jobs to be let go.
-const LET_GO: Duration = Duration::from_secs(10);
+/// How long a worker that stops waits for its jobs to release their leases.
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How a process ends that was told so twice, as shells count it.
+/// Exit status after a second signal, as shells define it.
 const INTERRUPTED: i32 = 130;
 
-/// How to serve.
-pub struct Serving {
+pub struct ServeOptions {
     pub listen: SocketAddr,
-    /// What the server is made of.
-    pub parts: Parts,
-    /// How wide its lanes are.
-    pub sizes: LaneSizes,
-    /// How connections are held.
-    pub connections: Connections,
-    /// How many jobs are worked on at once.
+    pub components: ServerComponents,
+    pub queue_limits: QueueLimits,
+    pub connections: ConnectionOptions,
+    /// Number of jobs that run concurrently.
     pub workers: usize,
-    /// How jobs are worked on.
     pub worker: WorkerOptions,
-    /// What is looked after beside.
-    pub autopilot: Autopilot,
+    pub autopilot: SchedulerOptions,
 }
 
-/// Serves until the process is told to end, and says what became of the captures. `on_listening` is
-/// told the address when requests are accepted.
-pub fn serve(serving: Serving, on_listening: impl FnOnce(SocketAddr)) -> Result<Drained, Fault> {
-    let Serving { listen, parts, sizes, connections, workers, worker, autopilot } = serving;
+/// Serves until a signal arrives and reports what became of the captures. Calls `on_listening` with
+/// the address when requests are accepted.
+pub fn serve(
+    serving: ServeOptions,
+    on_listening: impl FnOnce(SocketAddr),
+) -> Result<DrainReport, Fault> {
+    let ServeOptions { listen, components, queue_limits, connections, workers, worker, autopilot } =
+        serving;
     let connections = files::fitting(connections);
-    let (runtime, messages) = (runtime(&sizes)?, self::runtime(&sizes)?);
-    let house = parts.house.clone();
-    house.recall_runs();
-    let worker = Worker::start(&house, &worker, workers);
-    let scheduler = Scheduler::start(autopilot, Some(house.metrics().clone()));
-    let sweeper = Sweeper::start(house.clone());
+    let (runtime, messages) = (runtime(&queue_limits)?, self::runtime(&queue_limits)?);
+    let registry = components.registry.clone();
+    registry.restore_run_metrics();
+    let worker = JobWorker::start(&registry, &worker, workers);
+    let scheduler = Scheduler::start(autopilot, Some(registry.metrics().clone()));
+    let sweeper = IdleWorkspaceCloser::start(registry.clone());
     let served = runtime.block_on(async {
         let listener = TcpListener::bind(listen).await.map_err(|error| {
             Fault::io(format!("can't listen on {listen}"), &error)
@@ -76,12 +74,13 @@ pub fn serve(serving: Serving, on_listening: impl FnOnce(SocketAddr)) -> Result<
             tell_scheduler();
         };
         on_listening(listener.local_addr().unwrap_or(listen));
-        http::serve(listener, parts, messages.handle().clone(), stop, connections).await;
+        http::serve(listener, components, messages.handle().clone(), stop, connections).await;
         Ok(())
     });
-    // Captures first: what comes afterwards may take longer than whoever ends us waits.
-    house.store_captures();
-    // Jobs, and work that nobody waits for any more, are given the time of a drain together.
+    // Captures first: the rest may take longer than the supervisor waits before it kills the
+    // process.
+    registry.store_captures();
+    // Jobs and abandoned requests share the drain time.
     let until = Instant::now() + connections.drain;
     worker.stop(until);
     scheduler.stop(until);
@@ -89,41 +88,40 @@ pub fn serve(serving: Serving, on_listening: impl FnOnce(SocketAddr)) -> Result<
     for runtime in [runtime, messages] {
         runtime.shutdown_timeout(until.saturating_duration_since(Instant::now()));
     }
-    let drained = house.close();
+    let drained = registry.close();
     served.map(|()| drained)
 }
 
-/// Works on jobs until the process is told to end.
+/// Works on jobs until a signal arrives.
 pub fn work(
-    house: &Arc<House>,
+    registry: &Arc<WorkspaceRegistry>,
     options: &WorkerOptions,
     threads: usize,
-    autopilot: Autopilot,
-) -> Result<Drained, Fault> {
-    let worker = Worker::start(house, options, threads);
-    let scheduler = Scheduler::start(autopilot, Some(house.metrics().clone()));
-    let sweeper = Sweeper::start(house.clone());
+    autopilot: SchedulerOptions,
+) -> Result<DrainReport, Fault> {
+    let worker = JobWorker::start(registry, options, threads);
+    let scheduler = Scheduler::start(autopilot, Some(registry.metrics().clone()));
+    let sweeper = IdleWorkspaceCloser::start(registry.clone());
     let stopped = wait_for_shutdown();
-    let until = Instant::now() + LET_GO;
-    // Both are told before either is waited for.
+    let until = Instant::now() + RELEASE_TIMEOUT;
+    // Signal both before waiting for either.
     worker.shutdown_handle()();
     scheduler.shutdown_handle()();
     worker.stop(until);
     scheduler.stop(until);
     sweeper.stop(until);
-    let drained = house.close();
+    let drained = registry.close();
     stopped.map(|()| drained)
 }
 
-/// Looks what is due, now and then, until the process is told to end.
-pub fn run_scheduler(autopilot: Autopilot) -> Result<(), Fault> {
+/// Runs the scheduler until a signal arrives.
+pub fn run_scheduler(autopilot: SchedulerOptions) -> Result<(), Fault> {
     let scheduler = Scheduler::start(autopilot, None);
     let stopped = wait_for_shutdown();
-    scheduler.stop(Instant::now() + LET_GO);
+    scheduler.stop(Instant::now() + RELEASE_TIMEOUT);
     stopped
 }
 
-/// Waits until the process is told to end.
 fn wait_for_shutdown() -> Result<(), Fault> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Fault::io("a reactor", &error))?;
@@ -133,63 +131,59 @@ fn wait_for_shutdown() -> Result<(), Fault> {
     })
 }
 
-/// How to serve one client on standard input and output.
-pub struct Stdio {
-    pub house: Arc<House>,
-    /// Who the client is.
-    pub visitor: Visitor,
-    /// How wide the lanes are.
-    pub sizes: LaneSizes,
-    /// Where changes are written down.
+pub struct StdioOptions {
+    pub registry: Arc<WorkspaceRegistry>,
+    pub principal: Principal,
+    pub queue_limits: QueueLimits,
     pub audit: Audit,
-    /// The longest message, in bytes.
+    /// Largest message, in bytes.
     pub max_message: usize,
 }
 
-/// Serves one client until it goes, or the process is told to end.
-pub fn serve_stdio(stdio: Stdio) -> Result<Drained, Fault> {
-    let Stdio { house, visitor, sizes, audit, max_message } = stdio;
-    let runtime = runtime(&sizes)?;
-    let context = crate::mcp::Context {
-        house: house.clone(),
-        lanes: Lanes::new(sizes),
+/// Serves one client until it disconnects or a signal arrives.
+pub fn serve_stdio(stdio: StdioOptions) -> Result<DrainReport, Fault> {
+    let StdioOptions { registry, principal, queue_limits, audit, max_message } = stdio;
+    let runtime = runtime(&queue_limits)?;
+    let context = crate::mcp::McpContext {
+        registry: registry.clone(),
+        queues: WorkQueues::new(queue_limits),
         audit,
-        patience: STDIO_PATIENCE,
+        timeout: STDIO_TIMEOUT,
         max_message,
-        memory: BodyMemory::new(),
+        memory: MemoryBudget::new(),
     };
     let served = runtime.block_on(async {
         let stop = stop_signal()?;
-        let served = crate::mcp::serve_stdio(context, visitor, stop).await;
+        let served = crate::mcp::serve_stdio(context, principal, stop).await;
         served.map_err(|error| Fault::of(FaultKind::Usage, &error))
     });
     // A read from a terminal can't be interrupted.
     runtime.shutdown_background();
-    let drained = house.close();
+    let drained = registry.close();
     served.map(|()| drained)
 }
 
-fn runtime(sizes: &LaneSizes) -> Result<Runtime, Fault> {
+fn runtime(queue_limits: &QueueLimits) -> Result<Runtime, Fault> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
-        .max_blocking_threads(sizes.readers + sizes.writers + 4)
+        .max_blocking_threads(queue_limits.readers + queue_limits.writers + 4)
         .enable_all()
         .build();
     runtime.map_err(|error| Fault::io("a reactor", &error))
 }
 
-/// Resolves when the process is told to end, by a terminal or by whoever started it. Told so again,
-/// it ends at once: leases give its jobs to others, and the store is whole at any moment.
+/// Resolves at the first SIGINT or SIGTERM. A second signal ends the process at once: leases pass
+/// its jobs to other workers, and the store is always consistent.
 fn stop_signal() -> Result<impl Future<Output = ()>, Fault> {
     let failed = |error| Fault::io("signals", &error);
-    // In a thread of its own, which goes on when the reactor has ended.
+    // In its own thread, which outlives the reactor.
     let listener = tokio::runtime::Builder::new_current_thread().enable_io().build();
     let listener = listener.map_err(failed)?;
     let entered = listener.enter();
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
     drop(entered);
-    let (tell, told) = tokio::sync::oneshot::channel();
+    let (sender, receiver) = tokio::sync::oneshot::channel();
     let mut next = async move || {
         tokio::select! {
             _ = interrupt.recv() => (),
@@ -200,33 +194,33 @@ fn stop_signal() -> Result<impl Future<Output = ()>, Fault> {
         listener.block_on(async {
             next().await;
             tracing::info!("stopping");
-            // Whoever waited for it may have ended by itself.
-            let _ = tell.send(());
+            // The receiver may already be gone.
+            let _ = sender.send(());
             next().await;
             tracing::warn!("stopping at once");
             std::process::exit(INTERRUPTED);
         });
     });
     Ok(async move {
-        // The thread only ends by telling.
-        let _ = told.await;
+        // The thread ends only after sending.
+        let _ = receiver.await;
     })
 }
 
-/// Closes what nobody uses, now and then.
-struct Sweeper {
+/// Closes idle workspaces periodically.
+struct IdleWorkspaceCloser {
     stop: Arc<AtomicBool>,
     thread: std::thread::JoinHandle<()>,
 }
 
-impl Sweeper {
-    fn start(house: Arc<House>) -> Self {
+impl IdleWorkspaceCloser {
+    fn start(registry: Arc<WorkspaceRegistry>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
         let thread = std::thread::spawn(move || {
             while !stopped.load(Ordering::Acquire) {
                 std::thread::park_timeout(SWEEP);
-                house.close_idle(IDLE);
+                registry.close_idle(IDLE);
             }
         });
         Self { stop, thread }

@@ -1,8 +1,8 @@
-//! The threads of the scheduler, in every process that is left running: queue due suites and evaluate alerts, run
-//! probes, prune, deliver messages.
+//! The scheduler's threads, in every long-running process: queue due suites and evaluate alerts,
+//! run probes, prune, deliver messages.
 //!
-//! Any number of processes may run one: due work is claimed in the store, so one of them does it, and another goes on
-//! if that one is killed.
+//! Any number of processes may run it: due work is claimed in the store, so one process does it,
+//! and another takes over if that one is killed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -13,51 +13,48 @@ use std::time::{Duration, Instant};
 use gbrain_core::gate::Verdict;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::probe::{Event, ProbeOutcome};
-use gbrain_eval::autopilot::{Tended, tick};
-use gbrain_eval::keep::{LetGo, let_go};
-use gbrain_eval::probe::{KIND, Kept, Probes};
-use gbrain_eval::suite::{Scheduled, queue_due};
+use gbrain_eval::autopilot::{ProbeTickResult, tick};
+use gbrain_eval::probe::{KIND, Probes, Storage};
+use gbrain_eval::retention::{PruneCounts, apply_retention};
+use gbrain_eval::suite::{ScheduleResult, queue_due};
 use gbrain_store::{Store, StoreError};
 
 use crate::alerts::AlertTools;
 use crate::telemetry::metrics::Metrics;
 use crate::threads::wait_for;
 
-/// What the scheduler needs, and how often it checks for due work.
-pub struct Autopilot {
-    /// The probes of all workspaces.
+pub struct SchedulerOptions {
     pub probes: Probes,
-    /// From one look to the next.
+    /// How often to check for due work.
     pub every: Duration,
-    /// What alerts are raised and sent with.
     pub alerts: AlertTools,
 }
 
 /// How often old rows are pruned.
-const HOUR: Duration = Duration::from_secs(3600);
+const PRUNE_INTERVAL: Duration = Duration::from_secs(3600);
 
-/// The threads: one queues and evaluates, one runs probes, which ask models and take their time, one prunes, one
-/// delivers.
+/// One thread queues suites and evaluates alerts, one runs probes (which call models and are slow),
+/// one prunes, one delivers messages.
 pub(crate) struct Scheduler {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Scheduler {
-    pub(crate) fn start(autopilot: Autopilot, metrics: Option<Metrics>) -> Self {
+    pub(crate) fn start(autopilot: SchedulerOptions, metrics: Option<Metrics>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let Autopilot { probes, every, alerts } = autopilot;
+        let SchedulerOptions { probes, every, alerts } = autopilot;
         let store = probes.store.clone();
         let delivering = alerts.clone().spawn_delivery(store.clone(), &probes.worker, stop.clone());
         let kept = store.clone();
-        let pruning = spawn_periodic(HOUR, &stop, move |_| prune(kept.as_ref()));
+        let pruning = spawn_periodic(PRUNE_INTERVAL, &stop, move |_| prune(kept.as_ref()));
         let scheduling = spawn_periodic(every, &stop, move |_| schedule(store.as_ref(), &alerts));
         let probing =
             spawn_periodic(every, &stop, move |stop| probe(&probes, stop, metrics.as_ref()));
         Self { stop, threads: vec![scheduling, probing, pruning, delivering] }
     }
 
-    /// A handle that asks the threads to stop.
+    /// Returns a function that asks the threads to stop.
     pub(crate) fn shutdown_handle(&self) -> impl Fn() + Send + use<> {
         let stop = self.stop.clone();
         let threads: Vec<Thread> =
@@ -68,17 +65,18 @@ impl Scheduler {
         }
     }
 
-    /// Stops the threads, and waits, but not for ever: work that does not end in time is another process's when its
-    /// lease has run out.
+    /// Stops the threads and waits until `until`. Another process takes over unfinished work when
+    /// its lease expires.
     pub(crate) fn stop(self, until: Instant) {
         self.shutdown_handle()();
         if wait_for(self.threads, until) > 0 {
-            tracing::warn!("what was under way could not be let go in time");
+            tracing::warn!("scheduled work did not stop in time");
         }
     }
 }
 
-/// A thread that works at once and then periodically. An error or a panic in one turn does not end it.
+/// Starts a thread that runs `work` at once and then periodically. An error or a panic in one run
+/// does not end it.
 fn spawn_periodic(
     every: Duration,
     stop: &Arc<AtomicBool>,
@@ -89,9 +87,9 @@ fn spawn_periodic(
         while !stop.load(Ordering::Acquire) {
             match catch_unwind(AssertUnwindSafe(|| work(&stop))) {
                 Ok(errors) => errors.iter().for_each(|error| {
-                    tracing::warn!(%error, "what is due could not be looked up");
+                    tracing::warn!(%error, "due work could not be read");
                 }),
-                Err(_) => tracing::error!("looking what is due ended in a panic"),
+                Err(_) => tracing::error!("a scheduler task panicked"),
             }
             // The shutdown handle wakes it.
             std::thread::park_timeout(every);
@@ -108,55 +106,63 @@ fn schedule(store: &Store, alerts: &AlertTools) -> Vec<StoreError> {
     [fired.err(), raised.err()].into_iter().flatten().collect()
 }
 
-/// Erases rows past their retention.
+/// Deletes rows past their retention.
 fn prune(store: &Store) -> Vec<StoreError> {
     let mut errors = Vec::new();
-    let mut tell = |workspace: &WorkspaceId, let_go| match let_go {
-        Ok(gone) if gone == LetGo::default() => (),
-        Ok(LetGo { jobs, messages, suites }) => {
+    let mut tell = |workspace: &WorkspaceId, result| match result {
+        Ok(pruned) if pruned == PruneCounts::default() => (),
+        Ok(PruneCounts { jobs, messages, suites }) => {
             let workspace = workspace.as_str();
             let (runs, logs, events) = (suites.runs, suites.logs, suites.events);
-            tracing::info!(workspace, jobs, messages, runs, logs, events, "old things are erased");
+            tracing::info!(
+                workspace,
+                jobs,
+                messages,
+                runs,
+                logs,
+                events,
+                "rows past their retention were pruned"
+            );
         }
         Err(error) => errors.push(error),
     };
-    let looked = store.clock().and_then(|now| let_go(store, now, &mut tell));
-    errors.into_iter().chain(looked.err()).collect()
+    let result = store.clock().and_then(|now| apply_retention(store, now, &mut tell));
+    errors.into_iter().chain(result.err()).collect()
 }
 
 fn probe(probes: &Probes, stop: &Arc<AtomicBool>, metrics: Option<&Metrics>) -> Vec<StoreError> {
-    let looked =
-        tick(probes, stop, &mut |workspace, tended| log_probe(workspace, &tended, metrics));
-    looked.err().into_iter().collect()
+    let result =
+        tick(probes, stop, &mut |workspace, result| log_probe(workspace, &result, metrics));
+    result.err().into_iter().collect()
 }
 
-fn log_scheduled(workspace: &WorkspaceId, scheduled: &Scheduled) {
+fn log_scheduled(workspace: &WorkspaceId, scheduled: &ScheduleResult) {
     let workspace = workspace.as_str();
     match scheduled {
-        Scheduled::Fired { suite, key, job } => {
-            tracing::info!(workspace, suite, key, job, "a suite is due");
+        ScheduleResult::Fired { suite, key, job } => {
+            tracing::info!(workspace, suite, key, job, "suite run queued");
         }
-        Scheduled::Broken { suite, why } => {
-            tracing::warn!(workspace, suite, why, "a suite can't be read");
+        ScheduleResult::Broken { suite, why } => {
+            tracing::warn!(workspace, suite, why, "cannot read suite");
         }
     }
 }
 
-fn log_probe(workspace: &WorkspaceId, tended: &Tended, metrics: Option<&Metrics>) {
+fn log_probe(workspace: &WorkspaceId, result: &ProbeTickResult, metrics: Option<&Metrics>) {
     let workspace_name = workspace.as_str();
-    let probed = match tended {
-        Tended::Probed(probed) => probed,
-        Tended::NotDue => return,
-        Tended::Stopped => {
+    let result = match result {
+        ProbeTickResult::Ran(result) => result,
+        ProbeTickResult::NotDue => return,
+        ProbeTickResult::Stopped => {
             tracing::info!(workspace = workspace_name, "the quality probe was stopped");
             return;
         }
-        Tended::Broken(error) => {
-            tracing::error!(workspace = workspace_name, %error, "the quality probe broke");
+        ProbeTickResult::Broken(error) => {
+            tracing::error!(workspace = workspace_name, %error, "the quality probe failed");
             return;
         }
     };
-    let event = &probed.event;
+    let event = &result.event;
     let detail = event.detail.as_deref().unwrap_or_default();
     let outcome = event.outcome.name();
     if event.outcome == ProbeOutcome::Pass {
@@ -164,8 +170,8 @@ fn log_probe(workspace: &WorkspaceId, tended: &Tended, metrics: Option<&Metrics>
     } else {
         tracing::warn!(workspace = workspace_name, outcome, detail, "quality probe");
     }
-    if let Kept::Failed(error) = &probed.kept {
-        tracing::error!(workspace = workspace_name, %error, "a quality probe could not be kept");
+    if let Storage::Failed(error) = &result.storage {
+        tracing::error!(workspace = workspace_name, %error, "the quality probe could not be stored");
     }
     if let Some(metrics) = metrics {
         count(workspace, event, metrics);

@@ -1,11 +1,11 @@
-//! Threads that are waited for, but not for ever.
+//! Joining threads with a deadline.
 
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 const TICK: Duration = Duration::from_millis(5);
 
-/// Waits until the threads have ended or time is up, and says how many go on.
+/// Waits until the threads have ended or the deadline passes; returns how many still run.
 pub(crate) fn wait_for(threads: Vec<JoinHandle<()>>, until: Instant) -> usize {
     let is_at_work = |thread: &JoinHandle<()>| !thread.is_finished();
     while threads.iter().any(is_at_work) && Instant::now() < until {

@@ -1,8 +1,8 @@
-//! API tokens: 32 random bytes that are shown once, and what is kept of them.
+//! API tokens: 32 random bytes that are shown once, and the digest that is stored.
 //!
-//! A token is `gbt_<id>_<secret>`, both in hexadecimal. The store keeps the id and a keyed hash of
-//! the secret; the key is not in the database, so neither a copy of the database nor a copy of the
-//! key lets anybody in.
+//! A token is `gbt_<id>_<secret>`, both in hexadecimal. The store contains the id and an HMAC of
+//! the secret. The key is not in the database, so neither a copy of the database nor of the key is
+//! enough to authenticate.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
@@ -11,61 +11,57 @@ const PREFIX: &str = "gbt_";
 const ID_BYTES: usize = 6;
 const SECRET_BYTES: usize = 32;
 
-/// The key of the hashes.
+/// Key of the HMAC.
 #[derive(Clone)]
 pub struct TokenKey([u8; 32]);
 
-/// A token that was just made.
-pub struct Minted {
-    /// Its name in the store.
+/// A newly created token.
+pub struct MintedToken {
     pub id: String,
     /// The whole token, to be shown once.
     pub token: String,
-    /// What the store keeps.
+    /// The digest that is stored.
     pub digest: [u8; 32],
 }
 
-/// There is no randomness to be had.
 #[derive(Debug, thiserror::Error)]
-#[error("the system gives no random bytes: {0}")]
+#[error("the system provides no random bytes: {0}")]
 pub struct NoRandomness(String);
 
-/// A token as it was presented.
+/// A token as presented by a client.
 #[derive(PartialEq, Eq)]
-pub struct Presented {
-    /// Whose it says it is.
+pub struct ParsedToken {
+    /// The id it claims.
     pub id: String,
     secret: [u8; SECRET_BYTES],
 }
 
 impl TokenKey {
-    /// A new key.
     pub fn random() -> Result<Self, NoRandomness> {
         random_bytes().map(Self)
     }
 
-    /// A key as it is written in its file.
+    /// Parses the key from its file format.
     pub fn from_hex(text: &str) -> Option<Self> {
         bytes_of_hex(text.trim()).map(Self)
     }
 
-    /// The key as it is written in its file.
+    /// Formats the key for its file.
     pub fn to_hex(&self) -> String {
         hex(&self.0)
     }
 
-    /// Makes a token.
-    pub fn mint(&self) -> Result<Minted, NoRandomness> {
+    /// Creates a token with a random id and secret.
+    pub fn mint(&self) -> Result<MintedToken, NoRandomness> {
         let id = hex(&random_bytes::<ID_BYTES>()?);
         let secret = random_bytes::<SECRET_BYTES>()?;
         let digest = self.mac(&secret).finalize().into_bytes().into();
         let token = format!("{PREFIX}{id}_{}", hex(&secret));
-        Ok(Minted { id, token, digest })
+        Ok(MintedToken { id, token, digest })
     }
 
-    /// Whether a secret is the one that was digested, in a time that does not tell how much of it
-    /// is right.
-    pub fn verify(&self, presented: &Presented, digest: &[u8]) -> bool {
+    /// Whether the secret matches the digest, in constant time.
+    pub fn verify(&self, presented: &ParsedToken, digest: &[u8]) -> bool {
         self.mac(&presented.secret).verify_slice(digest).is_ok()
     }
 
@@ -81,14 +77,14 @@ impl std::fmt::Debug for TokenKey {
     }
 }
 
-impl std::fmt::Debug for Presented {
+impl std::fmt::Debug for ParsedToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Presented({}, ..)", self.id)
+        write!(f, "ParsedToken({}, ..)", self.id)
     }
 }
 
-impl Presented {
-    /// Takes a token apart; none if it is not one.
+impl ParsedToken {
+    /// Parses a token; `None` if it is malformed.
     pub fn parse(text: &str) -> Option<Self> {
         let (id, secret) = text.strip_prefix(PREFIX)?.split_once('_')?;
         bytes_of_hex::<ID_BYTES>(id)?;
@@ -125,10 +121,10 @@ mod tests {
     fn a_token_is_known_again_and_no_other() {
         let key = TokenKey::random().unwrap();
         let minted = key.mint().unwrap();
-        let presented = Presented::parse(&minted.token).unwrap();
+        let presented = ParsedToken::parse(&minted.token).unwrap();
         assert_eq!(presented.id, minted.id);
         assert!(key.verify(&presented, &minted.digest));
-        let other = Presented::parse(&key.mint().unwrap().token).unwrap();
+        let other = ParsedToken::parse(&key.mint().unwrap().token).unwrap();
         assert!(!key.verify(&other, &minted.digest));
         assert!(!TokenKey::random().unwrap().verify(&presented, &minted.digest));
         assert!(!key.verify(&presented, b""));
@@ -141,7 +137,7 @@ mod tests {
         for at in minted.token.len() - 64..minted.token.len() {
             let mut bytes = minted.token.clone().into_bytes();
             bytes[at] = if bytes[at] == b'0' { b'1' } else { b'0' };
-            let changed = Presented::parse(std::str::from_utf8(&bytes).unwrap()).unwrap();
+            let changed = ParsedToken::parse(std::str::from_utf8(&bytes).unwrap()).unwrap();
             assert!(!key.verify(&changed, &minted.digest), "{at}");
         }
     }
@@ -153,7 +149,7 @@ mod tests {
         for text in
             ["", "gbt_", "gbt__", "x", &token[1..], &token[..token.len() - 1], &upper, "gbt_ä_ä"]
         {
-            assert_eq!(Presented::parse(text), None, "{text}");
+            assert_eq!(ParsedToken::parse(text), None, "{text}");
         }
     }
 
@@ -162,7 +158,7 @@ mod tests {
         let key = TokenKey::random().unwrap();
         let minted = key.mint().unwrap();
         let read = TokenKey::from_hex(&format!("{}\n", key.to_hex())).unwrap();
-        assert!(read.verify(&Presented::parse(&minted.token).unwrap(), &minted.digest));
+        assert!(read.verify(&ParsedToken::parse(&minted.token).unwrap(), &minted.digest));
         assert!(TokenKey::from_hex("12").is_none());
     }
 }

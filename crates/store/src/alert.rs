@@ -1,6 +1,7 @@
-//! Alerts: what is wrong now, what is on its way to people, and when not to tell.
+//! Alerts: their states, the messages about them, and silences.
 //!
-//! Bodies and payloads hold no text of pages; a purge replaces the keys of its page in them and changes no state.
+//! Bodies and payloads contain no page text; a purge replaces the keys of its page in them and
+//! changes no state.
 
 pub use gbrain_core::alert::AlertStatus;
 use gbrain_core::id::WorkspaceId;
@@ -9,44 +10,41 @@ use jiff::Timestamp;
 
 use crate::job::Lease;
 
-/// How far runs have been looked at for alerts.
+/// How far recorded runs have been evaluated for alerts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AlertCursor {
-    /// The last run that was looked at; 0 for none.
+    /// The last evaluated run; 0 for none.
     pub run: i64,
-    /// How often somebody looked. It moves also when nothing was run: silence can be an alert.
+    /// Number of evaluations. It also increases without new runs, because a suite that stops
+    /// running is an alert.
     pub revision: i64,
 }
 
-/// An alert under the key that stands for it everywhere.
+/// The state of the alert with one deduplication key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AlertState {
-    /// Its key: 1 to 255 bytes.
+    /// 1 to 255 bytes.
     pub dedup_key: String,
-    /// Whether it is on.
     pub state: AlertStatus,
-    /// How bad it is.
     pub severity: String,
-    /// The suite it is about.
     pub suite: Option<String>,
-    /// Since when it is in this state.
+    /// The time of the last state change.
     pub since: Timestamp,
-    /// When it was last looked at.
+    /// The time of the last evaluation.
     pub updated_at: Timestamp,
-    /// What else is known of it (JSON).
+    /// Further details, as JSON without page text.
     pub body: String,
 }
 
-/// The alerts of a workspace at one moment.
+/// A snapshot of the alerts of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AlertBoard {
-    /// How far runs have been looked at.
     pub cursor: AlertCursor,
-    /// The alerts, those that are over too, by key.
+    /// All alerts, including resolved ones, by key.
     pub states: Vec<AlertState>,
 }
 
-/// What a message says of an alert.
+/// The purpose of a message about an alert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DeliveryAction {
     Trigger,
@@ -56,7 +54,6 @@ pub enum DeliveryAction {
 
 named! { DeliveryAction { Trigger = "trigger", Resolve = "resolve", Notice = "notice" } }
 
-/// Where a message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DeliveryState {
     Queued,
@@ -69,139 +66,132 @@ named! { DeliveryState { Queued = "queued", Sent = "sent", Dead = "dead" } }
 /// A message to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewDelivery {
-    /// Where to, as the configuration names it: 1 to 200 bytes.
+    /// The name of the channel in the configuration: 1 to 200 bytes.
     pub channel: String,
-    /// The alert that it is about: 1 to 255 bytes. Messages of a channel and a key keep their order.
+    /// The key of the alert: 1 to 255 bytes. Messages of one channel and key are sent in order.
     pub dedup_key: String,
     pub action: DeliveryAction,
     pub payload: String,
 }
 
-/// A message on its way.
+/// A queued, sent or dead message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
     pub workspace: WorkspaceId,
-    /// Its number, from 1.
+    /// Number in the workspace, from 1.
     pub id: i64,
     pub channel: String,
-    /// The alert that it is about.
+    /// The key of the alert.
     pub dedup_key: String,
     pub action: DeliveryAction,
     pub state: DeliveryState,
-    /// How often somebody set out to send it. Never goes back: together with the worker it names a
-    /// lease.
+    /// Number of attempts. Never decreases: together with the worker it identifies a lease.
     pub attempt: u32,
-    /// When it may be sent.
+    /// The earliest time of the next attempt.
     pub run_after: Timestamp,
-    /// Who sends it or did last.
+    /// The current or last sender.
     pub worker: Option<String>,
-    /// Until when the worker has it.
+    /// When the sender's lease ends.
     pub lease_until: Option<Timestamp>,
-    /// When it was queued.
     pub created_at: Timestamp,
-    /// When it was received or given up.
+    /// When it was sent or became dead.
     pub ended_at: Option<Timestamp>,
-    /// What went wrong last.
+    /// The error of the last attempt.
     pub error: Option<String>,
     pub payload: String,
 }
 
-/// A sender that wants messages.
+/// A request of a sender for messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryClaim {
-    /// Its name, of one running sender only.
+    /// A name that is unique among running senders.
     pub worker: String,
-    /// Until when it has what it gets.
+    /// When the leases on the claimed messages end.
     pub lease_until: Timestamp,
-    /// How many at most.
+    /// Maximum number of messages.
     pub limit: usize,
-    /// Channels that it wants nothing of now.
+    /// The names of channels whose messages are not claimed.
     pub except: Vec<String>,
 }
 
-/// What became of a wish to send a message again that was given up.
+/// The result of queueing a dead message again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Requeued {
-    /// It is to be sent.
+pub enum RequeueOutcome {
     Queued,
-    /// There is no message of this number that was given up.
+    /// No dead message has this number.
     NotDead,
-    /// A later one of the same channel and key was sent: it would come too late.
+    /// A later message of the same channel and key was already sent.
     Overtaken,
 }
 
-/// What became of a wish not to send a message.
+/// The result of dropping a queued message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Dropped {
-    /// It is given up.
+pub enum DropOutcome {
+    /// It is dead now.
     Dropped,
-    /// There is no message of this number that is queued.
+    /// No queued message has this number.
     NotQueued,
-    /// Somebody is sending it.
-    OnTheWay,
+    /// It is being sent.
+    BeingSent,
 }
 
-/// What became of an attempt to send.
+/// The result of an attempt to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeliveryEnd {
     Sent,
-    /// It was not: try again at a time.
+    /// Not sent: try again at the given time.
     Retry {
         at: Timestamp,
         error: String,
     },
-    /// It will never be: let those behind it pass.
+    /// Never to be sent: later messages may pass it.
     Dead {
         error: String,
     },
 }
 
-/// Which messages to list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DeliveryFilter {
-    /// In this state only.
     pub state: Option<DeliveryState>,
-    /// Of this channel only.
     pub channel: Option<String>,
-    /// Of this alert only.
     pub dedup_key: Option<String>,
-    /// With a lower number than this.
+    /// Only numbers below this.
     pub before: Option<i64>,
 }
 
-/// Messages in figures.
+/// Numbers of messages by state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DeliveryCounts {
     pub queued: u64,
     pub dead: u64,
-    /// When the oldest that is to be sent was queued.
+    /// When the oldest queued message was queued.
     pub oldest_queued: Option<Timestamp>,
 }
 
-/// A time in which something is not told.
+/// A period without notifications.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSilence {
     pub starts_at: Timestamp,
-    /// Until before this one.
+    /// The silence ends just before this time.
     pub ends_at: Timestamp,
-    /// What is not told, why and by whom (JSON).
+    /// The matching alerts, the reason and the author (JSON).
     pub body: String,
 }
 
-/// A silence that is kept.
+/// A silence with its number, its author and its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Silence {
-    /// Its number, from 1.
+    /// Number in the workspace, from 1.
     pub id: i64,
     pub starts_at: Timestamp,
-    /// Until before this one.
+    /// The silence ends just before this time.
     pub ends_at: Timestamp,
-    /// What is not told, why and by whom (JSON).
+    /// The matching alerts, the reason and the author (JSON).
     pub body: String,
 }
 
 impl Delivery {
-    /// The right of whoever claimed it to say what became of it.
+    /// The lease of the sender that claimed it, which is needed to end the attempt.
     pub fn lease(&self) -> Option<Lease> {
         let worker = self.worker.clone().filter(|_| self.lease_until.is_some())?;
         Some(Lease { worker, attempt: self.attempt })

@@ -1,4 +1,4 @@
-//! Calibration of a reranker: pairs that people judged, thresholds made of their scores.
+//! Calibration of a reranker: judged pairs, and the thresholds computed from their scores.
 
 use gbrain_core::hash::Hash;
 use gbrain_core::named;
@@ -6,59 +6,59 @@ use jiff::Timestamp;
 
 use crate::types::WriteKind;
 
-/// A query and a passage to keep. There is one pair of them: a later one takes its place.
+/// A query and a passage to store. There is one pair per query and passage: a later one replaces
+/// it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewPair {
-    /// SHA-256 of the query, as far as queries are told apart.
+    /// SHA-256 of the normalised query.
     pub query_hash: Hash,
-    /// The passage: 1 to 1,024 bytes.
+    /// The passage's id: 1 to 1,024 bytes.
     pub chunk_id: String,
-    /// The document that the passage is of, as `source::slug` for a page: the pair goes with it.
+    /// The document of the passage, as `source::slug` for a page: the pair is deleted with it.
     pub document: String,
-    /// What people said, such as `borderline`.
+    /// The reviewer's judgement, such as `borderline`.
     pub label: String,
-    /// The query, the passage's text and the rest (JSON).
+    /// The query, the passage's text and further details (JSON).
     pub body: String,
-    /// Numbers of pairs that it takes the place of: they go in the same transaction.
+    /// Numbers of pairs that it replaces: they are deleted in the same transaction.
     pub replaces: Vec<i64>,
 }
 
-/// What became of a pair.
+/// The result of storing a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PairPut {
-    /// Its number, from 1. It stays when the pair is replaced.
+    /// Number from 1. It does not change when the pair is replaced.
     pub id: i64,
-    /// Added, changed or left alone.
     pub kind: WriteKind,
 }
 
-/// A pair that is kept.
+/// A judged pair of a query and a passage, as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CalibrationPair {
-    /// Its number, from 1.
+pub struct StoredPair {
+    /// Number in the workspace, from 1.
     pub id: i64,
-    /// SHA-256 of the query, as far as queries are told apart.
+    /// SHA-256 of the normalised query.
     pub query_hash: Hash,
     pub chunk_id: String,
-    /// The document that the passage is of.
+    /// The document of the passage.
     pub document: String,
     pub label: String,
-    /// The query, the passage's text and the rest (JSON).
+    /// The query, the passage's text and further details (JSON).
     pub body: String,
-    /// When it was last put.
+    /// When it was last stored.
     pub created_at: Timestamp,
 }
 
-/// Where a threshold is.
+/// The status of a threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ThresholdStatus {
-    /// Computed; nobody uses it yet.
+    /// Computed, but not in use yet.
     Candidate,
-    /// In use: one of a model.
+    /// In use: at most one per model.
     Active,
     /// Not to be used.
     Rejected,
-    /// It was in use until another was.
+    /// Was in use until another one replaced it.
     Superseded,
 }
 
@@ -74,43 +74,43 @@ named! {
 /// The score of a pair by a model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RerankScore {
-    /// The pair. It need not be there any more.
+    /// The number of the pair, which may have been deleted since.
     pub pair: i64,
     pub score: f64,
 }
 
-/// A threshold to keep, as a candidate, with the scores it was made of.
+/// A threshold to store as a candidate, with its scores.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewThreshold {
     /// The reranker: 1 to 200 bytes.
     pub model: String,
     pub threshold: f64,
-    /// Of how many scores.
+    /// The number of scores that the threshold was computed from.
     pub n: u64,
     pub mean: f64,
     pub sigma: f64,
-    /// What else is known of it (JSON). No text of pages; a purge replaces the keys of its page in it.
+    /// Further details (JSON). No page text; a purge replaces the keys of its page in it.
     pub body: String,
-    /// The scores, one for a pair.
+    /// One score per pair.
     pub scores: Vec<RerankScore>,
 }
 
-/// A threshold that is kept.
+/// A threshold with its status and the settings that it was computed from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RerankThreshold {
-    /// Its number, from 1.
+    /// Number in the workspace, from 1.
     pub id: i64,
     pub model: String,
     pub status: ThresholdStatus,
     pub threshold: f64,
-    /// Of how many scores.
+    /// The number of scores that the threshold was computed from.
     pub n: u64,
     pub mean: f64,
     pub sigma: f64,
-    /// What else is known of it (JSON).
+    /// Further details, as JSON without page text.
     pub body: String,
     /// When it was computed.
     pub created_at: Timestamp,
-    /// When it got where it is, unless it is a candidate still.
+    /// When its status last changed; `None` for a candidate.
     pub decided_at: Option<Timestamp>,
 }

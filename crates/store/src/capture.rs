@@ -1,33 +1,33 @@
-//! Which captures to read, and captures in figures.
+//! Filters and summaries of captures.
 
 use gbrain_core::capture::FailureReason;
 use gbrain_core::request::Operation;
 use jiff::Timestamp;
 
-/// Which captures to read, count or prune. The default is all of them.
+/// Selects captures to read, count or prune. The default is all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CaptureFilter {
-    /// Stored at this moment or later.
+    /// Stored at this time or later.
     pub since: Option<Timestamp>,
-    /// Stored before this moment.
+    /// Stored before this time.
     pub until: Option<Timestamp>,
-    /// Of this operation only.
+    /// Only of this operation.
     pub tool: Option<Operation>,
-    /// Of callers over a wire only, or of local ones only.
+    /// Only of remote callers, or only of local ones.
     pub remote: Option<bool>,
-    /// With a higher number than this.
+    /// Only numbers above this.
     pub after_id: Option<i64>,
     /// At most this many, the newest.
     pub limit: Option<u64>,
 }
 
-/// The captures of a workspace in figures.
+/// Counts of the captures of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CaptureSummary {
     pub rows: u64,
-    /// By operation, every one of them.
+    /// By operation, including those without captures.
     pub tools: Vec<(Operation, u64)>,
-    /// Of callers over a wire.
+    /// The number of captures of remote callers.
     pub remote: u64,
     pub local: u64,
     /// When the first was stored.
@@ -36,10 +36,10 @@ pub struct CaptureSummary {
     pub newest: Option<Timestamp>,
     /// Stored in the last 24 hours.
     pub last_day: u64,
-    /// Dated in the future: stored by a process whose clock was ahead. They are among the rows.
+    /// Dated in the future, because of a process whose clock was ahead. Included in `rows`.
     pub future: u64,
-    /// Failures, all of them.
+    /// The number of all stored capture failures.
     pub failures: u64,
-    /// Failures of the last 24 hours by reason, those that happened.
+    /// Failures of the last 24 hours by reason, without zero counts.
     pub failures_last_day: Vec<(FailureReason, u64)>,
 }

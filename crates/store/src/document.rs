@@ -1,4 +1,4 @@
-//! Documents of measuring, kept under a name.
+//! Named evaluation documents: baselines and qrels.
 
 use gbrain_core::clock::with_milliseconds;
 use gbrain_core::hash::Hash;
@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a document is.
+/// The kind of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DocumentKind {
     Baseline,
@@ -20,12 +20,12 @@ named! { DocumentKind { Baseline = "baseline", Qrels = "qrels" } }
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "DocumentBody")]
 pub struct DocumentInfo {
-    // 1 to 512 bytes.
-    /// Its name.
+    // A name has 1 to 512 bytes.
+    /// The name of the document.
     pub name: String,
-    /// SHA-256 of its text.
+    /// SHA-256 of the text.
     pub hash: Hash,
-    /// Bytes of text.
+    /// Length of the text in bytes.
     pub bytes: u64,
     /// When this text was stored.
     #[serde(serialize_with = "with_milliseconds")]
@@ -33,10 +33,9 @@ pub struct DocumentInfo {
     pub created_at: Timestamp,
 }
 
-/// A document.
+/// A document with its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    /// All but its text.
     pub info: DocumentInfo,
     pub body: String,
 }

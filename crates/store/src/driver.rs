@@ -1,8 +1,8 @@
-//! What an engine must do for the shared operations: sessions, values in, columns out.
+//! The interface of a database engine for the shared operations: sessions, parameters, columns.
 //!
-//! Statements are written once, with `$1` placeholders, and mean the same on both engines. What
-//! differs is here: how a transaction begins, how many rows go in at once, and how rows are found
-//! for a list of keys.
+//! Statements are written once, with `$1` placeholders, and have the same meaning on both engines.
+//! The differences are here: how a transaction begins, how many rows are inserted at once, and how
+//! rows are looked up for a list of keys.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -11,114 +11,115 @@ use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
 use jiff::civil::Date;
 
-use crate::types::{Engine, Finding};
+use crate::types::{Engine, InvariantViolation};
 use crate::{Result, StoreError};
 
 pub(crate) trait Driver: Send + Sync {
-    /// SQL that is true when the JSON list in column `tags` holds the parameter `$$`.
+    /// SQL that is true when the JSON list in column `tags` contains the parameter `$$`.
     fn tag_filter(&self) -> &'static str;
 
-    /// SQL behind a `SELECT` of rows that will be changed: locks them, and passes over those that
-    /// another transaction has locked.
+    /// SQL after a `SELECT` of rows that will be changed: locks them, and skips those that another
+    /// transaction has locked.
     fn skip_locked(&self) -> &'static str;
 
-    /// SQL that gives the time, in milliseconds since 1970.
+    /// SQL for the current time, in milliseconds since 1970.
     fn clock_query(&self) -> &'static str;
 
-    /// SQL that gives the bytes the database takes.
+    /// SQL for the size of the database in bytes.
     fn size_query(&self) -> &'static str;
 
-    /// SQL that gives the role of this connection if row-level security does not hold it, where there is such a thing.
+    /// SQL that returns the role of this connection if row-level security does not apply to it;
+    /// `None` without row-level security.
     fn security_bypass_query(&self) -> Option<&'static str>;
 
-    /// See [`crate::Store::identity`].
+    /// The identity of the store, see [`crate::Store::identity`].
     fn identity(&self) -> &str;
 
-    /// See [`crate::Store::engine`].
+    /// The engine of the store, see [`crate::Store::engine`].
     fn engine(&self) -> Engine;
 
-    /// Runs a job that reads, in one snapshot.
+    /// Runs a reading job in one snapshot.
     fn read<T>(
         &self,
-        scope: Scope<'_>,
-        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+        scope: RowScope<'_>,
+        job: impl FnOnce(&mut dyn SqlSession) -> Result<T>,
     ) -> Result<T>;
 
-    /// Runs a job that reads more rows than memory should hold, in one snapshot.
+    /// Runs a job that reads more rows than fit in memory, in one snapshot.
     fn scan<T>(
         &self,
-        scope: Scope<'_>,
-        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+        scope: RowScope<'_>,
+        job: impl FnOnce(&mut dyn SqlSession) -> Result<T>,
     ) -> Result<T>;
 
-    /// Runs a job that writes, as the only writer of the workspace, in one transaction.
+    /// Runs a writing job as the only writer of the workspace, in one transaction.
     fn write<T>(
         &self,
         ws: &WorkspaceId,
-        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+        job: impl FnOnce(&mut dyn SqlSession) -> Result<T>,
     ) -> Result<T>;
 
-    /// Runs a job that writes what no writer of the workspace looks at, in one transaction that
-    /// does not wait for them. The workspace stays while it runs; whatever else must not change
-    /// under it, it locks itself.
+    /// Runs a job that writes rows which page writers do not read, in one transaction that does not
+    /// wait for them. The workspace cannot be removed while it runs; the job locks all other rows
+    /// it depends on.
     fn write_beside<T>(
         &self,
         ws: &WorkspaceId,
-        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+        job: impl FnOnce(&mut dyn SqlSession) -> Result<T>,
     ) -> Result<T>;
 
-    /// Drives erased bytes out of the files; whether it could.
+    /// Removes erased bytes from the files; returns whether that was possible.
     fn scrub(&self) -> Result<bool>;
 
     /// Checks the database's own structure.
-    fn structure(&self) -> Result<Vec<Finding>>;
+    fn structure(&self) -> Result<Vec<InvariantViolation>>;
 }
 
-/// Which rows a transaction may see, where row-level security is enforced.
+/// The rows that a transaction may see, where row-level security is enforced.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Scope<'a> {
-    /// Those of one workspace.
+pub(crate) enum RowScope<'a> {
+    /// Rows of one workspace.
     Workspace(&'a WorkspaceId),
-    /// The list of workspaces, and tokens, jobs, suites and messages to send of all of them.
+    /// The list of workspaces, and the tokens, jobs, suites and queued messages of all of them.
     Directory,
 }
 
-pub(crate) trait Session {
-    /// Runs a statement that gives rows.
-    fn query(&mut self, sql: &str, params: &[Value<'_>], each: Each<'_>) -> Result<()>;
+pub(crate) trait SqlSession {
+    /// Runs a statement that returns rows.
+    fn query(&mut self, sql: &str, params: &[SqlValue<'_>], each: RowVisitor<'_>) -> Result<()>;
 
-    /// Runs a statement that may give any number of rows, in constant memory, until `each` has had
-    /// enough. What it has not asked for is not fetched.
-    fn stream(&mut self, sql: &str, params: &[Value<'_>], each: EachUntil<'_>) -> Result<()>;
+    /// Runs a statement that may return any number of rows, in constant memory, until `each`
+    /// breaks. Further rows are not fetched.
+    fn stream(&mut self, sql: &str, params: &[SqlValue<'_>], each: RowPredicate<'_>) -> Result<()>;
 
-    /// Runs a statement that gives none; how many rows it touched.
-    fn execute(&mut self, sql: &str, params: &[Value<'_>]) -> Result<u64>;
+    /// Runs a statement without result rows; returns the number of affected rows.
+    fn execute(&mut self, sql: &str, params: &[SqlValue<'_>]) -> Result<u64>;
 
-    /// Inserts rows: `values` holds the columns after `workspace_id`, row after row.
-    fn insert(&mut self, table: &Table, ws: &WorkspaceId, values: &[Value<'_>]) -> Result<()>;
+    /// Inserts rows: `values` contains the columns after `workspace_id`, row after row.
+    fn insert(&mut self, table: &Table, ws: &WorkspaceId, values: &[SqlValue<'_>]) -> Result<()>;
 
-    /// Finds rows for a list of keys: `keys` holds key columns, key after key. Each row
-    /// comes with its key's place in the list; rows of one key come in the lookup's order.
+    /// Finds rows for a list of keys: `keys` contains key columns, key after key. Each row comes
+    /// with its key's index in the list; rows of one key come in the lookup's order.
     fn lookup(
         &mut self,
         lookup: &Lookup,
         ws: &WorkspaceId,
-        keys: &[Value<'_>],
-        each: EachKeyed<'_>,
+        keys: &[SqlValue<'_>],
+        each: KeyedRowVisitor<'_>,
     ) -> Result<()>;
 }
 
-pub(crate) type Each<'a> = &'a mut dyn FnMut(&dyn Columns) -> Result<()>;
+pub(crate) type RowVisitor<'a> = &'a mut dyn FnMut(&dyn SqlRow) -> Result<()>;
 
-/// Takes a row, and says whether to go on.
-pub(crate) type EachUntil<'a> = &'a mut dyn FnMut(&dyn Columns) -> Result<ControlFlow<()>>;
+/// Receives a row, and returns whether to continue.
+pub(crate) type RowPredicate<'a> = &'a mut dyn FnMut(&dyn SqlRow) -> Result<ControlFlow<()>>;
 
-/// Takes a row and the place of its key.
-pub(crate) type EachKeyed<'a> = &'a mut dyn FnMut(usize, &dyn Columns) -> Result<()>;
+/// Receives a row and the index of its key.
+pub(crate) type KeyedRowVisitor<'a> = &'a mut dyn FnMut(usize, &dyn SqlRow) -> Result<()>;
 
 /// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Col {
+pub(crate) enum ColumnType {
     Int,
     Real,
     Flag,
@@ -126,12 +127,12 @@ pub(crate) enum Col {
     Blob,
 }
 
-/// A table that rows are inserted into.
+/// A table into which rows are inserted.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub name: &'static str,
-    pub columns: &'static [(&'static str, Col)],
-    /// What to do when the row is there: empty, or an `ON CONFLICT` clause.
+    pub columns: &'static [(&'static str, ColumnType)],
+    /// The clause for an existing row: empty, or `ON CONFLICT ...`.
     pub on_conflict: &'static str,
 }
 
@@ -148,14 +149,14 @@ impl Table {
 pub(crate) struct Lookup {
     pub columns: &'static str,
     pub from: &'static str,
-    pub keys: &'static [(&'static str, Col)],
-    /// Orders the rows of one key; empty when there is at most one.
+    pub keys: &'static [(&'static str, ColumnType)],
+    /// The order of the rows of one key; empty if there is at most one.
     pub order: &'static str,
 }
 
-/// A value on its way in.
+/// A parameter of a statement.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value<'a> {
+pub(crate) enum SqlValue<'a> {
     Null,
     Int(i64),
     Real(f64),
@@ -164,8 +165,8 @@ pub(crate) enum Value<'a> {
     Blob(Cow<'a, [u8]>),
 }
 
-/// A row on its way out, by column number.
-pub(crate) trait Columns {
+/// A result row, accessed by column number.
+pub(crate) trait SqlRow {
     fn int(&self, at: usize) -> Result<i64>;
     fn opt_int(&self, at: usize) -> Result<Option<i64>>;
     fn real(&self, at: usize) -> Result<f64>;
@@ -180,12 +181,12 @@ pub(crate) trait Columns {
     }
 }
 
-/// Rows collected by a decoder.
+/// Collects the decoded rows of a query.
 pub(crate) fn collect<T>(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     sql: &str,
-    params: &[Value<'_>],
-    decode: impl Fn(&dyn Columns) -> Result<T>,
+    params: &[SqlValue<'_>],
+    decode: impl Fn(&dyn SqlRow) -> Result<T>,
 ) -> Result<Vec<T>> {
     let mut rows = Vec::new();
     session.query(sql, params, &mut |row| {
@@ -195,83 +196,83 @@ pub(crate) fn collect<T>(
     Ok(rows)
 }
 
-/// The first row of a query.
+/// The first row of a query, decoded.
 pub(crate) fn first<T>(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     sql: &str,
-    params: &[Value<'_>],
-    decode: impl Fn(&dyn Columns) -> Result<T>,
+    params: &[SqlValue<'_>],
+    decode: impl Fn(&dyn SqlRow) -> Result<T>,
 ) -> Result<Option<T>> {
     Ok(collect(session, sql, params, decode)?.into_iter().next())
 }
 
-impl<'a> From<&'a str> for Value<'a> {
+impl<'a> From<&'a str> for SqlValue<'a> {
     fn from(text: &'a str) -> Self {
         Self::Text(Cow::Borrowed(text))
     }
 }
 
-impl From<String> for Value<'_> {
+impl From<String> for SqlValue<'_> {
     fn from(text: String) -> Self {
         Self::Text(Cow::Owned(text))
     }
 }
 
-impl<'a> From<&'a WorkspaceId> for Value<'a> {
+impl<'a> From<&'a WorkspaceId> for SqlValue<'a> {
     fn from(id: &'a WorkspaceId) -> Self {
         id.as_str().into()
     }
 }
 
-impl<'a> From<&'a Hash> for Value<'a> {
+impl<'a> From<&'a Hash> for SqlValue<'a> {
     fn from(hash: &'a Hash) -> Self {
         Self::Blob(Cow::Borrowed(&hash.0))
     }
 }
 
-impl From<Date> for Value<'_> {
+impl From<Date> for SqlValue<'_> {
     fn from(date: Date) -> Self {
         date.to_string().into()
     }
 }
 
-impl From<i64> for Value<'_> {
+impl From<i64> for SqlValue<'_> {
     fn from(number: i64) -> Self {
         Self::Int(number)
     }
 }
 
-impl From<u32> for Value<'_> {
+impl From<u32> for SqlValue<'_> {
     fn from(number: u32) -> Self {
         Self::Int(i64::from(number))
     }
 }
 
-impl From<u64> for Value<'_> {
+impl From<u64> for SqlValue<'_> {
     fn from(number: u64) -> Self {
         Self::Int(i64::try_from(number).unwrap_or(i64::MAX))
     }
 }
 
-impl From<usize> for Value<'_> {
+impl From<usize> for SqlValue<'_> {
     fn from(number: usize) -> Self {
         Self::from(number as u64)
     }
 }
 
-impl From<f64> for Value<'_> {
+impl From<f64> for SqlValue<'_> {
     fn from(number: f64) -> Self {
         Self::Real(number)
     }
 }
 
-impl From<bool> for Value<'_> {
+impl From<bool> for SqlValue<'_> {
     fn from(flag: bool) -> Self {
         Self::Flag(flag)
     }
 }
 
-impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
+impl<'a, T: Into<SqlValue<'a>>> From<Option<T>> for SqlValue<'a> {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Null, Into::into)
     }

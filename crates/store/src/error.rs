@@ -1,7 +1,7 @@
-//! What can go wrong, and the one place where SQLite's codes and SQLSTATEs get their meaning.
+//! Errors of the store, and the only place that interprets SQLite's codes and SQLSTATEs.
 //!
-//! Messages name the thing and the remedy. They never hold page text: of a database's own words
-//! only the short message and the constraint's name are kept, never its detail, which quotes rows.
+//! Messages name the problem and the remedy. They never contain page text: only the short message
+//! and the constraint's name are taken from a database error, never its detail, which quotes rows.
 
 use std::path::PathBuf;
 
@@ -11,30 +11,27 @@ use gbrain_core::id::{IdError, PageKey, SourceId, WorkspaceId};
 use gbrain_core::money::Usd;
 use rusqlite::ErrorCode;
 
-/// Why the store refused or failed.
+/// Why a store operation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Another process held what this one needed for too long.
+    /// Another process held a lock for too long.
     #[error("the database is busy: another process held it for too long; try again")]
     Busy,
-    /// A file that this process may only read changed while it was read.
+    /// A file that this process may only read changed during a read.
     #[error("another user wrote to the database while it was read; try again")]
     Changed,
-    /// The PostgreSQL server takes no more connections.
+    /// The PostgreSQL server accepts no more connections.
     #[error(
         "the PostgreSQL server takes no more connections ({detail}); close other clients, raise its max_connections or \
          the role's CONNECTION LIMIT, or put a pooler in session mode in front of it (one gbrain process uses at most \
          {})",
-        crate::postgres::MOST_CONNECTIONS
+        crate::postgres::MAX_CONNECTIONS
     )]
-    ConnectionLimit {
-        /// What the server said.
-        detail: String,
-    },
+    ConnectionLimit { detail: String },
     /// Every connection of this process was in use for too long.
     #[error(
         "all {} database connections of this process were in use for too long; ask less at once, or try again",
-        crate::postgres::MOST_CONNECTIONS
+        crate::postgres::MAX_CONNECTIONS
     )]
     PoolExhausted,
     /// The files of an SQLite database cannot be used.
@@ -47,87 +44,75 @@ pub enum StoreError {
     #[error(
         "the database cannot be reached ({detail}); check that it runs and that the database URL names it"
     )]
-    Down {
-        /// What the connection said.
-        detail: String,
-    },
+    Down { detail: String },
     /// A row of another workspace.
     #[error(
         "row-level security refused a row that is not of this transaction's workspace ({detail})"
     )]
-    RowSecurity {
-        /// Which table, in the database's words.
-        detail: String,
-    },
-    /// The role lacks a right.
+    RowSecurity { detail: String },
+    /// The role lacks a privilege.
     #[error(
         "the database role lacks a right ({detail}); grant it, or run the command as the owner of the tables"
     )]
-    Denied {
-        /// Which, in the database's words.
-        detail: String,
-    },
+    Denied { detail: String },
     /// A row that the schema does not allow.
     #[error("the row breaks the constraint {which}")]
     Constraint {
-        /// The constraint, or the columns it is on.
+        /// The constraint, or its columns.
         which: String,
     },
-    /// No room.
+    /// The disk is full.
     #[error(
         "the disk that holds the database is full; nothing of this write was stored: free some space there and run the \
          command again"
     )]
     DiskFull,
-    /// The bytes make no sense.
+    /// The stored data is not valid.
     #[error("the database is damaged ({detail}); restore it from a backup")]
     Corrupt { detail: String },
-    /// The file, the server or the session takes no writes.
+    /// The file, the server or the session does not accept writes.
     #[error("the database is read-only; check the rights on its file, or whether it is a standby")]
     ReadOnly,
-    /// A newer gbrain was here.
+    /// The schema was written by a newer gbrain.
     #[error("the database has schema {found} and this gbrain knows {known}; use a newer gbrain")]
     NewerSchema {
         found: i64,
-        /// The last this binary knows.
+        /// The latest schema that this binary supports.
         known: i64,
     },
-    /// An older gbrain was here, and this role may not change its tables.
+    /// The schema was written by an older gbrain, and this role may not migrate it.
     #[error(
         "the database has schema {found} and this gbrain needs {known}; run `gbrain init` as the owner of the tables"
     )]
     OlderSchema {
         found: i64,
-        /// The one this binary needs.
+        /// The schema that this binary needs.
         known: i64,
     },
     #[error("the database is not gbrain's: it holds {}, which gbrain's migrations did not make; give gbrain a database or a schema of its own", tables.join(", "))]
     ForeignDatabase {
-        /// The tables in the way.
+        /// The existing tables that have the names of gbrain's.
         tables: Vec<String>,
     },
-    /// Not a SQLite file.
+    /// The file is not a SQLite database.
     #[error("{} is not a SQLite database; move it away or choose another path", path.display())]
     NotADatabase { path: PathBuf },
-    /// A file that cannot be opened or made.
+    /// A file that cannot be opened or created.
     #[error("{} cannot be opened ({detail})", path.display())]
     File {
         /// The file or directory.
         path: PathBuf,
         detail: String,
     },
-    /// A file that was there when it was opened.
+    /// A file that disappeared after it was opened.
     #[error("{} was removed or replaced while it was open, and what is written now would be lost; put it back and restart", path.display())]
     FileGone { path: PathBuf },
-    /// PostgreSQL without our schema.
+    /// A PostgreSQL database without gbrain's schema.
     #[error("the database has no gbrain schema yet; create it with `gbrain init`")]
     NotInitialised,
-    /// A database URL that cannot be read.
+    /// A database URL that cannot be parsed.
     #[error("the database URL is not valid: {detail}")]
-    Url {
-        /// What is wrong with it.
-        detail: String,
-    },
+    Url { detail: String },
     #[error("there is no workspace {0}; add it with `gbrain workspaces add {0}`")]
     UnknownWorkspace(WorkspaceId),
     /// The name is taken.
@@ -138,41 +123,40 @@ pub enum StoreError {
     /// The name is taken.
     #[error("the source {0} already exists")]
     SourceExists(SourceId),
-    /// Live pages are in the way.
+    /// The source still has live pages.
     #[error(
         "the source {id} has {pages} live pages; delete them first, or remove it with its pages"
     )]
     SourceInUse { id: SourceId, pages: u64 },
-    /// Something that every brain has.
+    /// A default object that every brain has.
     #[error("the {what} `default` cannot be removed")]
     Protected { what: &'static str },
     #[error("there is no page {0}")]
     NotFound(PageKey),
-    /// A page that its writer may not know of.
+    /// A page that is not visible to its writer.
     #[error("`{0}` can't be written from here")]
     Hidden(PageKey),
-    /// A character that PostgreSQL cannot hold.
+    /// A NUL character, which PostgreSQL cannot store.
     #[error("{what} holds a NUL character; remove it")]
     Nul {
         /// The page or setting.
         what: String,
     },
-    /// A worker whose job is another's by now, or over.
+    /// The worker's job was claimed by another worker, or has ended.
     #[error("job {job} is not this worker's any more; nothing was written")]
     LeaseLost { job: i64 },
-    /// A call that a budget has no room for.
+    /// A call that would exceed a budget.
     #[error("the budget {budget} has {left} left, and the call can cost {worst}")]
     OverBudget {
         budget: String,
-        /// What may still be charged.
+        /// The amount that may still be charged.
         left: Usd,
-        /// The most that the call can cost.
+        /// The maximum cost of the call.
         worst: Usd,
     },
-    /// Which rows to prune was not said well enough.
+    /// A prune with a limit, which is ambiguous.
     #[error("a prune takes no limit; say which captures by time, operation or caller")]
     LimitedPrune,
-    /// A name that breaks its rule.
     #[error(transparent)]
     Id(#[from] IdError),
     #[error("the database failed ({detail})")]
@@ -180,7 +164,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// What a capture that met this error is recorded to have failed of.
+    /// The failure reason to record for a capture that failed with this error.
     pub fn failure_reason(&self) -> FailureReason {
         match self {
             Self::Busy
@@ -308,7 +292,7 @@ impl From<postgres::Error> for StoreError {
 fn of_sqlstate(code: &str, message: &str, which: Option<String>) -> StoreError {
     let detail = message.to_owned();
     match code {
-        // Row-level security has no code of its own: it shares 42501 with missing rights.
+        // Row-level security has no separate code: it shares 42501 with missing privileges.
         "42501" if message.contains("row-level security") => StoreError::RowSecurity { detail },
         "42501" => StoreError::Denied { detail },
         "40001" | "40P01" | "55P03" | "55006" | "57014" => StoreError::Busy,

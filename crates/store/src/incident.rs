@@ -1,30 +1,26 @@
-//! Incidents: what went wrong, what was done, and how it ended.
+//! Incidents: the record of a problem from the first alert to its root cause and fix.
 
 use gbrain_core::named;
 use jiff::Timestamp;
 
-/// Where an incident is.
+/// The state of an incident.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum IncidentState {
-    /// Somebody is at it.
     Open,
     Resolved,
 }
 
 named! { IncidentState { Open = "open", Resolved = "resolved" } }
 
-/// An incident that is kept.
+/// An incident with its state and its record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Incident {
-    /// Its number, from 1.
+    /// Number in the workspace, from 1.
     pub id: i64,
     pub state: IncidentState,
-    /// When it was opened.
     pub opened_at: Timestamp,
-    /// When it was resolved.
     pub resolved_at: Option<Timestamp>,
-    /// What it is about.
     pub title: String,
-    /// Its record (JSON). No text of pages; a purge replaces the keys of its page in it.
+    /// Its record (JSON). No page text; a purge replaces the keys of its page in it.
     pub body: String,
 }

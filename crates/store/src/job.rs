@@ -1,4 +1,4 @@
-//! Background jobs: what is asked, how far it is, and what a worker may say of it.
+//! Background jobs: specification, progress, and the lease of a worker.
 
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::job::JobState;
@@ -9,15 +9,17 @@ use crate::types::WriteOutcome;
 /// A job to queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewJob {
-    /// What is to be done, as workers know it.
+    /// The kind of work, which selects the worker's handler.
     pub kind: String,
     pub spec: String,
     pub created_by: String,
-    /// How often it may be tried, at least once.
+    /// Maximum number of attempts, at least 1.
     pub max_attempts: u32,
-    /// Queued once in its kind, until it is pruned: 1 to 512 bytes. None for one of many.
+    /// Deduplication key: 1 to 512 bytes. A kind and key are queued once, until the job is pruned.
+    /// `None` for no deduplication.
     pub key: Option<String>,
-    /// Of a group one job runs at a time: 1 to 512 bytes. None if nothing is in its way.
+    /// Concurrency group: 1 to 512 bytes. One job of a group runs at a time. `None` for no
+    /// restriction.
     pub group: Option<String>,
 }
 
@@ -25,127 +27,121 @@ pub struct NewJob {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobInfo {
     pub workspace: WorkspaceId,
-    /// Its number in the workspace, from 1.
+    /// Number in the workspace, from 1.
     pub id: i64,
-    /// What is to be done.
+    /// The kind of work.
     pub kind: String,
     pub state: JobState,
-    /// How often it was claimed. Never goes back: together with the worker it names a lease.
+    /// Number of claims. Never decreases: together with the worker it identifies a lease.
     pub attempt: u32,
-    /// How often it may be claimed. One more for every time that a worker gave it back.
+    /// Maximum number of claims. Increases each time a worker releases the job.
     pub max_attempts: u32,
     /// When a queued job may be claimed.
     pub run_after: Timestamp,
-    /// How much is done.
+    /// Units of work finished.
     pub done: u64,
-    /// Of how much, if that is known.
+    /// Units of work in total, if known.
     pub total: Option<u64>,
-    /// What it is at, for people.
+    /// Progress message for people.
     pub note: String,
-    /// What went wrong last (JSON).
+    /// The last error (JSON).
     pub error: Option<String>,
-    /// Who has it or had it last.
+    /// The current or last worker.
     pub worker: Option<String>,
-    /// Until when the worker has it.
+    /// When the worker's lease ends.
     pub lease_until: Option<Timestamp>,
-    /// Whether somebody asked for its end.
     pub cancel_requested: bool,
-    /// Who asked for it.
     pub created_by: String,
     pub created_at: Timestamp,
     /// When it was first claimed.
     pub started_at: Option<Timestamp>,
-    /// When anything of it last changed.
+    /// When any column last changed.
     pub updated_at: Timestamp,
     pub finished_at: Option<Timestamp>,
-    /// What it is queued once under.
+    /// The deduplication key: a kind and key are queued once.
     pub key: Option<String>,
-    /// What runs one at a time.
+    /// The concurrency group, of which one job runs at a time.
     pub group: Option<String>,
 }
 
-/// A whole job.
+/// A job with its long texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
-    /// All but the long texts.
     pub info: JobInfo,
-    /// What is to be done (JSON); empty when it is over.
+    /// The work to do (JSON); empty when the job has ended.
     pub spec: String,
-    /// Where to go on (as the worker wrote it); none when it is over.
+    /// Where to resume, in the worker's own format; none when the job has ended.
     pub checkpoint: Option<String>,
-    /// What came of it (JSON).
+    /// The result of the job, as JSON; none until it has ended.
     pub result: Option<String>,
 }
 
-/// Which jobs to list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct JobFilter {
-    /// In this state only.
     pub state: Option<JobState>,
-    /// Of these kinds only; empty for all.
+    /// Only these kinds; empty for all.
     pub kinds: Vec<String>,
-    /// With a lower number than this.
+    /// Only numbers below this.
     pub before: Option<i64>,
 }
 
-/// A worker that wants a job.
+/// A request of a worker for a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Claim {
-    /// Its name, of one running worker only.
+pub struct JobClaim {
+    /// A name that is unique among running workers.
     pub worker: String,
-    /// What it can do; empty for nothing.
+    /// The kinds it can run; empty for none.
     pub kinds: Vec<String>,
-    /// Until when it has what it gets, unless it says more.
+    /// When the lease ends unless it is renewed.
     pub lease_until: Timestamp,
-    /// The workspace of its last job: among equals, those after it come first.
+    /// The workspace of its last job: among equal workspaces, the next by name is preferred.
     pub last: Option<WorkspaceId>,
 }
 
-/// The right to speak of a running job, or of a message that is being sent. It holds until another
-/// worker claims the job, not until a time: nobody is in the way of a worker that is late.
+/// The right to update a running job, or a message that is being sent. It holds until another
+/// worker claims the job, not until a time: a late worker may continue if the job was not claimed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Lease {
     pub worker: String,
     pub attempt: u32,
 }
 
-/// How far a job is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Progress {
-    /// How much is done.
+pub struct JobProgress {
+    /// Units of work finished.
     pub done: u64,
-    /// Of how much, if that is known.
+    /// Units of work in total, if known.
     pub total: Option<u64>,
-    /// What it is at, for people.
+    /// Progress message for people.
     pub note: String,
 }
 
-/// What a worker hears when it tells that it is alive.
+/// The reply to a worker's heartbeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Beat {
-    Go,
-    /// Somebody asked for the job's end.
+pub enum HeartbeatReply {
+    Continue,
+    /// The job's cancellation was requested.
     Cancel,
-    /// The job is another's, or over.
+    /// The job was claimed by another worker, or has ended.
     Lost,
 }
 
-/// A step of a job that goes together with writing or deleting pages; `T` is what became of one.
+/// A step of a job that commits together with written or deleted pages; `T` is the outcome of one
+/// page.
 #[derive(Clone, Copy)]
 pub struct JobStep<'a, T = WriteOutcome> {
     pub id: i64,
     pub lease: &'a Lease,
-    /// Where to go on after these pages, made of what became of them.
+    /// Computes the new checkpoint from the outcomes of the pages.
     pub checkpoint: &'a (dyn Fn(&[T]) -> String + Sync),
-    /// How much is done with them.
+    /// Units of work finished after this step.
     pub done: u64,
-    /// Of how much, if that is known.
+    /// Units of work in total, if known.
     pub total: Option<u64>,
 }
 
-/// How a job ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum JobOutcome {
     /// With a result (JSON).
     Done(String),
     /// With an error (JSON).
@@ -153,16 +149,15 @@ pub enum Outcome {
     Cancelled,
 }
 
-/// Jobs that are not over.
+/// Numbers of jobs that have not ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct JobCounts {
-    /// Waiting for a worker.
     pub queued: u64,
     pub running: u64,
 }
 
-impl Outcome {
-    /// The state that it leaves a job in.
+impl JobOutcome {
+    /// The final state of the job.
     pub fn state(&self) -> JobState {
         match self {
             Self::Done(_) => JobState::Done,

@@ -1,19 +1,19 @@
-//! What measurements keep: answers of models, and runs with their reports.
+//! Stored model answers, and runs of measurements with their reports.
 
 use gbrain_core::hash::Hash;
 use gbrain_core::named;
 use jiff::Timestamp;
 
-/// What an answer of a model is an answer to.
+/// The kind of request that a model answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AnswerKind {
     /// Variants of a query.
     Expansion,
-    /// What a text means, as a vector.
+    /// The embedding of a text.
     Vector,
     /// Whether two statements contradict each other.
     Contradiction,
-    /// What a reranker said of a pair, until its calibration is whole.
+    /// A reranker's score of a pair, until its calibration is complete.
     RerankScore,
 }
 
@@ -26,35 +26,35 @@ named! {
     }
 }
 
-/// An answer of a model to keep.
+/// A model answer to store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelAnswer {
-    /// Everything that it depends on.
+    /// A hash of everything the answer depends on.
     pub key: Hash,
     pub body: String,
-    /// The pages that it was made from, as `source::slug`: it goes when one of them is purged. `None` if that is not
-    /// known: it goes with any page.
+    /// The pages that it was derived from, as `source::slug`: it is deleted when one of them is
+    /// purged. `None` if unknown: it is deleted when any page is purged.
     pub pages: Option<Vec<String>>,
 }
 
-/// What was measured.
+/// The kind of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RunKind {
     /// Contradictions that retrieval surfaces.
     Contradictions,
-    /// The nightly probe of quality.
+    /// The nightly quality probe.
     QualityProbe,
 }
 
 named! { RunKind { Contradictions = "contradictions", QualityProbe = "quality_probe" } }
 
-/// A measurement that ran.
+/// One run of a measurement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Run {
-    /// Its name, once in its kind: 1 to 200 bytes.
+pub struct JudgingRun {
+    /// A name that is unique in its kind: 1 to 200 bytes.
     pub id: String,
     pub at: Timestamp,
-    /// How it ended, in a word.
+    /// The outcome in one word.
     pub outcome: String,
     /// Its report, as JSON.
     pub body: String,

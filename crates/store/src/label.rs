@@ -1,4 +1,4 @@
-//! Labels: what people said of a page as an answer to a query.
+//! Labels: judgements by people of how well a page answers a query.
 
 use gbrain_core::clock::with_milliseconds;
 use gbrain_core::id::PageKey;
@@ -6,37 +6,37 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A label to keep. There is one for a query and a page: a later one takes its place.
+/// A label to store. There is one per query and page: a later one replaces it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewLabel {
-    /// What was asked: 51,200 bytes at most.
+    /// At most 51,200 bytes.
     pub query: String,
-    /// The page that was judged. It need not be there any more.
+    /// The judged page, which may have been deleted since.
     pub key: PageKey,
-    /// How well it answers; above zero is relevant.
+    /// How well the page answers the query; above zero is relevant.
     pub grade: i64,
     pub note: Option<String>,
 }
 
-/// A judgement that is kept.
+/// A stored judgement of a page as an answer to a query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "LabelBody")]
-pub struct Label {
-    // From 1. It stays when the label is replaced.
-    /// Its number.
+pub struct StoredLabel {
+    // Numbers start at 1. A number does not change when the label is replaced.
+    /// The number of the label.
     pub id: i64,
-    /// What was asked.
+    /// The text of the judged query, scrubbed like a capture.
     pub query: String,
-    /// The page, as `source::slug`.
+    /// The judged page, as `source::slug`.
     #[serde(rename = "page")]
     pub key: PageKey,
-    /// How well it answers.
+    /// How well the page answers the query; above zero is relevant.
     pub grade: i64,
-    /// Why.
+    /// The reason for the grade.
     pub note: Option<String>,
-    /// Who said so.
+    /// The author of the label.
     pub labelled_by: String,
-    /// When.
+    /// When the label was stored.
     #[serde(serialize_with = "with_milliseconds")]
     #[schemars(with = "String")]
     pub created_at: Timestamp,

@@ -1,25 +1,26 @@
-//! What gbrain remembers: pages, their history, the feed of changes, captured requests, and what
-//! serving needs (tokens, jobs, documents, labels), judging (charges, answers of models, runs) and the
-//! playbook (suites, canonical queries, retrieval logs, calibration, alerts, incidents), on SQLite or
-//! PostgreSQL.
+//! Persistence on SQLite or PostgreSQL: pages, their history, the feed of changes, captured
+//! requests, and the tables for serving (tokens, jobs, documents, labels), judging (charges, model
+//! answers, runs) and the playbook (suites, canonical queries, retrieval logs, calibration, alerts,
+//! incidents).
 //!
-//! Promises:
-//! - A write is all or nothing and durable when it returns. Every write of a page makes a new
-//!   version; versions never change, so the corpus as of any generation can be read back.
-//! - Every change of a page gets the next number of its workspace's feed, in commit order: a
-//!   reader that has seen number `n` has seen everything up to `n`.
-//! - Captures get their numbers and times in commit order too, so that the rows of a window of
-//!   time that was closed never change: windows that follow each other miss and repeat nothing.
-//! - A job has one worker at a time: what a worker that lost its job still says changes nothing. Of a
-//!   group of jobs one runs at a time, and a due run of a suite is queued once and recorded once.
-//! - Messages of an alert reach a channel in their order: at least once, and once if nobody is killed.
-//! - A call is charged before it is made, in one transaction with the check of its budgets: however many
-//!   processes call at once, no budget is passed.
-//! - Both engines give the same answers in the same order, byte for byte: the SQL and the row
+//! Guarantees:
+//! - A write is atomic, and durable when it returns. Every write of a page creates a new version;
+//!   versions never change, so the corpus as of any generation can be read.
+//! - Every change of a page gets the next number of its workspace's feed, in commit order: a reader
+//!   that has seen number `n` has seen everything up to `n`.
+//! - Captures get their numbers and times in commit order too, so the rows of a closed time window
+//!   never change: consecutive windows miss and repeat nothing.
+//! - A job has one worker at a time: updates by a worker that lost its job have no effect. One job
+//!   of a group runs at a time, and a due run of a suite is queued once and recorded once.
+//! - Messages of an alert reach a channel in order: at least once, and exactly once if no sender is
+//!   killed.
+//! - A call is charged before it is made, in one transaction with the check of its budgets: no
+//!   budget is exceeded, however many processes call at once.
+//! - Both engines return the same results in the same order, byte for byte: the SQL and the row
 //!   decoding are shared, only sessions differ.
 //!
-//! Deliberately absent: search (the index crate finds), a clock (methods that stamp rows take
-//! `now`), parsing, and any log of page text: no error message holds it.
+//! Deliberately absent: search (see the index crate), a clock (methods that stamp rows take `now`),
+//! parsing, and page text in logs or error messages.
 
 mod alert;
 mod calibration;
@@ -54,20 +55,22 @@ pub use document::{Document, DocumentInfo, DocumentKind};
 pub use error::StoreError;
 pub use incident::{Incident, IncidentState};
 pub use job::{
-    Beat, Claim, Job, JobCounts, JobFilter, JobInfo, JobStep, Lease, NewJob, Outcome, Progress,
+    HeartbeatReply, Job, JobClaim, JobCounts, JobFilter, JobInfo, JobOutcome, JobProgress, JobStep,
+    Lease, NewJob,
 };
-pub use judging::{AnswerKind, ModelAnswer, Run, RunKind};
-pub use label::{Label, NewLabel};
+pub use judging::{AnswerKind, JudgingRun, ModelAnswer, RunKind};
+pub use label::{NewLabel, StoredLabel};
 pub use location::{Location, LocationError, OpenMode, masked_url};
 pub use query_set::*;
 pub use retrieval_log::*;
 pub use spend::{
-    Budget, BudgetState, Charge, ChargeId, ChargeState, NewCharge, STANDING, Settlement, SpendLine,
+    Budget, BudgetState, Charge, ChargeId, ChargeState, DAILY_PREFIX, NewCharge, Settlement,
+    SpendLine,
 };
 pub use store::Store;
 pub use suite::*;
-pub use token::{NewToken, Token, TokenDigest};
+pub use token::{ApiToken, NewToken, TokenDigest};
 pub use types::*;
 
-/// The result of a store call.
+/// The result of a store operation.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;

@@ -1,32 +1,33 @@
-//! Where a store lives, and how to open it.
+//! The location of a store, and how to open it.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use gbrain_core::address::without_passwords;
 
-/// Where a store lives.
+/// The location of a store.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Location {
-    /// A database file of its own.
+    /// The path of a database file.
     Sqlite(PathBuf),
-    /// A PostgreSQL URL or keyword string. May hold a password: `Debug` and `Display` leave it out.
+    /// A PostgreSQL URL or keyword string. It may contain a password: `Debug` and `Display` omit
+    /// it.
     Postgres(String),
 }
 
 /// Whether opening may create a schema on PostgreSQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenMode {
-    /// Use what is there.
+    /// Use the existing schema.
     Use,
-    /// Create what is missing.
+    /// Create the schema if it is missing.
     Init,
 }
 
 impl Location {
-    /// Reads a `database_url`: PostgreSQL's URLs and keyword strings, `sqlite:PATH`, or a path. Blanks around it and the
-    /// case of the scheme do not matter. A text that looks like the address of another database is refused: taken as a
-    /// path, it would be a new and empty brain.
+    /// Parses a `database_url`: a PostgreSQL URL or keyword string, `sqlite:PATH`, or a path.
+    /// Surrounding blanks and the case of the scheme do not matter. A text that looks like the
+    /// address of another database is refused: as a path, it would create a new, empty brain.
     pub fn parse(text: &str) -> Result<Self, LocationError> {
         let text = text.trim();
         if text.is_empty() {
@@ -52,7 +53,7 @@ impl Location {
     }
 }
 
-/// A `database_url` as it may be shown: without a password, however that is written.
+/// A `database_url` for display: without its password, in any notation.
 pub fn masked_url(text: &str) -> String {
     match Location::parse(text) {
         Ok(Location::Postgres(url)) if crate::postgres::has_password(&url) => {
@@ -66,10 +67,9 @@ pub fn masked_url(text: &str) -> String {
 /// Why a text does not name a database.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LocationError {
-    /// There is nothing in it.
     #[error("the database URL is empty: give postgres://user@host/database, sqlite:PATH or a path")]
     Empty,
-    /// It begins with the scheme of something else.
+    /// It begins with an unsupported scheme.
     #[error(
         "`{0}:` is no database that gbrain can use: give postgres://user@host/database, sqlite:PATH, or a path (one \
          with a colon as ./PATH)"
@@ -78,20 +78,21 @@ pub enum LocationError {
     /// A URL without its slashes.
     #[error("`{0}:` needs two slashes: {0}://user@host/database")]
     NotUrl(String),
-    /// The address of a server that lacks its scheme, or a password that no file's name holds.
+    /// A server address without its scheme, or a text that contains a password.
     #[error(
         "this looks like the address of a server, not like a path: give postgres://user@host/database, or host=... \
          user=... dbname=..."
     )]
     Address,
-    /// It looks like a keyword string of PostgreSQL, and its first keyword is none.
+    /// It looks like a PostgreSQL keyword string, but its first keyword is unknown.
     #[error(
         "`{0}=` is no keyword of a PostgreSQL address: give host=... dbname=..., or a path with an equals sign as ./PATH"
     )]
     Keyword(String),
 }
 
-/// The scheme of a text in lower case, and what follows its colon. A path says `./a:b`, and a drive is one letter.
+/// The lower-case scheme of a text, and the text after its colon. A path with a colon is written
+/// `./a:b`, and a drive is a single letter.
 fn scheme(text: &str) -> Option<(String, &str)> {
     let (name, rest) = text.split_once(':')?;
     let is_scheme = name.len() > 1
@@ -104,8 +105,8 @@ fn keywords_or_path(text: &str) -> Result<Location, LocationError> {
     if is_keyword_string(text) {
         return Ok(Location::Postgres(text.to_owned()));
     }
-    // As the name of a file it would be shown, with its password. A scheme with a character too many is one too. A path
-    // says that it is one by how it begins.
+    // As a file name it would be displayed with its password. That also covers a scheme with a
+    // stray character. A path is recognised by its beginning.
     let is_path = ["/", "./", "../"].iter().any(|start| text.starts_with(start));
     let is_address = text.split_once("//").is_some_and(|(_, rest)| rest.contains('@'));
     let holds_password = !is_path && without_passwords(text) != text;
@@ -151,7 +152,7 @@ fn is_keyword_string(text: &str) -> bool {
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // A path may be an address that was taken for one.
+            // A path may be a misread server address.
             Self::Sqlite(path) => f.write_str(&without_passwords(&path.to_string_lossy())),
             Self::Postgres(url) => f.write_str(&crate::postgres::address(url)),
         }

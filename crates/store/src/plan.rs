@@ -1,7 +1,7 @@
-//! What a write will do, decided from what is there: pure, the same on both engines.
+//! Plans writes from the current state: pure, and the same on both engines.
 //!
-//! Invariant: the ledger after a plan is the ledger before it with every change applied in order,
-//! and each change carries the head as it is right after it.
+//! Invariant: the state after a plan is the state before it with every change applied in order,
+//! and each change carries the head right after it.
 
 use std::collections::HashMap;
 
@@ -13,17 +13,17 @@ use gbrain_core::request::Viewer;
 
 use crate::types::*;
 
-/// A workspace's own row: the running state of its corpus.
+/// The row of a workspace: the running state of its corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Ledger {
-    pub head: Head,
-    /// The last page number given out; numbers are never used again.
+pub(crate) struct WorkspaceState {
+    pub head: CorpusHead,
+    /// The last assigned page number; numbers are never reused.
     pub last_page: i64,
 }
 
-/// What is known of a page before a write.
+/// The state of a page before a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Current {
+pub(crate) struct CurrentPage {
     pub id: PageId,
     pub version: u32,
     pub generation: Generation,
@@ -33,13 +33,13 @@ pub(crate) struct Current {
     pub derive_version: u32,
     pub chunks: u32,
     pub origin: Option<String>,
-    /// Who may see its last text, deleted or not.
+    /// The visibility of its last text, deleted or not.
     pub visibility: Visibility,
-    /// Whether its stored text has not its hash any more.
+    /// Whether its stored text no longer has its hash.
     pub is_damaged: bool,
 }
 
-/// What a change of the feed is.
+/// The kind of a change in the feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ChangeOp {
     Write,
@@ -52,11 +52,11 @@ named! { ChangeOp { Write = "write", Delete = "delete", Purge = "purge", Source 
 
 /// A row of the feed. `head.generation` is its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Change {
+pub(crate) struct PlannedChange {
     pub op: ChangeOp,
     pub page: Option<PageId>,
     pub version: Option<u32>,
-    pub head: Head,
+    pub head: CorpusHead,
 }
 
 /// A version with text, to be written.
@@ -79,74 +79,73 @@ pub(crate) struct NewDeletion {
     pub generation: Generation,
 }
 
-/// What a list of writes comes to.
+/// The result of planning a list of writes.
 #[derive(Debug)]
 pub(crate) struct WritePlan<'a> {
-    pub ledger: Ledger,
+    pub workspace_state: WorkspaceState,
     pub outcomes: Vec<WriteOutcome>,
     pub versions: Vec<NewVersion<'a>>,
-    pub changes: Vec<Change>,
-    /// Unchanged pages that came from another file than before.
+    pub changes: Vec<PlannedChange>,
+    /// Unchanged pages that were imported from another file than before.
     pub moved: Vec<(PageId, Option<&'a str>)>,
-    /// Pages whose stored text is damaged. Their versions get the text back, and each gets a version more, so that the
-    /// index and whoever else follows the feed read it again.
+    /// Pages whose stored text is damaged. Their versions get the text again, and each gets a new
+    /// version, so that the index and other readers of the feed read it again.
     pub repaired: Vec<(PageId, &'a Page)>,
 }
 
-/// What a list of deletions comes to.
+/// The result of planning a list of deletions.
 #[derive(Debug)]
 pub(crate) struct DeletePlan {
-    pub ledger: Ledger,
+    pub workspace_state: WorkspaceState,
     pub outcomes: Vec<DeleteOutcome>,
     pub deletions: Vec<NewDeletion>,
-    pub changes: Vec<Change>,
+    pub changes: Vec<PlannedChange>,
 }
 
-impl Current {
+impl CurrentPage {
     pub(crate) fn at(&self) -> PageVersion {
         PageVersion { id: self.id, version: self.version }
     }
 
-    /// Whether a caller may know that it is there.
-    pub(crate) fn is_known_to(&self, caller: Viewer) -> bool {
+    /// Whether the page is visible to a caller.
+    pub(crate) fn is_visible_to(&self, caller: Viewer) -> bool {
         caller == Viewer::Trusted || self.visibility == Visibility::World
     }
 }
 
-impl Ledger {
+impl WorkspaceState {
     /// Takes the next number of the feed for a change that is already in the head.
     pub(crate) fn record(
         &mut self,
         op: ChangeOp,
         page: Option<PageId>,
         version: Option<u32>,
-    ) -> Change {
+    ) -> PlannedChange {
         self.head.generation.0 += 1;
-        Change { op, page, version, head: self.head }
+        PlannedChange { op, page, version, head: self.head }
     }
 }
 
 impl WritePlan<'_> {
-    /// Whether nothing is to be written.
     pub(crate) fn is_empty(&self) -> bool {
         self.versions.is_empty() && self.moved.is_empty()
     }
 }
 
-/// Plans writes against what is there, in order.
+/// Plans writes against the current state, in order.
 pub(crate) fn plan_writes<'a>(
-    ledger: Ledger,
-    found: Vec<Option<Current>>,
+    workspace_state: WorkspaceState,
+    found: Vec<Option<CurrentPage>>,
     writes: &'a [PageWrite<'a>],
 ) -> WritePlan<'a> {
-    let mut known: HashMap<&PageKey, Current> = HashMap::with_capacity(writes.len());
+    let mut known: HashMap<&PageKey, CurrentPage> = HashMap::with_capacity(writes.len());
     for (write, current) in writes.iter().zip(found) {
         if let Some(current) = current {
             known.insert(&write.page.key, current);
         }
     }
     let mut plan = WritePlan {
-        ledger,
+        workspace_state,
         outcomes: Vec::with_capacity(writes.len()),
         versions: Vec::new(),
         changes: Vec::new(),
@@ -163,64 +162,70 @@ pub(crate) fn plan_writes<'a>(
 
 fn plan_write<'a>(
     plan: &mut WritePlan<'a>,
-    before: Option<&Current>,
+    before: Option<&CurrentPage>,
     write: &PageWrite<'a>,
-) -> Current {
-    let same = before.filter(|current| says_the_same(current, write.page));
+) -> CurrentPage {
+    let same = before.filter(|current| repeats_current_text(current, write.page));
     match same {
-        Some(current) if !current.is_damaged => return leave_alone(plan, current, write),
+        Some(current) if !current.is_damaged => return keep_unchanged(plan, current, write),
         Some(current) => plan.repaired.push((current.id, write.page)),
         None => {}
     }
     add_version(plan, before, write, VersionOp::Write, DERIVE_VERSION)
 }
 
-/// Whether a write repeats what is there, as far as the page's own row tells.
-pub(crate) fn says_the_same(current: &Current, page: &Page) -> bool {
+/// Whether a write repeats the current text, judging by the page's own row.
+pub(crate) fn repeats_current_text(current: &CurrentPage, page: &Page) -> bool {
     !current.deleted
         && current.content_hash == page.content_hash
         && current.derive_version == DERIVE_VERSION
         && current.kind == page.kind
 }
 
-fn leave_alone<'a>(plan: &mut WritePlan<'a>, current: &Current, write: &PageWrite<'a>) -> Current {
-    let Current { id, version, generation, .. } = *current;
+fn keep_unchanged<'a>(
+    plan: &mut WritePlan<'a>,
+    current: &CurrentPage,
+    write: &PageWrite<'a>,
+) -> CurrentPage {
+    let CurrentPage { id, version, generation, .. } = *current;
     plan.outcomes.push(WriteOutcome { id, version, generation, kind: WriteKind::Unchanged });
     if current.origin.as_deref() != write.origin {
         plan.moved.push((id, write.origin));
     }
-    Current { origin: write.origin.map(str::to_owned), ..current.clone() }
+    CurrentPage { origin: write.origin.map(str::to_owned), ..current.clone() }
 }
 
 fn add_version<'a>(
     plan: &mut WritePlan<'a>,
-    before: Option<&Current>,
+    before: Option<&CurrentPage>,
     write: &PageWrite<'a>,
     op: VersionOp,
     derive_version: u32,
-) -> Current {
+) -> CurrentPage {
     let page = write.page;
-    let ledger = &mut plan.ledger;
+    let workspace_state = &mut plan.workspace_state;
     let (id, version, kind) = match before {
         None => {
-            ledger.last_page += 1;
-            (PageId(ledger.last_page), 1, WriteKind::Added)
+            workspace_state.last_page += 1;
+            (PageId(workspace_state.last_page), 1, WriteKind::Added)
         }
         Some(old) if old.deleted => (old.id, old.version + 1, WriteKind::Restored),
         Some(old) => (old.id, old.version + 1, WriteKind::Changed),
     };
     if let Some(old) = before.filter(|old| !old.deleted) {
-        ledger.head.leave(member(&page.key, old.content_hash, old.derive_version), old.chunks);
+        workspace_state
+            .head
+            .leave(member(&page.key, old.content_hash, old.derive_version), old.chunks);
     }
     let chunks = chunk_count(&page.chunks);
-    ledger.head.enter(member(&page.key, page.content_hash, derive_version), chunks);
-    let change = ledger.record(ChangeOp::Write, Some(id), Some(version));
+    workspace_state.head.enter(member(&page.key, page.content_hash, derive_version), chunks);
+    let change = workspace_state.record(ChangeOp::Write, Some(id), Some(version));
     let generation = change.head.generation;
     plan.changes.push(change);
     plan.outcomes.push(WriteOutcome { id, version, generation, kind });
     let origin = write.origin;
     plan.versions.push(NewVersion { id, version, generation, op, derive_version, origin, page });
-    Current {
+    CurrentPage {
         id,
         version,
         generation,
@@ -235,15 +240,15 @@ fn add_version<'a>(
     }
 }
 
-/// Plans the return of a deleted page's last text, which was derived by `derive_version`.
+/// Plans the restoration of a deleted page's last text, which was derived by `derive_version`.
 pub(crate) fn plan_restore<'a>(
-    ledger: Ledger,
-    current: &'a Current,
+    workspace_state: WorkspaceState,
+    current: &'a CurrentPage,
     last: &'a StoredPage,
     derive_version: u32,
 ) -> WritePlan<'a> {
     let mut plan = WritePlan {
-        ledger,
+        workspace_state,
         outcomes: Vec::new(),
         versions: Vec::new(),
         changes: Vec::new(),
@@ -255,33 +260,33 @@ pub(crate) fn plan_restore<'a>(
     plan
 }
 
-/// Plans deletions against what is there, in order.
+/// Plans deletions against the current state, in order.
 pub(crate) fn plan_deletions(
-    mut ledger: Ledger,
-    found: Vec<Option<Current>>,
+    mut workspace_state: WorkspaceState,
+    found: Vec<Option<CurrentPage>>,
     keys: &[PageKey],
 ) -> DeletePlan {
     let (mut outcomes, mut deletions, mut changes) = (Vec::new(), Vec::new(), Vec::new());
-    let mut gone = std::collections::HashSet::new();
+    let mut deleted = std::collections::HashSet::new();
     for (key, current) in keys.iter().zip(found) {
         let Some(current) = current else {
             outcomes.push(DeleteOutcome::Unknown);
             continue;
         };
-        if current.deleted || !gone.insert(key) {
+        if current.deleted || !deleted.insert(key) {
             outcomes.push(DeleteOutcome::AlreadyDeleted);
             continue;
         }
         let (id, version) = (current.id, current.version + 1);
         let hash = member(key, current.content_hash, current.derive_version);
-        ledger.head.leave(hash, current.chunks);
-        let change = ledger.record(ChangeOp::Delete, Some(id), Some(version));
+        workspace_state.head.leave(hash, current.chunks);
+        let change = workspace_state.record(ChangeOp::Delete, Some(id), Some(version));
         let generation = change.head.generation;
         changes.push(change);
         deletions.push(NewDeletion { id, version, generation });
         outcomes.push(DeleteOutcome::Deleted(generation));
     }
-    DeletePlan { ledger, outcomes, deletions, changes }
+    DeletePlan { workspace_state, outcomes, deletions, changes }
 }
 
 /// One version of a page that is being erased.
@@ -289,13 +294,13 @@ pub(crate) fn plan_deletions(
 pub(crate) struct PastVersion {
     pub generation: Generation,
     pub op: VersionOp,
-    /// Its member of the root while it lived.
+    /// Its member of the root while it was live.
     pub member: Hash,
     pub chunks: u32,
 }
 
-/// Rewrites a head as if the page had never been: `versions` are all of it, oldest first.
-pub(crate) fn without_page(mut head: Head, versions: &[PastVersion]) -> Head {
+/// The head as if the page had never existed: `versions` are all of its versions, oldest first.
+pub(crate) fn without_page(mut head: CorpusHead, versions: &[PastVersion]) -> CorpusHead {
     let after = versions.partition_point(|version| version.generation <= head.generation);
     if let Some(last) = versions[..after].last().filter(|last| last.op != VersionOp::Delete) {
         head.leave(last.member, last.chunks);

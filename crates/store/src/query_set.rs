@@ -1,4 +1,4 @@
-//! Canonical queries: what people ask, with what they should find.
+//! Canonical queries: reviewed queries with the results they must find.
 
 use gbrain_core::hash::Hash;
 use gbrain_core::named;
@@ -6,88 +6,80 @@ use jiff::Timestamp;
 
 use crate::types::WriteKind;
 
-/// Where a canonical query is.
+/// The state of a canonical query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum QueryState {
-    /// Proposed; nobody has said yes.
+    /// Proposed, but not approved yet.
     Candidate,
-    /// Part of what suites ask.
+    /// Suites draw their samples from it.
     Active,
-    /// Not asked any more.
+    /// Kept for reference; suites do not use it.
     Retired,
 }
 
 named! { QueryState { Candidate = "candidate", Active = "active", Retired = "retired" } }
 
-/// A canonical query to keep. There is one for a text.
+/// A canonical query to store. There is one per text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewQuery {
-    /// SHA-256 of its text, as far as texts are told apart.
+    /// SHA-256 of its normalised text.
     pub text_hash: Hash,
-    /// Where a new one is.
+    /// The state, if it is new.
     pub state: QueryState,
-    /// Where its answer comes from, such as `github`.
+    /// The source of its answer, such as `github`.
     pub source: String,
-    /// How hard it is.
     pub difficulty: Option<String>,
-    /// Where it comes from, such as `feedback`.
+    /// The origin of the query, such as `feedback`.
     pub origin: String,
-    /// Its text, its answers and the rest (JSON). It names the pages whose text it holds: a purge
-    /// takes the key and that text out.
+    /// Its text, its answers and further details (JSON). It names the pages whose text it contains:
+    /// a purge removes the key and that text.
     pub body: String,
 }
 
-/// What to do with a query whose text is known.
+/// How to handle a query whose text is already stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Known {
-    /// Leave what is there alone.
+pub enum OnDuplicate {
+    /// Keep the stored one.
     Keep,
-    /// Put the new one in its place. Its number, its state and its times stay.
+    /// Replace it. Its number, state and times do not change.
     Replace,
 }
 
-/// What became of a query.
+/// The result of storing a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueryPut {
-    /// Its number, from 1.
+    /// Number in the workspace, from 1.
     pub id: i64,
-    /// Added, changed or left alone.
     pub kind: WriteKind,
 }
 
-/// A canonical query that is kept.
+/// A stored canonical query.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CanonicalQuery {
-    /// Its number, from 1.
+pub struct StoredCanonicalQuery {
+    /// Number in the workspace, from 1.
     pub id: i64,
-    /// SHA-256 of its text, as far as texts are told apart.
+    /// SHA-256 of its normalised text.
     pub text_hash: Hash,
     pub state: QueryState,
-    /// Where its answer comes from.
+    /// The source of its answer.
     pub source: String,
-    /// How hard it is.
     pub difficulty: Option<String>,
-    /// Where it comes from.
+    /// The origin of the query.
     pub origin: String,
-    /// Its text, its answers and the rest (JSON).
+    /// Its text, its answers and further details (JSON).
     pub body: String,
-    /// When it was first kept.
+    /// When it was first stored.
     pub created_at: Timestamp,
-    /// When somebody last said where it is to be.
+    /// When its state was last set.
     pub reviewed_at: Option<Timestamp>,
 }
 
-/// Which canonical queries to list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct QueryFilter {
-    /// In this state only.
     pub state: Option<QueryState>,
-    /// Of this source only.
     pub source: Option<String>,
-    /// Of this difficulty only.
     pub difficulty: Option<String>,
-    /// Of this origin only.
     pub origin: Option<String>,
-    /// With a higher number than this.
+    /// Only numbers above this.
     pub after: Option<i64>,
 }

@@ -1,8 +1,8 @@
-//! Rows decoded: from columns to the vocabulary of core. A value that has no meaning is damage.
+//! Decodes rows into domain types of core. An invalid value means that the database is damaged.
 
 use gbrain_core::access::Scope;
 use gbrain_core::capture::{CaptureFailure, CaptureFields, FailureReason, StoredCapture};
-use gbrain_core::chunk::{Chunk, Part};
+use gbrain_core::chunk::{Chunk, PagePart};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{Generation, PageId, PageKey, Slug, SourceId, WorkspaceId};
 use gbrain_core::job::JobState;
@@ -15,17 +15,17 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 
 use crate::document::DocumentInfo;
-use crate::driver::Columns;
+use crate::driver::SqlRow;
 use crate::job::{Job, JobCounts, JobInfo};
-use crate::label::Label;
-use crate::plan::{Current, Ledger};
-use crate::token::{Token, TokenDigest};
+use crate::label::StoredLabel;
+use crate::plan::{CurrentPage, WorkspaceState};
+use crate::token::{ApiToken, TokenDigest};
 use crate::types::*;
 use crate::{Result, StoreError};
 
 /// Columns: head, pages, chunks, root.
-pub(crate) fn head(row: &dyn Columns) -> Result<Head> {
-    Ok(Head {
+pub(crate) fn head(row: &dyn SqlRow) -> Result<CorpusHead> {
+    Ok(CorpusHead {
         generation: Generation(row.int(0)?),
         pages: natural(row, 1)?,
         chunks: natural(row, 2)?,
@@ -34,12 +34,12 @@ pub(crate) fn head(row: &dyn Columns) -> Result<Head> {
 }
 
 /// Columns of [`head`], then last_page_id.
-pub(crate) fn ledger(row: &dyn Columns) -> Result<Ledger> {
-    Ok(Ledger { head: head(row)?, last_page: row.int(4)? })
+pub(crate) fn workspace_state(row: &dyn SqlRow) -> Result<WorkspaceState> {
+    Ok(WorkspaceState { head: head(row)?, last_page: row.int(4)? })
 }
 
 /// Columns of [`head`], then id, created_at.
-pub(crate) fn workspace(row: &dyn Columns) -> Result<Workspace> {
+pub(crate) fn workspace(row: &dyn SqlRow) -> Result<Workspace> {
     Ok(Workspace {
         head: head(row)?,
         id: WorkspaceId::new(&row.text(4)?)?,
@@ -48,7 +48,7 @@ pub(crate) fn workspace(row: &dyn Columns) -> Result<Workspace> {
 }
 
 /// Columns: id, name, trusted, created_at.
-pub(crate) fn source(row: &dyn Columns) -> Result<Source> {
+pub(crate) fn source(row: &dyn SqlRow) -> Result<Source> {
     Ok(Source {
         id: SourceId::new(&row.text(0)?)?,
         name: row.text(1)?,
@@ -57,9 +57,9 @@ pub(crate) fn source(row: &dyn Columns) -> Result<Source> {
     })
 }
 
-/// Columns of [`crate::schema::CURRENT`].
-pub(crate) fn current(row: &dyn Columns) -> Result<Current> {
-    Ok(Current {
+/// Decodes the columns of [`crate::schema::CURRENT`].
+pub(crate) fn current(row: &dyn SqlRow) -> Result<CurrentPage> {
+    Ok(CurrentPage {
         id: PageId(row.int(0)?),
         version: small(row, 1)?,
         generation: Generation(row.int(2)?),
@@ -74,8 +74,9 @@ pub(crate) fn current(row: &dyn Columns) -> Result<Current> {
     })
 }
 
-/// Columns of [`crate::schema::VERSION_ROWS`]; none for a deletion. Gives the derivation too.
-pub(crate) fn version(row: &dyn Columns) -> Result<Option<(StoredPage, u32)>> {
+/// Columns of [`crate::schema::VERSION_ROWS`]; `None` for a deletion. Also returns the derivation
+/// version.
+pub(crate) fn version(row: &dyn SqlRow) -> Result<Option<(StoredPage, u32)>> {
     let Some(content) = row.opt_text(14)? else { return Ok(None) };
     let page = Page {
         key: key(row, 3)?,
@@ -98,11 +99,11 @@ pub(crate) fn version(row: &dyn Columns) -> Result<Option<(StoredPage, u32)>> {
     Ok(Some((StoredPage { id, version, generation, page }, small(row, 13)?)))
 }
 
-/// Columns of [`crate::schema::CHUNK_ROWS`].
-pub(crate) fn chunk(row: &dyn Columns) -> Result<Chunk> {
+/// Decodes the columns of [`crate::schema::CHUNK_ROWS`].
+pub(crate) fn chunk(row: &dyn SqlRow) -> Result<Chunk> {
     Ok(Chunk {
         ordinal: small(row, 0)?,
-        part: name(row, 1, Part::from_name)?,
+        part: name(row, 1, PagePart::from_name)?,
         section: row.text(2)?,
         start: small(row, 3)?,
         end: small(row, 4)?,
@@ -110,8 +111,8 @@ pub(crate) fn chunk(row: &dyn Columns) -> Result<Chunk> {
     })
 }
 
-/// Columns of [`crate::schema::LINK_ROWS`].
-pub(crate) fn link(row: &dyn Columns) -> Result<Link> {
+/// Decodes the columns of [`crate::schema::LINK_ROWS`].
+pub(crate) fn link(row: &dyn SqlRow) -> Result<Link> {
     Ok(Link {
         link_type: name(row, 0, LinkType::from_name)?,
         direction: name(row, 1, Direction::from_name)?,
@@ -126,8 +127,8 @@ pub(crate) fn link(row: &dyn Columns) -> Result<Link> {
     })
 }
 
-/// Columns of [`crate::schema::TAKE_ROWS`].
-pub(crate) fn take(row: &dyn Columns) -> Result<Take> {
+/// Decodes the columns of [`crate::schema::TAKE_ROWS`].
+pub(crate) fn take(row: &dyn SqlRow) -> Result<Take> {
     Ok(Take {
         claim: row.text(0)?,
         kind: row.text(1)?,
@@ -142,7 +143,7 @@ pub(crate) fn take(row: &dyn Columns) -> Result<Take> {
 /// Columns: page_id, source_id, slug, version, generation, kind, title, page_type, tags,
 /// effective_date, visibility, content_hash, chunk_count, origin, created_at, updated_at,
 /// deleted_at.
-pub(crate) fn info(row: &dyn Columns) -> Result<PageInfo> {
+pub(crate) fn info(row: &dyn SqlRow) -> Result<PageInfo> {
     Ok(PageInfo {
         id: PageId(row.int(0)?),
         key: key(row, 1)?,
@@ -164,7 +165,7 @@ pub(crate) fn info(row: &dyn Columns) -> Result<PageInfo> {
 }
 
 /// Columns: slug, content_hash, derive_version, deleted_at, origin.
-pub(crate) fn digest(row: &dyn Columns) -> Result<PageDigest> {
+pub(crate) fn digest(row: &dyn SqlRow) -> Result<PageDigest> {
     Ok(PageDigest {
         slug: Slug::new(&row.text(0)?)?,
         content_hash: hash(row, 1)?,
@@ -177,7 +178,7 @@ pub(crate) fn digest(row: &dyn Columns) -> Result<PageDigest> {
 
 /// Columns: version, generation, op, title, visibility, content_hash, content_bytes, chunk_count,
 /// created_at.
-pub(crate) fn version_info(row: &dyn Columns) -> Result<VersionInfo> {
+pub(crate) fn version_info(row: &dyn SqlRow) -> Result<VersionInfo> {
     Ok(VersionInfo {
         version: small(row, 0)?,
         generation: Generation(row.int(1)?),
@@ -191,8 +192,8 @@ pub(crate) fn version_info(row: &dyn Columns) -> Result<VersionInfo> {
     })
 }
 
-/// Columns of [`crate::schema::CAPTURES`].
-pub(crate) fn capture(row: &dyn Columns) -> Result<StoredCapture> {
+/// Decodes the columns of [`crate::schema::CAPTURES`].
+pub(crate) fn capture(row: &dyn SqlRow) -> Result<StoredCapture> {
     Ok(StoredCapture {
         id: row.int(0)?,
         created_at: timestamp(row.int(1)?)?,
@@ -216,8 +217,8 @@ pub(crate) fn capture(row: &dyn Columns) -> Result<StoredCapture> {
     })
 }
 
-/// Columns of [`crate::schema::CAPTURE_FAILURES`].
-pub(crate) fn capture_failure(row: &dyn Columns) -> Result<CaptureFailure> {
+/// Decodes the columns of [`crate::schema::CAPTURE_FAILURES`].
+pub(crate) fn capture_failure(row: &dyn SqlRow) -> Result<CaptureFailure> {
     Ok(CaptureFailure {
         event_id: row.text(0)?,
         at: timestamp(row.int(1)?)?,
@@ -228,8 +229,8 @@ pub(crate) fn capture_failure(row: &dyn Columns) -> Result<CaptureFailure> {
 
 /// Columns: workspace_id, id, name, scope, digest, rate_per_second, created_at, expires_at,
 /// revoked_at, last_used_at.
-pub(crate) fn token(row: &dyn Columns) -> Result<Token> {
-    Ok(Token {
+pub(crate) fn token(row: &dyn SqlRow) -> Result<ApiToken> {
+    Ok(ApiToken {
         workspace: WorkspaceId::new(&row.text(0)?)?,
         id: row.text(1)?,
         name: row.text(2)?,
@@ -246,7 +247,7 @@ pub(crate) fn token(row: &dyn Columns) -> Result<Token> {
 /// Columns: workspace_id, id, kind, state, attempt, max_attempts, run_after, done, total, note,
 /// error, worker, lease_until, cancel_requested, created_by, created_at, started_at, updated_at,
 /// finished_at, key, grp.
-pub(crate) fn job_info(row: &dyn Columns) -> Result<JobInfo> {
+pub(crate) fn job_info(row: &dyn SqlRow) -> Result<JobInfo> {
     Ok(JobInfo {
         workspace: WorkspaceId::new(&row.text(0)?)?,
         id: row.int(1)?,
@@ -273,7 +274,7 @@ pub(crate) fn job_info(row: &dyn Columns) -> Result<JobInfo> {
 }
 
 /// Columns of [`job_info`], then spec, checkpoint, result.
-pub(crate) fn job(row: &dyn Columns) -> Result<Job> {
+pub(crate) fn job(row: &dyn SqlRow) -> Result<Job> {
     Ok(Job {
         info: job_info(row)?,
         spec: row.text(21)?,
@@ -282,12 +283,12 @@ pub(crate) fn job(row: &dyn Columns) -> Result<Job> {
     })
 }
 
-pub(crate) fn job_counts(row: &dyn Columns) -> Result<JobCounts> {
+pub(crate) fn job_counts(row: &dyn SqlRow) -> Result<JobCounts> {
     Ok(JobCounts { queued: natural(row, 0)?, running: natural(row, 1)? })
 }
 
 /// Columns: name, hash, bytes, created_at.
-pub(crate) fn document_info(row: &dyn Columns) -> Result<DocumentInfo> {
+pub(crate) fn document_info(row: &dyn SqlRow) -> Result<DocumentInfo> {
     Ok(DocumentInfo {
         name: row.text(0)?,
         hash: hash(row, 1)?,
@@ -297,8 +298,8 @@ pub(crate) fn document_info(row: &dyn Columns) -> Result<DocumentInfo> {
 }
 
 /// Columns: id, query, source_id, slug, grade, note, labelled_by, created_at.
-pub(crate) fn label(row: &dyn Columns) -> Result<Label> {
-    Ok(Label {
+pub(crate) fn label(row: &dyn SqlRow) -> Result<StoredLabel> {
+    Ok(StoredLabel {
         id: row.int(0)?,
         query: row.text(1)?,
         key: key(row, 2)?,
@@ -310,26 +311,22 @@ pub(crate) fn label(row: &dyn Columns) -> Result<Label> {
 }
 
 /// A page key in two columns: source, slug.
-pub(crate) fn key(row: &dyn Columns, at: usize) -> Result<PageKey> {
+pub(crate) fn key(row: &dyn SqlRow, at: usize) -> Result<PageKey> {
     Ok(PageKey::new(SourceId::new(&row.text(at)?)?, Slug::new(&row.text(at + 1)?)?))
 }
 
-/// A name of a closed set.
-pub(crate) fn name<T>(row: &dyn Columns, at: usize, from_name: fn(&str) -> Option<T>) -> Result<T> {
+/// The name of an enum value.
+pub(crate) fn name<T>(row: &dyn SqlRow, at: usize, from_name: fn(&str) -> Option<T>) -> Result<T> {
     let text = row.text(at)?;
     from_name(&text).ok_or_else(|| StoreError::corrupt(format!("unknown name {text:?}")))
 }
 
-fn opt_name<T>(
-    row: &dyn Columns,
-    at: usize,
-    from_name: fn(&str) -> Option<T>,
-) -> Result<Option<T>> {
+fn opt_name<T>(row: &dyn SqlRow, at: usize, from_name: fn(&str) -> Option<T>) -> Result<Option<T>> {
     if row.opt_text(at)?.is_none() { Ok(None) } else { name(row, at, from_name).map(Some) }
 }
 
 /// A hash as 32 bytes.
-pub(crate) fn hash(row: &dyn Columns, at: usize) -> Result<Hash> {
+pub(crate) fn hash(row: &dyn SqlRow, at: usize) -> Result<Hash> {
     let bytes = row.blob(at)?;
     let bytes = bytes.try_into().map_err(|_| StoreError::corrupt("a hash is not 32 bytes"))?;
     Ok(Hash(bytes))
@@ -340,12 +337,12 @@ pub(crate) fn hex(text: &str) -> Result<Hash> {
     Hash::from_hex(text).ok_or_else(|| StoreError::corrupt("a root is not 64 hexadecimal digits"))
 }
 
-pub(crate) fn natural(row: &dyn Columns, at: usize) -> Result<u64> {
+pub(crate) fn natural(row: &dyn SqlRow, at: usize) -> Result<u64> {
     u64::try_from(row.int(at)?).map_err(|_| StoreError::corrupt("a count is negative"))
 }
 
 /// A number that fits 32 bits.
-pub(crate) fn small(row: &dyn Columns, at: usize) -> Result<u32> {
+pub(crate) fn small(row: &dyn SqlRow, at: usize) -> Result<u32> {
     narrow(row.int(at)?)
 }
 
@@ -353,30 +350,30 @@ fn narrow(number: i64) -> Result<u32> {
     u32::try_from(number).map_err(|_| StoreError::corrupt("a number does not fit 32 bits"))
 }
 
-/// A moment, in milliseconds since 1970.
+/// A time, from milliseconds since 1970.
 pub(crate) fn timestamp(milliseconds: i64) -> Result<Timestamp> {
     let (seconds, rest) = (milliseconds.div_euclid(1000), milliseconds.rem_euclid(1000));
-    // Not from the number of milliseconds: jiff does not take that of the last moment it can hold.
+    // Not from the number of milliseconds: jiff does not accept that of its last time.
     let nanoseconds = i32::try_from(rest * 1_000_000).unwrap_or(0);
     Timestamp::new(seconds, nanoseconds).map_err(|_| StoreError::corrupt("a time is out of range"))
 }
 
-pub(crate) fn opt_timestamp(row: &dyn Columns, at: usize) -> Result<Option<Timestamp>> {
+pub(crate) fn opt_timestamp(row: &dyn SqlRow, at: usize) -> Result<Option<Timestamp>> {
     row.opt_int(at)?.map(timestamp).transpose()
 }
 
-fn date(row: &dyn Columns, at: usize) -> Result<Option<Date>> {
+fn date(row: &dyn SqlRow, at: usize) -> Result<Option<Date>> {
     let Some(text) = row.opt_text(at)? else { return Ok(None) };
     text.parse().map(Some).map_err(|_| StoreError::corrupt("a date is not a date"))
 }
 
 /// A title, cut if it was stored before titles had a limit.
-fn title(row: &dyn Columns, at: usize) -> Result<String> {
+fn title(row: &dyn SqlRow, at: usize) -> Result<String> {
     Ok(cut_title(&row.text(at)?).into_owned())
 }
 
-/// A type, cut likewise.
-fn page_type(row: &dyn Columns, at: usize) -> Result<String> {
+/// A page type, cut likewise.
+fn page_type(row: &dyn SqlRow, at: usize) -> Result<String> {
     Ok(cut_type(&row.text(at)?).into_owned())
 }
 

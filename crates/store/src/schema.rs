@@ -1,8 +1,8 @@
-//! The tables that bulk operations know, and the migrations of both engines.
+//! The tables of bulk operations, and the migrations of both engines.
 //!
 //! Migrations are numbered from 1, applied in order, each once, and never changed after a release.
 
-use crate::driver::{Col, Lookup, Table};
+use crate::driver::{ColumnType, Lookup, Table};
 
 /// One step of the schema.
 #[derive(Debug)]
@@ -58,12 +58,13 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     },
 ];
 
-/// The last schema this binary knows.
+/// The latest schema that this binary supports.
 pub(crate) fn known_schema() -> i64 {
     MIGRATIONS.last().map_or(0, |migration| migration.number)
 }
 
-/// Tables of ours. A database that has one of these and no `gbrain_migrations` is somebody else's.
+/// gbrain's tables. A database that has one of these but no `gbrain_migrations` belongs to other
+/// software.
 pub(crate) const TABLES: &[&str] = &[
     "meta",
     "workspaces",
@@ -106,13 +107,13 @@ pub(crate) const TABLES: &[&str] = &[
     "incidents",
 ];
 
-/// Views of ours, with the number of the migration that makes them. A relation with one of these names in a database
-/// of an older schema is not ours: the migration would fail on it.
+/// gbrain's views, with the number of the migration that creates them. In a database of an older
+/// schema, a relation with one of these names is foreign: the migration would fail on it.
 pub(crate) const VIEWS: &[(&str, i64)] =
     &[("braintrust_queries", 6), ("eval_contradictions_cache", 6)];
 
-/// Those of the relations in a database of schema `found` that stand where later migrations make views.
-pub(crate) fn in_the_way_of_views(found: i64, relations: &[String]) -> Vec<String> {
+/// The relations in a database of schema `found` whose names later migrations need for views.
+pub(crate) fn conflicts_with_views(found: i64, relations: &[String]) -> Vec<String> {
     let missing = VIEWS.iter().filter(|(_, number)| *number > found);
     let taken = missing.filter(|(view, _)| relations.iter().any(|relation| relation == view));
     taken.map(|(view, _)| (*view).to_owned()).collect()
@@ -121,26 +122,26 @@ pub(crate) fn in_the_way_of_views(found: i64, relations: &[String]) -> Vec<Strin
 pub(crate) const PAGES: Table = Table {
     name: "pages",
     columns: &[
-        ("page_id", Col::Int),
-        ("source_id", Col::Text),
-        ("slug", Col::Text),
-        ("version", Col::Int),
-        ("generation", Col::Int),
-        ("deleted_at", Col::Int),
-        ("created_at", Col::Int),
-        ("updated_at", Col::Int),
-        ("kind", Col::Text),
-        ("page_type", Col::Text),
-        ("title", Col::Text),
-        ("tags", Col::Text),
-        ("content_hash", Col::Blob),
-        ("derive_version", Col::Int),
-        ("effective_date", Col::Text),
-        ("date_origin", Col::Text),
-        ("visibility", Col::Text),
-        ("chunk_count", Col::Int),
-        ("content_bytes", Col::Int),
-        ("origin", Col::Text),
+        ("page_id", ColumnType::Int),
+        ("source_id", ColumnType::Text),
+        ("slug", ColumnType::Text),
+        ("version", ColumnType::Int),
+        ("generation", ColumnType::Int),
+        ("deleted_at", ColumnType::Int),
+        ("created_at", ColumnType::Int),
+        ("updated_at", ColumnType::Int),
+        ("kind", ColumnType::Text),
+        ("page_type", ColumnType::Text),
+        ("title", ColumnType::Text),
+        ("tags", ColumnType::Text),
+        ("content_hash", ColumnType::Blob),
+        ("derive_version", ColumnType::Int),
+        ("effective_date", ColumnType::Text),
+        ("date_origin", ColumnType::Text),
+        ("visibility", ColumnType::Text),
+        ("chunk_count", ColumnType::Int),
+        ("content_bytes", ColumnType::Int),
+        ("origin", ColumnType::Text),
     ],
     on_conflict: "ON CONFLICT (workspace_id, page_id) DO UPDATE SET version = excluded.version, \
          generation = excluded.generation, deleted_at = excluded.deleted_at, \
@@ -155,23 +156,23 @@ pub(crate) const PAGES: Table = Table {
 pub(crate) const VERSIONS: Table = Table {
     name: "page_versions",
     columns: &[
-        ("page_id", Col::Int),
-        ("version", Col::Int),
-        ("generation", Col::Int),
-        ("op", Col::Text),
-        ("kind", Col::Text),
-        ("page_type", Col::Text),
-        ("title", Col::Text),
-        ("tags", Col::Text),
-        ("content_hash", Col::Blob),
-        ("derive_version", Col::Int),
-        ("effective_date", Col::Text),
-        ("date_origin", Col::Text),
-        ("visibility", Col::Text),
-        ("chunk_count", Col::Int),
-        ("content_bytes", Col::Int),
-        ("created_at", Col::Int),
-        ("content", Col::Text),
+        ("page_id", ColumnType::Int),
+        ("version", ColumnType::Int),
+        ("generation", ColumnType::Int),
+        ("op", ColumnType::Text),
+        ("kind", ColumnType::Text),
+        ("page_type", ColumnType::Text),
+        ("title", ColumnType::Text),
+        ("tags", ColumnType::Text),
+        ("content_hash", ColumnType::Blob),
+        ("derive_version", ColumnType::Int),
+        ("effective_date", ColumnType::Text),
+        ("date_origin", ColumnType::Text),
+        ("visibility", ColumnType::Text),
+        ("chunk_count", ColumnType::Int),
+        ("content_bytes", ColumnType::Int),
+        ("created_at", ColumnType::Int),
+        ("content", ColumnType::Text),
     ],
     on_conflict: "",
 };
@@ -179,15 +180,15 @@ pub(crate) const VERSIONS: Table = Table {
 pub(crate) const CHUNKS: Table = Table {
     name: "chunks",
     columns: &[
-        ("page_id", Col::Int),
-        ("version", Col::Int),
-        ("ordinal", Col::Int),
-        ("chunk_id", Col::Text),
-        ("part", Col::Text),
-        ("section", Col::Text),
-        ("start_char", Col::Int),
-        ("end_char", Col::Int),
-        ("hash", Col::Blob),
+        ("page_id", ColumnType::Int),
+        ("version", ColumnType::Int),
+        ("ordinal", ColumnType::Int),
+        ("chunk_id", ColumnType::Text),
+        ("part", ColumnType::Text),
+        ("section", ColumnType::Text),
+        ("start_char", ColumnType::Int),
+        ("end_char", ColumnType::Int),
+        ("hash", ColumnType::Blob),
     ],
     on_conflict: "",
 };
@@ -195,19 +196,19 @@ pub(crate) const CHUNKS: Table = Table {
 pub(crate) const LINKS: Table = Table {
     name: "links",
     columns: &[
-        ("page_id", Col::Int),
-        ("version", Col::Int),
-        ("ordinal", Col::Int),
-        ("link_type", Col::Text),
-        ("direction", Col::Text),
-        ("target", Col::Text),
-        ("confidence", Col::Real),
-        ("detected_by", Col::Text),
-        ("since", Col::Text),
-        ("until", Col::Text),
-        ("evidence_chunk", Col::Int),
-        ("evidence_start", Col::Int),
-        ("evidence_end", Col::Int),
+        ("page_id", ColumnType::Int),
+        ("version", ColumnType::Int),
+        ("ordinal", ColumnType::Int),
+        ("link_type", ColumnType::Text),
+        ("direction", ColumnType::Text),
+        ("target", ColumnType::Text),
+        ("confidence", ColumnType::Real),
+        ("detected_by", ColumnType::Text),
+        ("since", ColumnType::Text),
+        ("until", ColumnType::Text),
+        ("evidence_chunk", ColumnType::Int),
+        ("evidence_start", ColumnType::Int),
+        ("evidence_end", ColumnType::Int),
     ],
     on_conflict: "",
 };
@@ -215,10 +216,10 @@ pub(crate) const LINKS: Table = Table {
 pub(crate) const ALIASES: Table = Table {
     name: "aliases",
     columns: &[
-        ("page_id", Col::Int),
-        ("version", Col::Int),
-        ("ordinal", Col::Int),
-        ("alias", Col::Text),
+        ("page_id", ColumnType::Int),
+        ("version", ColumnType::Int),
+        ("ordinal", ColumnType::Int),
+        ("alias", ColumnType::Text),
     ],
     on_conflict: "",
 };
@@ -226,16 +227,16 @@ pub(crate) const ALIASES: Table = Table {
 pub(crate) const TAKES: Table = Table {
     name: "takes",
     columns: &[
-        ("page_id", Col::Int),
-        ("version", Col::Int),
-        ("ordinal", Col::Int),
-        ("claim", Col::Text),
-        ("kind", Col::Text),
-        ("holder", Col::Text),
-        ("weight", Col::Real),
-        ("since", Col::Text),
-        ("until", Col::Text),
-        ("active", Col::Flag),
+        ("page_id", ColumnType::Int),
+        ("version", ColumnType::Int),
+        ("ordinal", ColumnType::Int),
+        ("claim", ColumnType::Text),
+        ("kind", ColumnType::Text),
+        ("holder", ColumnType::Text),
+        ("weight", ColumnType::Real),
+        ("since", ColumnType::Text),
+        ("until", ColumnType::Text),
+        ("active", ColumnType::Flag),
     ],
     on_conflict: "",
 };
@@ -243,19 +244,19 @@ pub(crate) const TAKES: Table = Table {
 pub(crate) const CHANGES: Table = Table {
     name: "changes",
     columns: &[
-        ("generation", Col::Int),
-        ("op", Col::Text),
-        ("page_id", Col::Int),
-        ("version", Col::Int),
-        ("root", Col::Text),
-        ("pages", Col::Int),
-        ("chunks", Col::Int),
-        ("at", Col::Int),
+        ("generation", ColumnType::Int),
+        ("op", ColumnType::Text),
+        ("page_id", ColumnType::Int),
+        ("version", ColumnType::Int),
+        ("root", ColumnType::Text),
+        ("pages", ColumnType::Int),
+        ("chunks", ColumnType::Int),
+        ("at", ColumnType::Int),
     ],
     on_conflict: "",
 };
 
-/// A corrected row of the feed, written over the one that is there.
+/// A corrected row of the feed, which replaces the existing one.
 pub(crate) const REWRITTEN_CHANGES: Table = Table {
     name: CHANGES.name,
     columns: CHANGES.columns,
@@ -267,23 +268,23 @@ pub(crate) const REWRITTEN_CHANGES: Table = Table {
 pub(crate) const CAPTURES: Table = Table {
     name: "eval_candidates",
     columns: &[
-        ("id", Col::Int),
-        ("created_at", Col::Int),
-        ("tool_name", Col::Text),
-        ("query", Col::Text),
-        ("retrieved_slugs", Col::Text),
-        ("retrieved_chunk_ids", Col::Text),
-        ("source_ids", Col::Text),
-        ("expand_enabled", Col::Flag),
-        ("detail", Col::Text),
-        ("detail_resolved", Col::Text),
-        ("vector_enabled", Col::Flag),
-        ("expansion_applied", Col::Flag),
-        ("latency_ms", Col::Real),
-        ("remote", Col::Flag),
-        ("job_id", Col::Int),
-        ("subagent_id", Col::Int),
-        ("extra", Col::Text),
+        ("id", ColumnType::Int),
+        ("created_at", ColumnType::Int),
+        ("tool_name", ColumnType::Text),
+        ("query", ColumnType::Text),
+        ("retrieved_slugs", ColumnType::Text),
+        ("retrieved_chunk_ids", ColumnType::Text),
+        ("source_ids", ColumnType::Text),
+        ("expand_enabled", ColumnType::Flag),
+        ("detail", ColumnType::Text),
+        ("detail_resolved", ColumnType::Text),
+        ("vector_enabled", ColumnType::Flag),
+        ("expansion_applied", ColumnType::Flag),
+        ("latency_ms", ColumnType::Real),
+        ("remote", ColumnType::Flag),
+        ("job_id", ColumnType::Int),
+        ("subagent_id", ColumnType::Int),
+        ("extra", ColumnType::Text),
     ],
     on_conflict: "",
 };
@@ -291,10 +292,10 @@ pub(crate) const CAPTURES: Table = Table {
 pub(crate) const CAPTURE_FAILURES: Table = Table {
     name: "eval_capture_failures",
     columns: &[
-        ("event_id", Col::Text),
-        ("ts", Col::Int),
-        ("reason", Col::Text),
-        ("detail", Col::Text),
+        ("event_id", ColumnType::Text),
+        ("ts", ColumnType::Int),
+        ("reason", ColumnType::Text),
+        ("detail", ColumnType::Text),
     ],
     on_conflict: "ON CONFLICT (workspace_id, event_id) DO NOTHING",
 };
@@ -302,20 +303,20 @@ pub(crate) const CAPTURE_FAILURES: Table = Table {
 pub(crate) const RETRIEVAL_LOGS: Table = Table {
     name: "retrieval_logs",
     columns: &[
-        ("id", Col::Int),
-        ("created_at", Col::Int),
-        ("request_id", Col::Text),
-        ("query_text", Col::Text),
-        ("retrieval_mode", Col::Text),
-        ("experiment_id", Col::Text),
-        ("user_id", Col::Text),
-        ("top_k", Col::Int),
-        ("rerank_threshold", Col::Real),
-        ("total_ms", Col::Real),
-        ("dense_ms", Col::Real),
-        ("rerank_ms", Col::Real),
-        ("hydration_ms", Col::Real),
-        ("body", Col::Text),
+        ("id", ColumnType::Int),
+        ("created_at", ColumnType::Int),
+        ("request_id", ColumnType::Text),
+        ("query_text", ColumnType::Text),
+        ("retrieval_mode", ColumnType::Text),
+        ("experiment_id", ColumnType::Text),
+        ("user_id", ColumnType::Text),
+        ("top_k", ColumnType::Int),
+        ("rerank_threshold", ColumnType::Real),
+        ("total_ms", ColumnType::Real),
+        ("dense_ms", ColumnType::Real),
+        ("rerank_ms", ColumnType::Real),
+        ("hydration_ms", ColumnType::Real),
+        ("body", ColumnType::Text),
     ],
     on_conflict: "",
 };
@@ -323,42 +324,48 @@ pub(crate) const RETRIEVAL_LOGS: Table = Table {
 pub(crate) const FEEDBACK: Table = Table {
     name: "feedback_events",
     columns: &[
-        ("id", Col::Int),
-        ("retrieval_log_id", Col::Int),
-        ("signal_type", Col::Text),
-        ("score", Col::Real),
-        ("comment", Col::Text),
-        ("created_at", Col::Int),
+        ("id", ColumnType::Int),
+        ("retrieval_log_id", ColumnType::Int),
+        ("signal_type", ColumnType::Text),
+        ("score", ColumnType::Real),
+        ("comment", ColumnType::Text),
+        ("created_at", ColumnType::Int),
     ],
     on_conflict: "",
 };
 
 pub(crate) const RERANK_SCORES: Table = Table {
     name: "rerank_scores",
-    columns: &[("threshold_id", Col::Int), ("pair_id", Col::Int), ("score", Col::Real)],
+    columns: &[
+        ("threshold_id", ColumnType::Int),
+        ("pair_id", ColumnType::Int),
+        ("score", ColumnType::Real),
+    ],
     on_conflict: "",
 };
 
 pub(crate) const DELIVERIES: Table = Table {
     name: "alert_deliveries",
     columns: &[
-        ("id", Col::Int),
-        ("channel", Col::Text),
-        ("dedup_key", Col::Text),
-        ("action", Col::Text),
-        ("state", Col::Text),
-        ("attempt", Col::Int),
-        ("run_after", Col::Int),
-        ("created_at", Col::Int),
-        ("payload", Col::Text),
+        ("id", ColumnType::Int),
+        ("channel", ColumnType::Text),
+        ("dedup_key", ColumnType::Text),
+        ("action", ColumnType::Text),
+        ("state", ColumnType::Text),
+        ("attempt", ColumnType::Int),
+        ("run_after", ColumnType::Int),
+        ("created_at", ColumnType::Int),
+        ("payload", ColumnType::Text),
     ],
     on_conflict: "",
 };
 
-const OF_KEY: &[(&str, Col)] = &[("source_id", Col::Text), ("slug", Col::Text)];
-const OF_VERSION: &[(&str, Col)] = &[("page_id", Col::Int), ("version", Col::Int)];
+const OF_KEY: &[(&str, ColumnType)] =
+    &[("source_id", ColumnType::Text), ("slug", ColumnType::Text)];
+const OF_VERSION: &[(&str, ColumnType)] =
+    &[("page_id", ColumnType::Int), ("version", ColumnType::Int)];
 
-/// What is known of pages before a write.
+/// The state of pages before a write.
 pub(crate) const CURRENT: Lookup = Lookup {
     columns: "t.page_id, t.version, t.generation, t.deleted_at, t.kind, t.content_hash, \
          t.derive_version, t.chunk_count, t.origin, t.visibility",
@@ -383,7 +390,7 @@ pub(crate) const VERSION_ROWS: Lookup = Lookup {
 pub(crate) const TEXTS: Lookup =
     Lookup { columns: "t.content", from: "page_versions t", keys: OF_VERSION, order: "" };
 
-/// The bytes of texts, which may be none of UTF-8 any more.
+/// The bytes of texts, which may no longer be valid UTF-8.
 pub(crate) const TEXT_BYTES: Lookup = Lookup {
     columns: "CAST(t.content AS BLOB)",
     from: "page_versions t",
@@ -427,7 +434,7 @@ pub(crate) const TAKE_ROWS: Lookup = Lookup {
 pub(crate) const FEEDBACK_ROWS: Lookup = Lookup {
     columns: "t.id, t.retrieval_log_id, t.signal_type, t.score, t.comment, t.created_at",
     from: "feedback_events t",
-    keys: &[("retrieval_log_id", Col::Int)],
+    keys: &[("retrieval_log_id", ColumnType::Int)],
     order: "t.id",
 };
 

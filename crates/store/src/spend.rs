@@ -1,22 +1,22 @@
-//! Money in the store: budgets, and the charges against them.
+//! Budgets, and the charges against them.
 //!
-//! A call is charged with the most that it can cost before it is sent, in one transaction with the check
-//! of its budgets, and with what it did cost when that is known. A process that is killed in between
-//! leaves the worst case charged: nobody knows whether the call was made.
+//! A call is charged with its maximum cost before it is sent, in one transaction with the check of
+//! its budgets, and corrected to its actual cost when that is known. A process that is killed in
+//! between leaves the maximum charged, because it is unknown whether the call was made.
 
 use gbrain_core::money::Usd;
 use gbrain_core::named;
 use jiff::Timestamp;
 
-/// The name of the budgets that stand for a day, before the day.
-pub const STANDING: &str = "day:";
+/// The prefix of the names of daily budgets.
+pub const DAILY_PREFIX: &str = "day:";
 
-/// A limit on what may be charged against a name.
+/// A limit on the charges under a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Budget {
-    /// Who names it shares it, in whatever process: 1 to 200 bytes.
+    /// All callers that use this name, in any process, share the budget: 1 to 200 bytes.
     pub name: String,
-    /// The most that may be charged, this caller's calls and everybody else's together.
+    /// The maximum total of all callers.
     pub cap: Usd,
 }
 
@@ -25,17 +25,17 @@ pub struct Budget {
 pub struct NewCharge {
     /// The budget of the run.
     pub budget: Budget,
-    /// A budget that stands beside those of runs, such as a day's.
+    /// An additional budget across runs, such as a daily one.
     pub standing: Option<Budget>,
-    /// Which model is asked, as `provider:model`.
+    /// The model, as `provider:model`.
     pub model: String,
-    /// What for, such as `contradictions`.
+    /// The purpose of the call, such as `contradictions`.
     pub purpose: String,
-    /// The most that it can cost.
+    /// The maximum cost of the call, which is charged before it is sent.
     pub worst: Usd,
 }
 
-/// Names a charge: its budget, and its number in it.
+/// Identifies a charge: its budget, and its number in it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ChargeId {
     /// The budget of the run.
@@ -44,16 +44,16 @@ pub struct ChargeId {
     pub number: u64,
 }
 
-/// Where a charge is.
+/// The state of a charge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ChargeState {
-    /// The call may be under way. It is charged at its worst.
+    /// The call may be in progress. Charged at its maximum cost.
     Reserved,
-    /// The call was answered and costs what its tokens cost.
+    /// The call was answered. Charged at the cost of its tokens.
     Settled,
-    /// The call was refused before any token was made: it costs nothing.
+    /// The call was refused before any token was generated: it costs nothing.
     Released,
-    /// Nobody knows what the call cost: it stays charged at its worst.
+    /// The cost of the call is unknown: it stays charged at its maximum.
     Lost,
 }
 
@@ -61,67 +61,64 @@ named! {
     ChargeState { Reserved = "reserved", Settled = "settled", Released = "released", Lost = "lost" }
 }
 
-/// How a call ended.
+/// The actual cost of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settlement {
     /// Answered, at this cost.
     Cost {
-        /// What its tokens cost.
+        /// The cost of its tokens.
         usd: Usd,
-        /// Tokens that were sent.
+        /// The number of tokens sent, as billed.
         input: u64,
-        /// Tokens that came back.
+        /// The number of tokens received, as billed.
         output: u64,
     },
-    /// Not answered, and by the provider's word not billed.
+    /// Not answered and, according to the provider, not billed.
     Free,
     Unknown,
 }
 
-/// A call that was charged.
+/// A charge with its state and its cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Charge {
     pub id: ChargeId,
-    /// The standing budget that it counts against too.
+    /// The additional budget that it counts against.
     pub standing: Option<String>,
-    /// Which model was asked.
     pub model: String,
     pub purpose: String,
     pub state: ChargeState,
-    /// The most that it can cost.
+    /// The maximum cost of the call, which is charged before it is sent.
     pub worst: Usd,
-    /// What it costs, once it is known or given up.
+    /// The final cost, once it is settled or lost.
     pub actual: Option<Usd>,
-    /// Tokens that were sent, once it is settled.
+    /// Tokens sent, once it is settled.
     pub input: Option<u64>,
-    /// Tokens that came back, once it is settled.
+    /// Tokens received, once it is settled.
     pub output: Option<u64>,
-    /// When it was charged.
     pub created_at: Timestamp,
 }
 
-/// A budget with what is charged against it.
+/// A budget and its charges so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BudgetState {
     pub name: String,
-    /// The limit that its latest caller gave.
+    /// The limit given by its latest caller.
     pub cap: Usd,
-    /// What is charged: what calls did cost, and the worst that open and lost ones can.
+    /// The actual cost of settled calls plus the maximum cost of open and lost ones.
     pub charged: Usd,
-    /// How many calls were charged.
     pub calls: u64,
     /// When it was first charged.
     pub created_at: Timestamp,
 }
 
-/// What one model cost for one purpose.
+/// The cost of one model for one purpose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpendLine {
     pub model: String,
     pub purpose: String,
     pub calls: u64,
-    /// Of them, those that are open or were lost.
+    /// The open and lost calls among them.
     pub unsettled: u64,
-    /// What is charged for all of them.
+    /// The total of all calls.
     pub charged: Usd,
 }

@@ -1,28 +1,28 @@
-//! The store: one type over both engines. Each operation stands beside its SQL, in `ops`.
+//! The store: one type over both engines. Each operation is next to its SQL, in `ops`.
 
 use gbrain_core::id::WorkspaceId;
 use jiff::Timestamp;
 
 use crate::Result;
-use crate::driver::{Driver, Scope, Session, first};
+use crate::driver::{Driver, RowScope, SqlSession, first};
 use crate::location::{Location, OpenMode};
 use crate::postgres::PostgresStore;
 use crate::sqlite::SqliteStore;
-use crate::types::{Engine, Finding};
+use crate::types::{Engine, InvariantViolation};
 
 /// A store of workspaces.
 ///
-/// Every method is one transaction: what it reads is one moment, what it writes happens whole or
-/// not at all. Writers of a workspace queue; readers never wait for them. Lists are ordered by
-/// bytes on both engines. A method on a workspace that does not exist is
+/// Every method is one transaction: it reads one snapshot, and its writes are atomic. Writers of a
+/// workspace queue; readers never wait for them. Lists are ordered by bytes on both engines. A
+/// method on a workspace that does not exist fails with
 /// [`UnknownWorkspace`](crate::StoreError::UnknownWorkspace).
 ///
-/// After [`Down`](crate::StoreError::Down) in a write, whether it happened is not known; writing
-/// again is safe, since what is already there is left alone.
+/// After [`Down`](crate::StoreError::Down) in a write, it is unknown whether the write happened;
+/// repeating it is safe, because existing rows are not changed.
 #[derive(Debug)]
 pub struct Store {
     database: Database,
-    /// Called right before the next writing transaction.
+    /// Called right before the next write transaction.
     #[cfg(test)]
     pub(crate) before_write: std::sync::Mutex<Option<fn(&Store)>>,
 }
@@ -46,8 +46,8 @@ macro_rules! driver {
 impl Store {
     /// Opens a store.
     ///
-    /// SQLite is created on first use. A PostgreSQL schema is created by [`OpenMode::Init`] only; an
-    /// older schema of ours is brought up to date by either mode. `now` stamps what opening creates.
+    /// SQLite is created on first use. A PostgreSQL schema is created by [`OpenMode::Init`] only;
+    /// an older schema of gbrain is migrated in either mode. `now` stamps the created rows.
     pub fn open(location: &Location, mode: OpenMode, now: Timestamp) -> Result<Self> {
         let database = match location {
             Location::Sqlite(path) => Database::Sqlite(SqliteStore::open(path, now)?),
@@ -60,22 +60,22 @@ impl Store {
         })
     }
 
-    /// The name this store got when it was created: 32 hexadecimal digits. An index that was
-    /// built from another store is of no use for this one.
+    /// The identity that the store got when it was created: 32 hexadecimal digits. An index that
+    /// was built from another store cannot be used with this one.
     pub fn identity(&self) -> &str {
         driver!(self.identity())
     }
 
-    /// Which database holds the rows.
+    /// The database engine of this store.
     pub fn engine(&self) -> Engine {
         driver!(self.engine())
     }
 
-    /// The database role, if row-level security does not hold it: a superuser, or one with `BYPASSRLS`. An SQLite file
-    /// has no roles.
+    /// The database role, if row-level security does not apply to it: a superuser, or one with
+    /// `BYPASSRLS`. An SQLite file has no roles.
     pub fn role_without_row_security(&self) -> Result<Option<String>> {
         let Some(sql) = driver!(self.security_bypass_query()) else { return Ok(None) };
-        self.read(Scope::Directory, |session| first(session, sql, &[], |row| row.text(0)))
+        self.read(RowScope::Directory, |session| first(session, sql, &[], |row| row.text(0)))
     }
 
     pub(crate) fn tag_filter(&self) -> &'static str {
@@ -96,16 +96,16 @@ impl Store {
 
     pub(crate) fn read<T>(
         &self,
-        scope: Scope<'_>,
-        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+        scope: RowScope<'_>,
+        job: impl FnOnce(&mut dyn SqlSession) -> Result<T>,
     ) -> Result<T> {
         driver!(self.read(scope, job))
     }
 
     pub(crate) fn scan<T>(
         &self,
-        scope: Scope<'_>,
-        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+        scope: RowScope<'_>,
+        job: impl FnOnce(&mut dyn SqlSession) -> Result<T>,
     ) -> Result<T> {
         driver!(self.scan(scope, job))
     }
@@ -113,7 +113,7 @@ impl Store {
     pub(crate) fn write<T>(
         &self,
         ws: &WorkspaceId,
-        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+        job: impl FnOnce(&mut dyn SqlSession) -> Result<T>,
     ) -> Result<T> {
         #[cfg(test)]
         self.interrupt();
@@ -123,7 +123,7 @@ impl Store {
     pub(crate) fn write_beside<T>(
         &self,
         ws: &WorkspaceId,
-        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+        job: impl FnOnce(&mut dyn SqlSession) -> Result<T>,
     ) -> Result<T> {
         driver!(self.write_beside(ws, job))
     }
@@ -132,7 +132,7 @@ impl Store {
         driver!(self.scrub())
     }
 
-    pub(crate) fn structure(&self) -> Result<Vec<Finding>> {
+    pub(crate) fn structure(&self) -> Result<Vec<InvariantViolation>> {
         driver!(self.structure())
     }
 

@@ -1,4 +1,4 @@
-//! Suites: what is to be measured when, what has happened that they wait for, and what their runs gave.
+//! Suites: their specs, the events that trigger them, and their runs.
 
 use gbrain_core::gate::Verdict;
 use gbrain_core::hash::Hash;
@@ -7,122 +7,121 @@ use jiff::Timestamp;
 
 use crate::job::NewJob;
 
-/// A suite that is kept.
+/// A suite with its spec and whether its triggers fire.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Suite {
-    /// Its name: 1 to 200 bytes.
+pub struct StoredSuite {
+    /// 1 to 200 bytes.
     pub name: String,
-    /// What it measures (JSON).
+    /// Its checks and triggers (JSON).
     pub spec: String,
     /// SHA-256 of the spec.
     pub hash: Hash,
-    /// Whether its triggers fire. A new one is off.
+    /// Whether its triggers fire. A new suite is disabled.
     pub enabled: bool,
-    /// When it was first kept.
+    /// When it was first stored.
     pub created_at: Timestamp,
-    /// When its spec or its switch last changed.
+    /// When its spec or `enabled` last changed.
     pub updated_at: Timestamp,
 }
 
-/// How far a trigger of a suite has been fired.
+/// The position up to which a trigger of a suite has been processed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SuiteCursor {
     pub suite: String,
-    /// The trigger, as the suite's spec names it: 1 to 200 bytes.
+    /// The name of the trigger in the suite's spec: 1 to 200 bytes.
     pub trigger: String,
     /// A time in milliseconds, a generation of the feed or the number of an event.
     pub at: i64,
 }
 
-/// A move of a cursor, which happens only if the cursor is where the mover saw it.
+/// A compare-and-set of a cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Advance {
-    /// Where it was seen; none if there was no cursor.
+pub struct CursorMove {
+    /// The expected position; `None` if there was no cursor.
     pub from: Option<i64>,
     pub to: i64,
 }
 
-/// What to do when a run of the suite waits already.
+/// How to handle a due run when a run of the suite is already waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Backlog {
+pub enum BacklogPolicy {
     /// Queue this one too.
     Add,
-    /// Leave it at that: a run that has not begun will see whatever this one would.
+    /// Do not queue it: a run that has not started covers this one.
     Coalesce,
 }
 
-/// A run of a suite that is due.
+/// A due run of a suite.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Due {
+pub struct NewDueRun {
     pub suite: String,
-    /// What fires: 1 to 200 bytes.
+    /// The trigger: 1 to 200 bytes.
     pub trigger: String,
-    /// The move of the trigger's cursor that goes with it; none for a run that somebody asks for. A
-    /// run with a cursor is the scheduler's: it happens only while the suite is on.
-    pub cursor: Option<Advance>,
-    /// What to do when a run of the job's group waits already.
-    pub backlog: Backlog,
-    /// The run. Its key names the suite too, and stands for one due run: it is queued once and
-    /// recorded once. Its group is what runs one at a time.
+    /// The move of the trigger's cursor; `None` for a run on request. A run with a cursor comes
+    /// from the scheduler: it is queued only while the suite is enabled.
+    pub cursor: Option<CursorMove>,
+    pub backlog: BacklogPolicy,
+    /// The job. Its key includes the suite and identifies one due run, which is queued once and
+    /// recorded once. Its group limits concurrency.
     pub job: NewJob,
 }
 
-/// Something that happened which suites may wait for.
+/// An event that suites may be triggered by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEvent {
-    /// What happened, such as `knowledge.persisted`: 1 to 100 bytes.
+    /// The kind of event, such as `knowledge.persisted`: 1 to 100 bytes.
     pub kind: String,
-    /// To which document; empty if to none. 1,024 bytes at most.
+    /// The document concerned; empty if none. At most 1,024 bytes.
     pub document: String,
-    /// In which version; empty if it has none. 200 bytes at most.
+    /// The document's version; empty if it has none. At most 200 bytes.
     pub version: String,
-    /// What else was told (JSON). No text of pages; a purge replaces the keys of its page in it.
+    /// Further details (JSON). No page text; a purge replaces the keys of its page in it.
     pub body: String,
 }
 
-/// Whether an event is news.
+/// The result of storing an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventReceipt {
-    /// The number of the event, the first time that it was told.
+    /// The number of the event when it was first stored.
     pub seq: i64,
-    /// Whether this was the first time.
+    /// False if it was stored before.
     pub is_new: bool,
 }
 
-/// An event that is kept.
+/// An event with its number, by which triggers follow events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SuiteEvent {
-    /// Its number, from 1. Numbers rise in the order in which events become visible.
+    /// Number from 1. Numbers increase in the order in which events become visible.
     pub seq: i64,
     pub kind: String,
-    /// To which document; empty if to none.
+    /// The document concerned; empty if none.
     pub document: String,
-    /// In which version; empty if it has none.
+    /// The document's version; empty if it has none.
     pub version: String,
-    /// What else was told (JSON).
+    /// Further details, as JSON without page text.
     pub body: String,
-    /// When it was told.
+    /// When it was stored.
     pub at: Timestamp,
 }
 
-/// Which changes of the corpus are meant.
+/// The kinds of corpus changes that a trigger watches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Stirring {
+pub enum WatchedChanges {
     /// Every change of a page.
     Pages,
-    /// Those that leave other links than there were: type, direction, target or time. What was purged may
-    /// have had some.
+    /// Changes of a page's links: type, direction, target or time. Purges are included, because the
+    /// page may have had links.
     Links,
 }
 
-/// Changes of the corpus, in short.
+/// The time span of corpus changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stirred {
-    /// When the first of them happened.
+pub struct ChangeSpan {
+    /// The time of the first change.
     pub first: Timestamp,
-    /// When the last of them happened.
+    /// The time of the last change.
     pub last: Timestamp,
-    /// The last of them.
+    /// The generation of the last change.
     pub up_to: Generation,
 }
 
@@ -130,13 +129,12 @@ pub struct Stirred {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSuiteRun {
     pub suite: String,
-    /// The due run that it is, recorded once in its suite; none for one of many.
+    /// The key of the due run, recorded once per suite; `None` for a run on request.
     pub key: Option<String>,
     pub trigger: String,
     pub started_at: Timestamp,
-    /// What came of it.
     pub verdict: Verdict,
-    /// Its figures (JSON). No text of pages; a purge replaces the keys of its page in it.
+    /// Its figures (JSON). No page text; a purge replaces the keys of its page in it.
     pub summary: String,
     /// Its cases (JSON). It names pages by whole keys: a purge replaces those of its page.
     pub report: String,
@@ -145,65 +143,60 @@ pub struct NewSuiteRun {
 /// A recorded run without its report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SuiteRunInfo {
-    /// Its number, from 1. Numbers rise in the order in which runs become visible.
+    /// Number from 1. Numbers increase in the order in which runs become visible.
     pub id: i64,
     pub suite: String,
-    /// The due run that it is.
+    /// The key of the due run.
     pub key: Option<String>,
     pub trigger: String,
-    /// The job that it was, if it was one.
+    /// The job that ran it, if any.
     pub job: Option<i64>,
-    /// By which claim of the job; 0 without a job.
+    /// The attempt of the job; 0 without a job.
     pub attempt: u32,
     pub started_at: Timestamp,
     /// When it was recorded.
     pub finished_at: Timestamp,
-    /// What came of it.
     pub verdict: Verdict,
     pub summary: String,
 }
 
-/// A whole recorded run.
+/// A recorded run with its report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredSuiteRun {
-    /// All but the report.
     pub info: SuiteRunInfo,
-    /// Its cases (JSON); none if it was kept long enough.
+    /// Its cases (JSON); `None` if retention has removed them.
     pub report: Option<String>,
 }
 
-/// Which runs to list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SuiteRunFilter {
-    /// Of this suite only.
     pub suite: Option<String>,
-    /// With this verdict only.
     pub verdict: Option<Verdict>,
-    /// Recorded at this moment or later.
+    /// Recorded at this time or later.
     pub since: Option<Timestamp>,
-    /// Recorded before this moment.
+    /// Recorded before this time.
     pub until: Option<Timestamp>,
-    /// With a lower number than this.
+    /// Only numbers below this.
     pub before: Option<i64>,
 }
 
-/// What the cursor of a trigger begins with that follows events that were told.
-pub const TOLD: &str = "told:";
+/// The prefix of the triggers whose cursor follows stored events.
+pub const EVENT_TRIGGER_PREFIX: &str = "told:";
 
-/// What of old runs is to go.
+/// The parts of old runs to prune.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunParts {
-    /// Their reports, with what was asked. Figures stay.
+    /// Their reports and retrieval logs. Summaries stay.
     Reports,
     All,
 }
 
-/// What suites left behind, counted.
+/// Numbers of rows of suite history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SuiteHistory {
     pub runs: u64,
-    /// Logs of what they asked.
+    /// Retrieval logs of the runs.
     pub logs: u64,
-    /// Events that they were told of.
+    /// The number of stored events.
     pub events: u64,
 }

@@ -1,4 +1,4 @@
-//! Tokens: who may come over a wire, and to what.
+//! API tokens: credentials for one workspace.
 
 use std::fmt;
 
@@ -6,54 +6,48 @@ use gbrain_core::access::Scope;
 use gbrain_core::id::WorkspaceId;
 use jiff::Timestamp;
 
-/// What is kept of a token's secret: its keyed hash. Has no `==`, so that whoever checks a token
-/// has to think of the time that takes, and no bytes in its `Debug`.
+/// The keyed hash of a token's secret. It has no `==`, so that comparisons are written in constant
+/// time, and its `Debug` shows no bytes.
 #[derive(Clone, Copy)]
 pub struct TokenDigest(pub [u8; 32]);
 
-/// A token to keep.
+/// A token to store.
 #[derive(Debug, Clone)]
 pub struct NewToken {
-    /// The part of it that is no secret: 1 to 64 bytes, of one token of one workspace only.
+    /// The public part of the token: 1 to 64 bytes, unique across workspaces.
     pub id: String,
-    /// What people call it.
+    /// A name for people.
     pub name: String,
-    /// What it lets its bearer do.
+    /// The operations that the bearer may call.
     pub scope: Scope,
-    /// The hash of its secret.
     pub digest: TokenDigest,
     /// Requests per second, at least one.
     pub rate_per_second: u32,
-    /// When it ends by itself.
     pub expires_at: Option<Timestamp>,
 }
 
-/// A token that is kept.
+/// An API token without its secret, of which only a digest is stored.
 #[derive(Debug, Clone)]
-pub struct Token {
-    /// Whose rows it opens.
+pub struct ApiToken {
+    /// The workspace that it gives access to.
     pub workspace: WorkspaceId,
-    /// The part of it that is no secret.
+    /// The public part of the token.
     pub id: String,
-    /// What people call it.
+    /// A name for people.
     pub name: String,
-    /// What it lets its bearer do.
+    /// The operations that the bearer may call.
     pub scope: Scope,
-    /// The hash of its secret.
     pub digest: TokenDigest,
     pub rate_per_second: u32,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// When it ends by itself.
     pub expires_at: Option<Timestamp>,
-    /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
-    /// When it was last seen, as far as that was told.
+    /// The last recorded use.
     pub last_used_at: Option<Timestamp>,
 }
 
-impl Token {
-    /// Whether it opens anything at a moment.
+impl ApiToken {
+    /// Whether it is neither revoked nor expired.
     pub fn is_live(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
     }

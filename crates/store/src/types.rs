@@ -1,4 +1,4 @@
-//! What goes into the store and comes out of it.
+//! Types of the store's interface: workspaces, sources, pages, versions, the feed and statistics.
 
 use std::collections::BTreeMap;
 
@@ -17,47 +17,47 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-/// Which database holds the rows.
+/// The database engine of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Engine {
-    /// One file, one machine.
+    /// One file on one machine.
     Sqlite,
     Postgres,
 }
 
-/// A workspace.
+/// A workspace and the state of its corpus.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "WorkspaceRow")]
 pub struct Workspace {
-    /// Its name.
+    /// The name of the workspace.
     pub id: WorkspaceId,
     #[expect(missing_docs, reason = "the comment would be in schemas")]
     #[serde(flatten)]
-    pub head: Head,
-    /// When it was made.
+    pub head: CorpusHead,
+    /// When the workspace was created.
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub created_at: Timestamp,
 }
 
-/// A source.
+/// A source of pages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Source {
-    /// Its id.
+    /// The id of the source.
     pub id: SourceId,
-    /// What people call it.
+    /// The display name of the source.
     pub name: String,
-    // And be quoted as the brain's own.
-    /// Whether its pages may take names.
+    // A trusted source may also be quoted as the brain's own words.
+    /// Whether pages of the source may claim names of other pages.
     pub trust: SourceTrust,
-    /// When it was made.
+    /// When the source was added.
     #[serde(skip)]
     pub created_at: Timestamp,
 }
 
-/// What to do with the live pages of a source that is removed.
+/// How to handle the live pages of a source that is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Removal {
-    /// Refuse while there are any.
+pub enum SourceRemoval {
+    /// Refuse if there are any.
     OnlyEmpty,
     /// Delete them (their history stays).
     Cascade,
@@ -65,15 +65,15 @@ pub enum Removal {
 
 /// The state of a corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
-pub struct Head {
-    /// Live pages.
+pub struct CorpusHead {
+    /// The number of live pages.
     pub pages: u64,
-    /// Their passages.
+    /// The number of passages of live pages.
     pub chunks: u64,
-    /// The last change.
+    /// The number of the last change.
     pub generation: Generation,
-    // `Hash::toggle` over `Page::fingerprint` of the live pages.
-    /// Its content, as one hash.
+    // Computed by `Hash::toggle` over the `Page::fingerprint` of every live page.
+    /// A hash of the content of all live pages.
     pub root: Hash,
 }
 
@@ -85,57 +85,58 @@ pub struct PageWrite<'a> {
     pub origin: Option<&'a str>,
 }
 
-/// What a write did.
+/// The result of writing a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WriteOutcome {
     pub id: PageId,
     pub version: u32,
-    /// The change that made this version.
+    /// The change that created this version.
     pub generation: Generation,
     pub kind: WriteKind,
 }
 
-/// What happened to a written page.
+/// How a write changed a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WriteKind {
     Added,
     /// It has a new version.
     Changed,
-    /// The live version already says this: nothing was written.
+    /// The live version is the same: nothing was written.
     Unchanged,
-    /// It was deleted and lives again.
+    /// It was deleted and is live again.
     Restored,
 }
 
-/// What happened to a page that was to be deleted.
+/// The result of deleting a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DeleteOutcome {
-    /// It was live and is deleted, by this change.
+    /// It was live and is deleted by this change.
     Deleted(Generation),
     /// It was deleted before.
     AlreadyDeleted,
-    /// There never was such a page, or it was purged.
+    /// The page never existed, or was purged.
     Unknown,
 }
 
-/// What erasing a page did.
+/// The result of purging a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
-pub struct Purged {
-    /// How many versions are gone.
+#[schemars(rename = "Purged")]
+pub struct PurgeCounts {
+    /// The number of erased versions.
     pub versions: u32,
-    /// The change that tells readers.
+    /// The change that records the purge in the feed.
     #[serde(skip)]
     pub generation: Generation,
-    // On SQLite false means that a reader still held the write-ahead log; the next purge or the
-    // last process to close clears it. On PostgreSQL always false: freed space is overwritten in
-    // the server's own time.
-    /// Whether the bytes have left the database files too.
+    // On SQLite, false means that a reader still held the write-ahead log; the next purge or the
+    // last process to close clears it. On PostgreSQL always false: the server overwrites freed
+    // space at some later time.
+    /// Whether the bytes are gone from the database files too.
     pub scrubbed: bool,
-    /// Records that were erased or changed besides the page.
+    /// The number of other records that were erased or changed.
     pub erased: ErasureCounts,
 }
 
-/// The keys of the owner who purges.
+/// The owner's keys for a purge.
 #[derive(Debug, Clone, Default)]
 pub struct PurgeKeys {
     /// The identity key of the workspace: it hashes names that scrubbing changed.
@@ -144,18 +145,14 @@ pub struct PurgeKeys {
     pub baseline: Option<BaselineKey>,
 }
 
-/// Which pages to list.
+/// Selects pages to list.
 #[derive(Debug, Clone, Default)]
 pub struct PageFilter {
-    /// Of this source only.
     pub source: Option<SourceId>,
-    /// Of this type only.
     pub page_type: Option<String>,
-    /// With this tag only.
     pub tag: Option<String>,
-    /// Whose slug starts with this.
+    /// A prefix of the slug.
     pub prefix: Option<String>,
-    /// Of this visibility only.
     pub visibility: Option<Visibility>,
     pub include_deleted: bool,
 }
@@ -164,35 +161,35 @@ pub struct PageFilter {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "PageRow")]
 pub struct PageInfo {
-    /// The store's number.
+    /// The page's number in the store.
     #[serde(skip)]
     pub id: PageId,
     #[expect(missing_docs, reason = "the comment would be in schemas")]
     #[serde(flatten, serialize_with = "PageKey::as_fields")]
     #[schemars(with = "KeyFields")]
     pub key: PageKey,
-    /// Its title.
+    /// The title of the page.
     pub title: String,
-    /// Its type.
+    /// The type of the page, such as `note`.
     #[serde(rename = "type")]
     pub page_type: String,
-    /// What kind of text it is.
+    /// The kind of text, such as markdown or chat.
     pub kind: PageKind,
-    /// Its tags.
+    /// The tags of the page.
     pub tags: Vec<String>,
-    /// Its version now.
+    /// The number of the current version.
     pub version: u32,
-    /// The change that made it.
+    /// The change that created the version.
     #[serde(skip)]
     pub generation: Generation,
-    /// When what it tells of happened.
+    /// The date of the events that the page describes.
     #[schemars(with = "Option<String>", extend("format" = "date"))]
     pub effective_date: Option<Date>,
-    /// Who may see it.
+    /// The visibility of the page.
     pub visibility: Visibility,
-    /// SHA-256 of its text.
+    /// SHA-256 of the text.
     pub content_hash: Hash,
-    /// How many passages it has.
+    /// The number of passages.
     pub chunks: u32,
     /// The file it was imported from.
     #[serde(skip)]
@@ -200,37 +197,36 @@ pub struct PageInfo {
     /// When it was first written.
     #[serde(skip)]
     pub created_at: Timestamp,
-    /// When its version was made.
+    /// When the current version was written.
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub updated_at: Timestamp,
-    /// When it was deleted; null while it lives.
+    /// When the page was deleted; null for a live page.
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub deleted_at: Option<Timestamp>,
 }
 
-/// What an import must know to leave a page alone.
+/// The state of a page that an import compares with a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageDigest {
-    /// Its name in the source.
+    /// The name in the source.
     pub slug: Slug,
-    /// SHA-256 of its text.
+    /// SHA-256 of the text.
     pub content_hash: Hash,
-    /// The derivation it was made by.
+    /// The version of its derivation.
     pub derive_version: u32,
-    /// Whether it is deleted.
     pub deleted: bool,
     /// The file it was imported from.
     pub origin: Option<String>,
     pub at: PageVersion,
 }
 
-/// What made a version.
+/// The operation that created a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum VersionOp {
     Write,
     /// The page was deleted: this version has no text.
     Delete,
-    /// The last text before a deletion came back.
+    /// The last text before a deletion was restored.
     Restore,
 }
 
@@ -238,41 +234,41 @@ pub enum VersionOp {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "VersionRow")]
 pub struct VersionInfo {
-    /// From 1.
+    /// The number of the version, from 1.
     pub version: u32,
-    /// The change that made it.
+    /// The change that created the version.
     pub generation: Generation,
-    /// What made it.
+    /// The operation that created the version.
     pub op: VersionOp,
-    /// The title it has.
+    /// The title in this version.
     pub title: String,
-    /// Who may see it, or might see the text that was deleted.
+    /// The visibility of the text, or of the deleted text.
     #[serde(skip)]
     pub visibility: Visibility,
-    /// SHA-256 of its text, or of the text that was deleted.
+    /// SHA-256 of the text, or of the deleted text.
     pub content_hash: Hash,
-    /// Bytes of text.
+    /// The length of the text in bytes.
     pub bytes: u64,
-    /// How many passages it has.
+    /// The number of passages.
     pub chunks: u32,
-    /// When it was made.
+    /// When the version was written.
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub created_at: Timestamp,
 }
 
-/// One version of one page.
+/// Identifies one version of one page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PageVersion {
     pub id: PageId,
     pub version: u32,
 }
 
-/// Which part of the feed to read.
+/// A part of the feed to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FeedRange {
     /// Changes after this one.
     pub after: Generation,
-    /// Up to and including this one; none for all there are.
+    /// Up to and including this one; `None` for all.
     pub until: Option<Generation>,
     /// At most this many changes (at least one is read).
     pub max_changes: usize,
@@ -280,51 +276,52 @@ pub struct FeedRange {
     pub max_bytes: usize,
 }
 
-/// Changes of a corpus, folded: applying them to the corpus at `after` gives the one at `upto`.
+/// Changes of a corpus, folded: applying them to the corpus at `after` results in the one at
+/// `upto`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChangeBatch {
-    /// The last change that is in the batch; `after` itself if there are no more.
+    /// The last change in the batch; `after` itself if there are no more.
     pub upto: Generation,
     /// The corpus root at `upto`.
     pub root: Hash,
     /// Live pages at `upto`.
     pub pages: u64,
     pub chunks: u64,
-    /// The latest change there is. Smaller than `after` when the reader is ahead of the store (a
-    /// database put back from a backup): it must start again from nothing.
+    /// The latest change. Smaller than `after` when the reader is ahead of the store (a database
+    /// restored from a backup): the reader must start again.
     pub head: Generation,
-    /// For each page that lives at `upto` and changed, what it says then; in feed order.
+    /// The changed pages that are live at `upto`, in feed order.
     pub upserts: Vec<StoredPage>,
-    /// Pages that do not live at `upto`, sorted. May name pages the reader never saw, and names
-    /// pages that were purged after `upto`: a purged page leaves every generation at once.
+    /// Pages that are not live at `upto`, sorted. May include pages the reader never saw, and
+    /// includes pages that were purged after `upto`: a purge removes a page from every generation.
     pub removals: Vec<PageId>,
-    /// Whether the sources changed.
     pub sources_changed: bool,
 }
 
-/// A corpus in figures.
+/// Counts of a corpus.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
-pub struct Stats {
-    /// Versions of all pages.
+#[schemars(rename = "Stats")]
+pub struct CorpusStats {
+    /// The number of versions of all pages.
     pub versions: u64,
-    /// Aliases of live pages.
+    /// The number of aliases of live pages.
     pub aliases: u64,
-    /// Takes of live pages.
+    /// The number of takes of live pages.
     pub takes: u64,
-    /// By source.
+    /// The counts of every source.
     pub sources: Vec<SourceStats>,
-    // In order of name, as the links are.
-    /// Live pages by type.
+    // Both lists, of types and of links, are ordered by name.
+    /// The number of live pages by type.
     #[serde(serialize_with = "as_map")]
     #[schemars(with = "BTreeMap<String, u64>")]
     pub types: Vec<(String, u64)>,
-    /// Links of live pages by type.
+    /// The number of links of live pages by type.
     #[serde(serialize_with = "as_map")]
     #[schemars(with = "BTreeMap<String, u64>")]
     pub links: Vec<(LinkType, u64)>,
     /// Bytes of text in all versions.
     pub history_bytes: u64,
-    /// Bytes the database takes, all workspaces together.
+    /// The size of the database in bytes, for all workspaces together.
     pub database_bytes: u64,
 }
 
@@ -335,33 +332,32 @@ fn as_map<K: Serialize, S: Serializer>(
     serializer.collect_map(counts.iter().map(|(name, count)| (name, count)))
 }
 
-/// A source in figures.
+/// Counts of one source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "SourceFigures")]
 pub struct SourceStats {
-    /// The source.
+    /// The id of the source.
     #[serde(rename = "id")]
     pub source: SourceId,
-    /// Live pages.
+    /// The number of live pages.
     pub pages: u64,
-    /// Deleted pages.
+    /// The number of deleted pages.
     pub deleted: u64,
-    /// Passages of live pages.
+    /// The number of passages of live pages.
     pub chunks: u64,
     /// Bytes of text of live pages.
     pub bytes: u64,
 }
 
-/// Something in the store that should not be.
+/// A violated invariant in the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    /// Which invariant is broken.
+pub struct InvariantViolation {
     pub invariant: Invariant,
     /// Where, and by how much; no page text.
     pub detail: String,
 }
 
-/// What must hold of a workspace's rows.
+/// The invariants of a workspace's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Invariant {
     /// The stored root is the root of the live pages.
@@ -370,17 +366,17 @@ pub enum Invariant {
     Counts,
     /// The feed is dense and ends at the head, with the head's root and counts.
     Feed,
-    /// Every page points to a version that exists, versions are dense and agree with it.
+    /// Every page points to an existing version, and its versions are dense and agree with it.
     Versions,
-    /// Every text has the hash that is stored for it, or its chunks have theirs (chats).
+    /// Every text has its stored hash, or its chunks have theirs (chats).
     Content,
-    /// Every version has as many chunks as it says.
+    /// Every version has the stored number of chunks.
     Chunks,
-    /// No row belongs to a page, version or source that is not there.
+    /// No row belongs to a missing page, version or source.
     Dangling,
-    /// No capture and no closed window has a number that was not given out.
+    /// No capture or closed window has an unassigned number.
     Captures,
-    /// No row that is numbered has a number that was not given out.
+    /// No numbered row has an unassigned number.
     Numbers,
     /// The database's own structure is sound.
     Structure,
@@ -411,15 +407,15 @@ named! {
     }
 }
 
-impl Head {
-    /// The corpus with one more page.
+impl CorpusHead {
+    /// Adds a page to the corpus.
     pub(crate) fn enter(&mut self, member: Hash, chunks: u32) {
         self.root = self.root.toggle(member);
         self.pages += 1;
         self.chunks += u64::from(chunks);
     }
 
-    /// The corpus with one page less.
+    /// Removes a page from the corpus.
     pub(crate) fn leave(&mut self, member: Hash, chunks: u32) {
         self.root = self.root.toggle(member);
         self.pages = self.pages.saturating_sub(1);
@@ -427,13 +423,13 @@ impl Head {
     }
 }
 
-/// A page's member of the root, from what is stored of it. Mirrors [`Page::fingerprint`].
+/// A page's member of the root, from its stored row. Mirrors [`Page::fingerprint`].
 pub(crate) fn member(key: &PageKey, content_hash: Hash, derive_version: u32) -> Hash {
     let (source, slug) = (key.source.as_str().as_bytes(), key.slug.as_str().as_bytes());
     Hash::of_parts(&[source, slug, &content_hash.0, &derive_version.to_le_bytes()])
 }
 
-/// How many chunks a page has, as it is counted in the head.
+/// The number of chunks of a page, as counted in the head.
 pub(crate) fn chunk_count(chunks: &[Chunk]) -> u32 {
     u32::try_from(chunks.len()).unwrap_or(u32::MAX)
 }

@@ -39,11 +39,11 @@ read -r _
 #[derive(Debug)]
 pub struct Cluster {
     programs: PathBuf,
-    /// Who runs it. PostgreSQL refuses to run as root.
+    /// The user that runs it. PostgreSQL refuses to run as root.
     owner: (u32, u32),
     /// Holds the server while it runs.
     guard: Option<Child>,
-    // Last, so that the directory goes when nobody writes to it any more.
+    // Dropped last, so that the directory is deleted after the server has stopped.
     directory: TempDir,
 }
 
@@ -73,7 +73,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Its connection string.
+    /// The connection string of the server.
     pub fn url(&self) -> String {
         format!("host={} user=gbrain dbname=postgres", self.directory.path().display())
     }
@@ -89,7 +89,7 @@ impl Cluster {
         if line.trim_end() == "ready" { Ok(()) } else { Err(self.failed()) }
     }
 
-    /// Stops it without telling its clients. What was committed stays.
+    /// Stops it without notice to its clients. Committed transactions remain.
     pub fn stop(&mut self) -> io::Result<()> {
         let Some(mut guard) = self.guard.take() else { return Ok(()) };
         drop(guard.stdin.take());

@@ -24,7 +24,7 @@ pub struct Database {
 }
 
 impl Engine {
-    /// Its name.
+    /// The name of the engine.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sqlite => "sqlite",
@@ -59,7 +59,7 @@ pub fn connect(url: &str) -> Result<postgres::Client> {
 }
 
 impl Database {
-    /// Makes a database.
+    /// Creates an empty database.
     pub fn create() -> Result<Self> {
         Self::create_with("")
     }
@@ -87,7 +87,7 @@ impl Database {
         Ok(Self { server, name, role, url })
     }
 
-    /// A database with the same rows, of the same owner. Nobody may be connected to this one.
+    /// Copies the database with its rows and its owner. No client may be connected to the original.
     pub fn copy(&self) -> Result<Self> {
         let template = format!("TEMPLATE {}", self.name);
         Self::create_on(self.server.clone(), self.role.clone(), &template)

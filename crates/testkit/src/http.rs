@@ -15,7 +15,7 @@ use serde_json::Value;
 /// Longer than any answer may take on a busy machine: past this the server hangs.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// A connection.
+/// A connection to a server.
 #[derive(Debug)]
 pub struct Caller {
     stream: BufReader<TcpStream>,
@@ -25,21 +25,21 @@ pub struct Caller {
     request: Vec<u8>,
 }
 
-/// An answer.
+/// The response to a request.
 #[derive(Debug, Default)]
 pub struct Answer {
-    /// The status.
+    /// The HTTP status code.
     pub status: u16,
     /// When to come back, in seconds, if the server said so.
     pub retry_after: Option<u64>,
-    /// The body.
+    /// The body of the response.
     pub body: Vec<u8>,
     length: Option<usize>,
     is_chunked: bool,
 }
 
 impl Caller {
-    /// Connects.
+    /// Connects to an address.
     pub fn connect(address: SocketAddr) -> io::Result<Self> {
         Self::over(TcpStream::connect(address)?, address, PATIENCE)
     }

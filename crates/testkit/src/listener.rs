@@ -1,5 +1,5 @@
-//! A small HTTP server on loopback for tests: requests are read whole, counted and kept, and whoever made it
-//! writes what comes back, byte by byte if it likes.
+//! A small HTTP server on loopback for tests: it reads, counts and records whole requests, and a function of the test
+//! writes the response, byte by byte if needed.
 //!
 //! Deliberately absent: TLS, chunked requests, anything of HTTP that clients of ours do not send.
 
@@ -8,10 +8,10 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A request.
+/// A request as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Incoming {
-    /// From 1.
+    /// The number of the request, from 1.
     pub number: u64,
     /// The verb, such as `POST`.
     pub method: String,
@@ -19,7 +19,7 @@ pub struct Incoming {
     pub path: String,
     /// The headers as they came.
     pub head: String,
-    /// The body.
+    /// The body of the request.
     pub body: String,
 }
 
@@ -29,10 +29,10 @@ pub type Answers = dyn Fn(&mut TcpStream, &Incoming) -> Option<()> + Send + Sync
 /// The server; it stops when it is dropped.
 pub struct Listener {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
 }
 
-struct Shared {
+struct SharedState {
     answers: Box<Answers>,
     requests: AtomicU64,
     stopped: AtomicBool,
@@ -62,7 +62,7 @@ impl Listener {
     ) -> std::io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedState {
             answers: Box::new(answers),
             requests: AtomicU64::new(0),
             stopped: AtomicBool::new(false),
@@ -89,7 +89,7 @@ impl Listener {
         Ok(Self { address, shared })
     }
 
-    /// Where it listens.
+    /// The address it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -109,7 +109,7 @@ impl Listener {
         self.shared.most.load(Ordering::SeqCst)
     }
 
-    /// All requests.
+    /// All requests so far.
     pub fn kept(&self) -> Vec<Incoming> {
         lock(&self.shared.kept).clone()
     }
@@ -123,7 +123,7 @@ impl Drop for Listener {
     }
 }
 
-impl Shared {
+impl SharedState {
     /// Answers a connection's requests, one after another.
     fn serve(&self, stream: TcpStream) {
         let _ = stream.set_nodelay(true);

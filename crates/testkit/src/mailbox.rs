@@ -1,7 +1,7 @@
 //! A mail server on loopback: takes mails, with and without STARTTLS, TLS from the start and AUTH, and says
 //! no where it is told to.
 //!
-//! Deliberately absent: handing a mail on to anybody.
+//! Deliberately absent: forwarding of mail.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -12,28 +12,28 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 /// A mail that was taken.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Mail {
-    /// Who it is from.
+    /// The sender of the envelope.
     pub from: String,
-    /// Who it is for.
+    /// The recipients of the envelope.
     pub to: Vec<String>,
     /// All that came after DATA, dots taken out again.
     pub data: String,
     /// Whether it came encrypted.
     pub is_encrypted: bool,
-    /// Who its sender was shown to be: what came with AUTH, as it came.
+    /// The credentials of the sender: the argument of AUTH, unchanged.
     pub login: Vec<String>,
 }
 
 /// How a mailbox is.
 #[derive(Clone, Default)]
 pub struct MailboxOptions {
-    /// What it encrypts with, if it does.
+    /// The TLS configuration, if it encrypts.
     pub tls: Option<Arc<ServerConfig>>,
     /// Whether it does so from the start.
     pub from_start: bool,
-    /// What it offers for AUTH, such as `PLAIN LOGIN`; then it takes nothing without.
+    /// The mechanisms offered for AUTH, such as `PLAIN LOGIN`; then mail without AUTH is refused.
     pub auth: Option<&'static str>,
-    /// What it says instead, by the beginning of a line.
+    /// Replies that override the usual ones, by the beginning of a command line.
     pub says: Vec<(&'static str, &'static str)>,
 }
 
@@ -45,7 +45,7 @@ pub struct Mailbox {
 }
 
 impl Mailbox {
-    /// Opens a mailbox.
+    /// Opens a mailbox on loopback.
     pub fn start(options: MailboxOptions) -> std::io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let address = listener.local_addr()?;
@@ -61,12 +61,12 @@ impl Mailbox {
         Ok(Self { address, mails, lines })
     }
 
-    /// Its port.
+    /// The port it listens on.
     pub fn port(&self) -> u16 {
         self.address.port()
     }
 
-    /// What was taken.
+    /// The mails that were accepted.
     pub fn mails(&self) -> Vec<Mail> {
         self.mails.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -87,7 +87,7 @@ struct Talk {
 }
 
 /// How a part of a conversation ended.
-enum Ended {
+enum SessionEnd {
     Over,
     Encrypt,
 }
@@ -107,8 +107,8 @@ impl Talk {
         let mut plain = stream;
         say(&mut plain, "220 mailbox")?;
         match self.part(&mut plain, false)? {
-            Ended::Over => Some(()),
-            Ended::Encrypt => {
+            SessionEnd::Over => Some(()),
+            SessionEnd::Encrypt => {
                 self.part(&mut encrypted(plain)?, true)?;
                 Some(())
             }
@@ -116,7 +116,7 @@ impl Talk {
     }
 
     /// A conversation, until it ends or is to be encrypted.
-    fn part(&self, wire: &mut dyn Wire, is_encrypted: bool) -> Option<Ended> {
+    fn part(&self, wire: &mut dyn Wire, is_encrypted: bool) -> Option<SessionEnd> {
         let mut mail = Mail { is_encrypted, ..Mail::default() };
         loop {
             let line = self.hear(wire)?;
@@ -132,7 +132,7 @@ impl Talk {
                 "EHLO" => self.offer(wire, is_encrypted)?,
                 "STARTTLS" => {
                     say(wire, "220 go ahead")?;
-                    return Some(Ended::Encrypt);
+                    return Some(SessionEnd::Encrypt);
                 }
                 "AUTH" => self.auth(wire, &line, &mut mail)?,
                 "MAIL" if !is_known => say(wire, "530 5.7.0 authentication required")?,
@@ -152,7 +152,7 @@ impl Talk {
                 }
                 "QUIT" => {
                     say(wire, "221 bye")?;
-                    return Some(Ended::Over);
+                    return Some(SessionEnd::Over);
                 }
                 _ => say(wire, "500 what?")?,
             }
@@ -213,7 +213,7 @@ fn say(wire: &mut dyn Wire, line: &str) -> Option<()> {
     wire.flush().ok()
 }
 
-/// What is between `<` and `>`.
+/// The text between `<` and `>`.
 fn address(line: &str) -> String {
     let inner = line.split_once('<').and_then(|(_, rest)| rest.split_once('>'));
     inner.map_or_else(String::new, |(address, _)| address.to_owned())

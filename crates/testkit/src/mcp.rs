@@ -1,4 +1,4 @@
-//! What an MCP client of gbrain finds.
+//! The tools, resources and prompts that an MCP client of gbrain must find.
 
 /// The tools of a client that may write, in the order in which they are listed; the last two write.
 pub const TOOLS: [&str; 10] = [

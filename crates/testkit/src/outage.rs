@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 /// How an address is down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outage {
-    /// Nothing listens.
+    /// Nothing listens on the port.
     Refusing,
     /// It takes connections and never answers.
     Hanging,
@@ -15,10 +15,10 @@ pub enum Outage {
 }
 
 impl Outage {
-    /// Every way.
+    /// Every kind of outage.
     pub const ALL: [Self; 3] = [Self::Refusing, Self::Hanging, Self::Failing];
 
-    /// In words.
+    /// The outage in words.
     pub fn name(self) -> &'static str {
         match self {
             Self::Refusing => "refuses connections",

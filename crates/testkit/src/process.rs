@@ -43,14 +43,14 @@ pub struct Gbrain {
     database: Option<Database>,
 }
 
-/// What a finished process left behind.
+/// The result of a finished process.
 #[derive(Debug)]
 pub struct Output {
     /// Its exit code; none when a signal ended it.
     pub code: Option<i32>,
-    /// What it printed.
+    /// The text of stdout.
     pub stdout: String,
-    /// What it said.
+    /// The text of stderr.
     pub stderr: String,
     /// How long it ran.
     pub took: Duration,
@@ -179,7 +179,7 @@ impl Gbrain {
         }
     }
 
-    /// Leaves the home where it is, for whoever wants to look.
+    /// Keeps the home on disk, for inspection after a failure.
     pub fn keep(mut self) -> PathBuf {
         self.home.disable_cleanup(true);
         self.home.path().to_owned()
@@ -189,8 +189,8 @@ impl Gbrain {
 impl Running {
     /// Starts a command with this text on its stdin.
     pub fn start(mut command: Command, input: &str) -> Result<Self> {
-        // Files and not pipes: what was written before a kill is there to read after it, and nobody
-        // has to drain them.
+        // Files instead of pipes: output written before a kill can be read after it, and needs no thread that drains
+        // it.
         let (stdout, stderr, mut stdin) =
             (tempfile::tempfile()?, tempfile::tempfile()?, tempfile::tempfile()?);
         stdin.write_all(input.as_bytes())?;
@@ -312,7 +312,7 @@ pub fn signal(pid: u32, name: &str) -> Result<()> {
 }
 
 impl Drop for Running {
-    /// What nobody waits for any more must not go on. One that has ended is left alone.
+    /// A process that is no longer awaited is killed. One that has ended is left alone.
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -320,7 +320,7 @@ impl Drop for Running {
 }
 
 impl Output {
-    /// What is wrong with a process that should have done its work whole.
+    /// Describes the failure of a process that should have succeeded.
     pub fn complaint(&self) -> Option<String> {
         let is_quiet = !self.stderr.contains("error:") && !reports_panic(&self.stderr);
         if self.code == Some(0) && is_quiet {

@@ -1,9 +1,8 @@
 //! A server on loopback that speaks the documented wire formats of providers of models, with faults.
 //!
-//! What it answers is decided by a function of what was asked, so a test can have a judge that is right,
-//! wrong, or obeys; what goes wrong is decided by a function of the request's number. It counts tokens as
-//! one for four bytes, ends answers at the limit that it is given, and keeps a bill of every answer, for
-//! comparison with the caller's ledger.
+//! A function of the request decides its answers, so a test can have a judge that is right, wrong, or obeys the text it
+//! judges; a function of the request's number injects faults. It counts one token per four bytes, ends answers at the
+//! requested limit, and bills every answer, for comparison with the caller's ledger.
 //!
 //! Deliberately absent: TLS, streaming, checking of prices.
 
@@ -16,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use crate::listener::{Incoming, Listener, respond};
 
-/// Connections at once.
+/// The maximum number of connections.
 const CONNECTIONS: usize = 1024;
 
 /// The providers that are asked with a key, and where their APIs begin.
@@ -34,7 +33,7 @@ pub fn prices() -> Map<String, Value> {
     PROVIDERS.iter().map(|(name, _)| (format!("{name}:m"), price())).collect()
 }
 
-/// One such price.
+/// The price of one model.
 pub fn price() -> Value {
     json!({
         "input_usd_per_million": 1, "output_usd_per_million": 2,
@@ -42,40 +41,40 @@ pub fn price() -> Value {
     })
 }
 
-/// What was asked of a model.
+/// A request to a model.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Asked {
     /// A chat: what to do, and with what.
     Chat {
-        /// The model's name.
+        /// The name of the model.
         model: String,
-        /// What it is to do.
+        /// The system prompt, with the instructions.
         system: String,
-        /// With what.
+        /// The user's part of the prompt.
         user: String,
     },
-    /// Texts to embed.
+    /// A request to embed texts.
     Embed {
-        /// The texts.
+        /// The texts to embed.
         texts: Vec<String>,
         /// How many numbers a vector has.
         dims: usize,
     },
-    /// Documents to score.
+    /// A request to score documents.
     Rerank {
-        /// The model's name.
+        /// The name of the model.
         model: String,
-        /// The query.
+        /// The query to score against.
         query: String,
-        /// The documents.
+        /// The documents to score.
         documents: Vec<String>,
     },
 }
 
-/// What goes wrong with a request.
+/// The fault injected into a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing.
+    /// No fault is injected.
     None,
     /// A status, with the seconds of a `retry-after`.
     Status(u16, Option<u64>),
@@ -91,30 +90,29 @@ pub enum Fault {
     Empty,
 }
 
-/// What a model says to a question; for embeddings the server has answers of its own, and for rerank where
-/// nothing is said. What is said to rerank is `{"scores": [...]}`, one value a document; a value that is no
-/// number is sent as it is.
+/// The text of a model's answer. Embeddings, and a rerank request with an empty answer, get answers of the server. An
+/// answer to rerank is `{"scores": [...]}`, one value per document; a value that is no number is sent unchanged.
 pub type Says = dyn Fn(&Asked) -> String + Send + Sync;
-/// What goes wrong with the request of a number, from 1.
+/// The fault injected into the request of a number, from 1.
 pub type Faults = dyn Fn(u64) -> Fault + Send + Sync;
 
 /// A request that came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// The model's name.
+    /// The name of the model.
     pub model: String,
-    /// What went wrong with it.
+    /// The fault that was injected.
     pub fault: Fault,
 }
 
 /// One answer that a provider would bill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Billed {
-    /// The model's name.
+    /// The name of the model.
     pub model: String,
-    /// Tokens sent.
+    /// The number of prompt tokens.
     pub input: u64,
-    /// Tokens made.
+    /// The number of generated tokens.
     pub output: u64,
     /// Searches, where these are billed and tokens are not.
     pub searches: u64,
@@ -125,10 +123,10 @@ pub struct Billed {
 /// The server; it stops when it is dropped.
 pub struct ProviderServer {
     listener: Listener,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
 }
 
-struct Shared {
+struct SharedState {
     says: Box<Says>,
     faults: Box<Faults>,
     seen: Mutex<Vec<Seen>>,
@@ -141,7 +139,7 @@ impl ProviderServer {
         says: impl Fn(&Asked) -> String + Send + Sync + 'static,
         faults: impl Fn(u64) -> Fault + Send + Sync + 'static,
     ) -> std::io::Result<Self> {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedState {
             says: Box::new(says),
             faults: Box::new(faults),
             seen: Mutex::default(),
@@ -194,7 +192,7 @@ impl ProviderServer {
     }
 }
 
-impl Shared {
+impl SharedState {
     /// None if the connection is over.
     fn answer(&self, stream: &mut TcpStream, incoming: &Incoming) -> Option<()> {
         let Incoming { method: _, number, path, head, body } = incoming;
@@ -287,7 +285,7 @@ fn limit_of(request: &Value) -> u64 {
     limits.into_iter().find_map(Value::as_u64).unwrap_or(u64::MAX)
 }
 
-/// What a request asks, by its route.
+/// Parses the request by its route.
 fn understood(path: &str, request: &Value) -> Option<(Asked, Format)> {
     let model = model_of(path, request);
     let chat = |system: &Value, user: &Value, format| {
@@ -364,7 +362,7 @@ impl Format {
         }
     }
 
-    /// What is billed of a request: tokens sent, or searches.
+    /// The billed units of a request: prompt tokens, or searches.
     fn billed(self, asked: &Asked, body: &str) -> (u64, u64) {
         match (self, asked) {
             (Self::CohereRerank, Asked::Rerank { documents, .. }) => {

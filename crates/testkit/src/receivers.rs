@@ -1,8 +1,8 @@
 //! Receivers of alerts on loopback: PagerDuty's events, a chat's webhook, a signed webhook, with faults.
 //!
-//! A receiver is known by its path: `/pagerduty`, `/chat/...`, and whatever else is a webhook of one's own.
-//! It refuses what the real one would refuse. What it took is kept in the order in which it took it; what it
-//! did not take, for a fault, is not.
+//! The path selects the receiver: `/pagerduty`, `/chat/...`, and any other path for a generic webhook. It refuses
+//! messages that the real receiver would refuse. Accepted messages are recorded in their order; messages lost to a fault
+//! are not.
 
 use std::io::Write as _;
 use std::net::{SocketAddr, TcpStream};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::listener::{Incoming, Listener, respond};
 
-/// What goes wrong with a message.
+/// The fault injected into a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// Nothing: it is taken.
@@ -24,7 +24,7 @@ pub enum Refusal {
     Hang(Duration),
     /// The connection is closed without a word.
     Close,
-    /// What is answered is no HTTP.
+    /// The response is not HTTP.
     Garbage,
     /// It is taken, and the answer breaks off after its head.
     Cut,
@@ -39,7 +39,7 @@ pub struct Taken {
     pub head: String,
     /// The body as it came.
     pub text: String,
-    /// The body.
+    /// The body of the message.
     pub body: Value,
 }
 
@@ -54,7 +54,7 @@ impl Taken {
     }
 }
 
-/// What goes wrong with a message, by its number from 1 and its path.
+/// The fault injected into a message, by its number from 1 and its path.
 pub type Refusals = dyn Fn(u64, &str) -> Refusal + Send + Sync;
 
 /// The receivers; they stop when they are dropped.
@@ -63,7 +63,7 @@ pub struct Receivers {
     taken: Arc<Mutex<Vec<Taken>>>,
 }
 
-/// Connections at once.
+/// The maximum number of connections.
 const CONNECTIONS: usize = 128;
 
 impl Receivers {
@@ -72,7 +72,7 @@ impl Receivers {
         Self::start_with(|_, _| Refusal::None)
     }
 
-    /// Receivers with faults.
+    /// Starts receivers with faults.
     pub fn start_with(
         refusals: impl Fn(u64, &str) -> Refusal + Send + Sync + 'static,
     ) -> std::io::Result<Self> {
@@ -92,7 +92,7 @@ impl Receivers {
         Ok(Self { listener, taken })
     }
 
-    /// Where they are.
+    /// The address of the receivers.
     pub fn address(&self) -> SocketAddr {
         self.listener.address()
     }
@@ -112,7 +112,7 @@ impl Receivers {
         self.listener.kept()
     }
 
-    /// What was taken, in the order in which it was.
+    /// The accepted messages, in the order of arrival.
     pub fn taken(&self) -> Vec<Taken> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -164,7 +164,7 @@ fn answer(
     respond(stream, status, "", &said)
 }
 
-/// What the real receiver would say.
+/// The reply of the real receiver.
 fn judged(path: &str, body: &Value) -> Result<(u16, String), &'static str> {
     let has = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
     if path.starts_with("/pagerduty") {

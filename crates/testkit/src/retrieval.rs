@@ -1,7 +1,7 @@
 //! A retrieval API on loopback, in each of the shapes that targets know, with faults.
 //!
-//! What it answers is decided by a function of what was asked, and what goes wrong by another. It says how long its stages took as it is told to, and takes a fixed time if it is
-//! asked to. A shape is known by its path and body: one server speaks all of them.
+//! One function of the request decides the answers, another injects faults. The server reports the stage times that it is
+//! given, and waits a fixed time if asked to. The path and the body select the shape: one server speaks all of them.
 //!
 //! Deliberately absent: TLS, any retrieval of its own.
 
@@ -27,14 +27,14 @@ pub enum ApiShape {
     Plain,
 }
 
-/// What was asked.
+/// A request to the target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
     /// The number of the request, from 1.
     pub number: u64,
-    /// In which shape.
+    /// The API of the request.
     pub shape: ApiShape,
-    /// The query.
+    /// The text of the query.
     pub text: String,
     /// How many results, as asked.
     pub k: usize,
@@ -46,24 +46,24 @@ pub struct Question {
     pub rationale: bool,
     /// Whether highlights were asked for.
     pub highlights: bool,
-    /// The whole body.
+    /// The whole request body.
     pub body: Value,
 }
 
-/// One result.
+/// One result of an answer.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Hit {
-    /// The document's id.
+    /// The id of the document.
     pub document: String,
-    /// The chunk's id.
+    /// The id of the chunk.
     pub chunk: Option<String>,
-    /// The score.
+    /// The score of the result.
     pub score: f64,
-    /// The title.
+    /// The title of the document.
     pub title: String,
-    /// The source.
+    /// The source of the document.
     pub source: String,
-    /// The snippet.
+    /// The snippet of the document.
     pub snippet: String,
 }
 
@@ -85,28 +85,28 @@ impl Hit {
 /// How long the stages took, in milliseconds, as the server says.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Stages {
-    /// Words.
+    /// The time of the keyword search.
     pub lexical: f64,
-    /// Vectors.
+    /// The time of the vector search.
     pub dense: f64,
-    /// Reranking.
+    /// The time of the reranking.
     pub rerank: f64,
-    /// Fetching.
+    /// The time of the fetching.
     pub hydration: f64,
     /// All of it; the sum if it is 0.
     pub total: f64,
 }
 
-/// What is answered.
+/// The response to a query.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reply {
     /// The results, best first. As many as were asked for are sent.
     pub hits: Vec<Hit>,
-    /// The times.
+    /// The times of the stages.
     pub stages: Stages,
     /// `{"entities": [...], "edges": [...], "evidenceChunks": [...]}`, for shapes that have it.
     pub graph: Option<Value>,
-    /// Which half answered.
+    /// The half that answered.
     pub mode: Option<String>,
     /// Whether more was kept than the threshold allows.
     pub fallback: Option<bool>,
@@ -122,10 +122,10 @@ impl Reply {
     }
 }
 
-/// What goes wrong with a request.
+/// The fault injected into a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing.
+    /// No fault is injected.
     None,
     /// A status, with the seconds of a `retry-after`.
     Status(u16, Option<u64>),
@@ -147,29 +147,29 @@ pub enum Fault {
     Huge(usize),
     /// The answer is nested so deep.
     Deep(usize),
-    /// Results without ids.
+    /// The results have no ids.
     NullIds,
 }
 
-/// What is answered to a question.
+/// The response to a query, as a function of the request.
 pub type Answers = dyn Fn(&Question) -> Reply + Send + Sync;
-/// What goes wrong with a question.
+/// The fault injected into a query, as a function of the request.
 pub type Faults = dyn Fn(&Question) -> Fault + Send + Sync;
 
 /// The server; it stops when it is dropped.
 pub struct RetrievalServer {
     listener: Listener,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
 }
 
-struct Shared {
+struct SharedState {
     answers: Box<Answers>,
     faults: Box<Faults>,
     delay: Duration,
     asked: Mutex<Vec<Question>>,
 }
 
-/// Connections at once.
+/// The maximum number of connections.
 const CONNECTIONS: usize = 256;
 
 impl RetrievalServer {
@@ -188,7 +188,7 @@ impl RetrievalServer {
         answers: impl Fn(&Question) -> Reply + Send + Sync + 'static,
         faults: impl Fn(&Question) -> Fault + Send + Sync + 'static,
     ) -> std::io::Result<Self> {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedState {
             answers: Box::new(answers),
             faults: Box::new(faults),
             delay,
@@ -215,7 +215,7 @@ impl RetrievalServer {
         self.listener.most_at_once()
     }
 
-    /// What was asked, in the order of arrival.
+    /// The requests, in the order of arrival.
     pub fn asked(&self) -> Vec<Question> {
         self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -226,7 +226,7 @@ impl RetrievalServer {
     }
 }
 
-impl Shared {
+impl SharedState {
     /// None if the connection is over.
     fn answer(&self, stream: &mut TcpStream, incoming: &Incoming) -> Option<()> {
         let begun = Instant::now();
@@ -300,7 +300,7 @@ fn huge(stream: &mut TcpStream, bytes: usize) -> Option<()> {
     Some(())
 }
 
-/// What a request asks, by its path and body.
+/// Parses a request by its path and body.
 fn understood(incoming: &Incoming) -> Question {
     let body: Value = serde_json::from_str(&incoming.body).unwrap_or_default();
     let (path, params) = incoming.path.split_once('?').unwrap_or((&incoming.path, ""));

@@ -27,7 +27,7 @@ impl Served {
         Ok(Self { running, address })
     }
 
-    /// Where it listens.
+    /// The address it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -47,7 +47,7 @@ impl Served {
         self.running.log()
     }
 
-    /// What the machine says of it.
+    /// The resources that its process uses.
     pub fn vitals(&self) -> Result<Vitals> {
         Vitals::of(self.running.pid())
     }

@@ -16,7 +16,7 @@ pub fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tls").join(name)
 }
 
-/// What a server encrypts with.
+/// The certificate and key of a server.
 pub fn server_config() -> Result<Arc<ServerConfig>> {
     let chain =
         CertificateDer::pem_file_iter(file("server.pem"))?.collect::<Result<Vec<_>, _>>()?;

@@ -1,10 +1,10 @@
-//! What the machine says of a process: memory, open files, threads, processor time.
+//! The resources that a process uses: memory, open files, threads, processor time.
 
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-/// What `/proc` counts processor time in: `USER_HZ`, which Linux has fixed at 100.
+/// The unit of processor time in `/proc`: `USER_HZ`, which Linux has fixed at 100.
 const TICKS_PER_SECOND: f64 = 100.0;
 
 /// A process at one moment.
@@ -14,9 +14,9 @@ pub struct Vitals {
     pub resident_kib: u64,
     /// Resident memory in KiB that is the process's own.
     pub anonymous_kib: u64,
-    /// Open descriptors.
+    /// The number of open descriptors.
     pub descriptors: u64,
-    /// Threads.
+    /// The number of threads.
     pub threads: u64,
     /// Mapped pieces of files that are deleted: space that can't be given back yet.
     pub deleted: u64,
@@ -53,7 +53,7 @@ pub fn cpu_seconds(pid: u32) -> f64 {
     ticks.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / TICKS_PER_SECOND
 }
 
-/// A line of `/proc/PID/status`, whatever its unit; 0 if it is not there.
+/// The number on a line of `/proc/PID/status`, without its unit; 0 if the line is missing.
 fn number(status: &str, line: &str) -> u64 {
     let value = status.lines().find_map(|text| text.strip_prefix(line)?.strip_prefix(':'));
     value.and_then(|text| text.split_whitespace().next()?.parse().ok()).unwrap_or(0)

@@ -19,7 +19,7 @@ const NOUNS: [&str; 24] = [
     "Reading", "Meeting", "Building", "Wording", "Rating", "Pricing",
 ];
 
-/// Counts of names.
+/// The counts about names.
 pub(super) fn rows(files: &[SourceFile]) -> Vec<Row> {
     let types = product_types(files);
     let participles = types.iter().filter(|one| is_participle(&one.name)).count();

@@ -19,7 +19,7 @@ const INDEFINITE: [&str; 9] = [
 /// Beginnings of sentences whose subject is a clause.
 const CLAUSES: [&str; 5] = ["What", "Who", "Whose", "Whoever", "Those"];
 
-/// Counts of comments.
+/// The counts about comments.
 pub(super) fn rows(files: &[SourceFile]) -> Vec<Row> {
     let product: Vec<&SourceFile> = files.iter().filter(|file| is_product(file)).collect();
     let blocks: Vec<Block> = product.iter().flat_map(|file| blocks(&file.lines)).collect();

@@ -50,13 +50,13 @@ pub(super) fn listed(files: &[SourceFile]) -> String {
 
 /// A struct of `format` and the struct elsewhere that shares most of its fields.
 struct Twin {
-    format: Located,
-    domain: Located,
+    format: LocatedType,
+    domain: LocatedType,
     alike: f64,
 }
 
 #[derive(Clone)]
-struct Located {
+struct LocatedType {
     file: String,
     definition: TypeDefinition,
 }
@@ -73,15 +73,15 @@ fn twins(files: &[SourceFile]) -> Vec<Twin> {
     let located = files.iter().filter(|file| is_product(file)).flat_map(|file| {
         structs([file].into_iter())
             .into_iter()
-            .map(|definition| Located { file: file.path.clone(), definition })
+            .map(|definition| LocatedType { file: file.path.clone(), definition })
     });
-    let (format, domain): (Vec<Located>, Vec<Located>) =
+    let (format, domain): (Vec<LocatedType>, Vec<LocatedType>) =
         located.partition(|one| one.file.starts_with(FORMAT));
     format.into_iter().filter_map(|one| twin(one, &domain)).collect()
 }
 
-fn twin(format: Located, others: &[Located]) -> Option<Twin> {
-    let likeness = |other: &&Located| alike(&format.definition, &other.definition);
+fn twin(format: LocatedType, others: &[LocatedType]) -> Option<Twin> {
+    let likeness = |other: &&LocatedType| alike(&format.definition, &other.definition);
     let nearest = others.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
     let alike = likeness(&nearest);
     (alike >= ALIKE).then(|| Twin { domain: nearest.clone(), format, alike })

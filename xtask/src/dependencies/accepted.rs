@@ -21,7 +21,7 @@ pub(super) struct AcceptedDuplicate {
     pub(super) reason: &'static str,
 }
 
-/// Duplicates that only an update of somebody else's crate can remove.
+/// Duplicates that only an update of another crate can remove.
 pub(super) const DUPLICATES: &[AcceptedDuplicate] = &[
     AcceptedDuplicate {
         name: "base64",
@@ -69,11 +69,11 @@ pub(super) const DUPLICATES: &[AcceptedDuplicate] = &[
 ];
 
 /// A crate that its authors no longer maintain.
-pub(super) struct Unmaintained {
+pub(super) struct UnmaintainedCrate {
     pub(super) name: &'static str,
     /// The day of the notice.
     pub(super) since: &'static str,
-    /// The notice.
+    /// The notice of the advisory.
     pub(super) source: &'static str,
     /// Why it is in the graph all the same; without a reason it may not be.
     pub(super) accepted: Option<&'static str>,
@@ -83,14 +83,14 @@ const fn unmaintained(
     name: &'static str,
     since: &'static str,
     source: &'static str,
-) -> Unmaintained {
-    Unmaintained { name, since, source, accepted: None }
+) -> UnmaintainedCrate {
+    UnmaintainedCrate { name, since, source, accepted: None }
 }
 
 /// Crates that are known to be unmaintained, and that were in many projects' graphs. An advisory database knows more;
 /// this list is checked everywhere, offline too.
-pub(super) const UNMAINTAINED: &[Unmaintained] = &[
-    Unmaintained {
+pub(super) const UNMAINTAINED: &[UnmaintainedCrate] = &[
+    UnmaintainedCrate {
         accepted: Some(
             "a dependency of tokenizers, which only tests use, as the peer of our own tokenizer",
         ),

@@ -54,7 +54,7 @@ impl Words<'_> {
             };
         }
         let name = self.name()?;
-        // An exception only permits more than the licence does, but nobody has looked at it here.
+        // An exception only permits more than the licence does, but it was not reviewed here.
         let name = match self.take("WITH") {
             true => format!("{name} WITH {}", self.name()?),
             false => name,

@@ -1,4 +1,4 @@
-//! `bench build`: a brain of a given number of chunks, and questions that nobody wrote it for.
+//! `bench build`: a brain of a given number of chunks, and questions that are independent of it.
 //!
 //! Runs in a process of its own, so that its memory does not count as the searcher's. What it
 //! leaves in the directory is `home`, `questions.txt` and `build.json`; what is there is kept.
@@ -11,7 +11,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, ensure};
 use gbrain_bench::campaign::scaffold::progress;
 use gbrain_core::id::{PageKey, SourceId};
-use gbrain_core::page::{Format, PageInput, parse, slug_of_path};
+use gbrain_core::page::{PageFormat, PageInput, parse, slug_of_path};
 use serde::{Deserialize, Serialize};
 
 use super::corpus::Corpus;
@@ -146,6 +146,6 @@ impl Pages {
 fn chunks_of(path: &Path, text: &str) -> usize {
     let Ok(slug) = slug_of_path(&path.to_string_lossy()) else { return 0 };
     let key = PageKey::new(SourceId::default(), slug);
-    let input = PageInput { key, file_name: None, content: text, format: Format::Markdown };
+    let input = PageInput { key, file_name: None, content: text, format: PageFormat::Markdown };
     parse(input).map_or(0, |page| page.chunks.len())
 }

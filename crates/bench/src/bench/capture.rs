@@ -17,10 +17,10 @@ use gbrain_bench::campaign::identity::{Corpus, Place, demo, markdown};
 use gbrain_bench::campaign::replay::options;
 use gbrain_bench::campaign::scaffold::Engines;
 use gbrain_bench::campaign::scaffold::progress;
-use gbrain_brain::capture::{Door, Drained};
-use gbrain_brain::{Ask, Brain, IndexKind};
+use gbrain_brain::capture::{DrainReport, QueryService};
+use gbrain_brain::{Brain, IndexKind, QueryOptions};
 use gbrain_core::request::{Caller, Request};
-use gbrain_core::stats::{Difference, Resampling, paired_bootstrap};
+use gbrain_core::stats::{BootstrapOptions, MeanDifference, paired_bootstrap};
 use gbrain_testkit::engine::Engine;
 
 use super::asked::requests;
@@ -47,7 +47,7 @@ const HEADERS: [&str; 10] = [
     "captured p99",
 ];
 
-/// What capturing costs those who ask.
+/// Measures the latency that capturing adds to queries.
 #[derive(Debug, clap::Parser)]
 pub(crate) struct CaptureArgs {
     /// Pages of the markdown trees, beside the demo corpus.
@@ -75,7 +75,7 @@ struct Block {
     callers: f64,
     /// Processor time of this process, from the first request until everything is stored.
     cpu: f64,
-    drained: Drained,
+    drained: DrainReport,
 }
 
 /// Blocks, in pairs.
@@ -135,7 +135,7 @@ fn tell_latency(
     let p50s = |blocks: &[Block]| blocks.iter().map(|b| median(&b.times)).collect::<Vec<f64>>();
     let (off, on) = (p50s(&blocks.without), p50s(&blocks.with));
     let logs = |p50s: &[f64]| p50s.iter().map(|p50| p50.ln()).collect::<Vec<f64>>();
-    let Difference { mean, interval } = paired(&logs(&off), &logs(&on))?;
+    let MeanDifference { mean, interval } = paired(&logs(&off), &logs(&on))?;
     let [mean, low, high] = [mean, interval.low, interval.high].map(f64::exp_m1);
     let percent = |share: f64| format!("{:+.1}%", 100.0 * share);
     report.row(vec![
@@ -179,18 +179,18 @@ fn p99(blocks: &[Block]) -> f64 {
     percentile(&sorted(&all), 0.99)
 }
 
-/// What capturing adds to a time, by request and in microseconds, and to what.
+/// The time that capturing adds per request, in microseconds, and the time it is added to.
 fn added(blocks: &Blocks, of: fn(&Block) -> f64) -> Result<String> {
     let micros = |block: &Block| 1e6 * of(block) / block.times.len() as f64;
     let off: Vec<f64> = blocks.without.iter().map(micros).collect();
     let on: Vec<f64> = blocks.with.iter().map(micros).collect();
-    let Difference { mean: added, interval } = paired(&off, &on)?;
+    let MeanDifference { mean: added, interval } = paired(&off, &on)?;
     let to = mean(&off);
     Ok(format!("{added:.0} ({:.0} to {:.0}) to {to:.0}", interval.low, interval.high))
 }
 
-fn paired(without: &[f64], with: &[f64]) -> Result<Difference> {
-    paired_bootstrap(without, with, &Resampling::default()).context("nothing to compare")
+fn paired(without: &[f64], with: &[f64]) -> Result<MeanDifference> {
+    paired_bootstrap(without, with, &BootstrapOptions::default()).context("nothing to compare")
 }
 
 /// Adds an address to some requests.
@@ -208,7 +208,7 @@ fn block(
     audit: &Path,
 ) -> Result<Block> {
     let capture = (capturing == Capturing::On).then(|| options(audit));
-    let door = Door::new(brain.clone(), capture);
+    let door = QueryService::new(brain.clone(), capture);
     let cpu = cpu_seconds();
     let answered = std::thread::scope(|scope| {
         let share = requests.chunks(requests.len().div_ceil(CALLERS));
@@ -223,8 +223,8 @@ fn block(
 }
 
 /// Microseconds by request, and the processor time of all.
-fn ask_all(door: &Door, requests: &[Request]) -> Result<(Vec<f64>, f64)> {
-    let ask = Ask::default();
+fn ask_all(door: &QueryService, requests: &[Request]) -> Result<(Vec<f64>, f64)> {
+    let ask = QueryOptions::default();
     let time = |request: &Request| {
         let begun = Instant::now();
         std::hint::black_box(door.answer(request, &ask, Caller::default())?);

@@ -71,7 +71,7 @@ struct Runner {
     command: Command,
 }
 
-/// What an export said of itself.
+/// The figures that an export reported.
 struct Export {
     seconds: f64,
     rows: u64,
@@ -94,7 +94,7 @@ fn measure(args: &ExportArgs, engine: Engine, report: &mut Report) -> Result<()>
     let mut times: Vec<Vec<f64>> = clients.iter().map(|_| Vec::new()).collect();
     let (mut whole, mut tenth) = (Vec::new(), Vec::new());
     for round in 0..args.rounds {
-        // Whoever comes first must not always be the same.
+        // The order alternates, so that neither side is always first.
         if round % 2 == 0 {
             whole.push(export(&place, args.rows)?);
         }

@@ -1,6 +1,6 @@
 //! The figures that collections are compared by: nDCG@10 and recall, by the measures of core.
 
-use gbrain_core::measure::{Graded, Measure};
+use gbrain_core::measure::{GradedRanking, Measure};
 use gbrain_core::qrels::Judgement;
 
 /// The figures of one query, or their means over queries.
@@ -15,7 +15,7 @@ pub(crate) struct Figures {
 impl Figures {
     /// The figures of one ranking.
     pub(crate) fn of(ranked: &[&str], judgements: &[Judgement]) -> Self {
-        let graded = Graded::of(judgements, ranked.iter().copied());
+        let graded = GradedRanking::of(judgements, ranked.iter().copied());
         Self {
             ndcg_10: Measure::ndcg(10).of(&graded),
             recall_5: Measure::recall(5).of(&graded),

@@ -16,14 +16,14 @@ use gbrain_bench::campaign::identity::{Place, Question, demo, markdown};
 use gbrain_bench::campaign::replay::{IDENTITY_KEY, capture, lines};
 use gbrain_bench::campaign::scaffold::progress;
 use gbrain_brain::{Brain, IndexKind};
-use gbrain_core::baseline::{Baseline, Draft, Thresholds, publish};
-use gbrain_core::capture::{CapturedRow, Retrieved};
+use gbrain_core::baseline::{Baseline, BaselineDraft, BaselineThresholds, publish};
+use gbrain_core::capture::{CapturedPage, CapturedRow};
 use gbrain_core::gate::{CorrectnessParts, CorrectnessThresholds, GateParts, RegressionParts};
 use gbrain_core::id::{PageKey, WorkspaceId};
-use gbrain_core::latency::Timing;
-use gbrain_core::provenance::CorpusAt;
+use gbrain_core::latency::TimingMethod;
+use gbrain_core::provenance::CorpusSnapshot;
 use gbrain_core::qrels::Qrels;
-use gbrain_core::replay::{Live, Lost};
+use gbrain_core::replay::{LiveContext, LostPage};
 use gbrain_core::report::json::GateReport;
 use gbrain_core::report::{Queries, html, junit, markdown as in_markdown, text};
 use gbrain_core::request::{Request, Viewer};
@@ -50,7 +50,7 @@ const HEADERS: [&str; 5] = ["brain", "what", "n", "ms", "share of retrieval"];
 const PHASES: [&str; 8] =
     ["read", "compare, measure", "text", "json", "markdown", "html", "junit", "write"];
 
-/// What a gate takes for itself.
+/// The resources that a gate uses.
 #[derive(Debug, clap::Parser)]
 pub(crate) struct GateArgs {
     /// Pages of the markdown trees, beside the demo corpus.
@@ -92,7 +92,7 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
     let mut other = settings.clone();
     other.set("page_weight", "0")?;
     for (name, settings) in [("as it was", settings), ("another setting", other)] {
-        let live = Live { settings, now: Timestamp::UNIX_EPOCH };
+        let live = LiveContext { settings, now: Timestamp::UNIX_EPOCH };
         let times = (0..=args.rounds).map(|_| time(&brain, &live, files.path()));
         // The first round warms up and does not count.
         let times: Vec<Times> = times.skip(1).collect::<Result<_>>()?;
@@ -140,10 +140,10 @@ fn write_inputs(brain: &Arc<Brain>, asked: Vec<Request>, rows: usize, dir: &Path
     let judged: Vec<Value> =
         captured[rows..2 * rows].iter().filter_map(|(_, row)| judged(row)).collect();
     captured.truncate(rows);
-    let draft = Draft {
+    let draft = BaselineDraft {
         label: "bench".to_owned(),
         published_at: Timestamp::UNIX_EPOCH,
-        thresholds: Thresholds::default(),
+        thresholds: BaselineThresholds::default(),
         why: None,
         previous: None,
         key: None,
@@ -157,7 +157,7 @@ fn write_inputs(brain: &Arc<Brain>, asked: Vec<Request>, rows: usize, dir: &Path
 
 /// A captured query with its first pages as the right answers.
 fn judged(row: &CapturedRow) -> Option<Value> {
-    let page = |page: &Retrieved| json!({ "source_id": page.source, "slug": page.slug });
+    let page = |page: &CapturedPage| json!({ "source_id": page.source, "slug": page.slug });
     let pages: Vec<Value> = row.expected()?.iter().take(RELEVANT).map(page).collect();
     let (query_id, first) = (format!("q{}", row.line), pages.first()?.clone());
     Some(json!({
@@ -166,7 +166,7 @@ fn judged(row: &CapturedRow) -> Option<Value> {
 }
 
 /// One gate, from its files to its reports.
-fn time(brain: &Brain, live: &Live, dir: &Path) -> Result<Times> {
+fn time(brain: &Brain, live: &LiveContext, dir: &Path) -> Result<Times> {
     let mut watch = Instant::now();
     let mut lap = || {
         let ms = watch.elapsed().as_secs_f64() * 1000.0;
@@ -274,17 +274,24 @@ impl Retriever for TimedRetriever<'_> {
     }
 
     // Comparing times asks again; here each row is asked once.
-    fn timing(&self, _: &gbrain_core::target::Question) -> Timing {
-        Timing::Untimed
+    fn timing(&self, _: &gbrain_core::target::Question) -> TimingMethod {
+        TimingMethod::Untimed
     }
 
-    fn at_corpus(&self, corpus: &CorpusAt) -> Result<Option<Box<dyn Retriever + '_>>, EvalError> {
+    fn at_corpus(
+        &self,
+        corpus: &CorpusSnapshot,
+    ) -> Result<Option<Box<dyn Retriever + '_>>, EvalError> {
         let past = self.retriever.at_corpus(corpus)?;
         let timed = |retriever| Box::new(TimedRetriever { retriever, nanos: self.nanos });
         Ok(past.map(|past| timed(past) as Box<dyn Retriever>))
     }
 
-    fn why_not(&self, question: &gbrain_core::target::Question, page: &PageKey) -> Option<Lost> {
+    fn why_not(
+        &self,
+        question: &gbrain_core::target::Question,
+        page: &PageKey,
+    ) -> Option<LostPage> {
         self.timed(|| self.retriever.why_not(question, page))
     }
 

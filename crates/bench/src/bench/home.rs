@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use gbrain_brain::import::{ImportOptions, ImportSummary, StoredTexts, import};
-use gbrain_brain::{Answered, Ask, Brain, BrainOptions, IndexKind};
+use gbrain_brain::{Brain, BrainOptions, IndexKind, QueryOptions, QueryResponse};
 use gbrain_core::id::{SourceId, WorkspaceId};
 use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Viewer};
 use gbrain_core::search::Settings;
@@ -67,11 +67,11 @@ impl Home {
         operation: Operation,
         query: &str,
         limit: usize,
-    ) -> Result<Answered> {
+    ) -> Result<QueryResponse> {
         self.run(&self.request(operation, query, limit))
     }
 
-    /// What `gbrain search` and `gbrain query` ask by default.
+    /// The default options of `gbrain search` and `gbrain query`.
     pub(crate) fn request(&self, operation: Operation, query: &str, limit: usize) -> Request {
         let mode = match operation {
             Operation::Search => RetrievalMode::Knowledge,
@@ -92,8 +92,8 @@ impl Home {
     }
 
     /// Answers a request.
-    pub(crate) fn run(&self, request: &Request) -> Result<Answered> {
-        let ask = Ask::default();
+    pub(crate) fn run(&self, request: &Request) -> Result<QueryResponse> {
+        let ask = QueryOptions::default();
         Ok(self.brain.answer(request, &ask)?)
     }
 

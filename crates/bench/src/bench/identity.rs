@@ -13,7 +13,6 @@ use gbrain_bench::campaign::scaffold::say;
 use gbrain_bench::program::built_program;
 use gbrain_testkit::engine::Engine::{Postgres, Sqlite};
 
-/// Arguments of `bench identity`.
 #[derive(Debug, Parser)]
 pub(crate) struct IdentityArgs {
     /// Pages of the markdown trees, beside the demo corpus.

@@ -15,7 +15,7 @@ use gbrain_bench::campaign::scaffold::progress;
 use gbrain_core::chunk;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, SourceId};
-use gbrain_core::page::{Format, PageInput, parse, slug_of_path};
+use gbrain_core::page::{PageFormat, PageInput, parse, slug_of_path};
 use gbrain_index::Models;
 use walkdir::WalkDir;
 
@@ -72,7 +72,7 @@ struct Round {
     tantivy: f64,
 }
 
-/// What was measured of one size.
+/// The measurements for one size.
 struct Size {
     pages: usize,
     bytes: u64,
@@ -104,7 +104,7 @@ fn measure(pages: usize, generator: &Generator, dir: &Path) -> Result<Size> {
     let mut size = Size { pages, bytes, chunks: 0, rounds: Vec::new() };
     for round in 0..rounds {
         progress(format!("{pages} pages, round {}", round + 1));
-        // Whoever comes first must not always be the same.
+        // The order alternates, so that neither side is always first.
         let measured = if round % 2 == 0 {
             let hash = time(|| read_and_hash(tree))?.0;
             let (import, again) = import_twice(tree, work.path(), pages)?;
@@ -171,7 +171,8 @@ fn index_alone(tree: &Path, work: &Path) -> Result<(f64, usize)> {
         let text = fs::read_to_string(&file)?;
         let slug = slug_of_path(&file.strip_prefix(tree)?.to_string_lossy())?;
         let key = PageKey::new(SourceId::default(), slug);
-        let input = PageInput { key, file_name: None, content: &text, format: Format::Markdown };
+        let input =
+            PageInput { key, file_name: None, content: &text, format: PageFormat::Markdown };
         let page = parse(input)?;
         let texts = chunk::texts(&page.content, &page.chunks);
         chunks.extend(texts.into_iter().map(|text| (page.title.clone(), text.to_owned())));

@@ -20,7 +20,7 @@ use gbrain_core::search::Settings;
 use gbrain_embed::StaticTable;
 use gbrain_eval::EvalError;
 use gbrain_eval::benchmark::{
-    Asking, LongMemEval, Next, Retrieval, ask_all, read_entry, run as ask,
+    BenchmarkOptions, LongMemEval, NextHaystack, Retrieval, ask_all, read_entry, run as ask,
 };
 use gbrain_index::Models;
 use tantivy::schema::{Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
@@ -68,7 +68,7 @@ pub(crate) struct LongMemEvalArgs {
     json: bool,
 }
 
-/// Who takes a haystack in.
+/// The index that a haystack is loaded into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Who {
     Words,
@@ -88,12 +88,12 @@ impl Who {
     }
 }
 
-/// What was measured of one of them.
+/// The measurements of one index.
 #[derive(Default)]
 struct Times {
     /// Milliseconds by question.
     each: Vec<f64>,
-    /// Seconds of processor time of all of these, on whatever thread.
+    /// Processor time of all of these over all threads, in seconds.
     cpu: f64,
     /// Seconds of the whole file on all cores, by round.
     wholes: Vec<f64>,
@@ -235,7 +235,7 @@ impl Times {
     }
 }
 
-fn ask_one(asking: &Asking<'_>, haystack: Haystack) -> Result<()> {
+fn ask_one(asking: &BenchmarkOptions<'_>, haystack: Haystack) -> Result<()> {
     let done = ask_all(asking, haystack)?;
     ensure!(done.iter().all(|done| done.outcome.error.is_none()), "a question failed");
     Ok(())
@@ -246,10 +246,10 @@ fn whole_run(file: &Path, who: Who, cores: usize) -> Result<(f64, Vec<(usize, f6
     let mut entries = LongMemEval::open(file)?;
     let next = || {
         let Some((number, entry)) = entries.next_entry()? else { return Ok(None) };
-        Ok(Some(Next::Ask(Box::new(read_entry(file, number, &entry)?))))
+        Ok(Some(NextHaystack::Ask(Box::new(read_entry(file, number, &entry)?))))
     };
     let (mut count, mut most, mut memory) = (0, 0.0_f64, Vec::new());
-    let take = |done: Vec<gbrain_eval::benchmark::Done>| -> Result<(), EvalError> {
+    let take = |done: Vec<gbrain_eval::benchmark::QuestionResult>| -> Result<(), EvalError> {
         count += done.len();
         most = most.max(status_kib("RssAnon") as f64 / 1024.0);
         if LOOKS.contains(&count) {
@@ -293,12 +293,12 @@ fn whole_index(file: &Path, cores: usize) -> Result<f64> {
     Ok(started.elapsed().as_secs_f64())
 }
 
-fn asking(who: Who, concurrency: usize) -> Asking<'static> {
+fn asking(who: Who, concurrency: usize) -> BenchmarkOptions<'static> {
     let (retrieval, models) = match who {
         Who::Hybrid => (Retrieval::Hybrid, Models::new(Arc::new(StaticTable::built_in()))),
         Who::Words | Who::Tantivy => (Retrieval::Words, Models::none()),
     };
-    Asking {
+    BenchmarkOptions {
         k: K,
         depth: DEPTH,
         measures: measures(K, DEPTH),
@@ -318,7 +318,7 @@ fn asking(who: Who, concurrency: usize) -> Asking<'static> {
     }
 }
 
-/// What each session says.
+/// The text of each session.
 fn texts(haystack: &Haystack) -> Vec<String> {
     let sessions = haystack.documents.iter().map(|document| {
         let turns = document.turns().iter();

@@ -1,4 +1,4 @@
-//! What the machine says of this process and of files.
+//! Reads the resources of this process and the sizes of files.
 
 use std::path::Path;
 

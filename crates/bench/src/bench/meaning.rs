@@ -66,7 +66,7 @@ pub(crate) struct MeaningArgs {
     with: Vec<String>,
 }
 
-/// What one set gave, query by query.
+/// The results of one set, query by query.
 struct Measured {
     name: &'static str,
     words: Vec<Figures>,

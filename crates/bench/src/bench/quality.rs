@@ -19,7 +19,7 @@ use super::{data_dir, whole};
 
 /// How far below its bar a set may be, in nDCG@10.
 const SLACK: f64 = 0.005;
-/// What relational questions must find among five, through the graph.
+/// The pages that relational questions must find among the first five, through the graph.
 const RELATIONAL_RECALL_5: f64 = 0.95;
 const DEPTH: usize = 100;
 const HEADERS: [&str; 9] =

@@ -100,7 +100,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<ExitCode> {
             times.peer.push(took);
             peer_means = means_of_lines(&printed)?;
         }
-        // Whoever comes second finds the caches warmer.
+        // The second run finds warmer caches.
         if round % 2 == 0 {
             times.ours.push(milliseconds(ours())?);
             times.split.push(milliseconds(split())?);

@@ -55,7 +55,6 @@ const HOSTILE: [&str; 19] = [
     "password=a",
 ];
 
-/// Arguments of `bench scrub`.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask bench scrub")]
 pub(crate) struct ScrubArgs {

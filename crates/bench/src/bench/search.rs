@@ -69,7 +69,7 @@ enum How {
     Whole(Operation),
 }
 
-/// What answers.
+/// The system that answers.
 struct Answerers {
     home: Home,
     bare: Bare,

@@ -19,11 +19,11 @@ use gbrain_bench::campaign::replay::options;
 use gbrain_bench::campaign::scaffold::progress;
 use gbrain_bench::program::built_program;
 use gbrain_brain::Brain;
-use gbrain_brain::capture::Door;
+use gbrain_brain::capture::QueryService;
 use gbrain_core::defect::reports_panic;
 use gbrain_core::format::ask::AskBody;
 use gbrain_core::request::{Operation, Request, Viewer};
-use gbrain_core::stats::{Resampling, paired_bootstrap};
+use gbrain_core::stats::{BootstrapOptions, paired_bootstrap};
 use gbrain_store::CaptureFilter;
 use gbrain_testkit::served::Served;
 use jiff::Timestamp;
@@ -47,7 +47,7 @@ const SLACK: f64 = 2.0;
 const HEADERS: [&str; 8] =
     ["what", "blocks", "n", "cpu us", "requests/s", "p50 ms", "p95 ms", "p99 ms"];
 
-/// What an answer over HTTP costs.
+/// Measures the cost of an answer over HTTP.
 #[derive(Debug, clap::Parser)]
 pub(crate) struct ServeArgs {
     /// How many chunks the brain has.
@@ -76,7 +76,7 @@ enum Capturing {
     On,
 }
 
-/// What is asked, and where.
+/// The queries and the address of the server.
 struct Bench<'a> {
     args: &'a ServeArgs,
     home: PathBuf,
@@ -150,7 +150,7 @@ impl<'a> Bench<'a> {
     fn compare(&self, server: &Served, capturing: Capturing) -> Result<Blocks> {
         let audit = tempfile::tempdir()?;
         let capture = (capturing == Capturing::On).then(|| options(audit.path()));
-        let door = Door::new(self.brain.clone(), capture);
+        let door = QueryService::new(self.brain.clone(), capture);
         let count = self.args.requests;
         let mut blocks = Blocks::default();
         for pair in 0..=self.args.pairs {
@@ -218,9 +218,12 @@ fn tell(blocks: &Blocks, capturing: Capturing, report: &mut Report) -> Result<()
         report.row(cells);
     }
     let logs = |blocks: &[Block]| blocks.iter().map(|b| b.cpu_micros().ln()).collect::<Vec<f64>>();
-    let difference =
-        paired_bootstrap(&logs(&blocks.called), &logs(&blocks.served), &Resampling::default())
-            .context("nothing to compare")?;
+    let difference = paired_bootstrap(
+        &logs(&blocks.called),
+        &logs(&blocks.served),
+        &BootstrapOptions::default(),
+    )
+    .context("nothing to compare")?;
     let pairs = blocks.called.iter().zip(&blocks.served);
     let ratios = sorted(&pairs.map(|(c, s)| s.cpu_micros() / c.cpu_micros()).collect::<Vec<_>>());
     let (least, most) = (percentile(&ratios, 0.0), percentile(&ratios, 1.0));
@@ -254,7 +257,7 @@ fn tell_overload(seen: &Overload, capacity: f64, readers: usize, report: &mut Re
     report.fact("overload, times the rate before", Cell::number(excess, 2));
     report.fact("overload, share refused", Cell::number(share, 3));
     report.fact("overload, requests that nobody was free to send", Cell::Count(*unsent as u64));
-    // Whoever is let in has at most a full queue before it.
+    // An admitted request has at most a full queue before it.
     let bound = 1e3 * (QUEUE + readers as f64) / (accepted.len() as f64 / seconds);
     let [_, _, p99] = percentiles(accepted);
     report.target(

@@ -12,13 +12,15 @@ use gbrain_core::format::suite::QueryEntry;
 use gbrain_core::format::target::read_target;
 use gbrain_core::gate::Verdict;
 use gbrain_core::id::WorkspaceId;
-use gbrain_core::replay::Live;
+use gbrain_core::replay::LiveContext;
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::suite::run::RunTrigger;
-use gbrain_core::suite::{Kind, Sample, Suite};
+use gbrain_core::suite::{Sample, Suite, SuiteKind};
 use gbrain_core::target::Question;
-use gbrain_eval::retriever::{Retriever, Surroundings, open};
-use gbrain_eval::suite::{RunContext, RunTarget, record, run as run_suite, take_in, unverifiable};
+use gbrain_eval::retriever::{Retriever, TargetEnvironment, open};
+use gbrain_eval::suite::{
+    RunContext, RunTarget, import_queries, record, run as run_suite, unverifiable,
+};
 use gbrain_store::{Location, OpenMode};
 use gbrain_testkit::retrieval::{Fault, Reply, RetrievalServer};
 use jiff::Timestamp;
@@ -34,7 +36,6 @@ const CONCURRENCY: usize = 16;
 /// How much longer a suite may take.
 const MOST: f64 = 1.05;
 
-/// Arguments of `bench suite`.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask bench suite")]
 pub(crate) struct SuiteArgs {
@@ -58,13 +59,16 @@ pub(crate) fn run(args: &SuiteArgs) -> Result<ExitCode> {
         |_| Fault::None,
     )?;
     let settings = json!({ "kind": "http", "api": "lightfast-v1", "url": server.url(), "concurrency": CONCURRENCY });
-    let surroundings = Surroundings {
-        environment: Arc::new(|_: &str| None),
+    let environment = TargetEnvironment {
+        lookup: Arc::new(|_: &str| None),
         dir: std::env::temp_dir(),
         cancel: Arc::default(),
     };
-    let target =
-        open(read_target("prod", &settings)?, Live::at(Timestamp::UNIX_EPOCH), &surroundings)?;
+    let target = open(
+        read_target("prod", &settings)?,
+        LiveContext::at(Timestamp::UNIX_EPOCH),
+        &environment,
+    )?;
     let dir = tempfile::tempdir()?;
     let location = Location::Sqlite(dir.path().join("brain.db"));
     let store = gbrain_store::Store::open(&location, OpenMode::Use, Timestamp::now())?;
@@ -74,8 +78,8 @@ pub(crate) fn run(args: &SuiteArgs) -> Result<ExitCode> {
         Ok(serde_json::from_value(query)?)
     };
     let entries = (0..args.questions).map(entry).collect::<Result<Vec<_>>>()?;
-    take_in(&store, &workspace, entries, &Scrubber::default(), None, Timestamp::now())?;
-    let mut suite = Suite::new("bench", Kind::Regression, vec!["@bench".to_owned()]);
+    import_queries(&store, &workspace, entries, &Scrubber::default(), None, Timestamp::now())?;
+    let mut suite = Suite::new("bench", SuiteKind::Regression, vec!["@bench".to_owned()]);
     suite.sample = Sample::Total(args.questions);
     suite.concurrency = CONCURRENCY;
     let (mut bare, mut whole) = (Vec::new(), Vec::new());
@@ -94,7 +98,7 @@ pub(crate) fn run(args: &SuiteArgs) -> Result<ExitCode> {
             };
             let target = RunTarget {
                 retriever: target.as_ref(),
-                elsewhere: false,
+                ad_hoc: false,
                 facts: &unverifiable,
                 scorer: None,
             };

@@ -11,7 +11,7 @@ use anyhow::Result;
 use gbrain_bench::campaign::scaffold::progress;
 use gbrain_core::chunk;
 use gbrain_core::id::{PageKey, Slug, SourceId};
-use gbrain_core::page::{Format, PageInput, parse};
+use gbrain_core::page::{PageFormat, PageInput, parse};
 use gbrain_core::search::Settings;
 use gbrain_embed::{Embedder as _, StaticTable};
 use gbrain_index::{FlatVectors, VectorQuery};
@@ -31,7 +31,7 @@ const TIE: f32 = 1e-6;
 const HEADERS: [&str; 6] =
     ["chunks", "depth", "n", "recall@10 of exact", "p50 us", "ratio to reading the codes"];
 
-/// What the scan of one-bit codes loses and costs.
+/// Measures the recall loss and the cost of the scan of one-bit codes.
 #[derive(Debug, clap::Parser)]
 pub(crate) struct VectorsArgs {
     /// How many chunks; may be given again.
@@ -80,7 +80,7 @@ fn passages(corpus: &Corpus, count: usize) -> Vec<String> {
     let mut passages = Vec::with_capacity(count);
     for text in real.chain(made) {
         let key = PageKey::new(SourceId::default(), Slug::new("page").expect("a slug"));
-        let format = Format::Markdown;
+        let format = PageFormat::Markdown;
         let Ok(page) = parse(PageInput { key, file_name: None, content: &text, format }) else {
             continue;
         };

@@ -1,10 +1,10 @@
 //! Rankings of whole documents by our own scorer: one chunk per document, in memory.
 
 use anyhow::Result;
-use gbrain_core::chunk::{Chunk, Part};
+use gbrain_core::chunk::{Chunk, PagePart};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{Generation, PageId, PageKey, Slug, SourceId};
-use gbrain_core::page::{Format, PageInput, StoredPage, parse};
+use gbrain_core::page::{PageFormat, PageInput, StoredPage, parse};
 use gbrain_core::request::{Filter, Viewer};
 use gbrain_core::search::Settings;
 use gbrain_core::text::QueryTerms;
@@ -62,13 +62,19 @@ fn index(documents: &[Document]) -> Result<MemoryIndex> {
 fn stored(at: usize, document: &Document) -> Result<StoredPage> {
     let key = PageKey::new(SourceId::default(), Slug::new(&document.id)?);
     let content = format!("{}\n", document.text);
-    let input = PageInput { key, file_name: None, content: &content, format: Format::Text };
+    let input = PageInput { key, file_name: None, content: &content, format: PageFormat::Text };
     // Two documents of Cranfield have no text; they still are documents.
     let mut page = parse(input.clone()).or_else(|_| parse(PageInput { content: "-", ..input }))?;
     page.title = document.title.clone();
     let end = u32::try_from(page.content.chars().count())?;
     let hash = Hash::of(page.content.as_bytes());
-    page.chunks =
-        vec![Chunk { ordinal: 0, part: Part::Truth, section: String::new(), start: 0, end, hash }];
+    page.chunks = vec![Chunk {
+        ordinal: 0,
+        part: PagePart::Truth,
+        section: String::new(),
+        start: 0,
+        end,
+        hash,
+    }];
     Ok(StoredPage { id: PageId(at as i64), version: 1, generation: Generation(1), page })
 }

@@ -1,4 +1,4 @@
-//! What must hold when everybody who wrote over a wire has gone home.
+//! Invariants after all clients have stopped.
 //!
 //! Every page has the history that its writer was told of and what imports wrote; every job ended
 //! once; what is stored is found; `doctor --deep` has nothing to say.
@@ -21,7 +21,7 @@ const ALL: usize = 1_000_000;
 /// How many pages are searched for.
 const SEARCHES: usize = 5;
 
-/// What everybody asked for, and was told.
+/// The requests of all clients, and the responses they got.
 #[derive(Debug, Default)]
 pub struct Asked {
     /// By writers of pages.
@@ -37,11 +37,11 @@ pub struct Asked {
 pub struct Import {
     /// Its number, if the answer was heard.
     pub id: Option<i64>,
-    /// What it writes, by page.
+    /// The text it writes, by page.
     pub texts: BTreeMap<String, Hash>,
 }
 
-/// What there is.
+/// The state of the brain.
 #[derive(Debug, Default)]
 pub struct Aftermath {
     /// Versions of pages that were compared with what was told.
@@ -52,7 +52,7 @@ pub struct Aftermath {
     pub resumed: usize,
     /// How often a job was claimed at most, by kind.
     pub attempts: BTreeMap<String, u32>,
-    /// What should not be.
+    /// The violations that were found.
     pub violations: Vec<String>,
 }
 
@@ -65,7 +65,7 @@ struct Written {
 
 type Histories = BTreeMap<String, Vec<Version>>;
 
-/// Compares what everybody was told with what there is. Nobody may be at work any more.
+/// Compares the responses of all clients with the state of the brain. All clients must have stopped.
 pub fn look(brain: &Gbrain, asked: &Asked) -> Result<Aftermath> {
     let store = brain.store()?;
     let store = &store;
@@ -183,7 +183,7 @@ impl Aftermath {
         imports.into_iter().try_for_each(|job| self.check_result(store, job))
     }
 
-    /// An import counts every page once, whoever wrote it.
+    /// An import counts every page once, independent of its writer.
     fn check_result(&mut self, store: &Store, job: &JobInfo) -> Result<()> {
         let whole = store.job(&WorkspaceId::default(), job.id)?;
         let result = whole.and_then(|whole| serde_json::from_str(whole.result.as_deref()?).ok());

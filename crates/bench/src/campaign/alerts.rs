@@ -32,14 +32,14 @@ const SENDERS: usize = 2;
 const CHANNELS: usize = 2;
 /// How often a suite fails and recovers, together.
 const ROUNDS: usize = 10;
-/// What webhooks are signed with.
+/// The secret that webhooks are signed with.
 const SECRET: &str = "hook-secret";
 /// How long all of it may take.
 const PATIENCE: Duration = Duration::from_secs(1_200);
-/// How long nobody is killed at least.
+/// The minimum time without a kill.
 const CALM: Duration = Duration::from_millis(400);
 
-/// What to do on each engine.
+/// The work for each engine.
 #[derive(Debug, Clone, Args)]
 pub struct AlertsPlan {
     /// Kills, on each engine; without any every message must arrive exactly once.
@@ -53,7 +53,7 @@ pub struct AlertsPlan {
     pub down: Duration,
 }
 
-/// What a hunt did.
+/// The counts of a campaign run.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Kills while messages were queued.
@@ -64,7 +64,7 @@ pub struct Report {
     pub again: usize,
     /// Messages that were turned away while the receiver was down.
     pub turned_away: u64,
-    /// What should not have been.
+    /// The violations that were found.
     pub violations: Vec<String>,
 }
 

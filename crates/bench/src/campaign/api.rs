@@ -21,7 +21,7 @@ const CONFIG: &str = include_str!("api/schemathesis.toml");
 /// Names a Python that has schemathesis beside it; `cargo xtask` sets it.
 const PYTHON: &str = "GBRAIN_TEST_PYTHON";
 
-/// What to do on each engine.
+/// The work for each engine.
 #[derive(Debug, Clone, Args)]
 pub struct ApiPlan {
     /// Random requests for each operation, in each phase.
@@ -32,14 +32,14 @@ pub struct ApiPlan {
     pub phases: &'static str,
 }
 
-/// What a hunt did.
+/// The counts of a campaign run.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Operations that were tried.
     pub operations: u64,
     /// Requests.
     pub requests: u64,
-    /// What should not have been.
+    /// The violations that were found.
     pub violations: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ pub fn hunt(setup: &Setup, plan: &ApiPlan) -> Result<Report> {
     violations.expect("init", &brain.run(&["init"])?);
     std::fs::write(brain.home().join("config.json"), config.to_string())?;
     let server = Served::start(brain.command(&["serve", "--log", "debug"]))?;
-    // Nobody needs a token until there is one.
+    // No token is needed until one exists.
     furnish(&server)?;
     let token = token(&brain)?;
     let (summary, said) = schemathesis(setup.seed, plan, &server, &token)?;

@@ -47,7 +47,6 @@ const TIGHT_PERCENT: i64 = 40;
 /// How long everything may take.
 const PATIENCE: Duration = Duration::from_secs(1_800);
 
-/// Arguments of `campaign budget`.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask campaign budget")]
 pub struct BudgetArgs {
@@ -74,7 +73,7 @@ pub enum Purse {
     Day(i64),
 }
 
-/// What to do on one engine.
+/// The work for one engine.
 #[derive(Debug, Clone)]
 pub struct Hunt {
     /// `gbrain-bench`.
@@ -91,29 +90,29 @@ pub struct Hunt {
     pub seed: u64,
 }
 
-/// What came of it.
+/// The result of the run.
 #[derive(Debug)]
 pub struct Report {
-    /// What the books say.
+    /// The totals of the ledger.
     pub audit: Audit,
     /// Kills.
     pub kills: usize,
-    /// How often somebody looked at the ledger meanwhile.
+    /// How often the ledger was read meanwhile.
     pub looks: usize,
     /// How long it took.
     pub took: Duration,
-    /// What should not have been.
+    /// The violations that were found.
     pub violations: Vec<String>,
 }
 
-/// What processes are allowed.
+/// The budget of the processes.
 #[derive(Debug)]
 struct Terms {
     /// Budgets by name, in billionths.
     budgets: Vec<(String, i64)>,
     /// For a day, in billionths.
     per_day: i64,
-    /// What calls are made of.
+    /// The parts that calls are made of.
     seed: u64,
     /// How many there are.
     calls: usize,
@@ -128,7 +127,7 @@ impl Purse {
         }
     }
 
-    /// What binds, in billionths.
+    /// The binding budget, in billionths.
     fn cap(self) -> i64 {
         match self {
             Self::Ample => AMPLE,
@@ -214,7 +213,7 @@ pub fn hunt(hunt: &Hunt) -> Result<Report> {
     Ok(Report { audit, kills, looks, took: begun.elapsed(), violations })
 }
 
-/// What killed processes sent last may still be on its way.
+/// The last requests of killed processes may still be in flight.
 fn wait_until_quiet(server: &ProviderServer) {
     let mut before = u64::MAX;
     while server.requests() != before {

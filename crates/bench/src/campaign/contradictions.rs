@@ -25,10 +25,10 @@ use anyhow::Result;
 use clap::Parser;
 use gbrain_core::contradiction::rate::CANARIES_OF_EACH;
 use gbrain_core::contradiction::report::RunInfo;
-use gbrain_core::contradiction::{Canary, Docket, Outcome, Report, canaries, prompt};
+use gbrain_core::contradiction::{Canary, Docket, JudgingOutcome, Report, canaries, prompt};
 use gbrain_core::money::Usd;
 use gbrain_core::stats::Interval;
-use gbrain_eval::contradictions::Heard;
+use gbrain_eval::contradictions::SessionResult;
 use gbrain_eval::spread;
 
 use super::scaffold::{Campaign, Part, Progress, SeedArgs, say, table};
@@ -42,7 +42,6 @@ const COVERAGE: std::ops::RangeInclusive<f64> = 0.93..=0.985;
 /// How far off estimates may be on average.
 const BIAS: f64 = 0.005;
 
-/// Arguments of `campaign contradictions`.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask campaign contradictions")]
 pub struct ContradictionsArgs {
@@ -62,7 +61,7 @@ pub struct ContradictionsArgs {
     seed: SeedArgs,
 }
 
-/// What to do.
+/// The work to do.
 #[derive(Debug, Clone, Copy)]
 pub struct Survey {
     /// The rate at which contradictions are planted.
@@ -105,7 +104,7 @@ pub struct Found {
     pub pairs: usize,
     /// Judgements that came over a wire.
     pub wired: usize,
-    /// What should not be.
+    /// The violations that were found.
     pub violations: Vec<String>,
 }
 
@@ -134,12 +133,12 @@ pub fn run(args: &ContradictionsArgs) -> Result<ExitCode> {
 pub fn survey(survey: &Survey) -> Result<Found> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let progress = Progress::new("brains", survey.seeds);
-    let heard = spread(survey.seeds, threads, |at| {
+    let judged_session = spread(survey.seeds, threads, |at| {
         progress.step();
         survey.one(at)
     });
     let mut all = Found::default();
-    for found in heard {
+    for found in judged_session {
         let Found { runs, pairs, wired, violations } = found?;
         all.runs.extend(runs);
         all.pairs += pairs;
@@ -162,14 +161,20 @@ impl Survey {
         let mut found = Found { pairs: answers.len(), violations, ..Found::default() };
         for number in 0..self.judges {
             let judge = Erring { seed, number };
-            let heard = judge.hear(&docket, &answers, &planted);
+            let judged_session = judge.hear(&docket, &answers, &planted);
             if number == 0 && at < self.wired {
-                found.wired += heard.outcomes.len() + heard.planted.len();
-                found.violations.extend(compare(judge, &heard, &docket, &answers, &planted)?);
+                found.wired += judged_session.outcomes.len() + judged_session.planted.len();
+                found.violations.extend(compare(
+                    judge,
+                    &judged_session,
+                    &docket,
+                    &answers,
+                    &planted,
+                )?);
             }
-            let report = report_of(seed, &docket, &heard);
+            let report = report_of(seed, &docket, &judged_session);
             let run = Run::of(number, share, &report);
-            found.violations.extend(check_counts(&report, &heard, &answers));
+            found.violations.extend(check_counts(&report, &judged_session, &answers));
             match run {
                 Some(run) => found.runs.push(run),
                 None => {
@@ -198,24 +203,28 @@ impl Run {
 /// Whether a judge that is asked over a wire says the same.
 fn compare(
     judge: Erring,
-    heard: &Heard,
+    judged_session: &SessionResult,
     docket: &Docket,
     answers: &[bool],
     planted: &[Canary],
 ) -> Result<Option<String>> {
     let wired = judge.hear_by_wire(docket, answers, planted)?;
-    let is_same = wired.outcomes == heard.outcomes && wired.planted == heard.planted;
+    let is_same =
+        wired.outcomes == judged_session.outcomes && wired.planted == judged_session.planted;
     Ok((!is_same)
-        .then(|| format!("{judge:?} says something else over a wire: {:?}", wired.trouble)))
+        .then(|| format!("{judge:?} says something else over a wire: {:?}", wired.first_error)))
 }
 
 /// Whether a report counts what was said: every pair once, planted ones by their kind.
-fn check_counts(report: &Report, heard: &Heard, answers: &[bool]) -> Option<String> {
-    let accused =
-        |outcome: &&Outcome| matches!(outcome, Outcome::Judged(one, _) if one.verdict.is_finding());
-    let hits = heard.outcomes.iter().filter(accused).count();
+fn check_counts(
+    report: &Report,
+    judged_session: &SessionResult,
+    answers: &[bool],
+) -> Option<String> {
+    let accused = |outcome: &&JudgingOutcome| matches!(outcome, JudgingOutcome::Judged(one, _) if one.verdict.is_finding());
+    let hits = judged_session.outcomes.iter().filter(accused).count();
     let of_kind = |kind: bool| {
-        heard.planted.iter().filter(move |(canary, _)| canary.is_contradiction == kind)
+        judged_session.planted.iter().filter(move |(canary, _)| canary.is_contradiction == kind)
     };
     let planted = [true, false].map(|kind| {
         let accused = of_kind(kind).map(|(_, outcome)| outcome).filter(accused).count();
@@ -228,7 +237,7 @@ fn check_counts(report: &Report, heard: &Heard, answers: &[bool]) -> Option<Stri
 }
 
 /// The report of a hearing.
-pub fn report_of(seed: u64, docket: &Docket, heard: &Heard) -> Report {
+pub fn report_of(seed: u64, docket: &Docket, judged_session: &SessionResult) -> Report {
     let info = RunInfo {
         run_id: format!("campaign-{seed}"),
         judge_model: "campaign".to_owned(),
@@ -242,7 +251,7 @@ pub fn report_of(seed: u64, docket: &Docket, heard: &Heard) -> Report {
         embedding_cost: Usd::ZERO,
         duration_ms: 0,
     };
-    Report::new(info, docket, &heard.outcomes, &heard.planted)
+    Report::new(info, docket, &judged_session.outcomes, &judged_session.planted)
 }
 
 /// Runs, added up.

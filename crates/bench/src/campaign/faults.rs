@@ -31,7 +31,7 @@ use super::scaffold::{CampaignArgs, Part, Setup, progress};
 /// Findings of one fault after which it is not tried again: they would be the same.
 const FINDINGS_LIMIT: usize = 200;
 
-/// What to do on each engine.
+/// The work for each engine.
 #[derive(Debug, Clone, Args)]
 pub struct FaultPlan {
     /// How often each fault happens, on each engine.
@@ -66,7 +66,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Those of the campaign.
+    /// The faults of the campaign.
     pub const LONG: Self = Self {
         pages: 60,
         writes: 10,
@@ -76,7 +76,7 @@ impl Sizes {
         bodies: 12,
         body_bytes: 15 << 20,
     };
-    /// Those of the tests.
+    /// The faults of the tests.
     pub const SHORT: Self = Self {
         pages: 12,
         writes: 3,

@@ -62,10 +62,9 @@ const TOO_LONG: Duration = Duration::from_secs(5);
 const TOO_MUCH: u64 = 256 << 20;
 /// With how many seeds a file of the corpus is tried: some checks draw what they do.
 const DRAWS: u64 = 4;
-/// What takes this long is not waited for.
+/// The timeout of a case.
 const GIVE_UP: Duration = Duration::from_secs(120);
 
-/// Arguments of `campaign fuzz`.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask campaign fuzz")]
 pub struct FuzzArgs {
@@ -102,7 +101,7 @@ pub struct FuzzArgs {
     gigabyte: bool,
 }
 
-/// What to try.
+/// The inputs to try.
 #[derive(Debug)]
 pub struct Fuzz {
     /// The seed.
@@ -123,7 +122,7 @@ pub struct Fuzz {
     pub findings: PathBuf,
 }
 
-/// What was tried.
+/// The inputs that were tried.
 #[derive(Debug, Default)]
 pub struct Report {
     /// How many of each kind.
@@ -132,7 +131,7 @@ pub struct Report {
     pub slowest: (Duration, u64),
     /// The bytes of the case that took most memory and its number.
     pub largest: (u64, u64),
-    /// What was found.
+    /// The findings of the run.
     pub findings: Vec<String>,
 }
 

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result};
-use gbrain_brain::{Ask, Brain, BrainOptions, IndexKind};
+use gbrain_brain::{Brain, BrainOptions, IndexKind, QueryOptions};
 use gbrain_core::format::Answer;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::request::Request;
@@ -202,8 +202,11 @@ impl Place {
 
 /// A brain's answer as the binary prints it, without what may differ.
 pub fn ask(brain: &Brain, question: &Question) -> Result<String> {
-    let options =
-        Ask { explain: question.explain, why_not: question.why_not.clone(), ..Ask::default() };
+    let options = QueryOptions {
+        explain: question.explain,
+        why_not: question.why_not.clone(),
+        ..QueryOptions::default()
+    };
     let request: &Request = &question.request;
     let answered = brain.answer(request, &options)?;
     let answer = Answer::new(request, &answered.ranking, &answered.served);

@@ -21,7 +21,6 @@ use clap::Parser;
 use fastrand::Rng;
 use jiff::Timestamp;
 
-/// Arguments of `campaign kick`.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask campaign kick")]
 pub struct KickArgs {
@@ -50,7 +49,7 @@ pub struct Plan {
     pub seed: u64,
 }
 
-/// What was found.
+/// The findings of the run.
 #[derive(Debug, Default)]
 pub struct Found {
     /// Whole rows.
@@ -65,7 +64,7 @@ pub struct Found {
     pub interrupted: usize,
     /// Records of the text of runs.
     pub records: usize,
-    /// What should not be.
+    /// The violations that were found.
     pub failures: Vec<String>,
 }
 

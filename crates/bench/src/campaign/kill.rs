@@ -30,7 +30,7 @@ use super::tree::{self, Change, Tree};
 /// After so many kills a new brain is begun, so that its making is killed too.
 const BRAIN_LIFE: usize = 40;
 
-/// What to do on each engine.
+/// The work for each engine.
 #[derive(Debug, Clone, Args)]
 pub struct KillPlan {
     /// Kills that must land in a running process, on each engine.
@@ -57,7 +57,7 @@ pub enum Victim {
     Reindex,
 }
 
-/// What a hunt did.
+/// The counts of a campaign run.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Kills that landed in a running process, by command.
@@ -78,7 +78,7 @@ pub struct Report {
     pub brains: usize,
     /// Pages compared with the model.
     pub compared: usize,
-    /// What should not have been.
+    /// The violations that were found.
     pub violations: Vec<String>,
 }
 

@@ -15,9 +15,9 @@ use anyhow::{Context as _, Result, ensure};
 use clap::{Args, Parser};
 use fastrand::Rng;
 use gbrain_brain::{Brain, BrainOptions, IndexKind};
-use gbrain_core::gate::Status;
+use gbrain_core::gate::CheckStatus;
 use gbrain_core::id::WorkspaceId;
-use gbrain_core::replay::Live;
+use gbrain_core::replay::LiveContext;
 use gbrain_eval::{
     GateInputs, Input, LocalOptions, LocalRetriever, Pipeline, ReplayOptions, SlowedRetriever,
     gate, read_baseline,
@@ -36,7 +36,6 @@ const UNCHANGED: std::ops::RangeInclusive<f64> = 0.8..=1.25;
 /// How many times as much the slowed retriever works.
 const SLOWDOWN: u32 = 3;
 
-/// Arguments of `campaign latency`.
 #[derive(Debug, Parser)]
 pub struct LatencyArgs {
     #[command(flatten)]
@@ -99,12 +98,12 @@ pub struct Gated {
     pub n: usize,
 }
 
-/// What was measured.
+/// The measured values.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Every gate.
     pub gates: Vec<Gated>,
-    /// What should not have been.
+    /// The violations that were found.
     pub violations: Vec<String>,
 }
 
@@ -213,7 +212,7 @@ impl Site<'_> {
     /// Gates a retriever that works three times as much, in this process.
     fn slowed_gate(&self, path: &Path) -> Result<Measured> {
         let brain = self.open()?;
-        let live = Live { settings: brain.settings()?, now: Timestamp::now() };
+        let live = LiveContext { settings: brain.settings()?, now: Timestamp::now() };
         let local = LocalRetriever::new(&brain, LocalOptions::new(live), &|_, _| ())?;
         let baseline = read_baseline(Input::open(path)?)?;
         let inputs = GateInputs {
@@ -244,7 +243,7 @@ impl Site<'_> {
     }
 }
 
-/// What one gate measured.
+/// The measurements of one gate.
 struct Measured {
     ratio: Option<f64>,
     status: String,
@@ -314,9 +313,9 @@ impl Gated {
         format!("{}, {}", self.capturer.name(), self.condition.name())
     }
 
-    /// What is wrong with it.
+    /// The violation, in words.
     fn violation(&self, plan: &LatencyPlan) -> Option<String> {
-        let (fail, pass) = (Status::Fail.name(), Status::Pass.name());
+        let (fail, pass) = (CheckStatus::Fail.name(), CheckStatus::Pass.name());
         let is_in_range = self.ratio.is_some_and(|ratio| UNCHANGED.contains(&ratio));
         let what = match self.condition {
             // A busy server measures what it has time for.
@@ -389,13 +388,13 @@ impl Report {
         ratios.sort_by(f64::total_cmp);
         let places = [0, ratios.len() / 2, ratios.len().saturating_sub(1)];
         let at = |place: usize| format!("{:.2}", ratios.get(place).copied().unwrap_or(f64::NAN));
-        let count = |status: Status| {
+        let count = |status: CheckStatus| {
             gates.iter().filter(|gated| gated.status == status.name()).count().to_string()
         };
         let mut cells = vec![capturer.name().to_owned(), condition.name().to_owned()];
         cells.push(gates.len().to_string());
         cells.extend(places.map(at));
-        cells.extend([Status::Pass, Status::Inconclusive, Status::Fail].map(count));
+        cells.extend([CheckStatus::Pass, CheckStatus::Inconclusive, CheckStatus::Fail].map(count));
         cells
     }
 }

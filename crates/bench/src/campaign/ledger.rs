@@ -1,4 +1,4 @@
-//! What writers over a wire were told, and whether the history of each page agrees.
+//! The responses that writers got, and whether the history of each page agrees.
 //!
 //! A page has one writer, who never writes the same text twice. A change that was acknowledged is in
 //! the history exactly once, in the order in which it was asked for, under the version that the
@@ -22,7 +22,7 @@ pub enum Change {
     Delete,
 }
 
-/// What a writer heard of a change.
+/// The response to a change, as its writer got it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Heard {
     Nothing,
@@ -41,7 +41,7 @@ pub struct Ledger {
 pub struct Version {
     /// Its number.
     pub number: u32,
-    /// What made it.
+    /// The request that made it.
     pub op: VersionOp,
     /// Of its text.
     pub hash: Hash,
@@ -67,7 +67,7 @@ impl Ledger {
         }
     }
 
-    /// What a page is for certain, if its last change was acknowledged.
+    /// The known text of a page, if its last change was acknowledged.
     pub fn certain(&self, page: &str) -> Option<Change> {
         let (change, heard) = self.pages.get(page)?.last()?;
         (*heard != Heard::Nothing).then_some(*change)
@@ -90,8 +90,7 @@ impl Ledger {
         (all.count() - unheard, unheard)
     }
 
-    /// What is wrong with the history of a page. Texts that are not of its writer are left to
-    /// `is_other`.
+    /// Violations in the history of a page. Texts of other writers are checked by `is_other`.
     pub fn check(
         &self,
         page: &str,

@@ -46,7 +46,6 @@ use self::case::{Case, Class, Reaction};
 use self::scene::World;
 use super::scaffold::{Campaign, Part, ProgramArgs, Progress, SeedArgs, Setup, table};
 
-/// Arguments of `campaign lies`.
 #[derive(Debug, Parser)]
 pub struct LiesArgs {
     #[command(flatten)]
@@ -60,7 +59,7 @@ pub struct LiesArgs {
     program: ProgramArgs,
 }
 
-/// What to try.
+/// The inputs to try.
 #[derive(Debug, Clone, Args)]
 pub struct LiesPlan {
     /// One class of lies only.
@@ -82,7 +81,7 @@ fn parse_class(name: &str) -> Result<Class, String> {
     class.ok_or_else(|| format!("there are {}", Class::ALL.map(Class::name).join(", ")))
 }
 
-/// What one command made of one case.
+/// The outcome of one command on one case.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     /// The class.
@@ -93,13 +92,13 @@ pub struct Outcome {
     pub is_honest: bool,
     /// The words behind `gbrain`.
     pub command: String,
-    /// What the command made of it.
+    /// The outcome of the command.
     pub reaction: Reaction,
     /// The exit code and what was printed.
     pub printed: String,
 }
 
-/// What a survey found.
+/// The findings of a survey.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Every command of every case.

@@ -20,10 +20,10 @@ use super::tree::{self, Change, Tree};
 use super::violations::Violations;
 
 const SEARCHERS: usize = 4;
-/// Pages that never change, for the searchers to find whatever else happens.
+/// Pages that never change, so that searchers must always find them.
 const STABLE: usize = 60;
 
-/// What to do on each engine.
+/// The work for each engine.
 #[derive(Debug, Clone, Args)]
 pub struct LoadPlan {
     /// Seconds on each engine.
@@ -34,7 +34,7 @@ pub struct LoadPlan {
     pub pages: usize,
 }
 
-/// What happened.
+/// The counts of the run.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Imports that were run.
@@ -45,7 +45,7 @@ pub struct Report {
     pub behind: usize,
     /// Pages compared with their files at the end.
     pub compared: usize,
-    /// What should not have been.
+    /// The violations that were found.
     pub violations: Vec<String>,
 }
 
@@ -152,7 +152,7 @@ fn change(tree: &mut Tree, rng: &mut Rng) -> Result<()> {
     tree.change(rng, Change { edits, additions, deletions })
 }
 
-/// Everybody who works on the brain, and what they have seen.
+/// All clients of the brain, and their observations.
 struct Crowd<'a> {
     brain: &'a Gbrain,
     imports: AtomicUsize,
@@ -222,7 +222,7 @@ impl<'a> Crowd<'a> {
     }
 }
 
-/// What the searchers look for, and until when.
+/// The queries of the searchers, and when they stop.
 struct Searching<'a> {
     crowd: &'a Crowd<'a>,
     stable: &'a Tree,
@@ -254,7 +254,7 @@ impl Searching<'_> {
         let served = &answer["served"];
         let (generation, behind) =
             (served["generation"].as_i64(), served["behind"].as_i64().unwrap_or(0));
-        let says_so = stderr.contains("changes behind");
+        let says_so = stderr.contains(" behind");
         if behind > 0 {
             self.crowd.behind.fetch_add(1, Ordering::Relaxed);
         }

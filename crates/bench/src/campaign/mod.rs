@@ -73,7 +73,7 @@ pub fn parse<A: Parser>(name: &str, args: &[String]) -> Result<A> {
     Ok(A::try_parse_from(words)?)
 }
 
-/// How much sooner somebody is killed who is behind.
+/// How much sooner a process that is behind is killed.
 const HASTE: u32 = 8;
 
 /// Whether a smaller share of the kills was made than of the work: a quick machine would be done before all.

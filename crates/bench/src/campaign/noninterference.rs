@@ -29,7 +29,7 @@ const DIFFERENCES_LIMIT: usize = 50;
 /// How much of a refusal is reported.
 const REFUSAL_LENGTH: usize = 200;
 
-/// What to do on each engine.
+/// The work for each engine.
 #[derive(Debug, Clone, Args)]
 pub struct NoninterferencePlan {
     /// Requests to both brains, on each engine.
@@ -53,7 +53,7 @@ pub struct NoninterferenceReport {
     pub differences: Vec<String>,
 }
 
-/// What became of the requests to one operation.
+/// The outcomes of the requests to one operation.
 #[derive(Debug, Default)]
 pub struct OperationCounts {
     /// How many there were.

@@ -23,7 +23,7 @@ use self::dump::Dump;
 use self::fill::Filled;
 use super::scaffold::{CampaignArgs, Part, Progress, Setup};
 
-/// What to do on each engine.
+/// The work for each engine.
 #[derive(Debug, Clone, Args)]
 pub struct PurgePlan {
     /// Purges on each engine.
@@ -37,7 +37,7 @@ pub struct PurgePlan {
     pub kill_every: usize,
 }
 
-/// What a hunt did.
+/// The counts of a campaign run.
 #[derive(Debug, Default)]
 pub struct PurgeReport {
     /// Purges that were checked.
@@ -48,7 +48,7 @@ pub struct PurgeReport {
     pub changed: usize,
     /// Records that were compared and are the same.
     pub same: usize,
-    /// What should not have been.
+    /// The violations that were found.
     pub violations: Vec<String>,
 }
 

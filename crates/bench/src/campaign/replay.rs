@@ -22,7 +22,7 @@ use clap::Parser;
 use gbrain_brain::{Brain, IndexKind, PurgeScope};
 use gbrain_core::blame::Blame;
 use gbrain_core::capture::CapturedRow;
-use gbrain_core::replay::{Caveat, Live, SettingsFrom};
+use gbrain_core::replay::{Caveat, LiveContext, SettingsSource};
 use gbrain_eval::{AsOf, LocalOptions, LocalRetriever, Replay, ReplayOptions, replay};
 use gbrain_testkit::engine::Engine;
 use jiff::Timestamp;
@@ -41,7 +41,6 @@ const SETTING: (&str, &str) = ("search.page_weight", "0");
 /// must come back.
 const DIGITS: (&str, &str) = ("search.exact_weight", "0.15000000000000002");
 
-/// Arguments of `campaign replay`.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask campaign replay")]
 pub struct ReplayArgs {
@@ -57,14 +56,14 @@ pub struct ReplayArgs {
     engine: EngineArgs,
 }
 
-/// What to do on one engine.
+/// The work for one engine.
 #[derive(Debug)]
 pub struct Hunt<'a> {
     /// The engine.
     pub engine: Engine,
     /// The pages before and after.
     pub growth: &'a Growth,
-    /// What is asked and captured.
+    /// The queries to ask and capture.
     pub questions: &'a [Question],
 }
 
@@ -123,7 +122,7 @@ impl Steps<'_> {
         self.capture(self.hunt.questions, 0)
     }
 
-    /// The same corpus, whatever the index.
+    /// The corpus is the same for every kind of index.
     fn unchanged(&mut self, rows: &[CapturedRow]) -> Result<()> {
         let often = ReplayOptions { repeats: 2, concurrency: 2, ..ONCE };
         let brain = self.place.open(IndexKind::Disk)?;
@@ -182,7 +181,7 @@ impl Steps<'_> {
         let found = self.replay(what, &brain, rows, &as_of)?;
         self.report.expect_blamed(what, &found, &[Blame::Settings]);
         let what = "another setting, all as of the capture";
-        let put_back = ReplayOptions { settings: SettingsFrom::Capture, ..as_of };
+        let put_back = ReplayOptions { settings: SettingsSource::Capture, ..as_of };
         let found = self.replay(what, &brain, rows, &put_back)?;
         self.report.expect_exact(what, &found);
         let found = self.replay("grown, another setting", &brain, rows, &BLAMED)?;
@@ -251,7 +250,7 @@ impl Steps<'_> {
 /// One ranking a row.
 const ONCE: ReplayOptions = ReplayOptions {
     as_of: AsOf::Now,
-    settings: SettingsFrom::Live,
+    settings: SettingsSource::Live,
     concurrency: 1,
     repeats: 1,
     blame: false,
@@ -261,9 +260,9 @@ const ONCE: ReplayOptions = ReplayOptions {
 /// As a user asks who moved it.
 const BLAMED: ReplayOptions = ReplayOptions { blame: true, explain: 5, ..ONCE };
 
-/// What is true of a brain now.
-fn live(brain: &Brain) -> Result<Live> {
-    Ok(Live { settings: brain.settings()?, now: Timestamp::now() })
+/// The current state of a brain.
+fn live(brain: &Brain) -> Result<LiveContext> {
+    Ok(LiveContext { settings: brain.settings()?, now: Timestamp::now() })
 }
 
 /// Whether a row says that its corpus can't be had.

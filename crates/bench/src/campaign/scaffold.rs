@@ -1,4 +1,4 @@
-//! What every campaign shares: its flags, its parts with their violations, progress, tables and the exit code.
+//! The parts that every campaign shares: flags, parts with their violations, progress, tables and the exit code.
 //!
 //! A campaign is a sequence of parts: an engine, a budget, a rate. Each part prints one line of figures, then what
 //! else there is to say, then its violations. Progress goes to stderr, so that stdout is the report alone.
@@ -80,7 +80,7 @@ impl ProgramArgs {
 /// The arguments of a campaign that runs the program on databases: its plan, and the flags that such campaigns share.
 #[derive(Debug, clap::Parser)]
 pub struct CampaignArgs<P: clap::Args> {
-    /// What to do on each engine.
+    /// The work for each engine.
     #[command(flatten)]
     pub plan: P,
     #[command(flatten)]
@@ -117,7 +117,7 @@ impl<P: clap::Args> CampaignArgs<P> {
     }
 }
 
-/// What a part works with.
+/// The context of a part.
 #[derive(Debug, Clone)]
 pub struct Setup {
     /// The program.
@@ -173,7 +173,7 @@ impl Campaign {
         Self { seed, findings: 0 }
     }
 
-    /// What the parts of a campaign on SQLite alone work with.
+    /// The context of the parts of a campaign on SQLite alone.
     pub fn setup(&self, program: &ProgramArgs) -> Result<Setup> {
         Ok(Setup { program: program.path()?, engine: Engine::Sqlite, seed: self.seed })
     }
@@ -204,7 +204,7 @@ impl Campaign {
     }
 }
 
-/// What one part of a campaign did and found.
+/// The counts and violations of one part of a campaign.
 #[derive(Debug, Default)]
 pub struct Part {
     figures: String,

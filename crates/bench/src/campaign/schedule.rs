@@ -14,8 +14,8 @@ use gbrain_core::format::suite::QueryEntry;
 use gbrain_core::gate::Verdict;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::scrub::Scrubber;
-use gbrain_eval::suite::{run_key, take_in};
-use gbrain_store::{Advance, RetrievalFilter, Store, SuiteRunFilter, SuiteRunInfo, Traffic};
+use gbrain_eval::suite::{import_queries, run_key};
+use gbrain_store::{CursorMove, RetrievalFilter, Store, SuiteRunFilter, SuiteRunInfo, Traffic};
 use gbrain_testkit::process::{Gbrain, Running};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
@@ -28,14 +28,14 @@ use super::{HASTE, is_behind};
 const SCHEDULERS: usize = 2;
 /// How long everything is left alone before the next kill, at most.
 const CALM_MILLIS: u64 = 500;
-/// How long runs may take when nobody is killed any more.
+/// The time limit of runs after the last kill.
 const PATIENCE: Duration = Duration::from_secs(600);
 /// Queries of a suite.
 const QUERIES: usize = 5;
 /// The schedule of every suite, once a week.
 const CRON: &str = "0 2 * * 0";
 
-/// What to do on each engine.
+/// The work for each engine.
 #[derive(Debug, Clone, Args)]
 pub struct SchedulePlan {
     /// Kills, on each engine.
@@ -46,7 +46,7 @@ pub struct SchedulePlan {
     pub runs: usize,
 }
 
-/// What a hunt did.
+/// The counts of a campaign run.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Kills while runs were open.
@@ -55,7 +55,7 @@ pub struct Report {
     pub recorded: usize,
     /// Runs that were begun more than once.
     pub resumed: usize,
-    /// What should not have been.
+    /// The violations that were found.
     pub violations: Vec<String>,
 }
 
@@ -141,7 +141,7 @@ fn prepare(
         Ok(serde_json::from_value(query)?)
     };
     let entries = (0..QUERIES).map(entry).collect::<Result<Vec<_>>>()?;
-    take_in(&store, workspace, entries, &Scrubber::default(), None, now)?;
+    import_queries(&store, workspace, entries, &Scrubber::default(), None, now)?;
     let last_week = now.checked_sub(SignedDuration::from_hours(8 * 24))?.as_millisecond();
     for at in 0..runs {
         let name = name(at);
@@ -149,7 +149,7 @@ fn prepare(
         let spec = json!({ "name": name, "type": "smoke", "owners": ["@a"], "triggers": [{ "cron": CRON }], "thresholds": patient });
         store.put_suite(workspace, &name, &spec.to_string(), now)?;
         store.enable_suite(workspace, &name, now)?;
-        let missed = Advance { from: None, to: last_week };
+        let missed = CursorMove { from: None, to: last_week };
         store.advance_cursor(workspace, &name, &format!("cron:{CRON}"), missed)?;
     }
     Ok(())

@@ -36,14 +36,14 @@ use super::scaffold::{CampaignArgs, Part, Setup, keep_if_violated, minutes, prog
 use super::tree::{Change, Tree};
 
 const ASKERS: usize = 4;
-/// How long stored captures may be behind answers when nobody asks any more.
+/// The time limit for storing captures after the last query.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a load must last before its figures can be held to stay as they are.
 const LONG: Duration = Duration::from_secs(60);
 /// How many times as large as one made anew an index may be.
 const DEAD_WEIGHT: u64 = 3;
 
-/// What to do on each engine.
+/// The work for each engine.
 #[derive(Debug, Clone, Args)]
 pub struct ServePlan {
     /// Minutes on each engine.
@@ -57,12 +57,12 @@ pub struct ServePlan {
     pub crowds: Duration,
 }
 
-/// What happened.
+/// The counts of the run.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// What became of every kind of request.
+    /// The outcomes of every kind of request.
     pub tallies: Tallies,
-    /// What should stay as it is.
+    /// The figures that must not grow.
     pub trends: Vec<Trend>,
     /// Questions that were answered.
     pub questions: u64,
@@ -76,9 +76,9 @@ pub struct Report {
     pub acknowledged: usize,
     /// The index in the end, and made anew, in MiB.
     pub index: (u64, u64),
-    /// What there was in the end.
+    /// The state at the end of the run.
     pub aftermath: Aftermath,
-    /// What should not have been.
+    /// The violations that were found.
     pub violations: Vec<String>,
 }
 
@@ -141,10 +141,10 @@ fn start(brain: &Gbrain) -> Result<Served> {
     Served::start(command)
 }
 
-/// What one of them does until it is time to go home.
+/// The work of one client until the run ends.
 type Work<'a> = Box<dyn FnOnce(Rng) -> Result<()> + Send + 'a>;
 
-/// Lets everybody in, and watches the server until the time is over.
+/// Starts all clients, and watches the server until the run ends.
 fn under_load<'s>(
     setup: &Setup,
     plan: &ServePlan,
@@ -261,7 +261,7 @@ fn again(brain: &Gbrain, site: &Site) -> Result<()> {
 }
 
 impl Report {
-    /// What must hold when nothing runs any more.
+    /// Invariants after everything has stopped.
     fn check(&mut self, plan: &ServePlan, brain: &Gbrain, asked: &Asked) -> Result<()> {
         self.check_captures(brain)?;
         // A load that was cut short has not shown whether anything grows.

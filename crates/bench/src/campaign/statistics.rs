@@ -27,7 +27,6 @@ pub const OFF: f64 = 0.03;
 /// Sample sizes.
 pub const SIZES: [usize; 10] = [4, 5, 8, 10, 15, 20, 30, 50, 100, 200];
 
-/// Arguments of `campaign statistics`.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask campaign statistics")]
 pub struct StatisticsArgs {

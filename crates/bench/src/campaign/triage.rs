@@ -39,7 +39,6 @@ const DRAWS: usize = 20;
 /// As many wrong ones are told.
 const TOLD: usize = 40;
 
-/// Arguments of `campaign triage`.
 #[derive(Debug, Parser)]
 pub struct TriageArgs {
     #[command(flatten)]
@@ -50,7 +49,7 @@ pub struct TriageArgs {
     program: ProgramArgs,
 }
 
-/// What to plant.
+/// The faults to plant.
 #[derive(Debug, Clone, Args)]
 pub struct TriagePlan {
     /// Variants of each class.
@@ -68,14 +67,14 @@ fn parse_kind(name: &str) -> Result<Kind, String> {
     Kind::from_name(name).ok_or_else(|| format!("there is no kind `{name}`"))
 }
 
-/// What a survey found.
+/// The findings of a survey.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Every variant.
     pub outcomes: Vec<Outcome>,
     /// Variants that did no harm, and were drawn again.
     pub redrawn: usize,
-    /// What kept a variant from being made or triaged.
+    /// Errors that kept a variant from being made or triaged.
     pub violations: Vec<String>,
 }
 
@@ -205,7 +204,7 @@ impl Report {
     }
 }
 
-/// What one class was called.
+/// The classes that triage assigned to one planted class.
 #[derive(Debug, Clone, Default)]
 pub struct Counts {
     /// Runs, by what they were called.

@@ -1,4 +1,4 @@
-//! What should not have been, as seen by many threads at once.
+//! Violations, collected from many threads at once.
 
 use std::sync::Mutex;
 
@@ -17,7 +17,7 @@ impl Violations {
         self.0.lock().expect("nobody panics while holding it").push(text.into());
     }
 
-    /// Adds what kept somebody from going on.
+    /// Adds the error that stopped a thread.
     pub fn note(&self, who: &str, done: Result<()>) {
         if let Err(error) = done {
             self.add(format!("{who}: {error:#}"));
@@ -34,7 +34,7 @@ impl Violations {
         complaint.is_none()
     }
 
-    /// Adds what somebody would have to look at in the log of a process, however it ended.
+    /// Adds suspicious lines of a process's log, for any exit.
     pub fn calm(&self, what: &str, log: &str) {
         let is_alarm = |line: &&str| line.contains(" ERROR ") || reports_panic(line);
         log.lines().filter(is_alarm).for_each(|line| self.add(format!("{what} said: {line}")));

@@ -35,10 +35,10 @@ const WORKERS: usize = 2;
 const CALM_MILLIS: u64 = 1_200;
 /// How long a worker is stopped: longer than its lease of a second.
 const STOPPED: Duration = Duration::from_millis(1_600);
-/// How long jobs may take when nobody is killed any more.
+/// The time limit of jobs after the last kill.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// What to do on each engine.
+/// The work for each engine.
 #[derive(Debug, Clone, Args)]
 pub struct WorkersPlan {
     /// Kills, on each engine.
@@ -58,7 +58,7 @@ pub enum Victim {
     Worker,
 }
 
-/// What a hunt did.
+/// The counts of a campaign run.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Kills, by process.
@@ -73,9 +73,9 @@ pub struct Report {
     pub answers: usize,
     /// Imports whose number was never heard.
     pub unheard_imports: usize,
-    /// What there was in the end.
+    /// The state at the end of the run.
     pub aftermath: Aftermath,
-    /// What should not have been.
+    /// The violations that were found.
     pub violations: Vec<String>,
 }
 
@@ -206,7 +206,7 @@ impl<'a> Crew<'a> {
         Ok(())
     }
 
-    /// Nobody is left who could go on with a job until new ones have begun.
+    /// No process can continue a job until new ones have started.
     fn kill_all(&mut self, violations: &Violations, report: &mut Report) -> Result<()> {
         for worker in 0..WORKERS {
             self.strike_worker(worker, violations, report)?;

@@ -3,8 +3,8 @@
 use gbrain_bench::campaign::contradictions::brain::{PAGES, PAIRS, Synthetic};
 use gbrain_bench::campaign::contradictions::judge::Erring;
 use gbrain_bench::campaign::contradictions::{Figures, Survey, report_of, survey};
-use gbrain_core::contradiction::rate::{CANARIES_OF_EACH, Counted};
-use gbrain_core::contradiction::{Contradicts, Outcome, canaries, offline};
+use gbrain_core::contradiction::rate::{CANARIES_OF_EACH, HitCount};
+use gbrain_core::contradiction::{Contradicts, JudgingOutcome, canaries, offline};
 use gbrain_core::format::contradiction::ContradictionReport;
 
 const TOPICS: usize = 12;
@@ -44,8 +44,8 @@ fn a_report_says_what_a_hand_computes() {
     let planted = canaries(3, CANARIES_OF_EACH);
     let judge = Erring { seed: 3, number: 0 };
     let heard = judge.hear(&docket, &answers, &planted);
-    let accused = |outcome: &Outcome| matches!(outcome, Outcome::Judged(one, _) if one.verdict == Contradicts::Contradiction);
-    let counted = |outcomes: Vec<&Outcome>| Counted {
+    let accused = |outcome: &JudgingOutcome| matches!(outcome, JudgingOutcome::Judged(one, _) if one.verdict == Contradicts::Contradiction);
+    let counted = |outcomes: Vec<&JudgingOutcome>| HitCount {
         hits: outcomes.iter().filter(|outcome| accused(outcome)).count() as u64,
         n: outcomes.len() as u64,
     };
@@ -60,8 +60,8 @@ fn a_report_says_what_a_hand_computes() {
     assert_eq!((report.pair_rate, report.canaries.caught), (raw, caught));
     assert_eq!(report.canaries.accused, alarms);
 
-    let rate = |one: Counted| one.hits as f64 / one.n as f64;
-    let variance = |one: Counted| {
+    let rate = |one: HitCount| one.hits as f64 / one.n as f64;
+    let variance = |one: HitCount| {
         let share = (one.hits + 1) as f64 / (one.n + 2) as f64;
         share * (1.0 - share) / (one.n + 2) as f64
     };

@@ -1,8 +1,8 @@
-//! Failures that the database can't take: a file beside it, until the next process that can, stores
-//! them.
+//! Audit files for capture failures that the database could not store, until a process that can
+//! stores them.
 //!
-//! One line a failure, in a file per ISO week, appended in one write so that processes do not
-//! interleave. Failing to write it is not a reason to fail: nobody is left to tell.
+//! One line per failure, in one file per ISO week, appended in a single write so that processes do
+//! not interleave. Errors while writing are ignored: there is nowhere left to report them.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -22,12 +22,11 @@ const CLAIMED: &str = ".storing";
 /// The directory of audit files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditLog {
-    /// Where the files are.
     pub dir: PathBuf,
 }
 
 impl AuditLog {
-    /// Appends failures to the file of their week; whether that could be done.
+    /// Appends failures to the file of their week; returns whether that succeeded.
     pub(super) fn append(&self, ws: &WorkspaceId, failures: &[CaptureFailure]) -> bool {
         let Some(first) = failures.first() else { return true };
         let lines: String = failures.iter().map(|failure| line(ws, failure)).collect();
@@ -37,12 +36,12 @@ impl AuditLog {
         file.and_then(|mut file| file.write_all(lines.as_bytes())).is_ok()
     }
 
-    /// Appends what processes have lost that ended before their captures were stored.
-    pub fn collect_lost(&self) {
-        pending::collect_lost(&self.dir, |ws, failures| self.append(ws, failures));
+    /// Appends the captures lost by processes that ended before storing them.
+    pub fn record_lost(&self) {
+        pending::record_lost(&self.dir, |ws, failures| self.append(ws, failures));
     }
 
-    /// The failures of a workspace that wait to be stored.
+    /// The failures of a workspace that are not stored yet.
     pub fn waiting(&self, ws: &WorkspaceId) -> Vec<CaptureFailure> {
         let files = self.files();
         files
@@ -53,11 +52,11 @@ impl AuditLog {
             .collect()
     }
 
-    /// Stores the failures of this workspace that wait in files. A file is claimed by renaming it,
-    /// so that a failure that another process appends meanwhile starts a new one; storing twice
-    /// keeps once, so a process that dies in between loses nothing.
+    /// Stores the failures of this workspace that are in files. A file is claimed by renaming it,
+    /// so a failure appended meanwhile starts a new file. Storing is idempotent, so a process that
+    /// dies in between loses nothing.
     pub fn store_waiting(&self, store: &Store, ws: &WorkspaceId) {
-        self.collect_lost();
+        self.record_lost();
         for path in self.files() {
             let Some(claimed) = claim(&path) else { continue };
             let (ours, others): (Vec<_>, Vec<_>) =
@@ -75,7 +74,6 @@ impl AuditLog {
         }
     }
 
-    /// The files that hold failures, oldest first.
     fn files(&self) -> Vec<PathBuf> {
         let Ok(entries) = std::fs::read_dir(&self.dir) else { return Vec::new() };
         let mut files: Vec<PathBuf> = entries
@@ -99,7 +97,7 @@ fn claim(path: &Path) -> Option<PathBuf> {
     std::fs::rename(path, &claimed).ok().map(|()| claimed)
 }
 
-/// The file of a moment: ISO year and week, as `audit/*` files of every gbrain are named.
+/// The file name for a time: ISO year and week, as every gbrain names its `audit/*` files.
 fn file_name(at: Timestamp) -> String {
     let week = at.to_zoned(TimeZone::UTC).date().iso_week_date();
     format!("{PREFIX}{}-W{:02}.jsonl", week.year(), week.week())
@@ -114,8 +112,8 @@ fn line(ws: &WorkspaceId, failure: &CaptureFailure) -> String {
     format!("{line}\n")
 }
 
-/// The failures of a file with their workspaces. A line that was cut off is passed over, in the
-/// middle of a character too.
+/// The failures in a file with their workspaces. Truncated lines are skipped, even if cut inside a
+/// character.
 fn read(path: &Path) -> Vec<(String, CaptureFailure)> {
     let Ok(bytes) = std::fs::read(path) else { return Vec::new() };
     bytes.split(|byte| *byte == b'\n').filter_map(parse).collect()

@@ -1,9 +1,10 @@
-//! Timing captured requests again, off the caller's path and for a bounded share of the machine.
+//! Measures the CPU time of captured requests, off the caller's path and within a CPU budget.
 //!
-//! A capture's CPU time is measured in the recorder's thread, after the answer, by asking the same
-//! request a few times more. That costs several retrievals for one capture, so a process spends at most
-//! [`BURST`] of CPU time on it at once and [`SHARE`] of its time in the long run. A command that asks
-//! once is always timed; a server under load times what it can, and the other rows have no CPU time.
+//! The recorder's thread measures a capture after the answer, by repeating its request a few times.
+//! That costs several retrievals per capture, so a process spends at most [`BURST`] of CPU time at
+//! once and a [`SHARE`]th of its lifetime in the long run. A command that asks once is always
+//! measured; a server under load measures what the budget allows, and the other rows have no CPU
+//! time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -16,14 +17,14 @@ use crate::cpu::thread_cpu_time;
 
 /// CPU time that may be spent at once.
 const BURST: Duration = Duration::from_secs(1);
-/// One part in so many of the process's life may be spent.
+/// Divisor: one part in this many of the process's lifetime may be spent.
 const SHARE: u32 = 20;
 
-/// CPU time of a caller's call, in milliseconds, above which its request is not asked again: a command
-/// ends after its capture is stored, and has only so long for it.
+/// Requests whose first call took more CPU milliseconds are not repeated: a command waits only a
+/// limited time for its capture.
 const MAX_CALL_MS: f64 = 100.0;
 
-/// What may be spent on measuring.
+/// CPU budget for measurements.
 pub(super) struct CpuBudget {
     started: Instant,
     /// Nanoseconds of CPU time.
@@ -35,8 +36,8 @@ impl CpuBudget {
         Self { started: Instant::now(), spent: AtomicU64::new(0) }
     }
 
-    /// The CPU time of a request whose caller's call took so much of it; none when the budget is spent,
-    /// the request is too expensive to ask again, or it can't be measured.
+    /// The CPU time of a request; `None` if the budget is spent, the request is too expensive to
+    /// repeat, or it cannot be measured.
     pub(super) fn measure(
         &self,
         snapshot: &Snapshot,
@@ -60,7 +61,6 @@ impl CpuBudget {
     }
 }
 
-/// Whether a process that has lived so long may spend more.
 fn is_left(spent: Duration, lived: Duration) -> bool {
     spent < BURST + lived / SHARE
 }

@@ -1,8 +1,9 @@
-//! Captures that a process has taken and not stored yet, counted in a file that outlives the process.
+//! Counts captures that are accepted but not stored yet, in a file that outlives the process.
 //!
-//! The file is locked while its process lives. A process that is killed, or ends before the database has taken its
-//! captures, leaves the file behind without a lock: the next one finds in it how many captures were lost. It holds a
-//! number and a reason, never a query. Nothing is synced: the file survives the process, not a loss of power.
+//! The file is locked while its process lives. A process that is killed, or ends before the
+//! database has stored its captures, leaves the file behind without a lock: the next process reads
+//! from it how many captures were lost. It holds a count and a reason, never a query. Nothing is
+//! synced: the file survives the process, not a power failure.
 
 use std::fs::{File, TryLockError};
 use std::io::{Seek as _, SeekFrom, Write as _};
@@ -19,37 +20,38 @@ use serde_json::{Value, json};
 use crate::atomic::{TemporaryKind, TemporaryNames, remove_stale};
 
 const PREFIX: &str = "capture-pending-";
-/// A file that has no lock yet.
+/// Prefix of a file that is not locked yet.
 const UNLOCKED: &str = "new-";
-/// How long the name of a process is: that of an event.
-const NAME: usize = 16;
-/// Every count is written over the one before, so all have one length.
-const LINE: usize = 256;
-/// More than a queue holds; a damaged file must not make failures without end.
-const MOST: u64 = 1_000_000;
+/// Length of a process's event name.
+const NAME_LEN: usize = 16;
+/// Every count overwrites the previous one, so all lines have the same length.
+const LINE_LEN: usize = 256;
+/// Limit on failures per file, larger than any queue: a damaged file must not create an unbounded
+/// number.
+const MAX_FAILURES: u64 = 1_000_000;
 
-/// The file of a process and a workspace.
+/// The file of one process and workspace.
 pub(super) struct PendingFile {
     workspace: String,
-    state: Mutex<State>,
+    state: Mutex<PendingState>,
 }
 
-struct State {
-    /// None where the home can't be written, and when it is over.
+struct PendingState {
+    /// `None` if the home is not writable, and after removal.
     open: Option<(File, PathBuf)>,
     written: Option<(u64, FailureReason)>,
 }
 
 impl PendingFile {
-    /// Makes the file, under a lock. `name` is of this process and workspace alone.
+    /// Creates the locked file. `name` must be unique to this process and workspace.
     pub(super) fn create(dir: &Path, workspace: &WorkspaceId, name: &str) -> Self {
         let open = create_locked(dir, name).ok();
-        let state = Mutex::new(State { open, written: None });
+        let state = Mutex::new(PendingState { open, written: None });
         Self { workspace: workspace.as_str().to_owned(), state }
     }
 
-    /// Writes how many captures are pending, and why they would be lost if the process ended now. `count` is asked under
-    /// the lock, so that a later count is not written over by an earlier one.
+    /// Writes how many captures are pending, and why they would be lost if the process ended now.
+    /// `count` is called under the lock, so an older count cannot overwrite a newer one.
     pub(super) fn write(&self, count: impl FnOnce() -> (u64, FailureReason)) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let state = &mut *state;
@@ -61,12 +63,12 @@ impl PendingFile {
         let line = json!({
             "schema_version": 1, "workspace": self.workspace, "reason": reason.name(), "pending": pending,
         });
-        let line = format!("{line:<LINE$}\n", line = line.to_string());
+        let line = format!("{line:<LINE_LEN$}\n", line = line.to_string());
         let written = file.seek(SeekFrom::Start(0)).and_then(|_| file.write_all(line.as_bytes()));
         state.written = written.ok().map(|()| (pending, reason));
     }
 
-    /// Takes the file away if nothing is pending.
+    /// Removes the file if nothing is pending.
     pub(super) fn remove_if_settled(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.written.is_none_or(|(pending, _)| pending == 0)
@@ -83,7 +85,8 @@ impl Drop for PendingFile {
     }
 }
 
-/// Under another name until it is locked: a file with our prefix and no lock is of a process that ended.
+/// Uses another name until the file is locked: a file with our prefix and no lock belongs to a
+/// process that ended.
 fn create_locked(dir: &Path, name: &str) -> std::io::Result<(File, PathBuf)> {
     private::create_dir(dir)?;
     let (unlocked, path) =
@@ -98,12 +101,12 @@ fn create_locked(dir: &Path, name: &str) -> std::io::Result<(File, PathBuf)> {
     Ok((file, path))
 }
 
-/// Captures that ended processes have lost, by workspace. `keep` puts them where they are not lost again; then their
-/// files go.
-pub(super) fn collect_lost(dir: &Path, keep: impl Fn(&WorkspaceId, &[CaptureFailure]) -> bool) {
-    // A process that was killed before it locked its file had nothing pending.
+/// Reports the captures lost by ended processes, by workspace. `store` returns whether it stored
+/// them; then their file is removed.
+pub(super) fn record_lost(dir: &Path, store: impl Fn(&WorkspaceId, &[CaptureFailure]) -> bool) {
+    // A process killed before it locked its file had nothing pending.
     let (prefix, kind) = (format!("{UNLOCKED}{PREFIX}"), TemporaryKind::File);
-    remove_stale(dir, &TemporaryNames { kind, prefix: &prefix, random: NAME, suffix: "" });
+    remove_stale(dir, &TemporaryNames { kind, prefix: &prefix, random: NAME_LEN, suffix: "" });
     let Ok(entries) = std::fs::read_dir(dir) else { return };
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -111,27 +114,27 @@ pub(super) fn collect_lost(dir: &Path, keep: impl Fn(&WorkspaceId, &[CaptureFail
         let Ok(file) = File::open(&path) else { continue };
         match file.try_lock() {
             Ok(()) => (),
-            // Its process lives, or the file system can't tell.
+            // Its process lives, or the file system cannot lock.
             Err(TryLockError::WouldBlock | TryLockError::Error(_)) => continue,
         }
-        let is_kept = match lost(&path, &file, name) {
-            Some((workspace, failures)) => failures.is_empty() || keep(&workspace, &failures),
+        let is_stored = match parse_lost(&path, &file, name) {
+            Some((workspace, failures)) => failures.is_empty() || store(&workspace, &failures),
             None => true,
         };
-        if is_kept {
+        if is_stored {
             let _ = std::fs::remove_file(&path);
         }
     }
 }
 
-/// What a file says. Events are named by the file, so that one that is read twice is kept once.
-fn lost(path: &Path, file: &File, name: &str) -> Option<(WorkspaceId, Vec<CaptureFailure>)> {
+/// Parses a file. Event ids derive from the file name, so reading it twice stores each event once.
+fn parse_lost(path: &Path, file: &File, name: &str) -> Option<(WorkspaceId, Vec<CaptureFailure>)> {
     let value: Value = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
     let workspace = WorkspaceId::new(value["workspace"].as_str()?).ok()?;
     let reason = FailureReason::from_name(value["reason"].as_str()?)?;
     let at = file.metadata().ok()?.modified().ok()?;
     let at = moment(at);
-    let failures = (0..value["pending"].as_u64()?.min(MOST)).map(|n| CaptureFailure {
+    let failures = (0..value["pending"].as_u64()?.min(MAX_FAILURES)).map(|n| CaptureFailure {
         event_id: Hash::of(format!("{name} {n}").as_bytes()).short(),
         at,
         reason,
@@ -143,7 +146,7 @@ fn lost(path: &Path, file: &File, name: &str) -> Option<(WorkspaceId, Vec<Captur
 fn detail(reason: FailureReason) -> &'static str {
     match reason {
         FailureReason::DbDown => {
-            "the process ended while the database did not take the capture: it was locked or did not answer"
+            "the process ended while the database did not store the capture: it was locked or did not answer"
         }
         _ => "the process ended before the capture was stored",
     }
@@ -156,7 +159,7 @@ mod tests {
 
     fn collected(dir: &Path) -> Vec<(String, CaptureFailure)> {
         let kept = RefCell::new(Vec::new());
-        collect_lost(dir, |ws, failures| {
+        record_lost(dir, |ws, failures| {
             let of = failures.iter().map(|failure| (ws.as_str().to_owned(), failure.clone()));
             kept.borrow_mut().extend(of);
             true
@@ -188,10 +191,12 @@ mod tests {
         pending.write(|| (12, FailureReason::Other));
         pending.write(|| (2, FailureReason::DbDown));
         drop(pending);
-        let lost = collected(dir.path());
-        assert_eq!(lost.len(), 2);
-        assert!(lost.iter().all(|(of, one)| of == "team" && one.reason == FailureReason::DbDown));
-        assert_ne!(lost[0].1.event_id, lost[1].1.event_id);
+        let parse_lost = collected(dir.path());
+        assert_eq!(parse_lost.len(), 2);
+        assert!(
+            parse_lost.iter().all(|(of, one)| of == "team" && one.reason == FailureReason::DbDown)
+        );
+        assert_ne!(parse_lost[0].1.event_id, parse_lost[1].1.event_id);
         assert_eq!(files(dir.path()), 0);
     }
 
@@ -201,7 +206,7 @@ mod tests {
         let pending = PendingFile::create(dir.path(), &WorkspaceId::default(), "a");
         pending.write(|| (1, FailureReason::Other));
         drop(pending);
-        collect_lost(dir.path(), |_, _| false);
+        record_lost(dir.path(), |_, _| false);
         assert_eq!(files(dir.path()), 1);
         assert_eq!(collected(dir.path()).len(), 1);
     }

@@ -1,4 +1,4 @@
-//! The names of private pages, for captures that leave the machine.
+//! The names of private pages, for captures that leave this machine.
 
 use gbrain_core::capture::PrivateNames;
 use gbrain_core::id::WorkspaceId;
@@ -8,7 +8,7 @@ use gbrain_store::{PageFilter, Store, StoreError};
 
 const BATCH: usize = 2_000;
 
-/// The private pages of a workspace, live and deleted, as they are now. `identity` is the key of the workspace.
+/// The private pages of a workspace, live and deleted. `identity` is the key of the workspace.
 pub fn private_names(
     store: &Store,
     ws: &WorkspaceId,

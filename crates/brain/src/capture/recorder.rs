@@ -1,4 +1,4 @@
-//! The thread that scrubs and stores what was observed.
+//! The thread that scrubs and stores observations.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,49 +7,50 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
-use gbrain_core::capture::{CaptureFailure, CaptureFields, CapturePolicy, FailureReason, Observed};
+use gbrain_core::capture::{
+    CaptureFailure, CaptureFields, CapturePolicy, FailureReason, ObservedAnswer,
+};
 use gbrain_core::clock::moment;
 use gbrain_core::hash::Hash;
 use gbrain_store::{CaptureFilter, NewRetrievalLog, StoreError};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::{Ask, Brain, Snapshot};
+use crate::{Brain, QueryOptions, Snapshot};
 
 use super::budget::CpuBudget;
-use super::log::{self, Names, Traced};
+use super::log::{self, RetrievalTrace, ScrubbedNameCache};
 use super::pending::PendingFile;
-use super::{Became, CaptureOptions, Watch};
+use super::{CaptureObserver, CaptureOptions, CaptureOutcome};
 
-/// How long captures are still measured once the process waits for the last ones.
+/// How long CPU times are still measured once the process waits for the last captures.
 const MEASURE_AT_END: Duration = Duration::from_secs(1);
-/// How many rows go into one transaction.
 const BATCH: usize = 256;
-/// How often old captures are let go.
-const TIDY: Duration = Duration::from_secs(3600);
-/// How long the first row of a transaction waits for others.
+/// How often old captures are pruned.
+const PRUNE_INTERVAL: Duration = Duration::from_secs(3600);
+/// How long the first row of a transaction waits for more.
 const LINGER: Duration = Duration::from_millis(100);
 
-/// What became of the captures of a process.
+/// The outcome of the captures of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Drained {
+pub struct DrainReport {
     pub stored: u64,
-    /// Failed, and kept as failures.
+    /// Failed and recorded as failures.
     pub failed: u64,
-    /// Neither, when time was up.
+    /// Neither stored nor failed when the time was up.
     pub unfinished: u64,
 }
 
 #[derive(Default)]
-struct Counters {
+struct CaptureCounters {
     offered: AtomicU64,
     stored: AtomicU64,
     failed: AtomicU64,
     overflowed: AtomicU64,
-    drawn: AtomicU64,
+    samples: AtomicU64,
 }
 
-impl Counters {
-    /// How many captures are neither stored nor kept as failures.
+impl CaptureCounters {
+    /// How many captures are neither stored nor recorded as failures.
     fn pending(&self) -> u64 {
         let offered = self.offered.load(Ordering::Acquire);
         let settled = self.stored.load(Ordering::Acquire) + self.failed.load(Ordering::Acquire);
@@ -57,21 +58,21 @@ impl Counters {
     }
 }
 
-struct Item {
-    observed: Observed,
-    /// What is logged beside the capture; none for what is not.
-    traced: Option<Traced>,
+struct QueuedObservation {
+    observed: ObservedAnswer,
+    /// The log row beside the capture, if there is one.
+    trace: Option<RetrievalTrace>,
     snapshot: Snapshot,
 }
 
-/// A capture and the log beside it.
-type Rows = (CaptureFields, Option<NewRetrievalLog>);
+/// A capture and its log row.
+type CaptureRows = (CaptureFields, Option<NewRetrievalLog>);
 
-/// Takes observations and stores them, in a thread of its own.
+/// Accepts observations and stores them in its own thread.
 pub struct Recorder {
-    /// None when it has ended.
-    queue: RwLock<Option<Sender<Item>>>,
-    keeper: Arc<Keeper>,
+    /// `None` after the end.
+    queue: RwLock<Option<Sender<QueuedObservation>>>,
+    writer: Arc<CaptureWriter>,
     worker: JoinHandle<()>,
 }
 
@@ -81,151 +82,151 @@ impl Recorder {
         let (queue, items) = bounded(options.queue);
         let name = event(moment(std::time::SystemTime::now()), 0).short();
         let pending = PendingFile::create(&options.audit.dir, brain.workspace(), &name);
-        let keeper = Arc::new(Keeper {
+        let writer = Arc::new(CaptureWriter {
             brain,
             options,
-            counters: Counters::default(),
+            counters: CaptureCounters::default(),
             cpu_budget: CpuBudget::new(),
             ending_since: OnceLock::new(),
             pending,
             is_storing: AtomicBool::new(false),
             has_waiting: AtomicBool::new(false),
         });
-        let mut worker = Worker { keeper: keeper.clone(), reported: 0 };
+        let mut worker = RecorderThread { writer: writer.clone(), reported: 0 };
         let worker = std::thread::spawn(move || worker.run(&items));
-        Self { queue: RwLock::new(Some(queue)), keeper, worker }
+        Self { queue: RwLock::new(Some(queue)), writer, worker }
     }
 
-    /// Takes an observation, or counts it as lost when the queue is full or nobody empties it any
-    /// more; whether it was taken.
+    /// Queues an observation, or counts it as lost if the queue is full or closed; returns whether
+    /// it was queued.
     pub(super) fn offer(
         &self,
-        observed: Observed,
-        traced: Option<Traced>,
+        observed: ObservedAnswer,
+        trace: Option<RetrievalTrace>,
         snapshot: Snapshot,
     ) -> bool {
-        let counters = &self.keeper.counters;
+        let counters = &self.writer.counters;
         counters.offered.fetch_add(1, Ordering::AcqRel);
         let queue = self.queue.read().unwrap_or_else(PoisonError::into_inner);
         let Some(queue) = &*queue else {
-            // No caller waits for the database.
-            self.keeper.fail_to_file(FailureReason::Other, 1, "the recorder had ended");
+            // Callers must not wait for the database.
+            self.writer.fail_to_file(FailureReason::Other, 1, "the recorder had ended");
             return false;
         };
-        let is_taken = match queue.try_send(Item { observed, traced, snapshot }) {
+        let is_taken = match queue.try_send(QueuedObservation { observed, trace, snapshot }) {
             Ok(()) => true,
             Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
                 counters.overflowed.fetch_add(1, Ordering::AcqRel);
                 false
             }
         };
-        self.keeper.write_pending();
+        self.writer.write_pending();
         is_taken
     }
 
-    /// Draws by a hash, so that processes that ask one thing each keep their share too.
+    /// Samples by hash, so that processes with a single query contribute their share too.
     pub(super) fn is_sampled(&self) -> bool {
-        let sample_rate = self.keeper.options.sample_rate;
+        let sample_rate = self.writer.options.sample_rate;
         if sample_rate >= 1.0 {
             return true;
         }
-        draw(moment(std::time::SystemTime::now()), self.next()) < sample_rate
+        sample(moment(std::time::SystemTime::now()), self.next()) < sample_rate
     }
 
-    /// Names a retrieval among those of all processes.
+    /// A request id that is unique across processes.
     pub(super) fn next_id(&self) -> String {
         event(moment(std::time::SystemTime::now()), self.next()).short()
     }
 
     fn next(&self) -> u64 {
-        self.keeper.counters.drawn.fetch_add(1, Ordering::Relaxed)
+        self.writer.counters.samples.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Takes nothing any more; what waits is still stored.
+    /// Accepts nothing more; queued observations are still stored.
     pub(super) fn end(&self) {
         *self.queue.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Ends, and waits until what was waiting is stored. Says what became of everything so far.
-    pub(super) fn drain(&self, until: Instant) -> Drained {
-        self.keeper.ending_since.get_or_init(Instant::now);
+    /// Ends, waits until queued observations are stored, and reports the outcome so far.
+    pub(super) fn drain(&self, until: Instant) -> DrainReport {
+        self.writer.ending_since.get_or_init(Instant::now);
         self.end();
         while !self.worker.is_finished() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(1));
         }
         if self.worker.is_finished() {
-            self.keeper.pending.remove_if_settled();
+            self.writer.pending.remove_if_settled();
         }
-        let counters = &self.keeper.counters;
+        let counters = &self.writer.counters;
         let stored = counters.stored.load(Ordering::Acquire);
         let failed = counters.failed.load(Ordering::Acquire);
-        Drained { stored, failed, unfinished: counters.pending() }
+        DrainReport { stored, failed, unfinished: counters.pending() }
     }
 }
 
-/// Keeps what becomes of captures: rows, and failures.
-struct Keeper {
+/// Stores capture rows and failures.
+struct CaptureWriter {
     brain: Arc<Brain>,
     options: CaptureOptions,
-    counters: Counters,
+    counters: CaptureCounters,
     cpu_budget: CpuBudget,
     /// Since when the process waits for the last captures.
     ending_since: OnceLock<Instant>,
-    /// What the next process finds if this one ends too soon.
+    /// Lets the next process see what was pending if this one ends early.
     pending: PendingFile,
-    /// Whether the database has been asked for something and has not answered.
+    /// Whether a database call is in progress.
     is_storing: AtomicBool,
-    /// Whether failures of this process wait in a file.
+    /// Whether failures of this process are in an audit file.
     has_waiting: AtomicBool,
 }
 
-struct Worker {
-    keeper: Arc<Keeper>,
-    /// How many overflows are kept as failures.
+struct RecorderThread {
+    writer: Arc<CaptureWriter>,
+    /// How many overflows are recorded as failures.
     reported: u64,
 }
 
-impl Worker {
-    fn run(&mut self, items: &Receiver<Item>) {
-        self.keeper.tidy();
-        let mut tidied = Instant::now();
+impl RecorderThread {
+    fn run(&mut self, items: &Receiver<QueuedObservation>) {
+        self.writer.run_maintenance();
+        let mut pruned_at = Instant::now();
         loop {
-            match items.recv_timeout(TIDY) {
-                Ok(first) => self.keeper.store(gather(items, first)),
+            match items.recv_timeout(PRUNE_INTERVAL) {
+                Ok(first) => self.writer.store(gather(items, first)),
                 Err(RecvTimeoutError::Timeout) => (),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             self.report_overflow();
-            // A process that is left running would otherwise keep what it found when it began.
-            if tidied.elapsed() >= TIDY {
-                self.keeper.tidy();
-                tidied = Instant::now();
+            // A long-running process would otherwise keep captures beyond their retention.
+            if pruned_at.elapsed() >= PRUNE_INTERVAL {
+                self.writer.run_maintenance();
+                pruned_at = Instant::now();
             }
         }
         self.report_overflow();
     }
 
     fn report_overflow(&mut self) {
-        let overflowed = self.keeper.counters.overflowed.load(Ordering::Acquire);
+        let overflowed = self.writer.counters.overflowed.load(Ordering::Acquire);
         let new = overflowed - self.reported;
         if new > 0 {
             self.reported = overflowed;
-            self.keeper.fail(FailureReason::Other, new, "the queue was full");
+            self.writer.fail(FailureReason::Other, new, "the queue was full");
         }
     }
 }
 
-impl Keeper {
-    /// Stores failures that waited in files, and lets old captures go.
-    fn tidy(&self) {
+impl CaptureWriter {
+    /// Stores failures from audit files and prunes old captures.
+    fn run_maintenance(&self) {
         self.is_storing.store(true, Ordering::Release);
         self.options.audit.store_waiting(self.brain.store(), self.brain.workspace());
         self.prune();
         self.is_storing.store(false, Ordering::Release);
     }
 
-    fn store(&self, batch: Vec<Item>) {
-        let mut names = Names::default();
+    fn store(&self, batch: Vec<QueuedObservation>) {
+        let mut names = ScrubbedNameCache::default();
         let mut rows = Vec::with_capacity(batch.len());
         for item in batch {
             match self.rows(item, &mut names) {
@@ -243,13 +244,13 @@ impl Keeper {
         match self.add(&captures, &logs) {
             Ok(()) => return self.count_stored(count),
             Err(error) if count == 1 => return self.fail_by(&error, 1),
-            // Each for itself would wait as long again.
+            // Storing them one by one would time out each time.
             Err(error) if error.failure_reason() == FailureReason::DbDown => {
                 return self.fail_by(&error, count as u64);
             }
             Err(_) => (),
         }
-        // One bad row fails them all: each for itself.
+        // One bad row fails the batch: store the rows one by one.
         let mut logs = logs.chunks(1);
         for (capture, is_logged) in captures.iter().zip(is_logged) {
             let own = is_logged.then(|| logs.next()).flatten().unwrap_or_default();
@@ -264,7 +265,8 @@ impl Keeper {
         let (store, ws) = (self.brain.store(), self.brain.workspace());
         self.is_storing.store(true, Ordering::Release);
         self.write_pending();
-        let added = store.add_observed(ws, captures, logs, moment(std::time::SystemTime::now()));
+        let added =
+            store.add_captures_with_logs(ws, captures, logs, moment(std::time::SystemTime::now()));
         self.is_storing.store(false, Ordering::Release);
         added
     }
@@ -277,22 +279,27 @@ impl Keeper {
         });
     }
 
-    /// A scrubber that fails or panics keeps nothing.
-    fn rows(&self, item: Item, names: &mut Names) -> Result<Rows, String> {
+    /// If the scrubber fails or panics, nothing is stored.
+    fn rows(
+        &self,
+        item: QueuedObservation,
+        names: &mut ScrubbedNameCache,
+    ) -> Result<CaptureRows, String> {
         let policy = self.options.policy.as_ref().map_err(Clone::clone)?;
-        let made = catch_unwind(AssertUnwindSafe(|| self.scrubbed_rows(policy, item, names)));
-        made.unwrap_or_else(|_| Err("the scrubber panicked".to_owned()))
+        let rows_result =
+            catch_unwind(AssertUnwindSafe(|| self.scrubbed_rows(policy, item, names)));
+        rows_result.unwrap_or_else(|_| Err("the scrubber panicked".to_owned()))
     }
 
     fn scrubbed_rows(
         &self,
         policy: &CapturePolicy,
-        item: Item,
-        names: &mut Names,
-    ) -> Result<Rows, String> {
-        let Item { observed, traced, snapshot } = item;
+        item: QueuedObservation,
+        names: &mut ScrubbedNameCache,
+    ) -> Result<CaptureRows, String> {
+        let QueuedObservation { observed, trace, snapshot } = item;
         let mut scrubbing = policy.scrub(observed);
-        let log = traced.map(|traced| log::row(policy, &scrubbing, traced, &snapshot, names));
+        let log = trace.map(|trace| log::row(policy, &scrubbing, trace, &snapshot, names));
         let replayed = scrubbing.replayed_request();
         let observed = scrubbing.observed();
         let request = replayed.as_ref().unwrap_or(&observed.request);
@@ -304,14 +311,14 @@ impl Keeper {
         let Some(request) = replayed else {
             return Ok((policy.row(scrubbing, None), log));
         };
-        let again = snapshot.answer(&request, &Ask::default());
-        // Without the ranking of the scrubbed text the row is still a row; it can't be gated on.
+        let again = snapshot.answer(&request, &QueryOptions::default());
+        // The row is stored without the ranking of the scrubbed text; it cannot be gated on.
         let again = again.ok().map(|answered| answered.ranking);
         Ok((policy.row(scrubbing, again.as_ref()), log))
     }
 
-    /// A process that ends has seconds to store what waits: it goes on measuring for [`MEASURE_AT_END`],
-    /// and then only a capture that no other one waits behind.
+    /// A process that ends has seconds to store its queue: it measures for [`MEASURE_AT_END`], then
+    /// only the last pending capture.
     fn has_time_to_measure(&self) -> bool {
         let is_late = |at: &Instant| at.elapsed() > MEASURE_AT_END;
         !self.ending_since.get().is_some_and(is_late) || self.counters.pending() <= 1
@@ -320,17 +327,17 @@ impl Keeper {
     fn count_stored(&self, rows: usize) {
         self.counters.stored.fetch_add(rows as u64, Ordering::AcqRel);
         self.write_pending();
-        // The database takes rows again: failures too.
+        // The database accepts rows again, so it accepts failures too.
         if self.has_waiting.swap(false, Ordering::AcqRel) {
             self.options.audit.store_waiting(self.brain.store(), self.brain.workspace());
         }
-        self.tell(Became::Stored(rows as u64));
+        self.notify(CaptureOutcome::Stored(rows as u64));
     }
 
     fn fail_by(&self, error: &StoreError, times: u64) {
-        // Messages of the store never hold page text or queries.
+        // Store messages never contain page text or queries.
         match error.failure_reason() {
-            // A database that took no capture for so long takes no failure either.
+            // A database that timed out on a capture would time out on a failure too.
             FailureReason::DbDown => {
                 self.fail_to_file(FailureReason::DbDown, times, &error.to_string());
             }
@@ -338,7 +345,7 @@ impl Keeper {
         }
     }
 
-    /// Keeps failures in the database, or where it can't take them, in the audit log.
+    /// Records failures in the database, or in the audit log if the database cannot store them.
     fn fail(&self, reason: FailureReason, times: u64, detail: &str) {
         let failures = self.failures(reason, times, detail);
         if self.brain.store().add_capture_failures(self.brain.workspace(), &failures).is_err() {
@@ -347,7 +354,7 @@ impl Keeper {
         self.count_failed(reason, times);
     }
 
-    /// Keeps failures in the audit log.
+    /// Records failures in the audit log.
     fn fail_to_file(&self, reason: FailureReason, times: u64, detail: &str) {
         self.append(&self.failures(reason, times, detail));
         self.count_failed(reason, times);
@@ -361,7 +368,7 @@ impl Keeper {
     fn count_failed(&self, reason: FailureReason, times: u64) {
         self.counters.failed.fetch_add(times, Ordering::AcqRel);
         self.write_pending();
-        self.tell(Became::Failed(reason, times));
+        self.notify(CaptureOutcome::Failed(reason, times));
     }
 
     fn failures(&self, reason: FailureReason, times: u64, detail: &str) -> Vec<CaptureFailure> {
@@ -376,27 +383,27 @@ impl Keeper {
             .collect()
     }
 
-    fn tell(&self, became: Became) {
-        if let Some(Watch(watch)) = &self.options.watch {
-            watch(self.brain.workspace(), became);
+    fn notify(&self, outcome: CaptureOutcome) {
+        if let Some(CaptureObserver(observer)) = &self.options.observer {
+            observer(self.brain.workspace(), outcome);
         }
     }
 
-    /// Lets captures and logs go that are older than the owner wants to keep them.
+    /// Prunes captures and logs that are older than the retention period.
     fn prune(&self) {
         let Some(days) = self.options.retention_days else { return };
-        let kept = SignedDuration::from_hours(24 * i64::from(days));
-        let Ok(until) = moment(std::time::SystemTime::now()).checked_sub(kept) else { return };
+        let retention = SignedDuration::from_hours(24 * i64::from(days));
+        let Ok(until) = moment(std::time::SystemTime::now()).checked_sub(retention) else { return };
         let filter = CaptureFilter { until: Some(until), ..CaptureFilter::default() };
-        // A store that can't do it now is asked again by the next process.
+        // Errors are ignored: the next process prunes again.
         let (store, ws) = (self.brain.store(), self.brain.workspace());
         let _ = store.prune_captures(ws, &filter);
         let _ = store.prune_live_logs(ws, until, None);
     }
 }
 
-/// Takes what comes within a moment after the first.
-fn gather(items: &Receiver<Item>, first: Item) -> Vec<Item> {
+/// Collects the items that arrive shortly after the first.
+fn gather(items: &Receiver<QueuedObservation>, first: QueuedObservation) -> Vec<QueuedObservation> {
     let until = Instant::now() + LINGER;
     let mut batch = vec![first];
     while batch.len() < BATCH {
@@ -408,14 +415,14 @@ fn gather(items: &Receiver<Item>, first: Item) -> Vec<Item> {
     batch
 }
 
-/// Names one event among those of all processes.
+/// A hash that identifies one event across processes.
 fn event(at: Timestamp, n: u64) -> Hash {
     let parts = [at.as_nanosecond().to_string(), std::process::id().to_string(), n.to_string()];
     Hash::of(parts.join(" ").as_bytes())
 }
 
-/// A number from 0 to 1, as good as random.
-fn draw(at: Timestamp, n: u64) -> f64 {
+/// A pseudo-random number from 0 to 1.
+fn sample(at: Timestamp, n: u64) -> f64 {
     let bytes = event(at, n).0;
     let top = u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
     f64::from(top) / (f64::from(u32::MAX) + 1.0)
@@ -428,7 +435,7 @@ mod tests {
     #[test]
     fn draws_are_spread_evenly() {
         let now = Timestamp::UNIX_EPOCH;
-        let below = (0..10_000).filter(|n| draw(now, *n) < 0.25).count();
+        let below = (0..10_000).filter(|n| sample(now, *n) < 0.25).count();
         assert!((2_300..2_700).contains(&below), "{below}");
     }
 }

@@ -1,10 +1,10 @@
-//! Which files an import takes: everything with a known ending, in order of path.
+//! Collects the files of an import: everything with a known extension, in order of path.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use gbrain_core::id::Slug;
-use gbrain_core::page::{Format, slug_of_path};
+use gbrain_core::page::{PageFormat, slug_of_path};
 use rustc_hash::FxHashMap;
 use walkdir::{DirEntry, WalkDir};
 
@@ -12,44 +12,42 @@ use crate::BrainError;
 
 use super::ImportFailure;
 
-/// A file to take in.
+/// A file to import.
 #[derive(Debug)]
 pub(super) struct FileJob {
     pub(super) path: PathBuf,
     /// The page it becomes.
     pub(super) slug: Slug,
-    /// How it is read.
-    pub(super) format: Format,
-    /// Its size when it was found.
+    pub(super) format: PageFormat,
+    /// Its size when it was collected.
     pub(super) bytes: u64,
 }
 
-/// What the walk found.
+/// The result of walking the paths.
 #[derive(Debug, Default)]
-pub(super) struct Collected {
+pub(super) struct CollectedFiles {
     pub(super) jobs: Vec<FileJob>,
-    /// Directories that were walked whole: only these can have lost files.
+    /// Directories that were walked completely: only their missing files count as deleted.
     pub(super) roots: Vec<PathBuf>,
     pub(super) failures: Vec<ImportFailure>,
-    /// Files of a directory that were passed over, by kind.
+    /// Skipped files by kind.
     pub(super) skipped: BTreeMap<String, usize>,
 }
 
-/// The kind of a file that is a symbolic link: links are not followed.
+/// Kind of symbolic links, which are not followed.
 const LINK: &str = "symbolic link";
-/// The kind of a file whose name has no ending.
-const NO_ENDING: &str = "no ending";
-/// The kind of a device, a pipe or a socket.
+/// Kind of files without an extension.
+const NO_EXTENSION: &str = "no extension";
+/// Kind of devices, pipes and sockets.
 const SPECIAL: &str = "device, pipe or socket";
 
-/// Why a device, a pipe or a socket is not read: it has no content to compare with what is stored, and reading one may
-/// never end.
-pub(super) const NOT_A_FILE: &str =
-    "it is a device, a pipe or a socket, not a file; `gbrain put NAME` reads a page from stdin";
+/// Devices, pipes and sockets are not read: they have no content to compare with the store, and
+/// reading may never end.
+pub(super) const NOT_A_FILE: &str = "not a regular file but a device, pipe or socket; use `gbrain put NAME` to read a page from stdin";
 
 /// Walks the paths. A path that does not exist is an error before anything is written.
-pub(super) fn collect(paths: &[PathBuf]) -> Result<Collected, BrainError> {
-    let mut collected = Collected::default();
+pub(super) fn collect(paths: &[PathBuf]) -> Result<CollectedFiles, BrainError> {
+    let mut collected = CollectedFiles::default();
     for path in paths {
         let unreadable = |source| BrainError::Io { path: path.clone(), source };
         let root = path.canonicalize().map_err(unreadable)?;
@@ -72,7 +70,7 @@ pub(super) fn collect(paths: &[PathBuf]) -> Result<Collected, BrainError> {
     Ok(collected)
 }
 
-impl Collected {
+impl CollectedFiles {
     fn walk(&mut self, root: &Path) {
         let entries =
             WalkDir::new(root).follow_links(false).into_iter().filter_entry(|e| !is_hidden(e));
@@ -80,7 +78,7 @@ impl Collected {
             match entry {
                 Ok(entry) if entry.file_type().is_file() => {
                     let bytes = entry.metadata().map_or(0, |metadata| metadata.len());
-                    self.add_known(root, entry.path(), bytes);
+                    self.add_if_supported(root, entry.path(), bytes);
                 }
                 Ok(entry) if entry.file_type().is_dir() => {}
                 Ok(entry) => {
@@ -95,13 +93,14 @@ impl Collected {
         }
     }
 
-    fn add_known(&mut self, base: &Path, path: &Path, bytes: u64) {
-        if path.to_str().is_none_or(|name| Format::of_path(name).is_some()) {
+    fn add_if_supported(&mut self, base: &Path, path: &Path, bytes: u64) {
+        if path.to_str().is_none_or(|name| PageFormat::of_path(name).is_some()) {
             self.add(base, path, bytes);
             return;
         }
-        let ending = path.extension().map(|ending| format!(".{}", ending.to_string_lossy()));
-        self.skip(ending.unwrap_or_else(|| NO_ENDING.to_owned()));
+        let extension =
+            path.extension().map(|extension| format!(".{}", extension.to_string_lossy()));
+        self.skip(extension.unwrap_or_else(|| NO_EXTENSION.to_owned()));
     }
 
     fn skip(&mut self, kind: String) {
@@ -115,7 +114,7 @@ impl Collected {
         }
     }
 
-    /// Two files may come to the same slug (`a.md` and `a.txt`): the first by path keeps it.
+    /// If two files have the same slug (`a.md` and `a.txt`), the first by path gets it.
     fn refuse_shared_slugs(&mut self) {
         let mut owners: FxHashMap<String, PathBuf> = FxHashMap::default();
         let failures = &mut self.failures;
@@ -139,9 +138,9 @@ fn is_hidden(entry: &DirEntry) -> bool {
 }
 
 fn job(base: &Path, path: &Path, bytes: u64) -> Result<FileJob, String> {
-    let name = path.to_str().ok_or("its name is not valid UTF-8")?;
-    let format =
-        Format::of_path(name).ok_or("its ending is none of .md .markdown .txt .json .jsonl")?;
+    let name = path.to_str().ok_or("the file name is not valid UTF-8")?;
+    let format = PageFormat::of_path(name)
+        .ok_or("unsupported extension: expected .md, .markdown, .txt, .json or .jsonl")?;
     let relative = path.strip_prefix(base).unwrap_or(path).to_string_lossy();
     let slug = slug_of_path(&relative).map_err(|error| error.to_string())?;
     Ok(FileJob { path: path.to_owned(), slug, format, bytes })

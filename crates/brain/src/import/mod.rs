@@ -1,11 +1,11 @@
-//! Taking files in: parallel, incremental by content hash, resumable at any moment.
+//! Imports files: in parallel, incrementally by content hash, resumable at any time.
 //!
-//! Promises: one bad file never stops the rest; an unchanged file writes nothing; what is reported
-//! as added or changed is durable; ids, chunks and rankings do not depend on thread timing, because
-//! files are taken in order of their paths, whichever thread reads them.
+//! Promises: one bad file never stops the rest; an unchanged file writes nothing; pages reported as
+//! added or changed are durable; ids, chunks and rankings do not depend on thread timing, because
+//! files are processed in order of their paths.
 //!
-//! A page whose file has vanished from an imported directory is deleted (softly: `restore` brings
-//! it back), unless somebody wrote it meanwhile. A file that can't be read keeps the page it had.
+//! A page whose file has vanished from an imported directory is soft-deleted (`restore` brings it
+//! back), unless it was written meanwhile. A file that cannot be read keeps its page.
 
 mod collect;
 mod destination;
@@ -25,117 +25,116 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{Brain, BrainError};
 
-use collect::{Collected, FileJob, collect};
-use destination::Straight;
-use read::{Outcome, Parsed};
+use collect::{CollectedFiles, FileJob, collect};
+use destination::DirectWriter;
+use read::{FileOutcome, ParsedFile};
 
-pub use destination::Destination;
+pub use destination::ImportDestination;
 pub use watch::watch;
 
-/// How many files are read and parsed between two store transactions, and how many bytes at most.
+/// Batch size between two store transactions, in files and bytes.
 const BATCH_FILES: usize = 512;
 const BATCH_BYTES: u64 = 16 << 20;
 
-/// What the owner is told of a file that had not changed and was written.
-const DAMAGED: &str = "its stored text was damaged and was written again from the file; `gbrain doctor --deep` looks for more damage";
+/// Warning for an unchanged file whose stored text was rewritten.
+const DAMAGED: &str = "the stored text was damaged and has been rewritten from the file; run `gbrain doctor --deep` to look for more damage";
 
-/// What to import, and how.
 #[derive(Debug, Clone)]
 pub struct ImportOptions {
-    /// The source that the pages belong to.
+    /// The source of the imported pages.
     pub source: SourceId,
-    /// How many threads read and parse; none for one per core.
+    /// How many threads read and parse; `None` for one per core.
     pub threads: Option<usize>,
-    /// Whether a directory that holds no page any more deletes the pages it held before.
+    /// Whether a directory without pages deletes the pages that were imported from it.
     pub allow_empty: bool,
-    /// Asked between batches, and while indexing: whether to stop here. What is written stays.
-    pub halt: Option<Halt>,
-    /// Whether the store must still have the texts of files that it knows.
+    /// Called between batches and while indexing: whether to stop. Written pages stay.
+    pub halt: Option<StopCheck>,
+    /// Whether to check the stored text of unchanged files.
     pub stored: StoredTexts,
 }
 
-/// What is done about the stored text of a file that has not changed.
+/// How to treat the stored text of an unchanged file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StoredTexts {
-    /// The store hashes it, and a damaged one is written again.
+    /// Hash it, and rewrite a damaged text.
     #[default]
     Check,
-    /// Nothing: it was checked a moment ago.
+    /// Skip the check: it was made recently.
     Trust,
 }
 
-/// Says whether an import must stop.
+/// Callback that returns whether an import must stop.
 #[derive(Clone)]
-pub struct Halt(pub std::sync::Arc<dyn Fn() -> bool + Send + Sync>);
+pub struct StopCheck(pub std::sync::Arc<dyn Fn() -> bool + Send + Sync>);
 
-impl std::fmt::Debug for Halt {
+impl std::fmt::Debug for StopCheck {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Halt(..)")
+        f.write_str("StopCheck(..)")
     }
 }
 
 impl ImportOptions {
-    fn refuse_if_halted(&self) -> Result<(), BrainError> {
+    fn check_halt(&self) -> Result<(), BrainError> {
         match &self.halt {
-            Some(Halt(halt)) if halt() => Err(BrainError::Halted),
+            Some(StopCheck(halt)) if halt() => Err(BrainError::Halted),
             _ => Ok(()),
         }
     }
 }
 
-/// What an import is doing, for a progress bar.
+/// Progress of an import, for a progress bar.
 #[derive(Debug, Clone, Copy)]
 pub enum ImportProgress {
-    /// So many files were found.
+    /// The number of files found.
     Found(usize),
-    /// So many files are done.
+    /// The number of files processed.
     Done(usize),
-    /// The index is so many changes behind the store.
+    /// Changes indexed, and changes in total.
     Indexing { done: i64, total: i64 },
 }
 
-/// Something to say about a file.
+/// A failure or warning about a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "FileRemark")]
 pub struct ImportFailure {
-    /// The file.
-    #[serde(serialize_with = "displayed")]
+    /// Path of the file.
+    #[serde(serialize_with = "display_path")]
     #[schemars(with = "String")]
     pub path: PathBuf,
-    /// What is so.
+    /// The failure or warning.
     pub reason: String,
 }
 
-/// What `import --json` prints.
+/// The output of `import --json`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ImportBody")]
 pub struct ImportSummary {
-    /// Pages that are new.
+    /// The number of pages that did not exist before.
     pub added: usize,
     /// Pages with a new version.
     pub changed: usize,
     /// Pages whose text is the same.
     pub unchanged: usize,
-    /// Pages whose file has vanished.
+    /// Pages deleted because their file has vanished.
     pub deleted: usize,
-    /// Files that could not be taken in.
+    /// Files that could not be imported.
     pub failed: Vec<ImportFailure>,
-    /// What the authors should know.
+    /// Warnings for the authors of the files.
     pub warnings: Vec<ImportFailure>,
-    // Hidden ones are not counted.
-    /// Files of a directory that were passed over, by kind: their ending, or what they are.
+    // Hidden files are not counted.
+    /// Skipped files by kind: the extension, or the type of a file that is not regular.
     #[serde(default)]
     pub skipped: BTreeMap<String, usize>,
 }
 
-fn displayed<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+fn display_path<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&path.display())
 }
 
-/// Where an import stands: what another one needs to go on from there.
+/// Checkpoint of an import, from which another can resume.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reached {
-    /// The last file that is done; files are done in the order of their paths.
+pub struct ImportCheckpoint {
+    /// The last processed file; files are processed in order of their paths.
     pub after: Option<PathBuf>,
     pub summary: ImportSummary,
 }
@@ -148,17 +147,24 @@ pub fn import(
     now: Timestamp,
     progress: &(dyn Fn(ImportProgress) + Sync),
 ) -> Result<ImportSummary, BrainError> {
-    import_from(brain, paths, options, Reached::default(), &Straight { brain, now }, progress)
+    import_from(
+        brain,
+        paths,
+        options,
+        ImportCheckpoint::default(),
+        &DirectWriter { brain, now },
+        progress,
+    )
 }
 
-/// Goes on with an import that was broken off. Files that it had done are not looked at again: what
-/// somebody wrote over their pages since stays.
+/// Resumes an import from a checkpoint. Files before it are not read again, so later edits to their
+/// pages stay.
 pub fn import_from(
     brain: &Brain,
     paths: &[PathBuf],
     options: &ImportOptions,
-    mut reached: Reached,
-    to: &dyn Destination,
+    mut reached: ImportCheckpoint,
+    destination: &dyn ImportDestination,
     progress: &(dyn Fn(ImportProgress) + Sync),
 ) -> Result<ImportSummary, BrainError> {
     let collected = collect(paths)?;
@@ -166,19 +172,19 @@ pub fn import_from(
     let digests = digests(brain, &options.source)?;
     let on_progress = |step: ImportProgress| {
         progress(step);
-        options.refuse_if_halted()
+        options.check_halt()
     };
     let ((), outage) = brain.while_indexing(&on_progress, |brain| {
-        let run = Run { brain, options, to, digests: &digests, progress };
-        run.take_in(&collected.jobs, &mut reached)?;
+        let run = ImportRun { brain, options, destination, digests: &digests, progress };
+        run.import_files(&collected.jobs, &mut reached)?;
         run.delete_vanished(&collected, &mut reached)
     })?;
-    let Reached { after: _, mut summary } = reached;
+    let ImportCheckpoint { after: _, mut summary } = reached;
     summary.failed.splice(0..0, collected.failures);
     summary.warnings.extend(outage.map(|error| ImportFailure {
         path: PathBuf::from("index"),
         reason: format!(
-            "{error}; the pages are stored, and until it answers questions are answered without them"
+            "{error}; the pages are stored, but queries cannot find them until the embedder answers"
         ),
     }));
     summary.skipped = collected.skipped;
@@ -190,22 +196,26 @@ fn digests(brain: &Brain, source: &SourceId) -> Result<FxHashMap<String, PageDig
     Ok(digests.into_iter().map(|digest| (digest.slug.as_str().to_owned(), digest)).collect())
 }
 
-struct Run<'a> {
+struct ImportRun<'a> {
     brain: &'a Brain,
     options: &'a ImportOptions,
-    to: &'a dyn Destination,
+    destination: &'a dyn ImportDestination,
     digests: &'a FxHashMap<String, PageDigest>,
     progress: &'a (dyn Fn(ImportProgress) + Sync),
 }
 
-impl Run<'_> {
-    /// Reads ahead by one batch while the last one is written.
-    fn take_in(&self, jobs: &[FileJob], reached: &mut Reached) -> Result<(), BrainError> {
+impl ImportRun<'_> {
+    /// Reads ahead by one batch while the previous one is written.
+    fn import_files(
+        &self,
+        jobs: &[FileJob],
+        reached: &mut ImportCheckpoint,
+    ) -> Result<(), BrainError> {
         let pool = read::pool(self.options.threads)?;
         let is_done = |job: &FileJob| reached.after.as_ref().is_some_and(|last| job.path <= *last);
         let mut done = jobs.partition_point(is_done);
         let batches = batches(&jobs[done..]);
-        let (sender, receiver) = crossbeam_channel::bounded::<Vec<Outcome>>(1);
+        let (sender, receiver) = crossbeam_channel::bounded::<Vec<FileOutcome>>(1);
         std::thread::scope(|scope| {
             let batches = &batches;
             scope.spawn(move || {
@@ -220,7 +230,7 @@ impl Run<'_> {
                 }
             });
             for (batch, mut outcomes) in batches.iter().zip(receiver) {
-                self.options.refuse_if_halted()?;
+                self.options.check_halt()?;
                 let ImportOptions { source, stored, .. } = self.options;
                 if *stored == StoredTexts::Check {
                     recheck::recheck(self.brain, source, batch, &mut outcomes, self.digests)?;
@@ -233,21 +243,24 @@ impl Run<'_> {
         })
     }
 
-    /// Writes what was read of some files.
+    /// Writes the pages of a batch of files.
     fn write(
         &self,
         jobs: &[FileJob],
-        outcomes: &[Outcome],
-        reached: &mut Reached,
+        outcomes: &[FileOutcome],
+        reached: &mut ImportCheckpoint,
     ) -> Result<(), BrainError> {
-        let writes: Vec<PageWrite<'_>> = outcomes.iter().filter_map(Outcome::write).collect();
+        let writes: Vec<PageWrite<'_>> = outcomes.iter().filter_map(FileOutcome::write).collect();
         if writes.is_empty() {
-            *reached = reached.beyond(jobs, outcomes, &[]);
+            *reached = reached.advanced_by(jobs, outcomes, &[]);
             return Ok(());
         }
-        match self.to.write(&writes, &|written| reached.beyond(jobs, outcomes, written)) {
-            Ok(written) => *reached = reached.beyond(jobs, outcomes, &written),
-            // A page that the store refuses must not take its batch with it.
+        match self
+            .destination
+            .write(&writes, &|written| reached.advanced_by(jobs, outcomes, written))
+        {
+            Ok(written) => *reached = reached.advanced_by(jobs, outcomes, &written),
+            // A page that the store rejects must not fail its batch.
             Err(error) if concerns_one_page(&error) && jobs.len() > 1 => {
                 for (job, outcome) in jobs.iter().zip(outcomes) {
                     let (job, outcome) = (std::slice::from_ref(job), std::slice::from_ref(outcome));
@@ -256,7 +269,7 @@ impl Run<'_> {
             }
             Err(error) if concerns_one_page(&error) => {
                 let (path, reason) = (jobs[0].path.clone(), error.to_string());
-                *reached = reached.beyond(jobs, &[], &[]);
+                *reached = reached.advanced_by(jobs, &[], &[]);
                 reached.summary.failed.push(ImportFailure { path, reason });
             }
             Err(error) => return Err(error.into()),
@@ -266,46 +279,50 @@ impl Run<'_> {
 
     fn delete_vanished(
         &self,
-        collected: &Collected,
-        reached: &mut Reached,
+        collected: &CollectedFiles,
+        reached: &mut ImportCheckpoint,
     ) -> Result<(), BrainError> {
-        self.options.refuse_if_halted()?;
+        self.options.check_halt()?;
         let jobs = &collected.jobs;
-        let seen: FxHashSet<&str> = jobs.iter().map(|job| job.slug.as_str()).collect();
+        let imported_slugs: FxHashSet<&str> = jobs.iter().map(|job| job.slug.as_str()).collect();
         let failures = collected.failures.iter().chain(&reached.summary.failed);
         let failed: FxHashSet<&Path> = failures.map(|failure| failure.path.as_path()).collect();
         let mut vanished = Vec::new();
         for root in &collected.roots {
-            let gone = self.vanished_from(root, &seen, &failed);
+            let vanished_here = self.vanished_from(root, &imported_slugs, &failed);
             let is_empty = !jobs.iter().any(|job| job.path.starts_with(root));
-            if is_empty && !gone.is_empty() && !self.options.allow_empty {
+            if is_empty && !vanished_here.is_empty() && !self.options.allow_empty {
                 let reason = format!(
-                    "holds no page now, but {} were imported from it: nothing was deleted (say --allow-empty to delete them)",
-                    gone.len()
+                    "holds no page now, but {} were imported from it: nothing was deleted (use --allow-empty to delete them)",
+                    vanished_here.len()
                 );
                 reached.summary.failed.push(ImportFailure { path: root.clone(), reason });
                 return Ok(());
             }
-            vanished.extend(gone);
+            vanished.extend(vanished_here);
         }
         vanished.sort();
         vanished.dedup();
-        self.delete(&self.untouched(vanished)?, reached)
+        self.delete(&self.retain_unmodified(vanished)?, reached)
     }
 
-    fn delete(&self, vanished: &[PageKey], reached: &mut Reached) -> Result<(), BrainError> {
+    fn delete(
+        &self,
+        vanished: &[PageKey],
+        reached: &mut ImportCheckpoint,
+    ) -> Result<(), BrainError> {
         for keys in vanished.chunks(BATCH_FILES) {
-            self.options.refuse_if_halted()?;
+            self.options.check_halt()?;
             let mut next = reached.clone();
             next.summary.deleted += keys.len();
-            self.to.delete(keys, &next)?;
+            self.destination.delete(keys, &next)?;
             *reached = next;
         }
         Ok(())
     }
 
-    /// Those of the pages that nobody wrote since the import began.
-    fn untouched(&self, mut keys: Vec<PageKey>) -> Result<Vec<PageKey>, BrainError> {
+    /// Keeps the pages that were not written since the import began.
+    fn retain_unmodified(&self, mut keys: Vec<PageKey>) -> Result<Vec<PageKey>, BrainError> {
         if !keys.is_empty() {
             let now = digests(self.brain, &self.options.source)?;
             keys.retain(|key| now.get(key.slug.as_str()) == self.digests.get(key.slug.as_str()));
@@ -316,12 +333,12 @@ impl Run<'_> {
     fn vanished_from(
         &self,
         root: &Path,
-        seen: &FxHashSet<&str>,
+        imported_slugs: &FxHashSet<&str>,
         failed: &FxHashSet<&Path>,
     ) -> Vec<PageKey> {
         self.digests
             .values()
-            .filter(|digest| !digest.deleted && !seen.contains(digest.slug.as_str()))
+            .filter(|digest| !digest.deleted && !imported_slugs.contains(digest.slug.as_str()))
             .filter(|digest| {
                 let origin = digest.origin.as_deref().map(Path::new);
                 origin.is_some_and(|origin| origin.starts_with(root) && !failed.contains(origin))
@@ -332,16 +349,16 @@ impl Run<'_> {
 }
 
 impl ImportSummary {
-    /// Whether nothing happened that is worth telling.
+    /// Whether there is nothing to report.
     pub fn is_empty(&self) -> bool {
         self.added + self.changed + self.deleted == 0 && self.failed.is_empty()
     }
 
-    fn count(&mut self, parsed: &Parsed, kind: WriteKind) {
+    fn count(&mut self, parsed: &ParsedFile, kind: WriteKind) {
         match kind {
             WriteKind::Added | WriteKind::Restored => self.added += 1,
             WriteKind::Changed => self.changed += 1,
-            // Its author was warned when it was written.
+            // The warnings were reported when it was written.
             WriteKind::Unchanged => return self.unchanged += 1,
         }
         let damaged = parsed.is_known.then(|| DAMAGED.to_owned());
@@ -351,16 +368,21 @@ impl ImportSummary {
     }
 }
 
-impl Reached {
-    /// Where it stands after these files, whose pages were written with these outcomes.
-    fn beyond(&self, jobs: &[FileJob], outcomes: &[Outcome], written: &[WriteOutcome]) -> Self {
+impl ImportCheckpoint {
+    /// The checkpoint after these files, whose pages were written with these outcomes.
+    fn advanced_by(
+        &self,
+        jobs: &[FileJob],
+        outcomes: &[FileOutcome],
+        written: &[WriteOutcome],
+    ) -> Self {
         let mut next = self.clone();
         let mut written = written.iter();
         for outcome in outcomes {
             match outcome {
-                Outcome::Unchanged => next.summary.unchanged += 1,
-                Outcome::Failed(failure) => next.summary.failed.push(failure.clone()),
-                Outcome::Parsed(page) => {
+                FileOutcome::Unchanged => next.summary.unchanged += 1,
+                FileOutcome::Failed(failure) => next.summary.failed.push(failure.clone()),
+                FileOutcome::Parsed(page) => {
                     written.next().into_iter().for_each(|of| next.summary.count(page, of.kind));
                 }
             }
@@ -370,12 +392,12 @@ impl Reached {
     }
 }
 
-/// Errors that are about the page at hand rather than about the store.
+/// Whether an error concerns a single page rather than the store.
 fn concerns_one_page(error: &StoreError) -> bool {
     matches!(error, StoreError::Constraint { .. } | StoreError::Id(_))
 }
 
-/// Cuts the files into runs of bounded count and size, in order.
+/// Splits the files into batches of bounded count and size, in order.
 fn batches(jobs: &[FileJob]) -> Vec<&[FileJob]> {
     let mut batches = Vec::new();
     let (mut from, mut bytes) = (0, 0);

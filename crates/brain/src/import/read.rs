@@ -1,4 +1,4 @@
-//! Reading, hashing and parsing files on many threads; the results keep the order of the files.
+//! Reads, hashes and parses files on several threads, in the order of the files.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, SourceId};
-use gbrain_core::page::{DERIVE_VERSION, Format, Page, PageInput, parse};
+use gbrain_core::page::{DERIVE_VERSION, Page, PageFormat, PageInput, parse};
 use gbrain_store::{PageDigest, PageWrite};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -16,36 +16,35 @@ use crate::BrainError;
 use super::collect::{FileJob, NOT_A_FILE};
 use super::{ImportFailure, StoredTexts};
 
-/// Files above this are refused before they are read.
+/// Larger files are rejected before they are read.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
-/// A file that became a page.
+/// A file parsed into a page.
 #[derive(Debug)]
-pub(super) struct Parsed {
+pub(super) struct ParsedFile {
     pub(super) path: PathBuf,
     pub(super) origin: Option<String>,
     pub(super) page: Page,
-    /// Whether the store knows its hash: if it is written all the same, the stored text was damaged.
+    /// Whether the store knows its hash: if it is written anyway, the stored text was damaged.
     pub(super) is_known: bool,
 }
 
-/// What became of a file.
 #[derive(Debug)]
-pub(super) enum Outcome {
+pub(super) enum FileOutcome {
     Unchanged,
-    Parsed(Box<Parsed>),
+    Parsed(Box<ParsedFile>),
     Failed(ImportFailure),
 }
 
-impl Outcome {
-    /// The page to write, if it became one.
+impl FileOutcome {
+    /// The page to write, if there is one.
     pub(super) fn write(&self) -> Option<PageWrite<'_>> {
-        let Self::Parsed(parsed) = self else { return None };
-        Some(PageWrite { page: &parsed.page, origin: parsed.origin.as_deref() })
+        let Self::Parsed(parse_file) = self else { return None };
+        Some(PageWrite { page: &parse_file.page, origin: parse_file.origin.as_deref() })
     }
 }
 
-/// The threads that read; a pool of its own, so that nobody's settings leak into it.
+/// A dedicated thread pool, independent of rayon's global settings.
 pub(super) fn pool(threads: Option<usize>) -> Result<rayon::ThreadPool, BrainError> {
     let builder = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0));
     builder.build().map_err(|error| BrainError::Threads(error.to_string()))
@@ -57,7 +56,7 @@ pub(super) fn read_all(
     source: &SourceId,
     digests: &FxHashMap<String, PageDigest>,
     stored: StoredTexts,
-) -> Vec<Outcome> {
+) -> Vec<FileOutcome> {
     let read = |job: &FileJob| read(job, source, digests.get(job.slug.as_str()), stored);
     jobs.par_iter().map(read).collect()
 }
@@ -67,52 +66,53 @@ fn read(
     source: &SourceId,
     known: Option<&PageDigest>,
     stored: StoredTexts,
-) -> Outcome {
+) -> FileOutcome {
     outcome(
         job,
         read_file(job).and_then(|bytes| {
             let known = known.filter(|digest| is_current(digest, Hash::of(&bytes)));
             match known {
                 Some(_) if stored == StoredTexts::Trust || has_hash_of_text(job) => Ok(None),
-                known => parsed(job, source, bytes, known).map(Some),
+                known => parse_file(job, source, bytes, known).map(Some),
             }
         }),
     )
 }
 
-/// A file whose hash the store knows and whose text it has not.
-pub(super) fn read_again(job: &FileJob, source: &SourceId, known: &PageDigest) -> Outcome {
-    let parsed = read_file(job).and_then(|bytes| {
+/// Reads a file again whose hash the store knows but whose stored text is damaged.
+pub(super) fn read_again(job: &FileJob, source: &SourceId, known: &PageDigest) -> FileOutcome {
+    let parse_file = read_file(job).and_then(|bytes| {
         let known = Some(known).filter(|digest| is_current(digest, Hash::of(&bytes)));
-        parsed(job, source, bytes, known)
+        parse_file(job, source, bytes, known)
     });
-    outcome(job, parsed.map(Some))
+    outcome(job, parse_file.map(Some))
 }
 
-fn outcome(job: &FileJob, read: Result<Option<Parsed>, String>) -> Outcome {
+fn outcome(job: &FileJob, read: Result<Option<ParsedFile>, String>) -> FileOutcome {
     match read {
-        Ok(Some(parsed)) => Outcome::Parsed(Box::new(parsed)),
-        Ok(None) => Outcome::Unchanged,
-        Err(reason) => Outcome::Failed(ImportFailure { path: job.path.clone(), reason }),
+        Ok(Some(parse_file)) => FileOutcome::Parsed(Box::new(parse_file)),
+        Ok(None) => FileOutcome::Unchanged,
+        Err(reason) => FileOutcome::Failed(ImportFailure { path: job.path.clone(), reason }),
     }
 }
 
-/// Whether the hash of a page of this format is that of its text. That of a chat is of its file, and its text is rendered
-/// from it: only a chat that was rendered again can be compared with the store.
+/// Whether the content hash of this format is the hash of the page text. For a chat it is the hash
+/// of the file, from which the text is rendered: it must be rendered again to compare it with the
+/// store.
 fn has_hash_of_text(job: &FileJob) -> bool {
     match job.format {
-        Format::Markdown | Format::Text => true,
-        Format::ChatJson | Format::ChatJsonl => false,
+        PageFormat::Markdown | PageFormat::Text => true,
+        PageFormat::ChatJson | PageFormat::ChatJsonl => false,
     }
 }
 
-/// A file as a page. One that the store knows keeps the file that it came from.
-fn parsed(
+/// Parses a file. If the store knows it, its recorded origin stays.
+fn parse_file(
     job: &FileJob,
     source: &SourceId,
     bytes: Vec<u8>,
     known: Option<&PageDigest>,
-) -> Result<Parsed, String> {
+) -> Result<ParsedFile, String> {
     let content = String::from_utf8(bytes)
         .map_err(|error| format!("not valid UTF-8 at byte {}", error.utf8_error().valid_up_to()))?;
     let file_name = job.path.file_name().and_then(|name| name.to_str());
@@ -123,26 +123,26 @@ fn parsed(
         Some(digest) => digest.origin.clone(),
         None => Some(job.path.to_string_lossy().into_owned()),
     };
-    Ok(Parsed { path: job.path.clone(), origin, page, is_known: known.is_some() })
+    Ok(ParsedFile { path: job.path.clone(), origin, page, is_known: known.is_some() })
 }
 
-/// The bytes of a file. What became a pipe since it was found is not waited for, and one that has grown past the limit
-/// is not read to its end.
+/// Reads a file without blocking if it has become a pipe, and stops at the size limit if it has
+/// grown.
 fn read_file(job: &FileJob) -> Result<Vec<u8>, String> {
     let too_large = |bytes: u64| {
         let (bytes, limit) = (bytes >> 20, MAX_FILE_BYTES >> 20);
-        format!("{bytes} MiB is more than the {limit} MiB a page may have")
+        format!("the file has {bytes} MiB; the limit is {limit} MiB")
     };
     if job.bytes > MAX_FILE_BYTES {
         return Err(too_large(job.bytes));
     }
-    let told = |error: std::io::Error| error.to_string();
-    let file = open(&job.path).map_err(told)?;
-    if !file.metadata().map_err(told)?.is_file() {
+    let message = |error: std::io::Error| error.to_string();
+    let file = open(&job.path).map_err(message)?;
+    if !file.metadata().map_err(message)?.is_file() {
         return Err(NOT_A_FILE.to_owned());
     }
     let mut bytes = Vec::with_capacity(usize::try_from(job.bytes).unwrap_or(0));
-    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(told)?;
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(message)?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(too_large(bytes.len() as u64));
     }
@@ -152,8 +152,8 @@ fn read_file(job: &FileJob) -> Result<Vec<u8>, String> {
 #[cfg(unix)]
 fn open(path: &Path) -> std::io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
-    let no_waiting = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    File::options().read(true).custom_flags(no_waiting).open(path)
+    let non_blocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    File::options().read(true).custom_flags(non_blocking).open(path)
 }
 
 #[cfg(not(unix))]

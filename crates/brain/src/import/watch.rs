@@ -1,4 +1,4 @@
-//! `import --watch`: imports again whenever files change, until told to stop.
+//! `import --watch`: imports again whenever files change, until stopped.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,11 +9,11 @@ use notify::{RecursiveMode, Watcher as _};
 
 use crate::BrainError;
 
-/// Changes come in bursts (an editor writes, renames, touches): wait for a quiet moment, but not
-/// for ever.
-const QUIET: Duration = Duration::from_millis(300);
-const PATIENCE: Duration = Duration::from_secs(5);
-const TICK: Duration = Duration::from_millis(200);
+/// Changes come in bursts (an editor writes, renames, touches): wait for a quiet period, but not
+/// longer than `MAX_WAIT`.
+const QUIET_PERIOD: Duration = Duration::from_millis(300);
+const MAX_WAIT: Duration = Duration::from_secs(5);
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Calls `import` after every burst of changes below `paths`, until `stop` is set.
 ///
@@ -27,19 +27,19 @@ pub fn watch(
     let (sender, events) = crossbeam_channel::unbounded();
     let on_event = move |event: notify::Result<notify::Event>| {
         if event.is_ok_and(|event| !event.kind.is_access()) {
-            // A receiver that is gone means the watch has ended.
+            // The receiver is gone when the watch has ended.
             let _ = sender.send(());
         }
     };
-    let mut watcher = notify::recommended_watcher(on_event).map_err(failed)?;
+    let mut watcher = notify::recommended_watcher(on_event).map_err(watch_error)?;
     for path in paths {
-        watcher.watch(path, RecursiveMode::Recursive).map_err(failed)?;
+        watcher.watch(path, RecursiveMode::Recursive).map_err(watch_error)?;
     }
     ready();
     while !stop.load(Ordering::Relaxed) {
-        match events.recv_timeout(TICK) {
+        match events.recv_timeout(STOP_CHECK_INTERVAL) {
             Ok(()) => {
-                settle(&events);
+                wait_until_quiet(&events);
                 import()?;
             }
             Err(RecvTimeoutError::Timeout) => {}
@@ -49,11 +49,11 @@ pub fn watch(
     Ok(())
 }
 
-fn settle(events: &Receiver<()>) {
+fn wait_until_quiet(events: &Receiver<()>) {
     let start = Instant::now();
-    while start.elapsed() < PATIENCE && events.recv_timeout(QUIET).is_ok() {}
+    while start.elapsed() < MAX_WAIT && events.recv_timeout(QUIET_PERIOD).is_ok() {}
 }
 
-fn failed(error: notify::Error) -> BrainError {
+fn watch_error(error: notify::Error) -> BrainError {
     BrainError::Watch(error.to_string())
 }

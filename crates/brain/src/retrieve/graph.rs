@@ -1,8 +1,8 @@
 //! Walks over typed links, with the edges and evidence that justify every page they reach.
 //!
-//! A link names its other end as its author wrote it; which page that is, is decided here, when it
-//! is read. So a link may come before the page it points to, and the same corpus gives the same
-//! graph in whatever order it was written.
+//! A link stores its target as the author wrote it; the target is resolved to a page when it is
+//! read. So a link may precede the page it points to, and a corpus gives the same graph in any
+//! write order.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use gbrain_core::id::{PageId, PageKey, SourceId};
 use gbrain_core::link::{Direction, LinkType};
 use gbrain_core::ranking::Edge;
 use gbrain_core::request::{Filter, Request, Viewer};
-use gbrain_core::search::relation::{Family, RelationQuestion, Step};
+use gbrain_core::search::relation::{RelationFamily, RelationQuestion, WalkStep};
 use gbrain_core::text::name_key;
 use gbrain_index::{LinkEntry, NameKind, PageEntry, View};
 use gbrain_store::Source;
@@ -21,31 +21,31 @@ use rustc_hash::FxHashMap;
 
 use crate::BrainError;
 
-use super::arms::Reached;
-use super::names::{is_trusted, rightful};
+use super::arms::GraphPage;
+use super::names::{entitled, is_trusted};
 
-/// An edge at a page, with the page at its other end.
+/// An edge of a page, with the page at its other end.
 #[derive(Debug, Clone)]
 pub(crate) struct FoundEdge {
     pub(crate) edge: Edge,
     pub(crate) other: Arc<PageEntry>,
-    /// Which way it leads, seen from the page that was asked about.
+    /// Its direction, seen from the page that was queried.
     direction: Direction,
 }
 
 /// The graph of one view, as one caller may see it.
-pub(crate) struct Graph<'a> {
+pub(crate) struct LinkGraph<'a> {
     view: &'a dyn View,
     sources: &'a [Source],
     trust: Viewer,
     resolved: FxHashMap<(String, SourceId), Option<Arc<PageEntry>>>,
-    /// Whether nobody waits for the walk any more: a page may have very many edges.
+    /// Whether the walk was cancelled: a page may have very many edges.
     is_stopped: &'a dyn Fn() -> bool,
 }
 
-type Reaches = BTreeMap<PageKey, Reached>;
+type PagesByKey = BTreeMap<PageKey, GraphPage>;
 
-impl<'a> Graph<'a> {
+impl<'a> LinkGraph<'a> {
     pub(crate) fn new(
         view: &'a dyn View,
         sources: &'a [Source],
@@ -65,55 +65,55 @@ impl<'a> Graph<'a> {
         question: &RelationQuestion,
         seeds: &[Arc<PageEntry>],
         request: &Request,
-    ) -> Result<Vec<Reached>, BrainError> {
-        if question.family == Family::Connection {
+    ) -> Result<Vec<GraphPage>, BrainError> {
+        if question.family == RelationFamily::Connection {
             return self.connect(question, seeds, request);
         }
-        let mut reaches = Reaches::new();
+        let mut pages = PagesByKey::new();
         for seed in seeds {
             let first = self.step(seed, question.first, 1, request)?;
             if let Some(second) = question.second {
                 for found in &first {
                     let behind = self.step(&found.other.clone(), second, 2, request)?;
-                    add(&mut reaches, behind, request);
+                    add(&mut pages, behind, request);
                 }
             }
-            add(&mut reaches, first, request);
+            add(&mut pages, first, request);
         }
         for seed in seeds {
-            reaches.remove(&seed.key);
+            pages.remove(&seed.key);
         }
-        Ok(in_order(reaches))
+        Ok(sorted_by_score(pages))
     }
 
-    /// What lies between two pages, or round one.
+    /// The pages between two seeds, or around one.
     fn connect(
         &mut self,
         question: &RelationQuestion,
         seeds: &[Arc<PageEntry>],
         request: &Request,
-    ) -> Result<Vec<Reached>, BrainError> {
+    ) -> Result<Vec<GraphPage>, BrainError> {
         let mut neighbourhoods = Vec::new();
         for seed in seeds {
-            let mut reaches = Reaches::new();
+            let mut pages = PagesByKey::new();
             for direction in [Direction::Out, Direction::In] {
-                let step = Step { direction, ..question.first };
-                add(&mut reaches, self.step(seed, step, 1, request)?, request);
+                let step = WalkStep { direction, ..question.first };
+                add(&mut pages, self.step(seed, step, 1, request)?, request);
             }
-            neighbourhoods.push(reaches);
+            neighbourhoods.push(pages);
         }
-        let mut reaches = neighbourhoods.pop().unwrap_or_default();
+        let mut pages = neighbourhoods.pop().unwrap_or_default();
         for others in neighbourhoods {
-            reaches = both(reaches, others, seeds);
+            pages = intersect(pages, others, seeds);
         }
-        Ok(in_order(reaches))
+        Ok(sorted_by_score(pages))
     }
 
     /// The edges that one step follows from a page, strongest first, at most `graph_fanout`.
     fn step(
         &mut self,
         from: &PageEntry,
-        step: Step,
+        step: WalkStep,
         hop: u32,
         request: &Request,
     ) -> Result<Vec<FoundEdge>, BrainError> {
@@ -128,8 +128,8 @@ impl<'a> Graph<'a> {
         Ok(edges)
     }
 
-    /// Every edge at a page: what it states itself and what others state of it. One per meaning
-    /// and pair of pages, by its strongest evidence; strongest first, then by name.
+    /// All edges of a page, stated by itself or by others: one per link type and pair of pages,
+    /// with the strongest evidence; strongest first, then by name.
     pub(crate) fn edges_of(&mut self, entry: &PageEntry) -> Result<Vec<FoundEdge>, BrainError> {
         let mut edges: BTreeMap<(LinkType, PageKey, PageKey), FoundEdge> = BTreeMap::new();
         for stated in self.view.links_of(entry.id, self.trust)? {
@@ -154,7 +154,8 @@ impl<'a> Graph<'a> {
         Ok(edges)
     }
 
-    /// The page that states a link, if the link really means `page` and not a namesake.
+    /// The page that states a link, if the link resolves to `page` and not to a page of the same
+    /// name.
     fn owner_of(
         &mut self,
         stated: &LinkEntry,
@@ -168,8 +169,8 @@ impl<'a> Graph<'a> {
         Ok(target.filter(|target| target.id == page).map(|_| owner))
     }
 
-    /// Which page a link's target is: a slug of the link's own source first, then whoever bears
-    /// the name rightfully, in the link's own source if it can be.
+    /// Resolves a link target: first a slug in the link's own source, then a page entitled to the
+    /// name, preferably in the link's own source.
     fn resolve(
         &mut self,
         target: &str,
@@ -180,13 +181,13 @@ impl<'a> Graph<'a> {
         if let Some(known) = self.resolved.get(&memo) {
             return Ok(known.clone());
         }
-        let anybody = Filter { trust: self.trust, ..Filter::default() };
+        let everything = Filter { trust: self.trust, ..Filter::default() };
         let named =
-            if memo.0.is_empty() { Vec::new() } else { self.view.named(&memo.0, &anybody)? };
+            if memo.0.is_empty() { Vec::new() } else { self.view.named(&memo.0, &everything)? };
         let own_slug =
             named.iter().find(|n| n.how == NameKind::Slug && n.entry.key.source == *from).cloned();
         let chosen = own_slug.or_else(|| {
-            let mut candidates = rightful(named, self.sources);
+            let mut candidates = entitled(named, self.sources);
             candidates.sort_by_key(|n| {
                 (!is_trusted(self.sources, n), n.how, n.entry.key.source != *from)
             });
@@ -197,7 +198,7 @@ impl<'a> Graph<'a> {
         Ok(entry)
     }
 
-    /// Link targets of a page for which there is no page.
+    /// Link targets of a page that resolve to no page.
     pub(crate) fn unresolved(&mut self, entry: &PageEntry) -> Result<Vec<String>, BrainError> {
         let mut targets = Vec::new();
         for stated in self.view.links_of(entry.id, self.trust)? {
@@ -257,11 +258,11 @@ fn keep_stronger(edges: &mut BTreeMap<(LinkType, PageKey, PageKey), FoundEdge>, 
     }
 }
 
-fn add(reaches: &mut Reaches, found: Vec<FoundEdge>, request: &Request) {
+fn add(pages: &mut PagesByKey, found: Vec<FoundEdge>, request: &Request) {
     let today = request.now.to_zoned(TimeZone::UTC).date();
     for FoundEdge { edge, other, .. } in found {
-        let score = worth(&edge, today, request);
-        let reached = reaches.entry(other.key.clone()).or_insert_with(|| Reached {
+        let score = edge_score(&edge, today, request);
+        let reached = pages.entry(other.key.clone()).or_insert_with(|| GraphPage {
             entry: other,
             score: 0.0,
             edges: Vec::new(),
@@ -271,7 +272,7 @@ fn add(reaches: &mut Reaches, found: Vec<FoundEdge>, request: &Request) {
     }
 }
 
-fn worth(edge: &Edge, today: Date, request: &Request) -> f64 {
+fn edge_score(edge: &Edge, today: Date, request: &Request) -> f64 {
     let settings = &request.settings;
     let is_over = edge.until.is_some_and(|until| until < today)
         || edge.since.is_some_and(|since| since > today);
@@ -281,10 +282,10 @@ fn worth(edge: &Edge, today: Date, request: &Request) -> f64 {
     edge.confidence * age * distance
 }
 
-/// Pages that two neighbourhoods share; the seeds themselves count when they are each other's.
-fn both(a: Reaches, mut b: Reaches, seeds: &[Arc<PageEntry>]) -> Reaches {
+/// Pages that two neighbourhoods share; a seed counts if the other neighbourhood contains it.
+fn intersect(a: PagesByKey, mut b: PagesByKey, seeds: &[Arc<PageEntry>]) -> PagesByKey {
     let is_seed = |key: &PageKey| seeds.iter().any(|seed| seed.key == *key);
-    let mut shared = Reaches::new();
+    let mut shared = PagesByKey::new();
     for (key, mut reached) in a {
         match b.remove(&key) {
             Some(other) => {
@@ -302,8 +303,8 @@ fn both(a: Reaches, mut b: Reaches, seeds: &[Arc<PageEntry>]) -> Reaches {
     shared
 }
 
-fn in_order(reaches: Reaches) -> Vec<Reached> {
-    let mut reached: Vec<Reached> = reaches.into_values().collect();
+fn sorted_by_score(pages: PagesByKey) -> Vec<GraphPage> {
+    let mut reached: Vec<GraphPage> = pages.into_values().collect();
     // Invariant: the map's order, by name, breaks ties.
     reached.sort_by(|a, b| {
         b.score.total_cmp(&a.score).then_with(|| b.edges.len().cmp(&a.edges.len()))

@@ -1,4 +1,4 @@
-//! From candidates to hits: passages, snippets, duplicates, cut, evidence.
+//! Hydration: turns candidates into hits with passages, snippets, duplicates, cut and evidence.
 
 use std::cell::OnceCell;
 
@@ -6,9 +6,9 @@ use gbrain_core::chunk::Chunk;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageId, PageKey};
 use gbrain_core::page::PageKind;
-use gbrain_core::ranking::{Arm, Edge, Evidence, Hit, PassageHit, TraceStep};
+use gbrain_core::ranking::{Arm, Edge, Hit, MatchEvidence, PassageHit, TraceStep};
 use gbrain_core::search::boost::title_holds;
-use gbrain_core::search::candidate::{Candidate, Tier};
+use gbrain_core::search::candidate::{Candidate, RankTier};
 use gbrain_core::search::cut;
 use gbrain_core::search::dedup::WordSet;
 use gbrain_core::search::snippet::snippet;
@@ -18,39 +18,38 @@ use jiff::civil::Date;
 
 use crate::BrainError;
 
-use super::Retrieval;
+use super::RetrievalRun;
 use super::arms::ArmResults;
 
 /// About three lines of a terminal.
 const SNIPPET_CHARS: usize = 240;
-/// Passages shorter than this are too short to be called duplicates by their words.
+/// Shorter passages are not compared by words to detect duplicates.
 const DUPLICATE_WORDS_FROM: usize = 80;
 
 /// Why a candidate is not in the answer.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Dropped {
+pub(super) enum DropReason {
     Duplicate { of: PageKey },
-    Judged,
+    BelowThreshold,
     Cut,
     BeyondLimit,
 }
 
-/// What became of the candidates.
 #[derive(Debug, Default)]
-pub(super) struct Outcome {
+pub(super) struct HydrateOutcome {
     pub(super) hits: Vec<Hit>,
-    pub(super) dropped: Vec<(PageId, Dropped)>,
+    pub(super) dropped: Vec<(PageId, DropReason)>,
 }
 
-/// A passage with what it says of the query.
-struct Shown {
+/// A passage of a hit, with its matches of the query.
+struct ShownPassage {
     passage: Passage,
     score: Option<f64>,
     matches: OnceCell<Matches>,
     words: OnceCell<WordSet>,
 }
 
-impl Shown {
+impl ShownPassage {
     fn of(passage: Passage, score: Option<f64>) -> Self {
         Self { passage, score, matches: OnceCell::new(), words: OnceCell::new() }
     }
@@ -64,48 +63,48 @@ impl Shown {
     }
 }
 
-/// What has been shown so far, to know what is the same.
-struct Seen {
+/// The first passage of an earlier hit, to detect duplicates.
+struct SeenPassage {
     at: usize,
     /// The day of a chat.
-    said: Option<Date>,
+    chat_day: Option<Date>,
     hash: Hash,
     words: Option<WordSet>,
 }
 
-impl Retrieval<'_> {
+impl RetrievalRun<'_> {
     pub(super) fn hydrate(
         &self,
         candidates: &[Candidate],
         found: &ArmResults,
-    ) -> Result<Outcome, BrainError> {
-        let mut outcome = Outcome::default();
-        let mut seen: Vec<Seen> = Vec::new();
-        let kept = cut::keep(candidates, self.request.settings.cut_ratio);
+    ) -> Result<HydrateOutcome, BrainError> {
+        let mut outcome = HydrateOutcome::default();
+        let mut seen: Vec<SeenPassage> = Vec::new();
+        let shown_words = cut::keep(candidates, self.request.settings.cut_ratio);
         for (at, candidate) in candidates.iter().enumerate() {
-            if found.stay.is_some_and(|stay| at >= stay) {
-                outcome.dropped.push((candidate.page, Dropped::Judged));
+            if found.above_threshold.is_some_and(|count| at >= count) {
+                outcome.dropped.push((candidate.page, DropReason::BelowThreshold));
                 continue;
             }
-            if at >= kept {
-                outcome.dropped.push((candidate.page, Dropped::Cut));
+            if at >= shown_words {
+                outcome.dropped.push((candidate.page, DropReason::Cut));
                 continue;
             }
             if outcome.hits.len() == self.request.limit {
-                outcome.dropped.push((candidate.page, Dropped::BeyondLimit));
+                outcome.dropped.push((candidate.page, DropReason::BeyondLimit));
                 continue;
             }
-            self.ask.check_stop()?;
+            self.options.check_stop()?;
             let first = self.first_passage(candidate, found)?;
-            let known = self.same_as(&seen, candidate, first.as_ref());
+            let known = self.find_duplicate(&seen, candidate, first.as_ref());
             if let Some(original) = known {
                 let of = outcome.hits[original].key.clone();
                 outcome.hits[original].duplicates.push(candidate.key.clone());
-                outcome.dropped.push((candidate.page, Dropped::Duplicate { of }));
+                outcome.dropped.push((candidate.page, DropReason::Duplicate { of }));
                 continue;
             }
             if let Some(first) = &first {
-                seen.push(self.remember(outcome.hits.len(), candidate, first));
+                seen.push(self.seen_passage(outcome.hits.len(), candidate, first));
             }
             let shown = self.passages_of(candidate, found, first)?;
             let hit = self.hit(candidate, shown, outcome.hits.len() + 1)?;
@@ -114,65 +113,65 @@ impl Retrieval<'_> {
         Ok(outcome)
     }
 
-    /// The best passage of a page: by words where they match, by meaning where that found it,
-    /// else where the evidence is, else its beginning.
+    /// The best passage of a page: by words if they match, by vector if that found it, else the one
+    /// with the evidence, else the first.
     fn first_passage(
         &self,
         candidate: &Candidate,
         found: &ArmResults,
-    ) -> Result<Option<Shown>, BrainError> {
+    ) -> Result<Option<ShownPassage>, BrainError> {
         if let Some(hit) = found.passages(candidate.page).first() {
-            return Ok(Some(Shown::of(self.view.read(hit)?, Some(hit.score))));
+            return Ok(Some(ShownPassage::of(self.view.read(hit)?, Some(hit.score))));
         }
         let ordinal = own_evidence(candidate).unwrap_or(0);
         let passage = self.view.passage(candidate.page, ordinal, self.request.filter.trust)?;
-        Ok(passage.map(|passage| Shown::of(passage, None)))
+        Ok(passage.map(|passage| ShownPassage::of(passage, None)))
     }
 
-    /// The first passage and as many after it as are wanted.
+    /// The first passage and as many more as the plan wants.
     fn passages_of(
         &self,
         candidate: &Candidate,
         found: &ArmResults,
-        first: Option<Shown>,
-    ) -> Result<Vec<Shown>, BrainError> {
-        let mut shown: Vec<Shown> = first.into_iter().collect();
+        first: Option<ShownPassage>,
+    ) -> Result<Vec<ShownPassage>, BrainError> {
+        let mut shown: Vec<ShownPassage> = first.into_iter().collect();
         for hit in found.passages(candidate.page).into_iter().take(self.plan.passages).skip(1) {
-            shown.push(Shown::of(self.view.read(hit)?, Some(hit.score)));
+            shown.push(ShownPassage::of(self.view.read(hit)?, Some(hit.score)));
         }
         self.drop_repeats(&mut shown);
         Ok(shown)
     }
 
-    /// Neighbours in a page overlap by design; those that say nearly the same are shown once.
-    fn drop_repeats(&self, shown: &mut Vec<Shown>) {
+    /// Neighbouring passages overlap by design; nearly identical ones are shown once.
+    fn drop_repeats(&self, shown: &mut Vec<ShownPassage>) {
         let ordinals: Vec<u32> = shown.iter().map(|shown| shown.passage.ordinal).collect();
-        let is_near = |a: &u32| ordinals.iter().any(|b| a.abs_diff(*b) == 1);
-        if !ordinals.iter().any(is_near) {
+        let is_adjacent = |a: &u32| ordinals.iter().any(|b| a.abs_diff(*b) == 1);
+        if !ordinals.iter().any(is_adjacent) {
             return;
         }
-        let least = self.request.settings.duplicate_overlap;
-        let mut kept: Vec<WordSet> = Vec::new();
+        let min_overlap = self.request.settings.duplicate_overlap;
+        let mut shown_words: Vec<WordSet> = Vec::new();
         shown.retain(|shown| {
             let words = shown.words();
-            let is_new = kept.iter().all(|known| !known.is_near(words, least));
-            kept.push(words.clone());
+            let is_new = shown_words.iter().all(|known| !known.is_near(words, min_overlap));
+            shown_words.push(words.clone());
             is_new
         });
     }
 
-    /// The hit that already says what this page says. Named pages are never left out, and what was
-    /// said on another day was said again.
-    fn same_as(
+    /// The earlier hit that this page duplicates. Named pages are never dropped, and chats of
+    /// different days are never duplicates.
+    fn find_duplicate(
         &self,
-        seen: &[Seen],
+        seen: &[SeenPassage],
         candidate: &Candidate,
-        first: Option<&Shown>,
+        first: Option<&ShownPassage>,
     ) -> Option<usize> {
         let first =
-            first.filter(|_| candidate.tier == Tier::Found && candidate.edges.is_empty())?;
-        let said = said(candidate);
-        let seen = || seen.iter().filter(|seen| seen.said == said);
+            first.filter(|_| candidate.tier == RankTier::Found && candidate.edges.is_empty())?;
+        let chat_day = chat_day(candidate);
+        let seen = || seen.iter().filter(|seen| seen.chat_day == chat_day);
         if let Some(same) = seen().find(|seen| seen.hash == first.passage.hash) {
             return Some(same.at);
         }
@@ -180,31 +179,33 @@ impl Retrieval<'_> {
             return None;
         }
         let words = first.words();
-        let least = self.request.settings.duplicate_overlap;
-        let is_near =
-            |seen: &&Seen| seen.words.as_ref().is_some_and(|known| known.is_near(words, least));
-        seen().find(is_near).map(|seen| seen.at)
+        let min_overlap = self.request.settings.duplicate_overlap;
+        let is_adjacent = |seen: &&SeenPassage| {
+            seen.words.as_ref().is_some_and(|known| known.is_near(words, min_overlap))
+        };
+        seen().find(is_adjacent).map(|seen| seen.at)
     }
 
-    fn remember(&self, at: usize, candidate: &Candidate, first: &Shown) -> Seen {
+    fn seen_passage(&self, at: usize, candidate: &Candidate, first: &ShownPassage) -> SeenPassage {
         let by_words = self.plan.fused && first.passage.text.len() >= DUPLICATE_WORDS_FROM;
         let words = by_words.then(|| first.words().clone());
-        Seen { at, said: said(candidate), hash: first.passage.hash, words }
+        SeenPassage { at, chat_day: chat_day(candidate), hash: first.passage.hash, words }
     }
 
     fn hit(
         &self,
         candidate: &Candidate,
-        shown: Vec<Shown>,
+        shown: Vec<ShownPassage>,
         rank: usize,
     ) -> Result<Hit, BrainError> {
         let evidence = self.evidence(candidate, &shown);
         let entry = self.view.entry(candidate.page, self.request.filter.trust)?;
         let page_type = entry.map(|entry| entry.page_type.clone()).unwrap_or_default();
         let mut trace = Vec::new();
-        if self.ask.explain {
+        if self.options.explain {
             trace = candidate.trace.clone();
-            let note = format!("{} passages, evidence {evidence}", shown.len());
+            let passages = if shown.len() == 1 { "passage" } else { "passages" };
+            let note = format!("{} {passages}, evidence {evidence}", shown.len());
             trace.push(TraceStep {
                 stage: "answer",
                 rank: Some(rank),
@@ -231,31 +232,31 @@ impl Retrieval<'_> {
         })
     }
 
-    /// Whether a passage holds every word of the query.
-    fn holds_all(&self, shown: Option<&Shown>) -> bool {
+    /// Whether a passage contains every word of the query.
+    fn holds_all(&self, shown: Option<&ShownPassage>) -> bool {
         let terms = &self.words.terms;
         shown.is_some_and(|shown| {
             !terms.terms.is_empty() && shown.matches(terms).terms == terms.terms.len()
         })
     }
 
-    fn evidence(&self, candidate: &Candidate, shown: &[Shown]) -> Evidence {
-        if candidate.tier != Tier::Found {
-            Evidence::ExactName
+    fn evidence(&self, candidate: &Candidate, shown: &[ShownPassage]) -> MatchEvidence {
+        if candidate.tier != RankTier::Found {
+            MatchEvidence::ExactName
         } else if !candidate.edges.is_empty() {
-            Evidence::Relation
+            MatchEvidence::Relation
         } else if title_holds(&candidate.title, &self.name) {
-            Evidence::TitleMatch
+            MatchEvidence::TitleMatch
         } else if self.holds_all(shown.first()) {
-            Evidence::AllWords
-        } else if candidate.in_arm(Arm::Words).is_none() && is_by_meaning(candidate) {
-            Evidence::Meaning
+            MatchEvidence::AllWords
+        } else if candidate.arm_entry(Arm::Words).is_none() && is_by_meaning(candidate) {
+            MatchEvidence::Meaning
         } else {
-            Evidence::SomeWords
+            MatchEvidence::SomeWords
         }
     }
 
-    fn passage_hit(&self, key: &PageKey, shown: Shown) -> PassageHit {
+    fn passage_hit(&self, key: &PageKey, shown: ShownPassage) -> PassageHit {
         let chunk_id = chunk_id(key, &shown.passage);
         let cut =
             snippet(&shown.passage.text, &shown.matches(&self.words.terms).spans, SNIPPET_CHARS);
@@ -273,7 +274,7 @@ impl Retrieval<'_> {
         }
     }
 
-    /// A walk knows evidence chunks by their place; an answer quotes their ids.
+    /// Adds chunk ids to edges; walks only know the ordinals of evidence chunks.
     fn with_chunk_ids(&self, edges: &[Edge]) -> Result<Vec<Edge>, BrainError> {
         let trust = self.request.filter.trust;
         let mut named = Vec::with_capacity(edges.len());
@@ -292,13 +293,13 @@ impl Retrieval<'_> {
     }
 }
 
-/// Whether meaning brought a page: its vector, or a model that said the same in other words.
+/// Whether similarity found the page: by vector, or through a query variant.
 fn is_by_meaning(candidate: &Candidate) -> bool {
-    candidate.in_arm(Arm::Vectors).is_some() || !candidate.variants.is_empty()
+    candidate.arm_entry(Arm::Vectors).is_some() || !candidate.variants.is_empty()
 }
 
-/// The day of a chat; pages of other kinds tell of no moment.
-fn said(candidate: &Candidate) -> Option<Date> {
+/// The day of a chat; `None` for other kinds of pages.
+fn chat_day(candidate: &Candidate) -> Option<Date> {
     candidate.effective_date.filter(|_| candidate.kind == PageKind::Chat)
 }
 

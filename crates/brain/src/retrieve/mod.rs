@@ -1,6 +1,6 @@
 //! One retrieval: intent, plan, arms, fusion, boosts, duplicates, cut, evidence.
 //!
-//! The same function runs for every caller; only the request differs.
+//! All callers use the same function; only the request differs.
 
 mod arms;
 mod expand;
@@ -20,17 +20,17 @@ use std::sync::Arc;
 use gbrain_core::hook::HookError;
 use gbrain_core::id::PageKey;
 use gbrain_core::ranking::{
-    Arm, ArmReport, CorpusPrint, Degraded, EXPANSION, Ranking, RelationReport,
+    Arm, ArmReport, CorpusFingerprint, DegradedStage, EXPANSION, Ranking, RelationReport,
 };
-use gbrain_core::ranking::{CacheUse, Served};
+use gbrain_core::ranking::{CacheUse, ServingInfo};
 use gbrain_core::request::{Detail, Filter, Request};
 use gbrain_core::search::boost::{BoostContext, boost};
-use gbrain_core::search::candidate::{Candidate, settle};
+use gbrain_core::search::candidate::{Candidate, rank_candidates};
 use gbrain_core::search::fuse::fuse;
 use gbrain_core::search::intent::{Intent, classify};
 use gbrain_core::search::plan::{Plan, VectorSupport, plan};
 use gbrain_core::text::{QueryTerms, name_key};
-use gbrain_embed::{Cause, EmbedError, Embedder};
+use gbrain_embed::{EmbedError, EmbedErrorKind, Embedder};
 use gbrain_index::{IndexError, VectorQuery, View, WordsQuery};
 use gbrain_store::Source;
 use jiff::tz::TimeZone;
@@ -41,42 +41,42 @@ use arms::ArmResults;
 use stopwatch::Stopwatch;
 
 pub use expand::Expand;
-pub(crate) use graph::Graph;
-pub use rerank::{Judged, Rerank, Reranker};
+pub(crate) use graph::LinkGraph;
+pub use rerank::{Rerank, RerankPassage, Reranker};
 pub(crate) use why_not::excluded_by;
 
-/// Looks at candidates on their way.
-pub type Look<'a> = dyn Fn(&[Candidate]) + 'a;
+/// Callback that observes the candidates of a retrieval.
+pub type CandidateObserver<'a> = dyn Fn(&[Candidate]) + 'a;
 
-/// How to answer, beside what to answer.
-pub struct Ask<'a> {
-    /// Whether to keep what every stage did to each hit.
+/// Options of a query that are not part of the request.
+pub struct QueryOptions<'a> {
+    /// Whether to record what each stage did to each hit.
     pub explain: bool,
-    /// A page to follow through the pipeline.
+    /// A page whose absence is to be explained.
     pub why_not: Option<PageKey>,
-    /// A model that makes variants of a query that wants them.
+    /// A model that expands queries which want it.
     pub expand: Option<&'a Expand<'a>>,
-    /// A model that judges the best candidates.
+    /// A model that reranks the best candidates.
     pub rerank: Option<Reranker<'a>>,
-    /// Called with every candidate in order, whatever becomes of it afterwards; the last call counts.
-    pub candidates: Option<&'a Look<'a>>,
+    /// Called with all candidates in order, before hydration; the last call counts.
+    pub candidates: Option<&'a CandidateObserver<'a>>,
     /// Called while the index catches up, with changes done and total.
     pub progress: &'a dyn Fn(i64, i64),
-    /// What names the request in logs; made up if nobody says.
+    /// The request id for logs; generated if absent.
     pub request_id: Option<&'a str>,
-    /// Whether nobody waits for the answer any more: asked between steps, and ends the retrieval.
+    /// Whether the caller cancelled: checked between steps, and ends the retrieval.
     pub is_stopped: &'a dyn Fn() -> bool,
 }
 
-impl Ask<'_> {
-    /// An error when nobody waits for the answer.
+impl QueryOptions<'_> {
+    /// An error if the caller cancelled.
     pub(crate) fn check_stop(&self) -> Result<(), BrainError> {
         if (self.is_stopped)() { Err(BrainError::Halted) } else { Ok(()) }
     }
 }
 
-impl Default for Ask<'_> {
-    /// The answer alone, from what is here.
+impl Default for QueryOptions<'_> {
+    /// Answers without models and observers.
     fn default() -> Self {
         Self {
             explain: false,
@@ -91,82 +91,94 @@ impl Default for Ask<'_> {
     }
 }
 
-/// A ranking and how it came about.
+/// A ranking and how it was produced.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answered {
-    /// What was answered: the request, with the variants that a model gave.
+pub struct QueryResponse {
+    /// The request, including the variants that a model gave.
     pub request: Request,
     pub ranking: Ranking,
-    pub served: Served,
+    pub served: ServingInfo,
 }
 
 impl Brain {
-    /// Answers a request. Not captured: callers ask through [`Door`](crate::capture::Door),
-    /// measurements ask here.
-    pub fn answer(&self, request: &Request, ask: &Ask<'_>) -> Result<Answered, BrainError> {
-        self.unless_damaged(|| {
-            let Prepared { request, snapshot, watch } = self.prepare(request, ask)?;
-            snapshot.answer_timed(request, ask, watch)
+    /// Answers a request without capturing it: callers use
+    /// [`QueryService`](crate::capture::QueryService), measurements use this.
+    pub fn answer(
+        &self,
+        request: &Request,
+        options: &QueryOptions<'_>,
+    ) -> Result<QueryResponse, BrainError> {
+        self.retry_if_damaged(|| {
+            let PreparedQuery { request, snapshot, stopwatch } = self.prepare(request, options)?;
+            snapshot.answer_timed(request, options, stopwatch)
         })
     }
 
-    /// Tries again where the files of the corpus turned out to be damaged: then another is taken.
-    pub(crate) fn unless_damaged<T>(
+    /// Retries once if the files of the corpus turned out to be damaged; the retry takes another
+    /// corpus.
+    pub(crate) fn retry_if_damaged<T>(
         &self,
         answer: impl Fn() -> Result<T, BrainError>,
     ) -> Result<T, BrainError> {
         match answer() {
             Err(BrainError::Index(IndexError::Corrupt { .. })) => answer(),
-            answered => answered,
+            response => response,
         }
     }
 
-    /// Everything that an answer depends on, before anything is searched.
+    /// Collects everything that an answer depends on, before the search.
     pub(crate) fn prepare<'r>(
         &self,
         request: &'r Request,
-        ask: &Ask<'_>,
-    ) -> Result<Prepared<'r>, BrainError> {
-        let mut watch = Stopwatch::start();
-        let request = watch.expanded(request, ask);
-        ask.check_stop()?;
+        options: &QueryOptions<'_>,
+    ) -> Result<PreparedQuery<'r>, BrainError> {
+        let mut stopwatch = Stopwatch::start();
+        let request = stopwatch.expanded(request, options);
+        options.check_stop()?;
         let snapshot = self.snapshot(&|done, total| {
-            (ask.progress)(done, total);
-            ask.check_stop()
+            (options.progress)(done, total);
+            options.check_stop()
         })?;
-        watch.lap("freshness");
-        Ok(Prepared { request, snapshot, watch })
+        stopwatch.lap("freshness");
+        Ok(PreparedQuery { request, snapshot, stopwatch })
     }
 }
 
-/// A request with its variants, and the corpus that answers it.
-pub(crate) struct Prepared<'r> {
+/// A request with its variants, and the corpus to search.
+pub(crate) struct PreparedQuery<'r> {
     pub(crate) request: Cow<'r, Request>,
     pub(crate) snapshot: Snapshot,
-    watch: Stopwatch,
+    stopwatch: Stopwatch,
 }
 
-impl Prepared<'_> {
-    pub(crate) fn answer(self, ask: &Ask<'_>) -> Result<(Snapshot, Answered), BrainError> {
-        let Self { request, snapshot, watch } = self;
-        let answered = snapshot.answer_timed(request, ask, watch)?;
-        Ok((snapshot, answered))
+impl PreparedQuery<'_> {
+    pub(crate) fn answer(
+        self,
+        options: &QueryOptions<'_>,
+    ) -> Result<(Snapshot, QueryResponse), BrainError> {
+        let Self { request, snapshot, stopwatch } = self;
+        let response = snapshot.answer_timed(request, options, stopwatch)?;
+        Ok((snapshot, response))
     }
 
-    /// Gives what was found before.
-    pub(crate) fn recall(self, ranking: Ranking) -> (Snapshot, Answered) {
-        let Self { request, snapshot, mut watch } = self;
-        watch.lap("cache");
-        let served = snapshot.served(CacheUse::Hit, watch);
-        let answered = Answered { request: request.into_owned(), ranking, served };
-        (snapshot, answered)
+    /// Returns a cached ranking.
+    pub(crate) fn respond_cached(self, ranking: Ranking) -> (Snapshot, QueryResponse) {
+        let Self { request, snapshot, mut stopwatch } = self;
+        stopwatch.lap("cache");
+        let served = snapshot.served(CacheUse::Hit, stopwatch);
+        let response = QueryResponse { request: request.into_owned(), ranking, served };
+        (snapshot, response)
     }
 }
 
 impl Stopwatch {
-    /// The request with its variants; asking a model for them takes time.
-    fn expanded<'r>(&mut self, request: &'r Request, ask: &Ask<'_>) -> Cow<'r, Request> {
-        let expanded = expand::expanded(request, ask);
+    /// Expands the request and measures the time of that.
+    fn expanded<'r>(
+        &mut self,
+        request: &'r Request,
+        options: &QueryOptions<'_>,
+    ) -> Cow<'r, Request> {
+        let expanded = expand::expand_request(request, options);
         if matches!(expanded, Cow::Owned(_)) {
             self.lap(EXPANSION);
         }
@@ -176,73 +188,80 @@ impl Stopwatch {
 
 impl Snapshot {
     /// Answers a request from this corpus.
-    pub fn answer(&self, request: &Request, ask: &Ask<'_>) -> Result<Answered, BrainError> {
-        let mut watch = Stopwatch::start();
-        let request = watch.expanded(request, ask);
-        self.answer_timed(request, ask, watch)
+    pub fn answer(
+        &self,
+        request: &Request,
+        options: &QueryOptions<'_>,
+    ) -> Result<QueryResponse, BrainError> {
+        let mut stopwatch = Stopwatch::start();
+        let request = stopwatch.expanded(request, options);
+        self.answer_timed(request, options, stopwatch)
     }
 
     fn answer_timed(
         &self,
         request: Cow<'_, Request>,
-        ask: &Ask<'_>,
-        mut watch: Stopwatch,
-    ) -> Result<Answered, BrainError> {
+        options: &QueryOptions<'_>,
+        mut stopwatch: Stopwatch,
+    ) -> Result<QueryResponse, BrainError> {
         let view = self.view.as_ref();
-        let parts = Parts {
+        let inputs = RetrievalInputs {
             view,
             sources: &self.sources,
             embedder: self.embedder(),
             degraded: self.degraded.as_ref(),
         };
-        let ranking = Retrieval::new(parts, &request, ask).run(&mut watch)?;
-        let served = self.served(CacheUse::Off, watch);
-        Ok(Answered { request: request.into_owned(), ranking, served })
+        let ranking = RetrievalRun::new(inputs, &request, options).run(&mut stopwatch)?;
+        let served = self.served(CacheUse::Off, stopwatch);
+        Ok(QueryResponse { request: request.into_owned(), ranking, served })
     }
 
-    /// The model whose vectors it holds, if this process has it.
+    /// The model of its vectors, if this process has it.
     pub(crate) fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
         self.view.vector_model().and_then(|id| self.models.find(id))
     }
 
-    fn served(&self, cache: CacheUse, watch: Stopwatch) -> Served {
+    fn served(&self, cache: CacheUse, stopwatch: Stopwatch) -> ServingInfo {
         let generation = self.view.corpus().generation.0;
-        let timings = watch.laps();
-        Served { generation, behind: self.behind, cache, timings, request_id: None }
+        let timings = stopwatch.laps();
+        ServingInfo { generation, behind: self.behind, cache, timings, request_id: None }
     }
 }
 
-/// What of a brain one retrieval works with.
-struct Parts<'a> {
+/// The parts of a brain that a retrieval needs.
+struct RetrievalInputs<'a> {
     view: &'a dyn View,
     sources: &'a [Source],
-    /// The model whose vectors the view holds, if this process has it.
+    /// The model of the view's vectors, if this process has it.
     embedder: Option<&'a Arc<dyn Embedder>>,
-    /// Why the view is behind the store, where the embedder is the reason.
-    degraded: Option<&'a Degraded>,
+    /// Why the view is behind the store, if the embedder is the reason.
+    degraded: Option<&'a DegradedStage>,
 }
 
-/// What every stage of one retrieval works with.
-struct Retrieval<'a> {
+/// Shared state of the stages of one retrieval.
+struct RetrievalRun<'a> {
     view: &'a dyn View,
     sources: &'a [Source],
     embedder: Option<&'a Arc<dyn Embedder>>,
     request: &'a Request,
-    ask: &'a Ask<'a>,
+    options: &'a QueryOptions<'a>,
     intent: Intent,
     plan: Plan,
     filter: Filter,
     words: WordsQuery,
-    /// What the vectors are asked: for the query, then for each variant of it; empty when they are
-    /// not asked.
+    /// Embeddings of the query, then of each variant; empty if vectors are not used.
     vector_queries: Vec<Option<VectorQuery>>,
     /// The whole query as a name.
     name: String,
 }
 
-impl<'a> Retrieval<'a> {
-    fn new(parts: Parts<'a>, request: &'a Request, ask: &'a Ask<'a>) -> Self {
-        let Parts { view, sources, embedder, degraded } = parts;
+impl<'a> RetrievalRun<'a> {
+    fn new(
+        inputs: RetrievalInputs<'a>,
+        request: &'a Request,
+        options: &'a QueryOptions<'a>,
+    ) -> Self {
+        let RetrievalInputs { view, sources, embedder, degraded } = inputs;
         let intent = classify(&request.query);
         let support = match (embedder, view.vector_model()) {
             (Some(_), _) => VectorSupport::Ready,
@@ -266,7 +285,7 @@ impl<'a> Retrieval<'a> {
             sources,
             embedder,
             request,
-            ask,
+            options,
             intent,
             plan,
             filter,
@@ -276,36 +295,36 @@ impl<'a> Retrieval<'a> {
         }
     }
 
-    /// Has the query and its variants embedded, all at once. A model that fails, as one elsewhere may,
-    /// takes the vectors out of the plan: the others answer as if nobody had allowed them.
+    /// Embeds the query and its variants in one call. If the model fails, vectors are dropped from
+    /// the plan and the other arms answer.
     fn embed(&mut self) {
         let Some(embedder) = self.embedder else { return };
         let texts = std::iter::once(&self.plan.subject).chain(&self.plan.variants);
         let texts: Vec<&str> = texts.map(String::as_str).collect();
         match VectorQuery::all(embedder.as_ref(), &texts) {
             Ok(queries) => self.vector_queries = queries,
-            Err(error) => self.leave_out_vectors(&error),
+            Err(error) => self.drop_vectors(&error),
         }
     }
 
-    fn leave_out_vectors(&mut self, error: &EmbedError) {
+    fn drop_vectors(&mut self, error: &EmbedError) {
         let reason = reason_of(error.cause());
         self.vector_queries.clear();
         self.plan.arms.retain(|planned| planned.arm != Arm::Vectors);
-        self.plan.degraded.push(Degraded { stage: Arm::Vectors.name(), reason });
+        self.plan.degraded.push(DegradedStage { stage: Arm::Vectors.name(), reason });
     }
 
-    fn run(mut self, watch: &mut Stopwatch) -> Result<Ranking, BrainError> {
-        watch.lap("plan");
+    fn run(mut self, stopwatch: &mut Stopwatch) -> Result<Ranking, BrainError> {
+        stopwatch.lap("plan");
         if self.is_planned(Arm::Vectors) {
             self.embed();
-            watch.lap("embed");
+            stopwatch.lap("embed");
         }
-        let ranking = match self.attempt(watch) {
-            // Vectors of passages that were never made, and can't be now.
+        let ranking = match self.attempt(stopwatch) {
+            // Passage vectors are missing and cannot be computed now.
             Err(BrainError::Index(IndexError::Embed(error))) if self.is_planned(Arm::Vectors) => {
-                self.leave_out_vectors(&error);
-                self.attempt(watch)?
+                self.drop_vectors(&error);
+                self.attempt(stopwatch)?
             }
             ranking => ranking?,
         };
@@ -315,42 +334,43 @@ impl<'a> Retrieval<'a> {
         {
             return Ok(ranking);
         }
-        // The compiled truth has nothing and nobody asked for low detail: look everywhere.
+        // The compiled truth has no hits and the request did not ask for low detail: search
+        // everything.
         self.plan.detail = Detail::High;
         self.plan.passages = Detail::High.passages();
         self.filter.truth_only = false;
-        self.attempt(watch)
+        self.attempt(stopwatch)
     }
 
-    fn attempt(&self, watch: &mut Stopwatch) -> Result<Ranking, BrainError> {
-        let mut found = self.run_arms(watch)?;
+    fn attempt(&self, stopwatch: &mut Stopwatch) -> Result<Ranking, BrainError> {
+        let mut found = self.run_arms(stopwatch)?;
         let mut candidates = self.pool(&found)?;
-        self.ask.check_stop()?;
+        self.options.check_stop()?;
         self.complete_vectors(&mut candidates, &found)?;
-        watch.lap("pool");
+        stopwatch.lap("pool");
         self.score(&mut candidates)?;
-        watch.lap("rank");
-        self.ask.check_stop()?;
+        stopwatch.lap("rank");
+        self.options.check_stop()?;
         self.rerank(&mut candidates, &mut found)?;
-        watch.lap("rerank");
-        if let Some(look) = self.ask.candidates {
-            look(&candidates);
+        stopwatch.lap("rerank");
+        if let Some(observe) = self.options.candidates {
+            observe(&candidates);
         }
         let outcome = self.hydrate(&candidates, &found)?;
-        watch.lap("hydrate");
+        stopwatch.lap("hydrate");
         let mut ranking = self.ranking(&found);
         ranking.why_not = self.why_not(&candidates, &outcome, &found)?;
         ranking.hits = outcome.hits;
         Ok(ranking)
     }
 
-    /// Gives every candidate its final score and puts them in order.
+    /// Computes the final score of every candidate and sorts them.
     fn score(&self, candidates: &mut [Candidate]) -> Result<(), BrainError> {
         if !self.plan.fused {
             for candidate in candidates.iter_mut() {
-                candidate.score = candidate.in_arm(Arm::Words).map_or(0.0, |entry| entry.score);
+                candidate.score = candidate.arm_entry(Arm::Words).map_or(0.0, |entry| entry.score);
             }
-            settle(candidates, "order", |_| "by words, names first".to_owned());
+            rank_candidates(candidates, "order", |_| "by words, names first".to_owned());
             return Ok(());
         }
         let settings = &self.request.settings;
@@ -372,7 +392,7 @@ impl<'a> Retrieval<'a> {
         self.plan.arms.iter().any(|planned| planned.arm == arm)
     }
 
-    /// The model whose vectors are searched, if the plan has them searched.
+    /// The model whose vectors are searched, if the plan includes vectors.
     fn searched_model(&self) -> Option<String> {
         self.embedder.filter(|_| self.is_planned(Arm::Vectors)).map(|model| model.id().to_owned())
     }
@@ -402,20 +422,24 @@ impl<'a> Retrieval<'a> {
             rerank_model: found.rerank_model.clone(),
             arms: arms.collect(),
             degraded,
-            corpus: CorpusPrint { pages: corpus.pages, chunks: corpus.chunks, root: corpus.root },
+            corpus: CorpusFingerprint {
+                pages: corpus.pages,
+                chunks: corpus.chunks,
+                root: corpus.root,
+            },
             hits: Vec::new(),
             why_not: None,
         }
     }
 }
 
-/// What kept a model from embedding, as a stage names it.
-pub(crate) fn reason_of(cause: Cause) -> &'static str {
+/// The degradation reason for an embedding failure.
+pub(crate) fn reason_of(cause: EmbedErrorKind) -> &'static str {
     let error = match cause {
-        Cause::Failed => HookError::Failed,
-        Cause::Timeout => HookError::Timeout,
-        Cause::OverBudget => HookError::OverBudget,
-        Cause::NoKey => HookError::NoKey,
+        EmbedErrorKind::Failed => HookError::Failed,
+        EmbedErrorKind::Timeout => HookError::Timeout,
+        EmbedErrorKind::OverBudget => HookError::OverBudget,
+        EmbedErrorKind::NoKey => HookError::NoKey,
     };
     error.name()
 }

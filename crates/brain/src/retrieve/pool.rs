@@ -1,60 +1,61 @@
-//! One candidate per page, whichever arms brought it.
+//! Merges the results of the arms into one candidate per page.
 
 use std::sync::Arc;
 
 use gbrain_core::id::PageId;
 use gbrain_core::ranking::Arm;
-use gbrain_core::search::candidate::{Candidate, Tier};
+use gbrain_core::search::candidate::{Candidate, RankTier};
 use gbrain_core::text::name_key;
 use gbrain_index::{ChunkHit, NameKind, PageEntry, VectorHit};
 use rustc_hash::FxHashMap;
 
 use crate::BrainError;
 
-use super::Retrieval;
+use super::RetrievalRun;
 use super::arms::ArmResults;
 
-/// So many hits have their backlinks counted, however few are asked for.
-const COUNTED: usize = 10;
+/// Minimum number of candidates whose backlinks are counted, regardless of the limit.
+const MIN_BACKLINK_CANDIDATES: usize = 10;
 
 #[derive(Default)]
-pub(super) struct Pool {
+pub(super) struct CandidatePool {
     candidates: Vec<Candidate>,
-    places: FxHashMap<PageId, usize>,
-    /// Whether traces say in words what was done.
-    has_words: bool,
+    positions: FxHashMap<PageId, usize>,
+    /// Whether traces contain descriptions.
+    has_trace_notes: bool,
 }
 
-impl Retrieval<'_> {
+impl RetrievalRun<'_> {
     pub(super) fn pool(&self, found: &ArmResults) -> Result<Vec<Candidate>, BrainError> {
-        let has_words = self.ask.explain || self.ask.why_not.is_some();
-        let mut pool = Pool { has_words, ..Pool::default() };
+        let has_trace_notes = self.options.explain || self.options.why_not.is_some();
+        let mut pool = CandidatePool { has_trace_notes, ..CandidatePool::default() };
         for (at, words) in found.words.iter().enumerate() {
-            self.ask.check_stop()?;
+            self.options.check_stop()?;
             let entry = self.view.entry(words.page, self.request.filter.trust)?;
             let Some(entry) = entry else { continue };
             let candidate = pool.of(&entry);
-            candidate.enter(Arm::Words, Some(at + 1), words.score, || describe(&words.passages));
+            candidate
+                .add_arm_score(Arm::Words, Some(at + 1), words.score, || describe(&words.passages));
         }
-        for VectorHit { hit, place } in &found.vectors {
+        for VectorHit { hit, place: position } in &found.vectors {
             let entry = self.view.entry(hit.page, self.request.filter.trust)?;
             let Some(entry) = entry else { continue };
             let candidate = pool.of(&entry);
-            candidate.enter(Arm::Vectors, Some(*place), hit.score, || {
+            candidate.add_arm_score(Arm::Vectors, Some(*position), hit.score, || {
                 format!("chunk {} cosine {:.3}", hit.ordinal, hit.score)
             });
         }
         for (at, named) in found.names.iter().enumerate() {
             let candidate = pool.of(&named.entry);
-            candidate.tier = Tier::Named(at as u8);
-            candidate.enter(Arm::Names, Some(at + 1), 1.0, || {
+            candidate.tier = RankTier::Named(at as u8);
+            candidate.add_arm_score(Arm::Names, Some(at + 1), 1.0, || {
                 format!("the query is its {}", kind_of_name(named.how))
             });
         }
         for (at, reached) in found.graph.iter().enumerate() {
             let candidate = pool.of(&reached.entry);
             candidate.edges = reached.edges.clone();
-            candidate.enter(Arm::Graph, Some(at + 1), reached.score, || {
+            candidate.add_arm_score(Arm::Graph, Some(at + 1), reached.score, || {
                 let types: Vec<&str> =
                     reached.edges.iter().map(|edge| edge.link_type.name()).collect();
                 format!("reached by {}", types.join(", "))
@@ -64,8 +65,8 @@ impl Retrieval<'_> {
         Ok(pool.candidates)
     }
 
-    /// Asks the vectors about the pages that other arms brought: a page just beyond the pool is
-    /// nearly as like the query as one just inside it.
+    /// Adds vector scores for pages that other arms found: a page just outside the pool is nearly
+    /// as similar as one just inside it.
     pub(super) fn complete_vectors(
         &self,
         candidates: &mut [Candidate],
@@ -73,12 +74,12 @@ impl Retrieval<'_> {
     ) -> Result<(), BrainError> {
         let Some(query) = &found.vector_query else { return Ok(()) };
         let mut others: Vec<&mut Candidate> =
-            candidates.iter_mut().filter(|c| c.in_arm(Arm::Vectors).is_none()).collect();
+            candidates.iter_mut().filter(|c| c.arm_entry(Arm::Vectors).is_none()).collect();
         let pages: Vec<PageId> = others.iter().map(|candidate| candidate.page).collect();
         let nearest = self.view.page_vectors(query, &self.filter, &pages)?;
         for (candidate, hit) in others.iter_mut().zip(nearest) {
             let Some(hit) = hit else { continue };
-            candidate.enter(Arm::Vectors, None, hit.score, || {
+            candidate.add_arm_score(Arm::Vectors, None, hit.score, || {
                 format!("chunk {} cosine {:.3}, beyond the pool", hit.ordinal, hit.score)
             });
         }
@@ -91,10 +92,10 @@ impl Retrieval<'_> {
             return Ok(());
         }
         let trust = self.request.filter.trust;
-        // So that the first of few are the first of more.
-        let limit = self.request.limit.max(COUNTED);
+        // So that a small limit returns a prefix of a larger one's results.
+        let limit = self.request.limit.max(MIN_BACKLINK_CANDIDATES);
         for candidate in candidates.iter_mut().take(limit.saturating_add(limit.div_ceil(2))) {
-            self.ask.check_stop()?;
+            self.options.check_stop()?;
             let slug = self.view.backlinks(&name_key(candidate.key.slug.as_str()), trust)?;
             let title = self.view.backlinks(&name_key(&candidate.title), trust)?;
             candidate.backlinks = u32::try_from(slug + title).unwrap_or(u32::MAX - 1);
@@ -118,16 +119,16 @@ fn kind_of_name(how: NameKind) -> &'static str {
     }
 }
 
-impl Pool {
+impl CandidatePool {
     pub(super) fn of(&mut self, entry: &Arc<PageEntry>) -> &mut Candidate {
         let next = self.candidates.len();
-        let place = *self.places.entry(entry.id).or_insert(next);
-        if place == next {
+        let position = *self.positions.entry(entry.id).or_insert(next);
+        if position == next {
             let candidate = Candidate::new(entry.id, entry.key.clone(), &entry.title, entry.kind);
             let effective_date = entry.effective_date;
-            let has_words = self.has_words;
-            self.candidates.push(Candidate { effective_date, has_words, ..candidate });
+            let has_trace_notes = self.has_trace_notes;
+            self.candidates.push(Candidate { effective_date, has_trace_notes, ..candidate });
         }
-        &mut self.candidates[place]
+        &mut self.candidates[position]
     }
 }

@@ -1,4 +1,4 @@
-//! From what a question names to pages.
+//! Resolves the names in a question to pages.
 
 use std::sync::Arc;
 
@@ -9,19 +9,19 @@ use gbrain_index::{PageEntry, WordsQuery};
 
 use crate::BrainError;
 
-use super::Retrieval;
-use super::names::{MAX_NAME_BYTES, rightful};
+use super::RetrievalRun;
+use super::names::{MAX_NAME_BYTES, entitled};
 
-/// How many pages are looked at when a seed is no name as a whole.
-const GUESSES: usize = 10;
-/// The longest name looked for inside a query, in words.
+/// How many pages are considered when a seed is not a page name.
+const MAX_GUESSES: usize = 10;
+/// The longest name searched for in a query, in words.
 const NAME_WORDS: usize = 6;
 /// How many names of a query start walks.
 const MAX_SEEDS: usize = 3;
 
-impl Retrieval<'_> {
-    /// The pages that a question's seeds stand for, at most one each. A seed may be of any source
-    /// and type: filters are for answers.
+impl RetrievalRun<'_> {
+    /// The pages that a question's seeds name, at most one each. A seed may have any source and
+    /// type: filters apply to answers only.
     pub(super) fn resolve_seeds(
         &self,
         question: &RelationQuestion,
@@ -51,11 +51,12 @@ impl Retrieval<'_> {
         if key.is_empty() || key.len() > MAX_NAME_BYTES {
             return Ok(None);
         }
-        let named = rightful(self.view.named(&key, &self.everything())?, self.sources);
+        let named = entitled(self.view.named(&key, &self.everything())?, self.sources);
         Ok(named.into_iter().next().map(|named| named.entry))
     }
 
-    /// The best page by words whose title says all of the seed, or whose whole title the seed says.
+    /// The best page by words whose title contains all words of the seed, or whose title's words
+    /// are all in the seed.
     fn guess(&self, seed: &str) -> Result<Option<Arc<PageEntry>>, BrainError> {
         let terms = QueryTerms::of(seed);
         if terms.is_empty() {
@@ -63,29 +64,30 @@ impl Retrieval<'_> {
         }
         let wanted = terms.terms.len();
         let query = WordsQuery { terms, ..self.words.clone() };
-        for hit in self.view.words(&query, &self.everything(), GUESSES)? {
+        for hit in self.view.words(&query, &self.everything(), MAX_GUESSES)? {
             let Some(entry) = self.view.entry(hit.page, self.request.filter.trust)? else {
                 continue;
             };
             let title = QueryTerms::of(&entry.title);
-            let says_seed = matches(&entry.title, &query.terms).terms == wanted;
-            let is_said = !title.is_empty() && matches(seed, &title).terms == title.terms.len();
-            if says_seed || is_said {
+            let title_has_seed = matches(&entry.title, &query.terms).terms == wanted;
+            let seed_has_title =
+                !title.is_empty() && matches(seed, &title).terms == title.terms.len();
+            if title_has_seed || seed_has_title {
                 return Ok(Some(entry));
             }
         }
         Ok(None)
     }
 
-    /// Names of pages that occur in the query, longest first, left to right, not overlapping.
+    /// Names of pages that occur in the query, longest first, left to right, without overlap.
     pub(super) fn names_in_query(&self) -> Result<Vec<String>, BrainError> {
         let words: Vec<&str> = self.request.query.split_whitespace().collect();
-        let mut taken = vec![false; words.len()];
+        let mut used = vec![false; words.len()];
         let mut names = Vec::new();
         for length in (1..=NAME_WORDS.min(words.len())).rev() {
             for start in 0..=words.len() - length {
                 let range = start..start + length;
-                if names.len() == MAX_SEEDS || taken[range.clone()].iter().any(|taken| *taken) {
+                if names.len() == MAX_SEEDS || used[range.clone()].iter().any(|used| *used) {
                     continue;
                 }
                 let name = words[range.clone()].join(" ");
@@ -93,7 +95,7 @@ impl Retrieval<'_> {
                     continue;
                 }
                 if self.named(&name)?.is_some() {
-                    taken[range].fill(true);
+                    used[range].fill(true);
                     names.push(name);
                 }
             }
@@ -106,7 +108,7 @@ impl Retrieval<'_> {
     }
 }
 
-/// A seed as written, without its article, and without a word that says what kind of thing it is.
+/// The seed as written, without its article, and without a word for its kind.
 fn variants(seed: &str) -> Vec<String> {
     const KINDS: [&str; 12] = [
         "service",

@@ -1,10 +1,9 @@
-//! Time per stage.
+//! Measures the time of each stage.
 
 use std::time::Instant;
 
 use gbrain_core::ranking::StageTime;
 
-/// Laps of one retrieval.
 pub(super) struct Stopwatch {
     last: Instant,
     laps: Vec<StageTime>,
@@ -15,7 +14,7 @@ impl Stopwatch {
         Self { last: Instant::now(), laps: Vec::with_capacity(8) }
     }
 
-    /// Ends a stage. A stage that runs again adds to its time.
+    /// Ends a stage. Repeated stages accumulate.
     pub(super) fn lap(&mut self, stage: &'static str) {
         let now = Instant::now();
         let micros = u64::try_from((now - self.last).as_micros()).unwrap_or(u64::MAX);

@@ -1,8 +1,8 @@
-//! Variants of the query: what words and vectors find for each, and what that is worth.
+//! Query variants: their results and weight.
 //!
-//! A page's share of a variant's best page, weighted by `expand_weight`, counts beside its share of
-//! the query's best: see [`gbrain_core::search::fuse`]. Names, walks, days and intent go by what was
-//! typed.
+//! A page's share of a variant's best score, weighted by `expand_weight`, counts beside its share
+//! of the query's best: see [`gbrain_core::search::fuse`]. Names, walks, dates and intent use only
+//! the typed query.
 
 use gbrain_core::id::PageId;
 use gbrain_core::ranking::Arm;
@@ -12,20 +12,19 @@ use gbrain_index::{VectorHit, VectorQuery, WordsQuery};
 
 use crate::BrainError;
 
-use super::Retrieval;
+use super::RetrievalRun;
 use super::arms::WordsPage;
-use super::pool::Pool;
+use super::pool::CandidatePool;
 
-/// What a variant found.
 #[derive(Debug)]
-pub(super) struct Varied {
+pub(super) struct VariantResults {
     pub(super) number: usize,
     pub(super) words: Vec<WordsPage>,
     pub(super) vectors: Vec<VectorHit>,
     vector_query: Option<VectorQuery>,
 }
 
-impl Varied {
+impl VariantResults {
     fn best_words(&self) -> f64 {
         self.words.first().map_or(0.0, |page| page.score)
     }
@@ -35,18 +34,18 @@ impl Varied {
     }
 }
 
-impl Retrieval<'_> {
-    /// What each variant finds. One that says nothing to any arm takes no part.
-    pub(super) fn find_variants(&self) -> Result<Vec<Varied>, BrainError> {
+impl RetrievalRun<'_> {
+    /// The results of each variant. A variant without terms and without a vector is skipped.
+    pub(super) fn find_variants(&self) -> Result<Vec<VariantResults>, BrainError> {
         let mut all = Vec::new();
         for (at, subject) in self.plan.variants.iter().enumerate() {
-            self.ask.check_stop()?;
+            self.options.check_stop()?;
             let words = WordsQuery { terms: QueryTerms::of(subject), ..self.words.clone() };
             let vector_query = self.vector_queries.get(at + 1).cloned().flatten();
             if words.terms.is_empty() && vector_query.is_none() {
                 continue;
             }
-            all.push(Varied {
+            all.push(VariantResults {
                 number: at + 1,
                 words: self.find_words(&words)?,
                 vectors: match &vector_query {
@@ -59,59 +58,60 @@ impl Retrieval<'_> {
         Ok(all)
     }
 
-    /// Takes in the pages that variants found.
+    /// Adds the pages that variants found.
     pub(super) fn pool_variants(
         &self,
-        pool: &mut Pool,
-        variants: &[Varied],
+        pool: &mut CandidatePool,
+        variants: &[VariantResults],
     ) -> Result<(), BrainError> {
         let trust = self.request.filter.trust;
-        for varied in variants {
-            for words in &varied.words {
+        for variant in variants {
+            for words in &variant.words {
                 let Some(entry) = self.view.entry(words.page, trust)? else { continue };
-                let share = words.score / varied.best_words();
-                self.vary(pool.of(&entry), Arm::Words, share, varied);
+                let share = words.score / variant.best_words();
+                self.vary(pool.of(&entry), Arm::Words, share, variant);
             }
-            for VectorHit { hit, .. } in &varied.vectors {
+            for VectorHit { hit, .. } in &variant.vectors {
                 let Some(entry) = self.view.entry(hit.page, trust)? else { continue };
-                let share = hit.score / varied.best_cosine();
-                self.vary(pool.of(&entry), Arm::Vectors, share, varied);
+                let share = hit.score / variant.best_cosine();
+                self.vary(pool.of(&entry), Arm::Vectors, share, variant);
             }
         }
         Ok(())
     }
 
-    /// Asks the vectors about the pages that a variant did not bring, as for the query itself.
+    /// Adds vector scores for pages that a variant did not find, as for the query itself.
     pub(super) fn complete_variants(
         &self,
         candidates: &mut [Candidate],
-        variants: &[Varied],
+        variants: &[VariantResults],
     ) -> Result<(), BrainError> {
-        for varied in variants {
-            let Some(query) = varied.vector_query.as_ref().filter(|_| varied.best_cosine() > 0.0)
+        for variant in variants {
+            let Some(query) = variant.vector_query.as_ref().filter(|_| variant.best_cosine() > 0.0)
             else {
                 continue;
             };
-            let is_known = |page: PageId| varied.vectors.iter().any(|near| near.hit.page == page);
+            let is_known = |page: PageId| variant.vectors.iter().any(|near| near.hit.page == page);
             let mut others: Vec<&mut Candidate> =
                 candidates.iter_mut().filter(|candidate| !is_known(candidate.page)).collect();
             let pages: Vec<PageId> = others.iter().map(|candidate| candidate.page).collect();
             let nearest = self.view.page_vectors(query, &self.filter, &pages)?;
             for (candidate, hit) in others.iter_mut().zip(nearest) {
                 let Some(hit) = hit else { continue };
-                self.vary(candidate, Arm::Vectors, hit.score / varied.best_cosine(), varied);
+                self.vary(candidate, Arm::Vectors, hit.score / variant.best_cosine(), variant);
             }
         }
         Ok(())
     }
 
-    /// Being unlike a variant is worth nothing, not less; a shortlist that missed a page does not
-    /// make it better than the best.
-    fn vary(&self, candidate: &mut Candidate, arm: Arm, share: f64, varied: &Varied) {
+    /// A negative similarity counts as zero; a page missed by the shortlist is capped at the best
+    /// score.
+    fn vary(&self, candidate: &mut Candidate, arm: Arm, share: f64, variant: &VariantResults) {
         let weight = self.request.settings.expand_weight;
         if share > 0.0 {
             let share = weight * share.min(1.0);
-            candidate.vary(arm, share, || format!("{arm} of variant {}", varied.number));
+            candidate
+                .add_variant_share(arm, share, || format!("{arm} of variant {}", variant.number));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Where a page fell out.
+//! Explains at which stage a page was dropped.
 
 use gbrain_core::ranking::{Arm, TraceStep, WhyNot};
 use gbrain_core::request::Filter;
@@ -7,31 +7,31 @@ use gbrain_index::{ChunkHit, PageEntry};
 
 use crate::BrainError;
 
-use super::Retrieval;
+use super::RetrievalRun;
 use super::arms::ArmResults;
-use super::hydrate::{Dropped, Outcome};
+use super::hydrate::{DropReason, HydrateOutcome};
 
 /// How deep the words arm is searched for the page's rank.
-const DEEPEST: usize = 100_000;
+const MAX_DEPTH: usize = 100_000;
 
-impl Retrieval<'_> {
+impl RetrievalRun<'_> {
     pub(super) fn why_not(
         &self,
         candidates: &[Candidate],
-        outcome: &Outcome,
-        found: &ArmResults,
+        outcome: &HydrateOutcome,
+        results: &ArmResults,
     ) -> Result<Option<WhyNot>, BrainError> {
-        let Some(key) = &self.ask.why_not else { return Ok(None) };
-        let tell = |stage, verdict: String, trace: Vec<TraceStep>| {
+        let Some(key) = &self.options.why_not else { return Ok(None) };
+        let why = |stage, verdict: String, trace: Vec<TraceStep>| {
             Ok(Some(WhyNot { key: key.clone(), stage, verdict, trace }))
         };
-        // For a caller who may not see it, a private page is a page that does not exist.
+        // To a viewer who may not see it, a private page does not exist.
         let Some(entry) = self.view.entry_by_key(key, self.request.filter.trust)? else {
-            return tell("corpus", "there is no such page in the corpus".to_owned(), Vec::new());
+            return why("corpus", "the corpus has no such page".to_owned(), Vec::new());
         };
         if let Some(hit) = outcome.hits.iter().find(|hit| hit.key == *key) {
             let trace = candidates.iter().find(|c| c.page == entry.id).map(|c| c.trace.clone());
-            return tell(
+            return why(
                 "answer",
                 format!("it is in the answer, at rank {}", hit.rank),
                 trace.unwrap_or_default(),
@@ -41,37 +41,37 @@ impl Retrieval<'_> {
             let dropped =
                 outcome.dropped.iter().find(|(page, _)| *page == entry.id).map(|(_, why)| why);
             let (stage, verdict) = self.describe_drop(at, dropped);
-            return tell(stage, verdict, candidates[at].trace.clone());
+            return why(stage, verdict, candidates[at].trace.clone());
         }
         if let Some(verdict) = excluded_by(&self.request.filter, &entry) {
-            return tell("filter", verdict, Vec::new());
+            return why("filter", verdict, Vec::new());
         }
-        let (mut verdict, mut trace) = self.outside_the_pool(&entry, found)?;
-        if let Some(step) = self.beyond_the_nearest(&entry, found)? {
+        let (mut verdict, mut trace) = self.explain_outside_pool(&entry, results)?;
+        if let Some(step) = self.missed_vector_score(&entry, results)? {
             verdict.push_str(", and it is not among the nearest in meaning");
             trace.push(step);
         }
         let stage = trace.first().map_or(Arm::Words.name(), |step| step.stage);
-        tell(stage, verdict, trace)
+        why(stage, verdict, trace)
     }
 
-    fn describe_drop(&self, at: usize, dropped: Option<&Dropped>) -> (&'static str, String) {
+    fn describe_drop(&self, at: usize, dropped: Option<&DropReason>) -> (&'static str, String) {
         let rank = at + 1;
         match dropped {
-            Some(Dropped::Duplicate { of }) => {
+            Some(DropReason::Duplicate { of }) => {
                 ("dedup", format!("it says the same as {of} and was left out as a duplicate"))
             }
-            Some(Dropped::Judged) => {
-                let least = self.request.settings.rerank_threshold;
-                let reason = format!("no judgement of at least {least} (rerank.threshold)");
+            Some(DropReason::BelowThreshold) => {
+                let min_score = self.request.settings.rerank_threshold;
+                let reason = format!("no judgement of at least {min_score} (rerank.threshold)");
                 ("rerank", format!("it was at rank {rank} and had {reason}"))
             }
-            Some(Dropped::Cut) => {
+            Some(DropReason::Cut) => {
                 let ratio = self.request.settings.cut_ratio;
                 let scores = format!("scores less than {ratio} of the first (search.cut_ratio)");
                 ("cut", format!("it was at rank {rank} and {scores}"))
             }
-            Some(Dropped::BeyondLimit) | None => {
+            Some(DropReason::BeyondLimit) | None => {
                 let limit = self.request.limit;
                 ("limit", format!("it is at rank {rank}, beyond the limit of {limit}"))
             }
@@ -87,26 +87,26 @@ impl Retrieval<'_> {
         Ok(words.first().and_then(|words| words.passages.first().copied()))
     }
 
-    /// What the vectors say of a page that they did not bring, if they were asked.
-    fn beyond_the_nearest(
+    /// The vector score of a page that the vectors arm did not find, if the arm ran.
+    fn missed_vector_score(
         &self,
         entry: &PageEntry,
-        found: &ArmResults,
+        results: &ArmResults,
     ) -> Result<Option<TraceStep>, BrainError> {
-        let Some(query) = &found.vector_query else { return Ok(None) };
+        let Some(query) = &results.vector_query else { return Ok(None) };
         let nearest = self.view.page_vectors(query, &self.filter, &[entry.id])?;
         let score = nearest.first().and_then(|hit| hit.map(|hit| hit.score));
-        let last = found.vectors.last().map_or(0.0, |near| near.hit.score);
+        let last = results.vectors.last().map_or(0.0, |near| near.hit.score);
         let own = score.map_or_else(|| "none".to_owned(), |score| format!("{score:.3}"));
         let note =
             format!("its nearest passage has cosine {own}; the nearest pages end at {last:.3}");
         Ok(Some(TraceStep { stage: Arm::Vectors.name(), rank: None, score, note }))
     }
 
-    fn outside_the_pool(
+    fn explain_outside_pool(
         &self,
         entry: &PageEntry,
-        found: &ArmResults,
+        results: &ArmResults,
     ) -> Result<(String, Vec<TraceStep>), BrainError> {
         let step = |arm: Arm, rank, score, note: String| TraceStep {
             stage: arm.name(),
@@ -131,9 +131,9 @@ impl Retrieval<'_> {
             };
             return Ok((verdict.clone(), vec![step(Arm::Words, None, None, verdict)]));
         };
-        let all = self.view.words(&self.words, &self.filter, DEEPEST)?;
+        let all = self.view.words(&self.words, &self.filter, MAX_DEPTH)?;
         let rank = all.iter().position(|hit| hit.page == entry.id).map(|at| at + 1);
-        let last = found.words.last().map_or(0.0, |hit| hit.score);
+        let last = results.words.last().map_or(0.0, |hit| hit.score);
         let note = format!(
             "its best passage, chunk {}, scores {:.3}; the pool of {} ends at {last:.3}",
             best.ordinal, best.score, self.plan.pool
@@ -145,7 +145,7 @@ impl Retrieval<'_> {
     }
 }
 
-/// The filter that leaves a page out.
+/// The filter that excludes a page.
 pub(crate) fn excluded_by(filter: &Filter, entry: &PageEntry) -> Option<String> {
     let Filter { sources, types, tags, since, until, trust: _, truth_only: _ } = filter;
     let date = entry.effective_date.map_or_else(|| "none".to_owned(), |date| date.to_string());

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use gbrain_brain::{Ask, Brain, BrainError, IndexKind, built_in_models};
+use gbrain_brain::{Brain, BrainError, IndexKind, QueryOptions, built_in_models};
 use gbrain_core::request::{Operation, Request, Viewer};
 use gbrain_index::{DiskIndex, Index as _, Writer};
 
@@ -35,7 +35,7 @@ fn told(brain: &Brain) -> String {
     for operation in [Operation::Search, Operation::Query] {
         for query in ["ferry", "who mentions the harbour", "harbour", "zanzibar ferry", "old pier"]
         {
-            let ask = Ask { explain: true, ..Ask::default() };
+            let ask = QueryOptions { explain: true, ..QueryOptions::default() };
             let answered = brain.answer(&untrusted(query, operation), &ask).unwrap();
             assert!(answered.served.behind > 0, "{query}");
             told.push_str(&format!("{:?}\n", answered.ranking.hits));
@@ -56,7 +56,7 @@ fn told(brain: &Brain) -> String {
 
 /// What an untrusted caller is told of a page that is not in the answer, without its name.
 fn why_not(brain: &Brain, slug: &str) -> String {
-    let ask = Ask { why_not: Some(key(slug)), ..Ask::default() };
+    let ask = QueryOptions { why_not: Some(key(slug)), ..QueryOptions::default() };
     let answered = brain.answer(&untrusted("ferry", Operation::Query), &ask).unwrap();
     format!("{:?}", answered.ranking.why_not).replace(slug, "NAME")
 }
@@ -70,7 +70,8 @@ fn pages_that_were_made_private_deleted_or_purged_are_not_found_while_another_pr
     put(&brain, "dock", "# Old dock\n\na madagascar ferry near [[quay]]");
     put(&brain, "quay", "# Quay\n\na ferry stops here");
     put(&brain, "hub", "# Hub\n\nfrom here to [[harbour]], [[pier]], [[dock]] and [[quay]]");
-    let before = brain.answer(&untrusted("ferry", Operation::Search), &Ask::default()).unwrap();
+    let before =
+        brain.answer(&untrusted("ferry", Operation::Search), &QueryOptions::default()).unwrap();
     assert_eq!(before.ranking.hits.len(), 4);
     let held = hold_index(dir.path(), &brain);
 
@@ -89,7 +90,7 @@ fn pages_that_were_made_private_deleted_or_purged_are_not_found_while_another_pr
         assert_eq!(why_not(&brain, gone), why_not(&brain, "nowhere"), "{gone}");
     }
     // The owner still finds the private page, and not the deleted one.
-    let own = brain.answer(&request("ferry"), &Ask::default()).unwrap();
+    let own = brain.answer(&request("ferry"), &QueryOptions::default()).unwrap();
     let own: Vec<&str> = own.ranking.hits.iter().map(|hit| hit.key.slug.as_str()).collect();
     assert!(own.contains(&"harbour") && !own.contains(&"pier"), "{own:?}");
 
@@ -102,6 +103,7 @@ fn pages_that_were_made_private_deleted_or_purged_are_not_found_while_another_pr
     assert!(seen.contains("stops here"));
 
     drop(held);
-    let caught_up = brain.answer(&untrusted("ferry", Operation::Search), &Ask::default()).unwrap();
+    let caught_up =
+        brain.answer(&untrusted("ferry", Operation::Search), &QueryOptions::default()).unwrap();
     assert_eq!((caught_up.served.behind, caught_up.ranking.hits.len()), (0, 1));
 }

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use gbrain_brain::capture::Door;
-use gbrain_brain::{Ask, Brain, IndexKind, Judged, Reranker};
+use gbrain_brain::capture::QueryService;
+use gbrain_brain::{Brain, IndexKind, QueryOptions, RerankPassage, Reranker};
 use gbrain_core::hook::HookError;
 use gbrain_core::id::SourceId;
 use gbrain_core::ranking::CacheUse;
@@ -17,18 +17,18 @@ use super::expand::{door, rows};
 use super::remote::Remote;
 use super::{NOW, brain, empty_brain, put, request, slugs};
 
-fn judge(query: &str, judged: &[Judged]) -> Result<Vec<f64>, HookError> {
-    let score = |judged: &Judged| (judged.text.len() * 7 + query.len()) % 13;
+fn judge(query: &str, judged: &[RerankPassage]) -> Result<Vec<f64>, HookError> {
+    let score = |judged: &RerankPassage| (judged.text.len() * 7 + query.len()) % 13;
     Ok(judged.iter().map(|judged| score(judged) as f64 / 13.0).collect())
 }
 
 const JUDGE: Reranker<'_> = Reranker { id: "judge-1", judge: &judge };
 
-fn judged() -> Ask<'static> {
-    Ask { rerank: Some(JUDGE), ..Ask::default() }
+fn judged() -> QueryOptions<'static> {
+    QueryOptions { rerank: Some(JUDGE), ..QueryOptions::default() }
 }
 
-fn used(door: &Door, request: &Request, ask: &Ask<'_>) -> CacheUse {
+fn used(door: &QueryService, request: &Request, ask: &QueryOptions<'_>) -> CacheUse {
     let answered = door.answer(request, ask, Caller::default()).unwrap();
     let fresh = door.brain().answer(request, ask).unwrap();
     assert_eq!(answered.ranking, fresh.ranking, "{request:?}");
@@ -39,44 +39,54 @@ fn used(door: &Door, request: &Request, ask: &Ask<'_>) -> CacheUse {
 #[test]
 fn only_what_a_remote_model_takes_part_in_is_kept() {
     let dir = tempfile::tempdir().unwrap();
-    let door = Door::new(Arc::new(brain(dir.path())), None);
-    let check = |request: &Request, ask: &Ask<'_>, expected: [CacheUse; 2]| {
+    let door = QueryService::new(Arc::new(brain(dir.path())), None);
+    let check = |request: &Request, ask: &QueryOptions<'_>, expected: [CacheUse; 2]| {
         assert_eq!([used(&door, request, ask), used(&door, request, ask)], expected);
     };
     use CacheUse::{Hit, Miss, Off};
-    check(&request("ferry"), &Ask::default(), [Off, Off]);
+    check(&request("ferry"), &QueryOptions::default(), [Off, Off]);
     check(&request("ferry"), &judged(), [Miss, Hit]);
-    check(&request("ferry"), &Ask { explain: true, ..judged() }, [Off, Off]);
+    check(&request("ferry"), &QueryOptions { explain: true, ..judged() }, [Off, Off]);
     let mut without = request("ferry");
     without.settings.set("cache_mb", "0").unwrap();
     check(&without, &judged(), [Off, Off]);
     let remote = tempfile::tempdir().unwrap();
     let models = Models::new(Remote::new());
-    let door = Door::new(Arc::new(empty_brain(remote.path(), IndexKind::Memory, models)), None);
+    let door =
+        QueryService::new(Arc::new(empty_brain(remote.path(), IndexKind::Memory, models)), None);
     put(door.brain(), "a", "the ferry");
     let with = Request { vectors: true, ..request("ferry") };
     assert_eq!(
-        [used(&door, &with, &Ask::default()), used(&door, &with, &Ask::default())],
+        [
+            used(&door, &with, &QueryOptions::default()),
+            used(&door, &with, &QueryOptions::default())
+        ],
         [Miss, Hit]
     );
-    assert_eq!(used(&door, &request("ferry"), &Ask::default()), Off);
+    assert_eq!(used(&door, &request("ferry"), &QueryOptions::default()), Off);
 }
 
 #[test]
 fn a_degraded_answer_is_not_kept_and_a_kept_one_asks_nobody() {
     let dir = tempfile::tempdir().unwrap();
-    let door = Door::new(Arc::new(brain(dir.path())), None);
+    let door = QueryService::new(Arc::new(brain(dir.path())), None);
     let calls = Cell::new(0);
-    let flaky = |query: &str, passages: &[Judged]| {
+    let flaky = |query: &str, passages: &[RerankPassage]| {
         calls.set(calls.get() + 1);
         if calls.get() == 1 { Err(HookError::Timeout) } else { judge(query, passages) }
     };
-    let ask = Ask { rerank: Some(Reranker { id: "flaky", judge: &flaky }), ..Ask::default() };
+    let ask = QueryOptions {
+        rerank: Some(Reranker { id: "flaky", judge: &flaky }),
+        ..QueryOptions::default()
+    };
     let answer = || door.answer(&request("ferry quay"), &ask, Caller::default()).unwrap();
     let uses = [answer(), answer(), answer()].map(|answered| answered.served.cache);
     assert_eq!(uses, [CacheUse::Miss, CacheUse::Miss, CacheUse::Hit]);
     assert_eq!(calls.get(), 2);
-    let other = Ask { rerank: Some(Reranker { id: "other", judge: &judge }), ..Ask::default() };
+    let other = QueryOptions {
+        rerank: Some(Reranker { id: "other", judge: &judge }),
+        ..QueryOptions::default()
+    };
     assert_eq!(used(&door, &request("ferry quay"), &other), CacheUse::Miss);
 }
 
@@ -85,7 +95,7 @@ fn rows_say_what_the_cache_did() {
     let dir = tempfile::tempdir().unwrap();
     let brain = Arc::new(brain(dir.path()));
     let door = door(&brain, dir.path());
-    for ask in [&judged(), &judged(), &Ask::default()] {
+    for ask in [&judged(), &judged(), &QueryOptions::default()] {
         door.answer(&request("ferry quay"), ask, Caller::default()).unwrap();
     }
     assert_eq!(door.close().stored, 3);
@@ -103,7 +113,7 @@ fn rows_say_what_the_cache_did() {
 /// One step of somebody's day.
 #[derive(Debug, Clone)]
 enum Step {
-    Ask(Box<Request>),
+    QueryOptions(Box<Request>),
     Write { page: u8, words: u8 },
     Believe { is_trusted: bool },
 }
@@ -112,8 +122,8 @@ fn questions() -> impl Strategy<Value = Request> {
     let words = prop::sample::select(vec!["ferry quay", "ferry", "lighthouse", "pier 1", "pier"]);
     let expansion = prop_oneof![
         3 => Just(Expansion::Off),
-        1 => Just(Expansion::Given(vec!["pier".to_owned()])),
-        1 => Just(Expansion::Given(vec!["quay".to_owned(), "pier".to_owned()])),
+        1 => Just(Expansion::Variants(vec!["pier".to_owned()])),
+        1 => Just(Expansion::Variants(vec!["quay".to_owned(), "pier".to_owned()])),
     ];
     let sources = prop_oneof![
         2 => Just(Vec::new()),
@@ -141,7 +151,7 @@ fn questions() -> impl Strategy<Value = Request> {
 
 fn days() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
-        12 => questions().prop_map(|request| Step::Ask(Box::new(request))),
+        12 => questions().prop_map(|request| Step::QueryOptions(Box::new(request))),
         1 => (0..4u8, 0..3u8).prop_map(|(page, words)| Step::Write { page, words }),
         1 => any::<bool>().prop_map(|is_trusted| Step::Believe { is_trusted }),
     ];
@@ -149,13 +159,13 @@ fn days() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..30).prop_map(|day| [day.clone(), day].concat())
 }
 
-fn live(door: &Door, day: &[Step]) -> usize {
+fn live(door: &QueryService, day: &[Step]) -> usize {
     let brain: &Brain = door.brain();
     let elsewhere = SourceId::new("elsewhere").unwrap();
     let mut hits = 0;
     for step in day {
         match step {
-            Step::Ask(request) => {
+            Step::QueryOptions(request) => {
                 hits += usize::from(used(door, request, &judged()) == CacheUse::Hit);
             }
             Step::Write { page, words } => {
@@ -189,7 +199,7 @@ fn whole_days(index: IndexKind, cases: u32) {
             brain.ensure_source(&elsewhere, NOW).unwrap();
             super::fill(&brain);
             put(&brain, "elsewhere::page-0", "pier 0 and a ferry");
-            hits.set(hits.get() + live(&Door::new(Arc::new(brain), None), &day));
+            hits.set(hits.get() + live(&QueryService::new(Arc::new(brain), None), &day));
             Ok(())
         })
         .unwrap();
@@ -209,7 +219,7 @@ fn kept_answers_are_those_that_would_be_found_on_disk() {
 #[test]
 fn a_write_is_seen_at_once() {
     let dir = tempfile::tempdir().unwrap();
-    let door = Door::new(Arc::new(brain(dir.path())), None);
+    let door = QueryService::new(Arc::new(brain(dir.path())), None);
     let answer = || door.answer(&request("ferry"), &judged(), Caller::default()).unwrap();
     assert_eq!(slugs(&answer()).len(), 3);
     put(door.brain(), "new", "a ferry that is new");

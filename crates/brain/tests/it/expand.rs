@@ -5,13 +5,13 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use gbrain_brain::capture::{AuditLog, CaptureOptions, Door, software};
-use gbrain_brain::{Ask, Brain, Expand};
+use gbrain_brain::capture::{AuditLog, CaptureOptions, QueryService, software};
+use gbrain_brain::{Brain, Expand, QueryOptions};
 use gbrain_core::capture::{CapturePolicy, keys, write_line};
 use gbrain_core::format::capture::{read_object, read_row};
 use gbrain_core::hook::HookError;
-use gbrain_core::ranking::Evidence;
-use gbrain_core::replay::{Live, SettingsFrom};
+use gbrain_core::ranking::MatchEvidence;
+use gbrain_core::replay::{LiveContext, SettingsSource};
 use gbrain_core::request::{Caller, Expansion, Operation, Request, RetrievalMode};
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::search::Settings;
@@ -21,16 +21,16 @@ use serde_json::Value;
 use super::{NOW, brain, degraded, plain, put, request, slugs};
 
 fn wanted(query: &str) -> Request {
-    Request { expansion: Expansion::Wanted, ..request(query) }
+    Request { expansion: Expansion::Requested, ..request(query) }
 }
 
 fn given(query: &str, variants: &[&str]) -> Request {
     let variants = variants.iter().map(|text| (*text).to_owned()).collect();
-    Request { expansion: Expansion::Given(variants), ..request(query) }
+    Request { expansion: Expansion::Variants(variants), ..request(query) }
 }
 
-fn with<'a>(expand: &'a Expand<'a>) -> Ask<'a> {
-    Ask { expand: Some(expand), ..Ask::default() }
+fn with<'a>(expand: &'a Expand<'a>) -> QueryOptions<'a> {
+    QueryOptions { expand: Some(expand), ..QueryOptions::default() }
 }
 
 /// What the query finds is a; its variants find more.
@@ -48,14 +48,14 @@ fn variants_bring_what_the_query_misses() {
     assert_eq!(slugs(&plain(&brain, "quay")), ["a", "b"]);
     let expand = |_: &str| Ok(vec!["small boats".to_owned(), "Quay".to_owned()]);
     let answered = brain.answer(&wanted("quay"), &with(&expand)).unwrap();
-    assert_eq!(answered.request.expansion, Expansion::Given(vec!["small boats".to_owned()]));
+    assert_eq!(answered.request.expansion, Expansion::Variants(vec!["small boats".to_owned()]));
     assert!(answered.ranking.expansion_applied && answered.ranking.degraded.is_empty());
     let scores: Vec<(&str, f64)> =
         answered.ranking.hits.iter().map(|hit| (hit.key.slug.as_str(), hit.score)).collect();
     // The best of a variant counts half of the best of the query.
     assert_eq!((scores[0].0, scores[2].0), ("a", "e"));
     assert!((scores[0].1 / scores[2].1 - 2.0).abs() < 0.02, "{scores:?}");
-    assert_eq!(answered.ranking.hits[2].evidence, Evidence::Meaning);
+    assert_eq!(answered.ranking.hits[2].evidence, MatchEvidence::Meaning);
     assert_eq!(answered.ranking.hits[2].passages[0].snippet, "small boats");
     assert_eq!(answered.ranking.arms[0].found, 4);
     // Asked again with what the model said, the model is not asked, and the answer is the same.
@@ -70,10 +70,10 @@ fn a_weight_of_nothing_is_no_expansion() {
     let brain = harbour(dir.path());
     let mut request = given("quay", &["small boats"]);
     request.settings.set("expand_weight", "0").unwrap();
-    let answered = brain.answer(&request, &Ask::default()).unwrap();
+    let answered = brain.answer(&request, &QueryOptions::default()).unwrap();
     assert_eq!((slugs(&answered), answered.ranking.expansion_applied), (vec!["a", "b"], false));
     request.settings.set("expand_weight", "1").unwrap();
-    let answered = brain.answer(&request, &Ask::default()).unwrap();
+    let answered = brain.answer(&request, &QueryOptions::default()).unwrap();
     assert_eq!(answered.ranking.hits.len(), 4);
     assert_eq!(slugs(&answered)[0], "a", "the query's own order wins ties");
 }
@@ -82,12 +82,12 @@ fn a_weight_of_nothing_is_no_expansion() {
 fn names_go_by_what_was_typed() {
     let dir = tempfile::tempdir().unwrap();
     let brain = harbour(dir.path());
-    let answered = brain.answer(&given("quay", &["lighthouse"]), &Ask::default()).unwrap();
+    let answered = brain.answer(&given("quay", &["lighthouse"]), &QueryOptions::default()).unwrap();
     let evidence = answered.ranking.hits.iter().map(|hit| hit.evidence);
-    assert!(evidence.clone().all(|evidence| evidence != Evidence::ExactName));
+    assert!(evidence.clone().all(|evidence| evidence != MatchEvidence::ExactName));
     assert_eq!(slugs(&answered)[0], "a");
     // A variant of stop words says nothing to the words, and there are no vectors here.
-    let nothing = brain.answer(&given("quay", &["…"]), &Ask::default()).unwrap();
+    let nothing = brain.answer(&given("quay", &["…"]), &QueryOptions::default()).unwrap();
     assert_eq!((slugs(&nothing), nothing.ranking.expansion_applied), (vec!["a", "b"], false));
 }
 
@@ -96,7 +96,7 @@ fn an_expander_that_fails_leaves_the_plain_ranking() {
     let dir = tempfile::tempdir().unwrap();
     let brain = harbour(dir.path());
     let expected = plain(&brain, "quay").ranking;
-    let check = |ask: &Ask<'_>, reason: &str| {
+    let check = |ask: &QueryOptions<'_>, reason: &str| {
         let answered = brain.answer(&wanted("quay"), ask).unwrap();
         assert_eq!(degraded(&answered), [("expansion", reason)]);
         assert!(!answered.ranking.expansion_applied);
@@ -106,7 +106,7 @@ fn an_expander_that_fails_leaves_the_plain_ranking() {
         check(&with(&|_: &str| Err(*error)), error.name());
     }
     check(&with(&|_: &str| Ok(vec![" ".to_owned(), "QUAY".to_owned()])), "empty");
-    check(&Ask::default(), "no_provider");
+    check(&QueryOptions::default(), "no_provider");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_model_is_asked_only_where_it_can_help() {
     check(Request { operation: Operation::Search, ..wanted("quay") }, 0);
 }
 
-pub(super) fn door(brain: &Arc<Brain>, dir: &std::path::Path) -> Door {
+pub(super) fn door(brain: &Arc<Brain>, dir: &std::path::Path) -> QueryService {
     let (scrubber, software) = (Some(Scrubber::default()), software());
     let options = CaptureOptions {
         policy: Ok(CapturePolicy { scrubber, identity: None, synthetic: true, software }),
@@ -141,9 +141,9 @@ pub(super) fn door(brain: &Arc<Brain>, dir: &std::path::Path) -> Door {
         retention_days: None,
         queue: 64,
         audit: AuditLog { dir: dir.join("audit") },
-        watch: None,
+        observer: None,
     };
-    Door::new(brain.clone(), Some(options))
+    QueryService::new(brain.clone(), Some(options))
 }
 
 /// The rows of a brain as an export has them, oldest first.
@@ -176,7 +176,7 @@ fn captured_variants_are_scrubbed_and_asked_again() {
     for expand in expanders {
         door.answer(&wanted("quay"), &with(expand), Caller::default()).unwrap();
     }
-    door.answer(&request("quay"), &Ask::default(), Caller::default()).unwrap();
+    door.answer(&request("quay"), &QueryOptions::default(), Caller::default()).unwrap();
     assert_eq!(door.close().stored, 4);
     let rows = rows(&brain);
     let text = serde_json::to_string(&rows).unwrap();
@@ -199,12 +199,12 @@ fn captured_variants_are_scrubbed_and_asked_again() {
         field("degraded")[2],
         serde_json::json!([{ "stage": "expansion", "reason": "over_budget" }])
     );
-    let live = Live { settings: Settings::default(), now: NOW };
+    let live = LiveContext { settings: Settings::default(), now: NOW };
     for row in rows {
         let row = read_row(row, 1).unwrap();
-        let asked = gbrain_core::replay::ask(&row, &live, SettingsFrom::Capture).unwrap();
+        let asked = gbrain_core::replay::ask(&row, &live, SettingsSource::Capture).unwrap();
         assert_eq!(asked.caveats, []);
-        let again = brain.answer(&asked.request, &Ask::default()).unwrap();
+        let again = brain.answer(&asked.request, &QueryOptions::default()).unwrap();
         let again: Vec<String> =
             keys(&again.ranking.hits).iter().map(ToString::to_string).collect();
         let expected: Vec<String> =

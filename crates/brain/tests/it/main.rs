@@ -12,9 +12,11 @@ mod stopping;
 
 use std::sync::Arc;
 
-use gbrain_brain::{Answered, Ask, Brain, BrainError, BrainOptions, IndexKind, WorkspaceOptions};
+use gbrain_brain::{
+    Brain, BrainError, BrainOptions, IndexKind, QueryOptions, QueryResponse, WorkspaceOptions,
+};
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
-use gbrain_core::page::Format;
+use gbrain_core::page::PageFormat;
 use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Viewer};
 use gbrain_core::search::Settings;
 use gbrain_index::Models;
@@ -54,7 +56,7 @@ fn fill(brain: &Brain) {
 
 fn put(brain: &Brain, slug: &str, text: &str) {
     let key = PageKey::parse(slug, &SourceId::default()).unwrap();
-    brain.put(&key, text, Format::Markdown, NOW).unwrap();
+    brain.put(&key, text, PageFormat::Markdown, NOW).unwrap();
 }
 
 fn request(query: &str) -> Request {
@@ -72,15 +74,15 @@ fn request(query: &str) -> Request {
     }
 }
 
-fn plain(brain: &Brain, query: &str) -> Answered {
-    brain.answer(&request(query), &Ask::default()).unwrap()
+fn plain(brain: &Brain, query: &str) -> QueryResponse {
+    brain.answer(&request(query), &QueryOptions::default()).unwrap()
 }
 
-fn slugs(answered: &Answered) -> Vec<&str> {
+fn slugs(answered: &QueryResponse) -> Vec<&str> {
     answered.ranking.hits.iter().map(|hit| hit.key.slug.as_str()).collect()
 }
 
-fn degraded(answered: &Answered) -> Vec<(&str, &str)> {
+fn degraded(answered: &QueryResponse) -> Vec<(&str, &str)> {
     answered.ranking.degraded.iter().map(|d| (d.stage, d.reason)).collect()
 }
 

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use gbrain_brain::{Ask, BrainError, IndexKind, PurgeScope, built_in_models};
+use gbrain_brain::{BrainError, IndexKind, PurgeScope, QueryOptions, built_in_models};
 use gbrain_core::request::{Operation, Request, Viewer};
-use gbrain_embed::{Cause, EmbedError, Embedder, StaticTable};
+use gbrain_embed::{EmbedError, EmbedErrorKind, Embedder, StaticTable};
 use gbrain_index::{IndexError, Models};
 
 use super::{degraded, empty_brain, fill, plain, put, request, slugs};
@@ -13,7 +13,7 @@ use super::{degraded, empty_brain, fill, plain, put, request, slugs};
 #[derive(Clone, Copy)]
 pub(super) enum Mood {
     Well,
-    Kept(Cause),
+    Kept(EmbedErrorKind),
     /// It leaves out a vector.
     Short,
     /// Its vectors lack a number.
@@ -82,33 +82,34 @@ fn a_model_that_does_not_answer_leaves_the_rest_of_the_answer() {
         let brain = empty_brain(dir.path(), index, Models::new(model.clone()));
         fill(&brain);
         let with = Request { vectors: true, ..request("a boat at the pier") };
-        let without = brain.answer(&request("a boat at the pier"), &Ask::default()).unwrap();
-        let well = brain.answer(&with, &Ask::default()).unwrap();
+        let without =
+            brain.answer(&request("a boat at the pier"), &QueryOptions::default()).unwrap();
+        let well = brain.answer(&with, &QueryOptions::default()).unwrap();
         assert_eq!((well.ranking.embedder.as_deref(), degraded(&well)), (Some("remote-1"), vec![]));
         assert_ne!(well.ranking.hits, without.ranking.hits);
         let check = |mood: Mood, reason: &str| {
             model.set(mood);
-            let answered = brain.answer(&with, &Ask::default()).unwrap();
+            let answered = brain.answer(&with, &QueryOptions::default()).unwrap();
             assert_eq!(degraded(&answered), [("vectors", reason)]);
             assert_eq!(answered.ranking.embedder, None);
             assert_eq!(answered.ranking.arms, without.ranking.arms);
             assert_eq!(answered.ranking.hits, without.ranking.hits);
         };
-        check(Mood::Kept(Cause::Failed), "failed");
-        check(Mood::Kept(Cause::Timeout), "timeout");
-        check(Mood::Kept(Cause::OverBudget), "over_budget");
-        check(Mood::Kept(Cause::NoKey), "no_key");
+        check(Mood::Kept(EmbedErrorKind::Failed), "failed");
+        check(Mood::Kept(EmbedErrorKind::Timeout), "timeout");
+        check(Mood::Kept(EmbedErrorKind::OverBudget), "over_budget");
+        check(Mood::Kept(EmbedErrorKind::NoKey), "no_key");
         check(Mood::Short, "failed");
         check(Mood::Narrow, "failed");
         model.set(Mood::Well);
-        assert_eq!(brain.answer(&with, &Ask::default()).unwrap().ranking, well.ranking);
+        assert_eq!(brain.answer(&with, &QueryOptions::default()).unwrap().ranking, well.ranking);
     }
 }
 
 /// Waits until the embedder is asked again, and gives the first whole answer.
-fn caught_up(brain: &gbrain_brain::Brain, request: &Request) -> gbrain_brain::Answered {
+fn caught_up(brain: &gbrain_brain::Brain, request: &Request) -> gbrain_brain::QueryResponse {
     loop {
-        let answered = brain.answer(request, &Ask::default()).unwrap();
+        let answered = brain.answer(request, &QueryOptions::default()).unwrap();
         if answered.ranking.degraded.is_empty() {
             return answered;
         }
@@ -124,17 +125,17 @@ fn a_write_during_an_outage_leaves_the_answers_of_the_index_as_it_is() {
         let brain = empty_brain(dir.path(), index, Models::new(model.clone()));
         fill(&brain);
         let words = request("ferry");
-        let before = brain.answer(&words, &Ask::default()).unwrap();
-        model.set(Mood::Kept(Cause::Timeout));
+        let before = brain.answer(&words, &QueryOptions::default()).unwrap();
+        model.set(Mood::Kept(EmbedErrorKind::Timeout));
         put(&brain, "d", "a ferry that is new");
         let search = Request { operation: Operation::Search, ..words.clone() };
         for request in [&words, &search, &Request { vectors: true, ..words.clone() }] {
-            let answered = brain.answer(request, &Ask::default()).unwrap();
+            let answered = brain.answer(request, &QueryOptions::default()).unwrap();
             assert_eq!(degraded(&answered)[0], ("index", "timeout"));
             assert_eq!(answered.served.behind, 1);
             assert_eq!(slugs(&answered).len(), 3, "{:?}", slugs(&answered));
         }
-        let stale = brain.answer(&words, &Ask::default()).unwrap();
+        let stale = brain.answer(&words, &QueryOptions::default()).unwrap();
         assert_eq!(stale.ranking.hits, before.ranking.hits);
         model.set(Mood::Well);
         assert_eq!(slugs(&caught_up(&brain, &words)).len(), 4);
@@ -151,19 +152,19 @@ fn an_outage_does_not_bring_back_pages_that_are_gone_or_private() {
         put(&brain, "d", "[[a]] is the ferry of [[b]]");
         let mut untrusted = request("ferry");
         untrusted.filter.trust = Viewer::Untrusted;
-        assert_eq!(slugs(&brain.answer(&untrusted, &Ask::default()).unwrap()).len(), 4);
-        model.set(Mood::Kept(Cause::Failed));
+        assert_eq!(slugs(&brain.answer(&untrusted, &QueryOptions::default()).unwrap()).len(), 4);
+        model.set(Mood::Kept(EmbedErrorKind::Failed));
         let key = |slug: &str| gbrain_core::id::PageKey::parse(slug, &Default::default()).unwrap();
         brain.store().delete_pages(brain.workspace(), &[key("a")], super::NOW).unwrap();
         put(&brain, "b", "---\nvisibility: private\n---\na ferry of ours");
-        let seen = brain.answer(&untrusted, &Ask::default()).unwrap();
+        let seen = brain.answer(&untrusted, &QueryOptions::default()).unwrap();
         assert_eq!(degraded(&seen), [("index", "failed")]);
         assert_eq!(slugs(&seen).iter().filter(|slug| ["a", "b"].contains(slug)).count(), 0);
-        let own = brain.answer(&request("ferry"), &Ask::default()).unwrap();
+        let own = brain.answer(&request("ferry"), &QueryOptions::default()).unwrap();
         assert!(slugs(&own).contains(&"b") && !slugs(&own).contains(&"a"), "{:?}", slugs(&own));
         // A page that is written again is shown as the index holds it.
         put(&brain, "a", "the ferry is back");
-        let again = brain.answer(&request("ferry"), &Ask::default()).unwrap();
+        let again = brain.answer(&request("ferry"), &QueryOptions::default()).unwrap();
         assert!(slugs(&again).contains(&"a"));
     }
 }
@@ -176,7 +177,7 @@ fn an_outage_does_not_bring_back_a_purged_page() {
         let brain = empty_brain(dir.path(), index, Models::new(model.clone()));
         fill(&brain);
         assert_eq!(slugs(&plain(&brain, "ferry")).len(), 3);
-        model.set(Mood::Kept(Cause::Failed));
+        model.set(Mood::Kept(EmbedErrorKind::Failed));
         let key = gbrain_core::id::PageKey::parse("a", &Default::default()).unwrap();
         let error = brain.purge(&key, &PurgeScope::default(), super::NOW).unwrap_err();
         assert!(matches!(error, BrainError::Index(IndexError::Embed(_))), "{error:?}");
@@ -192,10 +193,10 @@ fn an_embedder_that_never_answered_leaves_an_empty_index_that_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let model = Remote::new();
     let brain = empty_brain(dir.path(), IndexKind::Memory, Models::new(model.clone()));
-    model.set(Mood::Kept(Cause::NoKey));
+    model.set(Mood::Kept(EmbedErrorKind::NoKey));
     fill(&brain);
     let with = Request { vectors: true, ..request("ferry") };
-    let answered = brain.answer(&with, &Ask::default()).unwrap();
+    let answered = brain.answer(&with, &QueryOptions::default()).unwrap();
     assert_eq!(degraded(&answered)[0], ("index", "no_key"));
     assert_eq!((answered.served.behind, answered.ranking.hits.len()), (4, 0));
     // Work that must end with a fresh index fails.
@@ -212,7 +213,7 @@ fn a_broken_model_of_this_machine_is_still_an_error() {
     let brain = empty_brain(dir.path(), IndexKind::Disk, Models::new(model.clone()));
     model.set(Mood::Broken);
     fill(&brain);
-    let error = brain.answer(&request("ferry"), &Ask::default()).unwrap_err();
+    let error = brain.answer(&request("ferry"), &QueryOptions::default()).unwrap_err();
     assert!(matches!(error, BrainError::Index(IndexError::Embed(_))), "{error:?}");
 }
 
@@ -222,9 +223,10 @@ fn variants_are_embedded_with_the_query() {
     let brain = empty_brain(dir.path(), IndexKind::Memory, built_in_models());
     fill(&brain);
     let variants = vec!["boats at a pier".to_owned(), "a beacon".to_owned()];
-    let expansion = gbrain_core::request::Expansion::Given(variants);
+    let expansion = gbrain_core::request::Expansion::Variants(variants);
     let with = Request { vectors: true, expansion, ..request("ferry quay") };
-    let answered = brain.answer(&with, &Ask { explain: true, ..Ask::default() }).unwrap();
+    let answered =
+        brain.answer(&with, &QueryOptions { explain: true, ..QueryOptions::default() }).unwrap();
     assert!(answered.ranking.expansion_applied);
     let notes = answered.ranking.hits.iter().flat_map(|hit| &hit.trace);
     let notes: Vec<&str> =
@@ -238,11 +240,12 @@ fn the_vectors_are_asked_about_pages_that_a_variant_did_not_bring() {
     let brain = empty_brain(dir.path(), IndexKind::Memory, built_in_models());
     fill(&brain);
     let variants = vec!["a lighthouse is taller than a ferry".to_owned()];
-    let expansion = gbrain_core::request::Expansion::Given(variants);
+    let expansion = gbrain_core::request::Expansion::Variants(variants);
     let mut with = Request { vectors: true, expansion, ..request("quay") };
     // Only the page that says just that is near enough to be brought.
     with.settings.set("vectors_least", "0.8").unwrap();
-    let answered = brain.answer(&with, &Ask { explain: true, ..Ask::default() }).unwrap();
+    let answered =
+        brain.answer(&with, &QueryOptions { explain: true, ..QueryOptions::default() }).unwrap();
     let share = |slug: &str| {
         let hit = answered.ranking.hits.iter().find(|hit| hit.key.slug.as_str() == slug).unwrap();
         let steps = hit.trace.iter().filter(|step| step.note == "vectors of variant 1");

@@ -1,9 +1,9 @@
 //! A caller's judge: what it may do to an answer, and what becomes of one that can't judge.
 
-use gbrain_brain::{Answered, Ask, Brain, Judged, Rerank, Reranker};
+use gbrain_brain::{Brain, QueryOptions, QueryResponse, Rerank, RerankPassage, Reranker};
 use gbrain_core::hook::HookError;
 use gbrain_core::id::{PageKey, SourceId};
-use gbrain_core::ranking::Evidence;
+use gbrain_core::ranking::MatchEvidence;
 
 use super::{brain, degraded, plain, request, slugs};
 
@@ -12,18 +12,23 @@ fn judged_by(
     query: &str,
     judge: &Rerank<'_>,
     settings: &[(&str, &str)],
-) -> Answered {
+) -> QueryResponse {
     let mut request = request(query);
     for (name, value) in settings {
         request.settings.set(name, value).unwrap();
     }
     let rerank = Some(Reranker { id: "judge-1", judge });
     let why_not = Some(PageKey::parse("c", &SourceId::default()).unwrap());
-    brain.answer(&request, &Ask { explain: true, why_not, rerank, ..Ask::default() }).unwrap()
+    brain
+        .answer(
+            &request,
+            &QueryOptions { explain: true, why_not, rerank, ..QueryOptions::default() },
+        )
+        .unwrap()
 }
 
 /// Judges by the length of the passage: b, a, c for "ferry quay".
-fn longest(_: &str, judged: &[Judged]) -> Result<Vec<f64>, HookError> {
+fn longest(_: &str, judged: &[RerankPassage]) -> Result<Vec<f64>, HookError> {
     Ok(judged.iter().map(|judged| judged.text.len() as f64 / 100.0).collect())
 }
 
@@ -110,7 +115,7 @@ fn named_pages_are_never_left_out() {
     let check = |judge: &Rerank<'_>, expected: &[&str]| {
         let answered = judged_by(&brain, "lighthouse", judge, &[("rerank_threshold", "0.5")]);
         assert_eq!(slugs(&answered), expected);
-        assert_eq!(answered.ranking.hits[0].evidence, Evidence::ExactName);
+        assert_eq!(answered.ranking.hits[0].evidence, MatchEvidence::ExactName);
     };
     check(&|_, judged| Ok(vec![0.0; judged.len()]), &["lighthouse", "c"]);
     check(&|_, judged| Ok(vec![0.5; judged.len()]), &["lighthouse", "c"]);

@@ -2,9 +2,9 @@
 
 use std::cell::Cell;
 
-use gbrain_brain::{Ask, BrainError, IndexKind, built_in_models};
+use gbrain_brain::{BrainError, IndexKind, QueryOptions, built_in_models};
 use gbrain_core::id::{PageKey, SourceId};
-use gbrain_core::page::{Format, Page, PageInput, parse};
+use gbrain_core::page::{Page, PageFormat, PageInput, parse};
 use gbrain_core::request::Viewer;
 use gbrain_store::PageWrite;
 
@@ -28,11 +28,13 @@ fn a_retrieval_stops_at_every_step() {
     let brain = brain(dir.path());
     put(&brain, "quay", "The [[lighthouse]] is at the [[a]] and the [[b]].");
     let asked = request("what is connected to the lighthouse?");
-    let whole = brain.answer(&asked, &Ask::default()).unwrap();
+    let whole = brain.answer(&asked, &QueryOptions::default()).unwrap();
     let mut steps = 0;
     let answered = loop {
         let is_stopped = after(steps);
-        match brain.answer(&asked, &Ask { is_stopped: &is_stopped, ..Ask::default() }) {
+        match brain
+            .answer(&asked, &QueryOptions { is_stopped: &is_stopped, ..QueryOptions::default() })
+        {
             Ok(answered) => break answered,
             Err(error) => assert!(matches!(error, BrainError::Halted), "{error}"),
         }
@@ -64,7 +66,7 @@ fn what_was_indexed_before_the_stop_stays() {
     let brain = empty_brain(dir.path(), IndexKind::Memory, built_in_models());
     let page = |n: usize| -> Page {
         let key = PageKey::parse(&format!("n/{n}"), &SourceId::default()).unwrap();
-        parse(PageInput { key, file_name: None, content: "boats", format: Format::Markdown })
+        parse(PageInput { key, file_name: None, content: "boats", format: PageFormat::Markdown })
             .unwrap()
     };
     let pages: Vec<Page> = (0..PAGES).map(page).collect();
@@ -75,7 +77,7 @@ fn what_was_indexed_before_the_stop_stays() {
     loop {
         // The first call is made before the index is looked at, the second after the first batch.
         let is_stopped = after(1);
-        let ask = Ask { is_stopped: &is_stopped, ..Ask::default() };
+        let ask = QueryOptions { is_stopped: &is_stopped, ..QueryOptions::default() };
         let stopped = brain.answer(&request("boats"), &ask);
         assert!(matches!(stopped, Err(BrainError::Halted)));
         let generation = brain.index_report().unwrap().generation;

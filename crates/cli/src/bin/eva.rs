@@ -1,5 +1,5 @@
-//! The `eva` program; what it does is in the library.
+//! The `eva` program: a thin wrapper around the library.
 
 fn main() -> std::process::ExitCode {
-    gbrain_cli::eva()
+    gbrain_cli::eva_main()
 }

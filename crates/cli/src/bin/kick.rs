@@ -1,5 +1,5 @@
-//! The `kick` program; what it does is in the library.
+//! The `kick` program: a thin wrapper around the library.
 
 fn main() -> std::process::ExitCode {
-    gbrain_cli::kick()
+    gbrain_cli::kick_main()
 }

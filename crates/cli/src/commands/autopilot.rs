@@ -8,57 +8,57 @@ use gbrain_core::format::probe::{AutopilotDuty, AutopilotLook};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::report::text;
 use gbrain_eval::alert::{AlertEvaluator, DeliveryOutcome};
-use gbrain_eval::autopilot::{Tended, tick};
-use gbrain_eval::keep::{LetGo, let_go};
-use gbrain_eval::suite::{Scheduled, queue_due};
+use gbrain_eval::autopilot::{ProbeTickResult, tick};
+use gbrain_eval::retention::{PruneCounts, apply_retention};
+use gbrain_eval::suite::{ScheduleResult, queue_due};
 use gbrain_server::AlertTools;
 use gbrain_store::{Store, StoreError};
 use jiff::SignedDuration;
 
-use crate::asking::interrupted;
 use crate::channels::deliver;
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::commands::eval::duration;
 use crate::error::{CliError, Exit};
-use crate::models::models;
-use crate::serving::{LOOK, LogArgs, autopilot};
+use crate::model_access::interrupted;
+use crate::models::configured_embedder;
+use crate::serving::{DEFAULT_INTERVAL, LoggingArgs, autopilot};
 
 /// How long messages are sent at most, by one that looks once.
 const SENDING: Duration = Duration::from_secs(60);
 
-/// Arguments of `autopilot`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     gbrain config set autopilot.nightly_quality_probe.enabled true\n  gbrain autopilot\n  \
     gbrain autopilot --once --json\n\n\
-    Looks now and then what is due in all workspaces of the database, and runs it, until it is \
-    interrupted; nothing that fails ends it. Suites that are due are queued, and run by `gbrain serve` and \
-    `gbrain worker`. Any number of autopilots, servers and workers may look: \
-    each thing is done by one of them. With --once it looks once, as from cron.\n\n\
+    Checks periodically for due work in all workspaces of the database and runs it, until it is \
+    interrupted; a failure does not end it. Due suites are queued, and run by `gbrain serve` and \
+    `gbrain worker`. Any number of autopilots, servers and workers may run: \
+    each piece of work is done by one of them. With --once it checks once, as from cron.\n\n\
     Exit codes: 0 what was due passed, or nothing was; 1 something was measured and found wrong; 2 \
     something has no verdict. Without --once: 0 when it was told to end.")]
 pub(crate) struct AutopilotArgs {
-    /// Look once, and end.
+    /// Check once and exit.
     #[arg(long)]
     once: bool,
-    /// How often to look.
-    #[arg(long, value_name = "DUR", default_value = LOOK, value_parser = duration)]
+    /// How often to check for due work.
+    #[arg(long, value_name = "DUR", default_value = DEFAULT_INTERVAL, value_parser = duration)]
     interval: SignedDuration,
-    /// How many seconds without a sign of life until another process goes on with what was begun.
+    /// Lease timeout: seconds without a heartbeat before another process may take the work over.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u16).range(1..=3600))]
     lease: u16,
     #[command(flatten)]
-    log: LogArgs,
+    log: LoggingArgs,
 }
 
 /// Looks until the process is told to end.
-pub(crate) fn run(context: &Context<'_>, args: &AutopilotArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(context: &CommandContext<'_>, args: &AutopilotArgs) -> Result<Exit, CliError> {
     args.log.start(&context.home, context.terminal)?;
     let store: Arc<Store> = context.store()?.into();
     let lease = Duration::from_secs(args.lease.into());
-    let autopilot = autopilot(context, store, models(&context.home)?, lease, args.interval)?;
+    let autopilot =
+        autopilot(context, store, configured_embedder(&context.home)?, lease, args.interval)?;
     if !args.once {
-        context.terminal.remark("looking what is due; interrupt to stop");
+        context.terminal.remark("checking for due work; interrupt to stop");
         gbrain_server::run_scheduler(autopilot)?;
         return Ok(Exit::Pass);
     }
@@ -69,17 +69,17 @@ pub(crate) fn run(context: &Context<'_>, args: &AutopilotArgs) -> Result<Exit, C
     })?;
     waiting(store.as_ref(), &mut duties)?;
     told(&autopilot.alerts, store.as_ref(), &mut duties)?;
-    let_go(store.as_ref(), store.clock()?, &mut |workspace, gone| {
-        duties.extend(kept(workspace.as_str().to_owned(), gone));
+    apply_retention(store.as_ref(), store.clock()?, &mut |workspace, pruned| {
+        duties.extend(kept(workspace.as_str().to_owned(), pruned));
     })?;
-    tick(&autopilot.probes, &interrupted(), &mut |workspace, tended| {
-        duties.push(on_the_wire(workspace.as_str().to_owned(), tended));
+    tick(&autopilot.probes, &interrupted(), &mut |workspace, tick_result| {
+        duties.push(on_the_wire(workspace.as_str().to_owned(), tick_result));
     })?;
     let look = AutopilotLook::new(duties);
     if context.terminal.is_json() {
         context.terminal.json(&look);
     } else {
-        context.terminal.out(text::autopilot(&look));
+        context.terminal.report(text::autopilot(&look));
     }
     Ok(match look.exit_code() {
         0 => Exit::Pass,
@@ -110,7 +110,7 @@ fn told(
     let tried = Mutex::new(Vec::new());
     deliver(tools, store, SENDING, &interrupted(), &|delivery, outcome| {
         let (state, error) = match outcome {
-            DeliveryOutcome::Sent => ("told", None),
+            DeliveryOutcome::Sent => ("notified", None),
             DeliveryOutcome::Later(why) => ("queued", Some(why.clone())),
             DeliveryOutcome::Dead(why) => ("broken", Some(why.clone())),
         };
@@ -155,10 +155,10 @@ fn waiting(store: &Store, duties: &mut Vec<AutopilotDuty>) -> Result<(), CliErro
     Ok(())
 }
 
-/// What was let go; nothing where there was nothing.
-fn kept(workspace: String, gone: Result<LetGo, StoreError>) -> Option<AutopilotDuty> {
-    let (state, error) = match gone {
-        Ok(gone) if gone == LetGo::default() => return None,
+/// Describes the pruned rows; none if nothing was pruned.
+fn kept(workspace: String, pruned: Result<PruneCounts, StoreError>) -> Option<AutopilotDuty> {
+    let (state, error) = match pruned {
+        Ok(pruned) if pruned == PruneCounts::default() => return None,
         Ok(_) => ("erased", None),
         Err(error) => ("broken", Some(error.to_string())),
     };
@@ -166,21 +166,21 @@ fn kept(workspace: String, gone: Result<LetGo, StoreError>) -> Option<AutopilotD
     Some(AutopilotDuty { workspace, duty, state, report: None, error })
 }
 
-fn queued(workspace: String, scheduled: Scheduled) -> AutopilotDuty {
+fn queued(workspace: String, scheduled: ScheduleResult) -> AutopilotDuty {
     let (suite, state, error) = match scheduled {
-        Scheduled::Fired { suite, .. } => (suite, "queued", None),
-        Scheduled::Broken { suite, why } => (suite, "broken", Some(why)),
+        ScheduleResult::Fired { suite, .. } => (suite, "queued", None),
+        ScheduleResult::Broken { suite, why } => (suite, "broken", Some(why)),
     };
     let (duty, state) = (format!("suite:{suite}"), state.to_owned());
     AutopilotDuty { workspace, duty, state, report: None, error }
 }
 
-fn on_the_wire(workspace: String, tended: Tended) -> AutopilotDuty {
-    let (state, report, error) = match tended {
-        Tended::Probed(probed) => ("ran", Some(probed.report), None),
-        Tended::NotDue => ("not_due", None, None),
-        Tended::Stopped => ("stopped", None, None),
-        Tended::Broken(error) => ("broken", None, Some(error)),
+fn on_the_wire(workspace: String, tick_result: ProbeTickResult) -> AutopilotDuty {
+    let (state, report, error) = match tick_result {
+        ProbeTickResult::Ran(result) => ("ran", Some(result.report), None),
+        ProbeTickResult::NotDue => ("not_due", None, None),
+        ProbeTickResult::Stopped => ("stopped", None, None),
+        ProbeTickResult::Broken(error) => ("broken", None, Some(error)),
     };
     AutopilotDuty {
         workspace,
@@ -207,16 +207,16 @@ mod tests {
         let unset = Some("the variable CHAT is not set");
         let tried = vec![
             duty("chat", "queued", unset),
-            duty("hook", "told", None),
+            duty("hook", "notified", None),
             duty("chat", "queued", unset),
-            duty("hook", "told", None),
+            duty("hook", "notified", None),
             duty("chat", "queued", Some("status 500")),
         ];
         let found = grouped(tried);
         let expected = vec![
             duty("chat", "queued", Some("2 messages: the variable CHAT is not set")),
-            duty("hook", "told", None),
-            duty("hook", "told", None),
+            duty("hook", "notified", None),
+            duty("hook", "notified", None),
             duty("chat", "queued", Some("status 500")),
         ];
         assert_eq!(found, expected);

@@ -5,56 +5,56 @@ use std::collections::BTreeMap;
 use clap::{Args, Subcommand};
 use gbrain_brain::Brain;
 use gbrain_core::config::{self, ConfigError, KEYS, Key};
+use gbrain_core::reading::suggest::nearest;
 use gbrain_core::search::{SOURCE_WEIGHT, Settings};
-use gbrain_eval::calibrate::tell_changed;
+use gbrain_eval::calibrate::record_rerank_change;
 use gbrain_llm::{ModelRef, ModelSettingError};
 use serde_json::{Value, json};
 
-use crate::asking::{PRICES, desk};
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 use crate::home::{DATABASE_URL, FILE_KEYS, shown_value};
+use crate::model_access::{PRICES, catalog};
 use crate::terminal::table;
 
-/// Arguments of `config`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain config list\n  gbrain config set search.pool 60\n  \
     gbrain config set search.source_weight.journal 0.8\n  gbrain config unset search.pool\n  \
     gbrain config set autopilot.nightly_quality_probe.enabled true")]
 pub(crate) struct ConfigArgs {
     #[command(subcommand)]
-    action: Action,
+    command: ConfigCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum ConfigCommand {
     /// List every setting with its value, default and reason.
     List,
-    /// Print one setting.
+    /// Print the value of one setting.
     Get {
         /// Its key, such as search.pool.
         key: String,
     },
-    /// Change one setting.
+    /// Change the value of one setting.
     Set {
-        /// Its key.
+        /// The key of the setting.
         key: String,
-        /// Its value.
+        /// The value to set.
         value: String,
     },
     /// Go back to the default.
     Unset {
-        /// Its key.
+        /// The key of the setting.
         key: String,
     },
 }
 
 /// Reads or changes a setting.
-pub(crate) fn run(context: &Context<'_>, args: &ConfigArgs) -> Result<Exit, CliError> {
-    match &args.action {
-        Action::List => list(context)?,
-        Action::Get { key } => get(context, key)?,
-        Action::Set { key, value } => {
+pub(crate) fn run(context: &CommandContext<'_>, args: &ConfigArgs) -> Result<Exit, CliError> {
+    match &args.command {
+        ConfigCommand::List => list(context)?,
+        ConfigCommand::Get { key } => get(context, key)?,
+        ConfigCommand::Set { key, value } => {
             refuse_file_key(context, key, value)?;
             let key = config::renamed(key).unwrap_or(key);
             let value = checked(key, value)?;
@@ -68,7 +68,7 @@ pub(crate) fn run(context: &Context<'_>, args: &ConfigArgs) -> Result<Exit, CliE
             }
             say(context, key, Some(&value));
         }
-        Action::Unset { key } => {
+        ConfigCommand::Unset { key } => {
             let key = config::renamed(key).unwrap_or(key);
             if config::find(key).is_none() {
                 search_name(key)?;
@@ -90,13 +90,15 @@ pub(crate) fn run(context: &Context<'_>, args: &ConfigArgs) -> Result<Exit, CliE
 
 /// Suites that wait for another reranker hear of it.
 fn tell_suites(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     brain: &Brain,
     key: &str,
     model: &str,
 ) -> Result<(), CliError> {
     match key == config::MODEL_RERANK {
-        true => Ok(tell_changed(brain.store(), brain.workspace(), model, "model", context.now)?),
+        true => {
+            Ok(record_rerank_change(brain.store(), brain.workspace(), model, "model", context.now)?)
+        }
         false => Ok(()),
     }
 }
@@ -120,7 +122,7 @@ fn checked(key: &str, value: &str) -> Result<String, CliError> {
         return Ok(value.trim().to_owned());
     }
     config::check(key, value).map_err(|error| match error {
-        // What looks like a number of the pipeline without its prefix is answered as such.
+        // A key that looks like a pipeline setting without its prefix gets that suggestion.
         ConfigError::Unknown { .. } => match search_name(key) {
             Err(of_search) if !key.contains('.') => of_search,
             _ => CliError::config(error.to_string()),
@@ -130,12 +132,16 @@ fn checked(key: &str, value: &str) -> Result<String, CliError> {
 }
 
 /// A model that can't be asked would be stored, and fail every later call.
-fn refuse_unusable_model(context: &Context<'_>, key: &str, value: &str) -> Result<(), CliError> {
+fn refuse_unusable_model(
+    context: &CommandContext<'_>,
+    key: &str,
+    value: &str,
+) -> Result<(), CliError> {
     let model = value.parse::<ModelRef>().ok().filter(|_| key.starts_with("models."));
     let Some(model) = model else { return Ok(()) };
-    let desk = desk(&context.home)?;
+    let catalog = catalog(&context.home)?;
     let refused = |why: &ModelSettingError| CliError::config(format!("`{key}` is not set: {why}"));
-    match desk.check_setting(key, &model) {
+    match catalog.check_setting(key, &model) {
         Ok(()) => {}
         Err(error @ ModelSettingError::Provider(_)) => {
             return Err(refused(&error).hint(
@@ -150,14 +156,14 @@ fn refuse_unusable_model(context: &Context<'_>, key: &str, value: &str) -> Resul
         }
         Err(error) => return Err(refused(&error).hint("`gbrain models` shows what can be asked")),
     }
-    if let Some(error) = desk.missing_key(&model) {
+    if let Some(error) = catalog.missing_key(&model) {
         context.terminal.remark(format!("{error}: until then `{key}` can't be used here"));
     }
     Ok(())
 }
 
-/// What a process must read before it opens a database can't live in the database.
-fn refuse_file_key(context: &Context<'_>, key: &str, value: &str) -> Result<(), CliError> {
+/// Refuses a setting that a process reads before it opens the database.
+fn refuse_file_key(context: &CommandContext<'_>, key: &str, value: &str) -> Result<(), CliError> {
     if !FILE_KEYS.contains(&key) {
         return Ok(());
     }
@@ -183,12 +189,41 @@ fn search_name(key: &str) -> Result<&str, CliError> {
     if known && key.starts_with("search.") {
         return Ok(name);
     }
-    let error = Settings::default().set(name, "x").expect_err("`x` is no number").to_string();
-    let error = CliError::config(format!("unknown key `{key}`: {error}"));
-    Err(if known { error.hint(format!("did you mean `search.{name}`?")) } else { error })
+    let error = CliError::config(format!("unknown key `{key}`"));
+    let near = if known { vec![format!("search.{name}")] } else { near_keys(key) };
+    Err(match near[..] {
+        [] => error.hint("`gbrain config list` shows every key"),
+        _ => error.hint(format!("did you mean `{}`?", near.join("` or `"))),
+    })
 }
 
-fn say(context: &Context<'_>, key: &str, value: Option<&str>) {
+/// Known keys that are similar to an unknown one: by its beginning, else by edit distance.
+fn near_keys(key: &str) -> Vec<String> {
+    let search = Settings::ALL.iter().map(|info| format!("search.{}", info.name));
+    let others = KEYS.iter().map(|key| key.name.to_owned());
+    let known: Vec<String> =
+        search.chain(others).chain(FILE_KEYS.iter().map(|key| (*key).to_owned())).collect();
+    let begins = |known: &&String| {
+        key.len() >= 3
+            && (known.starts_with(key) || known.split('.').any(|part| part.starts_with(key)))
+    };
+    let near: Vec<String> = known.iter().filter(begins).take(3).cloned().collect();
+    if !near.is_empty() {
+        return near;
+    }
+    let names =
+        known.iter().flat_map(|name| [name.as_str(), name.strip_prefix("search.").unwrap_or(name)]);
+    let found = nearest(key, names);
+    let full = |found: &str| {
+        known
+            .iter()
+            .find(|name| name.strip_prefix("search.").unwrap_or(name) == found || *name == found)
+            .cloned()
+    };
+    found.and_then(full).into_iter().collect()
+}
+
+fn say(context: &CommandContext<'_>, key: &str, value: Option<&str>) {
     if context.terminal.is_json() {
         context.terminal.json(&json!({ "key": key, "value": value }));
     } else {
@@ -196,7 +231,7 @@ fn say(context: &Context<'_>, key: &str, value: Option<&str>) {
     }
 }
 
-fn get(context: &Context<'_>, key: &str) -> Result<(), CliError> {
+fn get(context: &CommandContext<'_>, key: &str) -> Result<(), CliError> {
     if FILE_KEYS.contains(&key) {
         let value = context.home.file.get(key).map(|value| shown_value(key, value));
         say(
@@ -230,7 +265,7 @@ fn get(context: &Context<'_>, key: &str) -> Result<(), CliError> {
     Ok(())
 }
 
-fn list(context: &Context<'_>) -> Result<(), CliError> {
+fn list(context: &CommandContext<'_>) -> Result<(), CliError> {
     let brain = context.brain()?;
     let settings = brain.settings()?;
     let values = settings.values();
@@ -261,7 +296,7 @@ fn list(context: &Context<'_>) -> Result<(), CliError> {
         }));
         return Ok(());
     }
-    context.terminal.out(table(
+    context.terminal.out_paged(table(
         &["key", "value", "default", "why"],
         rows.iter().map(|(info, value)| {
             let key = format!("search.{}", info.name);
@@ -269,7 +304,7 @@ fn list(context: &Context<'_>) -> Result<(), CliError> {
         }),
     ));
     let others = others(&brain)?;
-    context.terminal.out(table(
+    context.terminal.out_paged(table(
         &["key", "value", "default", "why"],
         others.into_iter().map(|(key, value)| {
             let value = value.unwrap_or_else(|| key.default.to_owned());
@@ -286,7 +321,11 @@ fn others(brain: &Brain) -> Result<Vec<(&'static Key, Option<String>)>, CliError
     Ok(KEYS.iter().map(|key| (key, stored.get(key.name).cloned())).collect())
 }
 
-fn print_rest(context: &Context<'_>, brain: &Brain, settings: &Settings) -> Result<(), CliError> {
+fn print_rest(
+    context: &CommandContext<'_>,
+    brain: &Brain,
+    settings: &Settings,
+) -> Result<(), CliError> {
     for (prefix, weight) in &settings.source_weights {
         context.terminal.line(format!("search.{SOURCE_WEIGHT}{prefix} = {weight}"));
     }
@@ -295,9 +334,7 @@ fn print_rest(context: &Context<'_>, brain: &Brain, settings: &Settings) -> Resu
     }
     let unknown = brain.unknown_settings()?;
     for key in unknown {
-        context
-            .terminal
-            .warn(format!("setting `{key}` in the database is not ours and is ignored"));
+        context.terminal.warn(format!("unknown setting `{key}` in the database is ignored"));
     }
     Ok(())
 }

@@ -1,12 +1,11 @@
 //! `gbrain delete`: deletes pages softly.
 
 use clap::Args;
-use gbrain_brain::wire::{DeleteBody, DeletedPage, Deletion};
+use gbrain_brain::wire::{DeleteBody, DeletedPage, PageDeletion};
 
-use crate::commands::{Context, page_key};
+use crate::commands::{CommandContext, page_key};
 use crate::error::{CliError, Exit};
 
-/// Arguments of `delete`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  gbrain delete people/ada    (gbrain restore people/ada brings it back)"
@@ -15,13 +14,13 @@ pub(crate) struct DeleteArgs {
     /// The pages: slugs, or `source::slug`.
     #[arg(required = true)]
     slugs: Vec<String>,
-    /// The source.
+    /// The source of the pages.
     #[arg(long, value_name = "ID")]
     source: Option<String>,
 }
 
 /// Deletes all or none. A page that never was is a mistake worth an exit code.
-pub(crate) fn run(context: &Context<'_>, args: &DeleteArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(context: &CommandContext<'_>, args: &DeleteArgs) -> Result<Exit, CliError> {
     let brain = context.brain()?;
     let source = args.source.as_deref();
     let keys: Vec<_> =
@@ -35,6 +34,6 @@ pub(crate) fn run(context: &Context<'_>, args: &DeleteArgs) -> Result<Exit, CliE
             context.terminal.line(format!("{page} {}", outcome.name().replace('_', " ")));
         }
     }
-    let is_unknown = |page: &DeletedPage| page.outcome == Deletion::Unknown;
+    let is_unknown = |page: &DeletedPage| page.outcome == PageDeletion::Unknown;
     Ok(if body.pages.iter().any(is_unknown) { Exit::NoVerdict } else { Exit::Pass })
 }

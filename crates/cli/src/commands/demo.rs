@@ -1,7 +1,7 @@
-//! `gbrain demo`: the main job, on the embedded default, with no key, no server and no download.
+//! `gbrain demo`: gbrain on a bundled fictional company, with no key, no server and no download.
 //!
-//! Every step is a command that the reader can repeat: it is printed, parsed and run like any
-//! other, in a temporary home that stays for them to play with.
+//! Every step is a command that the reader can repeat: it is printed, parsed and run like any other, in a temporary home
+//! that stays. The short tour shows the main loop in twelve steps; `--full` shows every part.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use clap::{Args as ClapArgs, Parser as _};
 
 use crate::args::Args;
 use crate::error::{CliError, Exit};
-use crate::terminal::{Terminal, bold, dim};
+use crate::terminal::{Terminal, bold, dim, wrap};
 
 /// The bundled corpus: names below `demo/` and texts.
 const CORPUS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/demo.rs"));
@@ -17,32 +17,48 @@ const CORPUS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/demo.rs"));
 /// "Today" in the world of the corpus, so that the demo tells the same story every day.
 const NOW: &str = "2026-05-14T12:00:00Z";
 
-/// Arguments of `demo`.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Example:\n  gbrain demo\n  gbrain demo --dir /tmp/my-demo")]
+#[command(
+    after_help = "Examples:\n  gbrain demo\n  gbrain demo --full\n  gbrain demo --dir /tmp/my-demo"
+)]
 pub(crate) struct DemoArgs {
+    /// Show every part of gbrain: chats, explanations, private pages, suites, triage, doctor.
+    #[arg(long)]
+    full: bool,
+
     /// Where to put the corpus and the brain [default: a new temporary directory].
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }
 
-/// What a step shows, the command, and how it must end.
-struct Step {
+/// One line of explanation, a command, and the exit code it must end with.
+struct DemoStep {
     title: &'static str,
-    words: &'static [&'static str],
+    command: DemoCommand,
     exit: Exit,
 }
 
-const fn step(title: &'static str, words: &'static [&'static str]) -> Step {
-    Step { title, words, exit: Exit::Pass }
+enum DemoCommand {
+    /// The arguments of one call.
+    Gbrain(&'static [&'static str]),
+    /// Questions that are asked one after the other, without printing the answers.
+    QueryEach(&'static [&'static str]),
 }
 
-/// A step that shows how gbrain says no.
-const fn refused(title: &'static str, words: &'static [&'static str]) -> Step {
-    Step { title, words, exit: Exit::Fail }
+const fn step(title: &'static str, words: &'static [&'static str]) -> DemoStep {
+    DemoStep { title, command: DemoCommand::Gbrain(words), exit: Exit::Pass }
 }
 
-/// The home of the demo: captures are on, and marked as made up, so that they may be shared.
+/// A step that ends with a failing verdict.
+const fn failing(title: &'static str, words: &'static [&'static str]) -> DemoStep {
+    DemoStep { title, command: DemoCommand::Gbrain(words), exit: Exit::Fail }
+}
+
+const fn query_each(title: &'static str, questions: &'static [&'static str]) -> DemoStep {
+    DemoStep { title, command: DemoCommand::QueryEach(questions), exit: Exit::Pass }
+}
+
+/// The settings of the demo: captures are on and marked as synthetic, so that they may be shared.
 const CONFIG: &str = r#"{
   "format": "gbrain/1",
   "engine": "sqlite",
@@ -50,41 +66,122 @@ const CONFIG: &str = r#"{
 }
 "#;
 
-const STEPS: &[Step] = &[
-    step("Take in a wiki of markdown pages", &["import", "CORPUS/wiki", "--source", "wiki"]),
+// Steps of both tours.
+const FREEZE_CAPTURES: DemoStep = step(
+    "Freeze them as a baseline",
+    &[
+        "baseline",
+        "publish",
+        "--from",
+        "DIR/captured.ndjson",
+        "--to",
+        "HOME/baselines/demo.baseline.ndjson",
+        "--why",
+        "before the change",
+    ],
+);
+const REPLAY_CAPTURES: DemoStep = step(
+    "Replay them: nothing changed, so every answer is the same",
+    &["eval", "replay", "--against", "DIR/captured.ndjson"],
+);
+const WORSEN_RANKING: DemoStep = step(
+    "Change the ranking for the worse: cut off everything below 90 % of the best score",
+    &["config", "set", "search.cut_ratio", "0.9"],
+);
+const FAILING_GATE: DemoStep = failing(
+    "Run the gate: it fails, and names what moved and the stage at which each page was lost",
+    &[
+        "eval",
+        "gate",
+        "--baseline",
+        "HOME/baselines/demo.baseline.ndjson",
+        "--html",
+        "DIR/gate.html",
+    ],
+);
+const UNDO_CHANGE: DemoStep = step("Undo the change", &["config", "unset", "search.cut_ratio"]);
+
+/// The short tour: memory, capture, baseline, replay, gate.
+const SHORT_TOUR: &[DemoStep] = &[
     step(
-        "Take in a journal: daily notes, and chats as JSON, JSONL and markdown",
+        "Import a wiki of markdown pages",
+        &["import", "CORPUS/wiki", "--source", "wiki", "--quiet"],
+    ),
+    step(
+        "Search by keyword and name; an alias finds its page",
+        &["search", "Captain Pell", "--limit", "2"],
+    ),
+    step(
+        "Ask a relational question; each answer shows the sentence it was read from",
+        &["query", "Who invested in Quayspark?", "--limit", "3"],
+    ),
+    step(
+        "Ask in other words than the page uses; embeddings find it",
+        &["query", "smartphone program for boat drivers", "--limit", "2"],
+    ),
+    query_each(
+        "Ask more questions; each one is captured with its answer, without personal data",
+        &[
+            "HRB-131",
+            "charge floor",
+            "Who owns the berth planner?",
+            "What depends on Plug Gateway?",
+            "What does Tide Router depend on?",
+            "two boats at the same pier",
+            "Kittle Island blackout",
+        ],
+    ),
+    step("Export the captures", &["eval", "export", "--output", "DIR/captured.ndjson"]),
+    FREEZE_CAPTURES,
+    REPLAY_CAPTURES,
+    WORSEN_RANKING,
+    FAILING_GATE,
+    UNDO_CHANGE,
+    step(
+        "Run the gate again: it passes",
+        &["eval", "gate", "--baseline", "HOME/baselines/demo.baseline.ndjson"],
+    ),
+];
+
+/// The full tour: every part of gbrain.
+const FULL_TOUR: &[DemoStep] = &[
+    step("Import a wiki of markdown pages", &["import", "CORPUS/wiki", "--source", "wiki"]),
+    step(
+        "Import a journal: daily notes, and chats as JSON, JSONL and markdown",
         &["import", "CORPUS/journal", "--source", "journal"],
     ),
     step(
-        "Again: nothing changed, nothing is written",
+        "Import again: nothing changed, so nothing is written",
         &["import", "CORPUS/wiki", "--source", "wiki"],
     ),
-    step("What is in it now", &["stats"]),
-    step("Find by words", &["search", "three plugs did not unlock at Wrenmouth", "--limit", "3"]),
+    step("Count what the brain holds", &["stats"]),
+    step(
+        "Search by keyword",
+        &["search", "three plugs did not unlock at Wrenmouth", "--limit", "3"],
+    ),
     step(
         "A name finds its page first, by an alias too",
         &["search", "Captain Pell", "--limit", "2"],
     ),
-    step("So does an identifier", &["search", "HRB-131", "--limit", "2"]),
+    step("An identifier finds its page first too", &["search", "HRB-131", "--limit", "2"]),
     step(
-        "Ask who: the edges that answer it are shown with their evidence",
+        "Ask a relational question; each answer shows the sentence it was read from",
         &["query", "Who invested in Quayspark?", "--limit", "4"],
     ),
     step(
-        "Ask what depends on what; the direction matters",
+        "Ask what depends on a service; the direction of links matters",
         &["query", "What depends on Plug Gateway?", "--mode", "graph", "--limit", "4"],
     ),
     step(
-        "Knowledge mode: words and names only",
+        "Use keywords, embeddings and names, but no links",
         &["query", "what to do when a quay loses power", "--mode", "knowledge", "--limit", "2"],
     ),
     step(
-        "Meaning finds what other words say: the page says skipper and app",
-        &["query", "mobile phone program for captains", "--limit", "2"],
+        "Embeddings find what other words say: the page says skipper and app",
+        &["query", "smartphone program for boat drivers", "--limit", "2"],
     ),
     step(
-        "What is recent is measured against --now",
+        "Recency is measured from --now",
         &["query", "latest board meeting", "--limit", "2", "--now", NOW],
     ),
     step(
@@ -92,56 +189,31 @@ const STEPS: &[Step] = &[
         &["query", "Who cannot eat walnuts at the offsite?", "--source", "journal", "--limit", "2"],
     ),
     step(
-        "Every stage explained",
+        "Explain what each stage did",
         &["query", "How does Second Plug align with our goals?", "--limit", "1", "--explain"],
     ),
     step(
-        "And where a page fell out",
+        "Explain why a page is not in the answer",
         &["query", "charge floor", "--limit", "1", "--why-not", "services/lookout"],
     ),
     step("The owner finds a private page", &["search", "brambleknot", "--limit", "1"]),
-    step("Nobody else does", &["search", "brambleknot", "--limit", "1", "--untrusted"]),
-    step("The edges of one page", &["links", "tickets/hrb-147"]),
-    step("Store and index agree, page by page", &["reindex", "--verify"]),
     step(
-        "Every question was captured, personal data taken out. Export what was asked",
+        "An untrusted caller does not find it",
+        &["search", "brambleknot", "--limit", "1", "--untrusted"],
+    ),
+    step("Show the links of one page", &["links", "tickets/hrb-147"]),
+    step("Verify the index against the store, page by page", &["reindex", "--verify"]),
+    step(
+        "Every query was captured without personal data. Export the captures",
         &["eval", "export", "--output", "DIR/captured.ndjson"],
     ),
+    FREEZE_CAPTURES,
+    REPLAY_CAPTURES,
+    WORSEN_RANKING,
+    FAILING_GATE,
+    UNDO_CHANGE,
     step(
-        "Freeze it as a baseline",
-        &[
-            "bench",
-            "publish",
-            "--from",
-            "DIR/captured.ndjson",
-            "--to",
-            "HOME/baselines/demo.baseline.ndjson",
-            "--why",
-            "before the change",
-        ],
-    ),
-    step(
-        "Ask everything again: an unchanged brain gives exactly the same",
-        &["eval", "replay", "--against", "DIR/captured.ndjson"],
-    ),
-    step(
-        "Now break the ranking on purpose: a cut that is far too eager",
-        &["config", "set", "search.cut_ratio", "0.9"],
-    ),
-    refused(
-        "The gate is red, and says what moved, why, and at which stage each page was lost",
-        &[
-            "eval",
-            "gate",
-            "--baseline",
-            "HOME/baselines/demo.baseline.ndjson",
-            "--html",
-            "DIR/gate.html",
-        ],
-    ),
-    step("Put it back", &["config", "unset", "search.cut_ratio"]),
-    step(
-        "Green again; and known-right answers are gated beside it",
+        "Run the gate again: it passes; relevance judgements are gated too",
         &[
             "eval",
             "gate",
@@ -152,7 +224,7 @@ const STEPS: &[Step] = &[
         ],
     ),
     step(
-        "Would the gate notice? Break the retriever in ten ways and see",
+        "Test the gate itself: damage the retriever in known ways, and count what it catches",
         &[
             "eval",
             "gate",
@@ -164,54 +236,97 @@ const STEPS: &[Step] = &[
         ],
     ),
     step(
-        "What people really ask, with what must be found: the canonical queries of a suite",
+        "Import canonical queries with the pages they must find",
         &["queries", "import", "CORPUS/queries.jsonl", "--quiet"],
     ),
     step(
-        "A suite, from a file: what is measured, when, and what is good enough",
+        "Enable a suite from a file: measures, thresholds and schedule",
         &["suites", "enable", "smoke", "--file", "CORPUS/suites.yaml"],
     ),
-    step("Measure it, here or against any retrieval API", &["suites", "run", "smoke"]),
     step(
-        "Lose a page, as a broken import would",
+        "Run the suite against the brain (--target: against any retrieval API)",
+        &["suites", "run", "smoke"],
+    ),
+    step(
+        "Delete a page, as a broken import would",
         &["delete", "concepts/charge-floor", "--source", "wiki"],
     ),
-    refused("The suite alerts, and names the case", &["suites", "run", "smoke"]),
-    refused("Triage says why, and what to do about it", &["triage", "2"]),
-    step("Do it", &["restore", "concepts/charge-floor", "--source", "wiki"]),
-    step("Well again", &["suites", "run", "smoke"]),
-    step("Is everything well?", &["doctor"]),
+    failing("The suite fails, and names the case", &["suites", "run", "smoke"]),
+    failing("Triage explains the failure and suggests commands", &["triage", "2"]),
+    step("Run the suggested command", &["restore", "concepts/charge-floor", "--source", "wiki"]),
+    step("The suite passes again", &["suites", "run", "smoke"]),
+    step("Check the whole brain", &["doctor"]),
 ];
 
-/// Runs the steps. The first that fails fails the demo.
+/// Runs the steps. The first that ends with another exit code than expected ends the demo.
 pub(crate) fn run(args: &DemoArgs, terminal: &Terminal) -> Result<Exit, CliError> {
     if terminal.is_json() {
-        return Err(CliError::usage("the demo is for people")
+        return Err(CliError::usage("`gbrain demo` has no --json output")
             .hint("add --json to any of the commands it shows"));
     }
+    // Each step is one screen: nothing is paged.
+    let terminal = &Terminal::new(false, false);
     let dir = place(args)?;
     let corpus = dir.join("corpus");
     write_corpus(&corpus)?;
     let home = dir.join("home");
     write_config(&home)?;
-    terminal.line(format!("A fictional brain of {} files, in {}", CORPUS.len(), dir.display()));
+    let steps = if args.full { FULL_TOUR } else { SHORT_TOUR };
+    terminal.line(format!(
+        "gbrain on a fictional ferry company, {} files in {}",
+        CORPUS.len(),
+        dir.display()
+    ));
     terminal.line("");
     terminal.line(bold(&format!("$ export GBRAIN_HOME={}", home.display())));
     terminal.line("");
-    for (at, Step { title, words, exit }) in STEPS.iter().enumerate() {
-        let words: Vec<String> = words.iter().map(|word| resolve(word, &dir)).collect();
-        terminal.line(dim(&format!("# {}. {title}", at + 1)));
-        terminal.line(bold(&format!("$ gbrain {}", shell(&words))));
-        take(&words, *exit, &home, terminal)?;
+    for (at, DemoStep { title, command, exit }) in steps.iter().enumerate() {
+        let heading = format!("# {}/{}: {title}", at + 1, steps.len());
+        terminal.out(wrap("", "#   ", &dim(&heading)) + "\n");
+        match command {
+            DemoCommand::Gbrain(words) => {
+                let words: Vec<String> = words.iter().map(|word| resolve(word, &dir)).collect();
+                terminal.line(bold(&format!("$ gbrain {}", shell(&words))));
+                run_step(&words, *exit, &home, terminal)?;
+            }
+            DemoCommand::QueryEach(questions) => {
+                let quoted: Vec<String> =
+                    questions.iter().map(|one| format!("\"{one}\"")).collect();
+                let shown = format!(
+                    "$ for q in {}; do gbrain query \"$q\" > /dev/null; done",
+                    quoted.join(" ")
+                );
+                terminal.line(bold(&shown));
+                for question in *questions {
+                    let words = ["query", question].map(str::to_owned);
+                    run_step(&words, *exit, &home, &Terminal::discarding())?;
+                }
+            }
+        }
         terminal.line("");
     }
-    terminal.line(format!("The report of the red gate: {}", dir.join("gate.html").display()));
-    terminal.line(format!("Try your own: GBRAIN_HOME={} gbrain query \"...\"", home.display()));
-    terminal.line(format!("When you are done: rm -r {}", dir.display()));
+    closing(args, &dir, &home, terminal);
     Ok(Exit::Pass)
 }
 
-fn take(
+/// Prints the report's path and what to try next.
+fn closing(args: &DemoArgs, dir: &Path, home: &Path, terminal: &Terminal) {
+    terminal.line(format!("The report of the failed gate: {}", dir.join("gate.html").display()));
+    terminal.line("");
+    terminal.line("Try next:");
+    let home = home.display();
+    terminal
+        .line(format!("  GBRAIN_HOME={home} gbrain query \"who runs the night ferry?\" --explain"));
+    terminal.line("  gbrain import ~/notes           your own notes, in ~/.gbrain");
+    terminal.line("  gbrain mcp --help               connect an agent");
+    if !args.full {
+        terminal
+            .line("  gbrain demo --full              chats, suites, triage, private pages, doctor");
+    }
+    terminal.line(format!("  rm -r {}    delete this demo", dir.display()));
+}
+
+fn run_step(
     words: &[String],
     expected: Exit,
     home: &Path,

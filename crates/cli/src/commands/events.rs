@@ -1,4 +1,4 @@
-//! `gbrain events`: what happened elsewhere, for suites that wait for it.
+//! `gbrain events`: events of other systems that trigger suites.
 
 use clap::{Args, Subcommand};
 use gbrain_core::format::suite::{EventBody, EventsBody};
@@ -6,24 +6,23 @@ use gbrain_core::suite::due::EventKind;
 use gbrain_eval::suite::wire;
 use gbrain_store::NewEvent;
 
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
-use crate::terminal::table;
+use crate::terminal::{local_time_of, table};
 
-/// Arguments of `events`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain events emit deploy.finished --version 4711\n  \
     gbrain events emit knowledge.persisted --document doc-1 --version 3\n  gbrain events list\n\n\
-    The same document and version told again is no news. Changes of the local brain need not be told: \
-    suites that ask it see them.")]
+    An event with the same document and version is recorded once. Changes of the local brain need no event: \
+    suites on it see them.")]
 pub(crate) struct EventsArgs {
     #[command(subcommand)]
-    action: Action,
+    command: EventsCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
-    /// Tell of an event.
+enum EventsCommand {
+    /// Emit an event that may trigger suites.
     Emit {
         /// knowledge.persisted, graph.changed, rerank.changed or deploy.finished.
         #[arg(value_name = "KIND", value_parser = kind)]
@@ -51,18 +50,17 @@ fn kind(text: &str) -> Result<EventKind, String> {
     EventKind::from_name(text).ok_or_else(|| format!("there are {}", names()))
 }
 
-/// Tells or lists.
-pub(crate) fn run(context: &Context<'_>, args: &EventsArgs) -> Result<Exit, CliError> {
-    match &args.action {
-        Action::Emit { kind, document, version } => {
+pub(crate) fn run(context: &CommandContext<'_>, args: &EventsArgs) -> Result<Exit, CliError> {
+    match &args.command {
+        EventsCommand::Emit { kind, document, version } => {
             emit(context, *kind, document, version.as_deref())
         }
-        Action::List { after, limit } => list(context, *after, usize::from(*limit)),
+        EventsCommand::List { after, limit } => list(context, *after, usize::from(*limit)),
     }
 }
 
 fn emit(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     kind: EventKind,
     document: &str,
     version: Option<&str>,
@@ -88,13 +86,13 @@ fn emit(
     if context.terminal.is_json() {
         context.terminal.json(&body);
     } else {
-        let word = if told.is_new { "told" } else { "known already" };
+        let word = if told.is_new { "recorded" } else { "already known" };
         context.terminal.line(format!("{}  {kind}  {word}", body.seq));
     }
     Ok(Exit::Pass)
 }
 
-fn list(context: &Context<'_>, after: i64, limit: usize) -> Result<Exit, CliError> {
+fn list(context: &CommandContext<'_>, after: i64, limit: usize) -> Result<Exit, CliError> {
     let events = context.store()?.events_after(&context.home.workspace, after, limit)?;
     let events: Vec<EventBody> = events.iter().map(wire::event).collect();
     if context.terminal.is_json() {
@@ -103,7 +101,7 @@ fn list(context: &Context<'_>, after: i64, limit: usize) -> Result<Exit, CliErro
         context.terminal.remark("there are no events");
     } else {
         let row = |one: &EventBody| {
-            let at = one.at.clone().unwrap_or_default();
+            let at = one.at.as_deref().map(local_time_of).unwrap_or_default();
             vec![
                 one.seq.to_string(),
                 at,
@@ -113,7 +111,7 @@ fn list(context: &Context<'_>, after: i64, limit: usize) -> Result<Exit, CliErro
             ]
         };
         let head = ["NUMBER", "WHEN", "KIND", "DOCUMENT", "VERSION"];
-        context.terminal.out(table(&head, events.iter().map(row)));
+        context.terminal.out_paged(table(&head, events.iter().map(row)));
     }
     Ok(Exit::Pass)
 }

@@ -1,15 +1,14 @@
-//! `gbrain feedback`: what somebody says of an answer.
+//! `gbrain feedback`: records a vote, a comment or a borderline result of an answer.
 
 use clap::{ArgGroup, Args};
 use gbrain_core::format::feedback::{FeedbackInput, Vote};
 use gbrain_core::request::Viewer;
-use gbrain_eval::feedback::{last, say};
+use gbrain_eval::feedback::{add_feedback, last};
 
 use crate::capture::scrubber;
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 
-/// Arguments of `feedback`.
 #[derive(Debug, Args)]
 #[command(
     group = ArgGroup::new("said").required(true).multiple(true),
@@ -22,19 +21,19 @@ use crate::error::{CliError, Exit};
     with votes are proposed by `gbrain queries promote`. Comments are scrubbed."
 )]
 pub(crate) struct FeedbackArgs {
-    /// The answer, by the number of its log.
+    /// The answer, by the number of its log entry.
     #[arg(value_name = "LOG", group = "of")]
     log: Option<i64>,
-    /// The answer, by what it calls itself.
+    /// The answer, by its request id.
     #[arg(long, value_name = "ID", group = "of")]
     request_id: Option<String>,
-    /// The last answer that was given at a keyboard.
+    /// The last answer that the command line gave.
     #[arg(long, group = "of")]
     last: bool,
-    /// up or down.
+    /// The vote: up or down.
     #[arg(long, value_name = "VOTE", group = "said")]
     vote: Option<Vote>,
-    /// In words.
+    /// A comment in your words.
     #[arg(long, value_name = "TEXT", group = "said")]
     comment: Option<String>,
     /// A result of it that is barely relevant, as `source::slug` or slug.
@@ -42,8 +41,7 @@ pub(crate) struct FeedbackArgs {
     borderline: Option<String>,
 }
 
-/// Keeps it.
-pub(crate) fn run(context: &Context<'_>, args: &FeedbackArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(context: &CommandContext<'_>, args: &FeedbackArgs) -> Result<Exit, CliError> {
     let FeedbackArgs { log, request_id, last: is_last, vote, comment, borderline } = args;
     let store = context.store()?;
     let log = match is_last {
@@ -59,11 +57,12 @@ pub(crate) fn run(context: &Context<'_>, args: &FeedbackArgs) -> Result<Exit, Cl
     };
     let scrubber = scrubber(&context.home).map_err(CliError::config)?;
     let trust = Viewer::Trusted;
-    let kept = say(&store, &context.home.workspace, &scrubber, trust, &input, context.now)?;
+    let kept =
+        add_feedback(&store, &context.home.workspace, &scrubber, trust, &input, context.now)?;
     if context.terminal.is_json() {
         context.terminal.json(&kept);
     } else {
-        context.terminal.line(format!("kept, of log {}", kept.log));
+        context.terminal.line(format!("recorded for log entry {}", kept.log));
     }
     Ok(Exit::Pass)
 }

@@ -3,10 +3,9 @@
 use clap::Args;
 use gbrain_core::page::PageBody;
 
-use crate::commands::{Context, page_key};
+use crate::commands::{CommandContext, page_key, suggest_pages};
 use crate::error::{CliError, Exit};
 
-/// Arguments of `get`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gbrain get people/ada\n  gbrain get wiki::people/ada --version 2"
@@ -14,7 +13,7 @@ use crate::error::{CliError, Exit};
 pub(crate) struct GetArgs {
     /// The page: a slug, or `source::slug`.
     slug: String,
-    /// The source.
+    /// The source of the page.
     #[arg(long, value_name = "ID")]
     source: Option<String>,
     /// An older version (see `gbrain history`).
@@ -23,10 +22,12 @@ pub(crate) struct GetArgs {
 }
 
 /// Prints the text as it was given; with `--json` everything that was derived from it too.
-pub(crate) fn run(context: &Context<'_>, args: &GetArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(context: &CommandContext<'_>, args: &GetArgs) -> Result<Exit, CliError> {
     let brain = context.brain()?;
     let key = page_key(&brain, &args.slug, args.source.as_deref())?;
-    let stored = brain.page(&key, args.version)?;
+    let stored = brain
+        .page(&key, args.version)
+        .map_err(|error| suggest_pages(&brain, &key, CliError::from(error)))?;
     if context.terminal.is_json() {
         context.terminal.json(&PageBody::new(&stored));
     } else {

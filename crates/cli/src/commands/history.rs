@@ -3,23 +3,22 @@
 use clap::Args;
 use gbrain_brain::wire::HistoryBody;
 
-use crate::commands::{Context, page_key};
+use crate::commands::{CommandContext, page_key};
 use crate::error::{CliError, Exit};
-use crate::terminal::table;
+use crate::terminal::{local_time, table};
 
-/// Arguments of `history`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  gbrain history people/ada")]
 pub(crate) struct HistoryArgs {
     /// The page: a slug, or `source::slug`.
     slug: String,
-    /// The source.
+    /// The source of the page.
     #[arg(long, value_name = "ID")]
     source: Option<String>,
 }
 
 /// Lists the versions, oldest first.
-pub(crate) fn run(context: &Context<'_>, args: &HistoryArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(context: &CommandContext<'_>, args: &HistoryArgs) -> Result<Exit, CliError> {
     let brain = context.brain()?;
     let key = page_key(&brain, &args.slug, args.source.as_deref())?;
     let versions = brain.history(&key)?;
@@ -30,13 +29,13 @@ pub(crate) fn run(context: &Context<'_>, args: &HistoryArgs) -> Result<Exit, Cli
     let rows = versions.iter().map(|info| {
         vec![
             info.version.to_string(),
-            info.created_at.strftime("%Y-%m-%d %H:%M:%S").to_string(),
+            local_time(info.created_at),
             info.op.to_string(),
             info.bytes.to_string(),
             info.content_hash.short(),
             info.title.clone(),
         ]
     });
-    context.terminal.out(table(&["version", "when (UTC)", "what", "bytes", "hash", "title"], rows));
+    context.terminal.out_paged(table(&["version", "when", "what", "bytes", "hash", "title"], rows));
     Ok(Exit::Pass)
 }

@@ -16,18 +16,17 @@ use gbrain_core::job::JobState;
 use gbrain_server::{ATTEMPTS, ImportFilesSpec};
 use gbrain_store::NewJob;
 
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 use crate::terminal::Terminal;
 
-/// Arguments of `import`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain import ~/notes\n  \
     gbrain import wiki/ --source wiki\n  gbrain import ~/notes --watch\n\n\
     Markdown (.md), chats (.json, .jsonl, or markdown of type chat) and plain text (.txt) are taken; \
     everything else is passed over and counted. Interrupt it whenever you like: run it again and it goes on.")]
 pub(crate) struct ImportArgs {
-    /// Files and directories.
+    /// The files and directories to import.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     /// The source that the pages belong to; made if it is not there.
@@ -48,7 +47,7 @@ pub(crate) struct ImportArgs {
 }
 
 /// Imports, and with `--watch` again after every change.
-pub(crate) fn run(context: &Context<'_>, args: &ImportArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(context: &CommandContext<'_>, args: &ImportArgs) -> Result<Exit, CliError> {
     if args.background {
         return start_job(context, args);
     }
@@ -71,7 +70,7 @@ pub(crate) fn run(context: &Context<'_>, args: &ImportArgs) -> Result<Exit, CliE
 }
 
 /// Queues the import. Paths are made absolute: a worker stands elsewhere.
-fn start_job(context: &Context<'_>, args: &ImportArgs) -> Result<Exit, CliError> {
+fn start_job(context: &CommandContext<'_>, args: &ImportArgs) -> Result<Exit, CliError> {
     let absolute =
         |path: &PathBuf| path.canonicalize().map_err(|error| CliError::io(path.display(), &error));
     let spec = ImportFilesSpec {

@@ -5,17 +5,16 @@ use gbrain_brain::IndexKind;
 use gbrain_store::OpenMode;
 use serde_json::json;
 
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 
-/// Arguments of `init`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain init\n  \
     gbrain init --database-url postgres://gbrain@db.example/brain")]
 pub(crate) struct InitArgs {}
 
 /// Makes the home, its config.json and the schema. Running it again changes nothing.
-pub(crate) fn run(context: &Context<'_>, _: &InitArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(context: &CommandContext<'_>, _: &InitArgs) -> Result<Exit, CliError> {
     let brain = context.brain_with(OpenMode::Init, IndexKind::Disk)?;
     let wrote_config = context.home.write_config()?;
     let location = context.home.location.to_string();

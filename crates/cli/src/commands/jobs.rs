@@ -8,11 +8,10 @@ use gbrain_core::job::JobState;
 use gbrain_server::job_shown;
 use gbrain_store::JobFilter;
 
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
-use crate::terminal::table;
+use crate::terminal::{local_time_of, table};
 
-/// Arguments of `jobs`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain jobs list --state running\n  gbrain jobs show 12\n  \
     gbrain jobs show 12 --result > replay.json\n  gbrain jobs cancel 12\n\n\
@@ -20,11 +19,11 @@ use crate::terminal::table;
     `gbrain worker` does so elsewhere.")]
 pub(crate) struct JobsArgs {
     #[command(subcommand)]
-    action: Action,
+    command: JobsCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum JobsCommand {
     /// List jobs, newest first.
     List {
         /// Only jobs in this state: queued, running, done, failed or cancelled.
@@ -33,45 +32,45 @@ enum Action {
         /// Only jobs with a lower number than this.
         #[arg(long, value_name = "N")]
         before: Option<i64>,
-        /// How many.
+        /// The number of jobs to list.
         #[arg(long, short = 'n', default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=200))]
         limit: u16,
     },
-    /// Show a job.
+    /// Show a job and its progress.
     Show {
-        /// Its number.
+        /// The number of the job.
         id: i64,
-        /// What came of it, instead.
+        /// Show the result of the job instead.
         #[arg(long)]
         result: bool,
     },
     /// Cancel a job. A running one ends soon.
     Cancel {
-        /// Its number.
+        /// The number of the job.
         id: i64,
     },
 }
 
 /// Lists, shows or cancels.
-pub(crate) fn run(context: &Context<'_>, args: &JobsArgs) -> Result<Exit, CliError> {
-    match &args.action {
-        Action::List { state, before, limit } => {
+pub(crate) fn run(context: &CommandContext<'_>, args: &JobsArgs) -> Result<Exit, CliError> {
+    match &args.command {
+        JobsCommand::List { state, before, limit } => {
             list(context, *state, *before, usize::from(*limit))
         }
-        Action::Show { id, result } => show(context, *id, *result),
-        Action::Cancel { id } => cancel(context, *id),
+        JobsCommand::Show { id, result } => show(context, *id, *result),
+        JobsCommand::Cancel { id } => cancel(context, *id),
     }
 }
 
 fn list(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     state: Option<JobState>,
     before: Option<i64>,
     limit: usize,
 ) -> Result<Exit, CliError> {
     let filter = JobFilter { state, kinds: Vec::new(), before };
     let mut jobs = context.store()?.jobs(&context.home.workspace, &filter, limit + 1)?;
-    let next_before = wire::cut(&mut jobs, limit).map(|job| job.id);
+    let next_before = wire::truncate_page(&mut jobs, limit).map(|job| job.id);
     let jobs: Vec<JobBody> = jobs.iter().map(job_shown).collect();
     if context.terminal.is_json() {
         context.terminal.json(&JobsBody { jobs, next_before });
@@ -84,11 +83,13 @@ fn list(
             job.kind.clone(),
             job.state.to_owned(),
             progress(job),
-            job.created_at.clone(),
+            local_time_of(&job.created_at),
             by,
         ]
     });
-    context.terminal.out(table(&["job", "kind", "state", "progress", "asked for", "by"], rows));
+    context
+        .terminal
+        .out_paged(table(&["job", "kind", "state", "progress", "asked for", "by"], rows));
     if let Some(next) = next_before {
         context.terminal.remark(format!("there are more: gbrain jobs list --before {next}"));
     }
@@ -103,7 +104,7 @@ fn progress(job: &JobBody) -> String {
 }
 
 /// A job that failed is a finding; what came of one that is done can be printed as it is.
-fn show(context: &Context<'_>, id: i64, wants_result: bool) -> Result<Exit, CliError> {
+fn show(context: &CommandContext<'_>, id: i64, wants_result: bool) -> Result<Exit, CliError> {
     let job = context.store()?.job(&context.home.workspace, id)?.ok_or_else(|| no_job(id))?;
     if wants_result {
         let result = job.result.ok_or_else(|| {
@@ -120,10 +121,11 @@ fn show(context: &Context<'_>, id: i64, wants_result: bool) -> Result<Exit, CliE
     let terminal = context.terminal;
     terminal.line(format!("job {id}: {} is {} ({})", shown.kind, shown.state, progress(&shown)));
     let attempt = format!("attempt {} of {}", shown.attempt, shown.max_attempts);
-    terminal.line(format!("asked for {} by {}, {attempt}", shown.created_at, shown.created_by));
+    let created_at = local_time_of(&shown.created_at);
+    terminal.line(format!("asked for {created_at} by {}, {attempt}", shown.created_by));
     for (what, at) in [("started", &shown.started_at), ("ended", &shown.finished_at)] {
         if let Some(at) = at {
-            terminal.line(format!("{what} {at}"));
+            terminal.line(format!("{what} {}", local_time_of(at)));
         }
     }
     if let Some(worker) = &shown.worker {
@@ -135,7 +137,7 @@ fn show(context: &Context<'_>, id: i64, wants_result: bool) -> Result<Exit, CliE
     Ok(Exit::Pass)
 }
 
-fn cancel(context: &Context<'_>, id: i64) -> Result<Exit, CliError> {
+fn cancel(context: &CommandContext<'_>, id: i64) -> Result<Exit, CliError> {
     let state = context.store()?.cancel_job(&context.home.workspace, id, context.now)?;
     let state = state.ok_or_else(|| no_job(id))?;
     if context.terminal.is_json() {

@@ -5,11 +5,10 @@ use gbrain_brain::wire::{self, PagesBody};
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_store::PageFilter;
 
-use crate::commands::{Context, refuse_unknown_sources};
+use crate::commands::{CommandContext, refuse_unknown_sources};
 use crate::error::{CliError, Exit};
 use crate::terminal::table;
 
-/// Arguments of `list`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gbrain list --type person\n  gbrain list --prefix meetings/ --limit 20\n  \
@@ -28,19 +27,19 @@ pub(crate) struct ListArgs {
     /// Only slugs that start with this.
     #[arg(long, value_name = "TEXT")]
     prefix: Option<String>,
-    /// Deleted pages too.
+    /// Include the deleted pages.
     #[arg(long)]
     deleted: bool,
     /// Only pages after this one (`source::slug`).
     #[arg(long, value_name = "PAGE")]
     after: Option<String>,
-    /// How many.
+    /// The number of pages to list.
     #[arg(long, short = 'n', default_value_t = 50)]
     limit: usize,
 }
 
 /// Lists pages; says so when there are more.
-pub(crate) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(context: &CommandContext<'_>, args: &ListArgs) -> Result<Exit, CliError> {
     let brain = context.brain()?;
     refuse_unknown_sources(&brain, &args.source)?;
     let filter = PageFilter {
@@ -55,7 +54,7 @@ pub(crate) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Exit, CliErr
         args.after.as_deref().map(|text| PageKey::parse(text, &SourceId::default())).transpose()?;
     let limit = args.limit.saturating_add(1);
     let mut pages = brain.store().list(brain.workspace(), &filter, after.as_ref(), limit)?;
-    let next = wire::cut(&mut pages, args.limit).map(|page| page.key.clone());
+    let next = wire::truncate_page(&mut pages, args.limit).map(|page| page.key.clone());
     if context.terminal.is_json() {
         context.terminal.json(&PagesBody { pages: &pages, next_after: next.as_ref() });
         return Ok(Exit::Pass);
@@ -73,7 +72,7 @@ pub(crate) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Exit, CliErr
             page.title.clone(),
         ]
     });
-    context.terminal.out(table(&["page", "type", "date", "version", "state", "title"], rows));
+    context.terminal.out_paged(table(&["page", "type", "date", "version", "state", "title"], rows));
     if let Some(next) = next {
         context.terminal.remark(format!("there are more: gbrain list --after {next}"));
     }

@@ -2,18 +2,18 @@
 
 use clap::Args;
 use gbrain_core::access::Scope;
-use gbrain_server::{Audit, Stdio, Visitor};
+use gbrain_server::{Audit, Principal, StdioOptions};
 
-use crate::commands::Context;
-use crate::commands::serve::sizes;
+use crate::commands::CommandContext;
+use crate::commands::serve::queue_limits;
 use crate::error::{CliError, Exit};
-use crate::models::models;
-use crate::serving::{LogArgs, house};
+use crate::models::configured_embedder;
+use crate::serving::{LoggingArgs, registry};
+use crate::terminal::count;
 
 /// The longest message: a page and what goes around it.
 const MAX_MESSAGE: usize = 16 << 20;
 
-/// Arguments of `mcp`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Add it to an MCP client:\n  { \"mcpServers\": { \"gbrain\": { \"command\": \"gbrain\", \"args\": [\"mcp\"] } } }\n\n\
@@ -25,20 +25,27 @@ pub(crate) struct McpArgs {
     #[arg(long)]
     read_only: bool,
     #[command(flatten)]
-    log: LogArgs,
+    log: LoggingArgs,
 }
 
 /// Serves one client until it goes.
-pub(crate) fn run(context: &Context<'_>, args: &McpArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(context: &CommandContext<'_>, args: &McpArgs) -> Result<Exit, CliError> {
     args.log.start(&context.home, context.terminal)?;
-    let house = house(context, &args.log, models(&context.home)?)?;
+    let registry = registry(context, &args.log, configured_embedder(&context.home)?)?;
     let scope = if args.read_only { Scope::Read } else { Scope::Write };
-    let visitor = Visitor::local(context.home.workspace.clone(), scope, "stdio");
+    let principal = Principal::local(context.home.workspace.clone(), scope, "stdio");
     let audit = Audit { dir: context.home.audit_dir() };
-    let stdio = Stdio { house, visitor, sizes: sizes(None, 64), audit, max_message: MAX_MESSAGE };
+    let stdio = StdioOptions {
+        registry,
+        principal,
+        queue_limits: queue_limits(None, 64),
+        audit,
+        max_message: MAX_MESSAGE,
+    };
     let drained = gbrain_server::serve_stdio(stdio)?;
     if drained.unfinished > 0 {
-        context.terminal.warn(format!("{} capture(s) were not stored in time", drained.unfinished));
+        let captures = count(drained.unfinished, "capture was", "captures were");
+        context.terminal.warn(format!("{captures} not stored in time"));
     }
     Ok(Exit::Pass)
 }

@@ -2,8 +2,8 @@
 
 pub(crate) mod alerts;
 pub(crate) mod autopilot;
+pub(crate) mod baseline;
 pub(crate) mod baseline_key;
-pub(crate) mod bench;
 pub(crate) mod calibrate;
 pub(crate) mod config;
 pub(crate) mod delete;
@@ -47,42 +47,41 @@ use std::sync::Arc;
 use gbrain_brain::{Brain, IndexKind, WorkspaceOptions};
 use gbrain_core::fault::FaultKind;
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
-use gbrain_store::{Location, OpenMode, Store, private};
+use gbrain_core::reading::suggest::nearest;
+use gbrain_store::{Location, OpenMode, PageFilter, Store, private};
 use jiff::Timestamp;
 
 use crate::error::CliError;
 use crate::home::Home;
-use crate::models::models;
+use crate::models::configured_embedder;
 use crate::terminal::Terminal;
 
-/// What every command works with: the effects, as arguments.
-pub(crate) struct Context<'a> {
+/// The effects that every command gets as arguments: home, terminal, clock.
+pub(crate) struct CommandContext<'a> {
     pub(crate) home: Home,
     pub(crate) terminal: &'a Terminal,
     pub(crate) now: Timestamp,
 }
 
-impl Context<'_> {
-    /// Makes the home. A brain that did not exist is told: a path with a mistake in it would answer like an empty one.
+impl CommandContext<'_> {
+    /// Creates the home. Warns if there was no brain: a mistyped path would answer like an empty brain.
     pub(crate) fn make_home(&self) -> Result<(), CliError> {
         if let Location::Sqlite(path) = &self.home.location
             && !path.exists()
         {
-            self.terminal.warn(format!(
-                "there was no brain at {}: a new and empty one is made",
-                path.display()
-            ));
+            self.terminal
+                .warn(format!("there is no brain at {}: creating an empty one", path.display()));
         }
         self.home.create()
     }
 
-    /// Opens the store alone, for what is not about one workspace.
+    /// Opens the store without a workspace's index.
     pub(crate) fn store(&self) -> Result<Store, CliError> {
         self.make_home()?;
         Ok(gbrain_store::Store::open(&self.home.location, OpenMode::Use, self.now)?)
     }
 
-    /// Keeps what a gate said, for `doctor`. Not being able to is no reason to fail a gate.
+    /// Records the verdict of a gate for `doctor`. A failure to record it does not fail the gate.
     pub(crate) fn remember_gate(&self, record: &serde_json::Value) {
         let dir = self.home.runs_dir();
         let _ = private::create_dir(&dir);
@@ -93,12 +92,11 @@ impl Context<'_> {
         }
     }
 
-    /// Opens the brain.
     pub(crate) fn brain(&self) -> Result<Brain, CliError> {
         self.brain_with(OpenMode::Use, IndexKind::Disk)
     }
 
-    /// Opens the brain for a command that brings pages: a brain that does not exist is made without a word.
+    /// Opens the brain for a command that writes pages: a missing brain is created without a warning.
     pub(crate) fn brain_to_fill(&self) -> Result<Brain, CliError> {
         self.home.create()?;
         let store = gbrain_store::Store::open(&self.home.location, OpenMode::Use, self.now)?;
@@ -131,7 +129,7 @@ impl Context<'_> {
             index,
             index_dir: self.home.index_dir(),
             workspace: workspace.clone(),
-            models: models(&self.home)?.of(&store, workspace)?,
+            models: configured_embedder(&self.home)?.for_workspace(&store, workspace)?,
         };
         let brain = Brain::with_store(store, options)?;
         if let Some(notice) = brain.take_index_notice() {
@@ -164,6 +162,35 @@ pub(crate) fn refuse_unknown_sources<'a>(
         }
     }
     Ok(())
+}
+
+/// Pages that are searched for slugs similar to an unknown one.
+const MAX_SUGGESTION_PAGES: usize = 10_000;
+
+/// Adds similar slugs as a hint to the error that a page does not exist.
+pub(crate) fn suggest_pages(brain: &Brain, key: &PageKey, error: CliError) -> CliError {
+    if error.kind != FaultKind::NotFound {
+        return error;
+    }
+    let filter = PageFilter::default();
+    let Ok(pages) = brain.store().list(brain.workspace(), &filter, None, MAX_SUGGESTION_PAGES)
+    else {
+        return error;
+    };
+    let slug = key.slug.to_string();
+    let last = |slug: &str| slug.rsplit('/').next().unwrap_or(slug).to_owned();
+    let names: Vec<(String, String)> =
+        pages.iter().map(|page| (page.key.to_string(), page.key.slug.to_string())).collect();
+    let is_near = |(_, known): &&(String, String)| {
+        nearest(&slug, [known.as_str()]).is_some() || last(known) == last(&slug)
+    };
+    let near: Vec<&str> =
+        names.iter().filter(is_near).take(3).map(|(key, _)| key.as_str()).collect();
+    let hint = format!("did you mean `{}`?", near.join("` or `"));
+    match near.is_empty() || error.hints.contains(&hint) {
+        true => error,
+        false => error.hint(hint),
+    }
 }
 
 /// The page that was typed: `source::slug`, or a slug in `--source`, or in the one source that has it.

@@ -1,15 +1,14 @@
-//! `gbrain models`: which models are asked for what, and what they cost. Asks nobody.
+//! `gbrain models`: the model of each task, and prices. Contacts no model.
 
 use clap::{Args, Subcommand};
-use gbrain_llm::{Desk, KeySource, Task};
+use gbrain_llm::{KeySource, ModelCatalog, ModelTask};
 use serde_json::{Value, json};
 
-use crate::asking::{PRICES, desk, settings, usd_json};
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
+use crate::model_access::{PRICES, catalog, settings, usd_json};
 use crate::terminal::table;
 
-/// Arguments of `models`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "A model is chosen by the first of: a flag, the command's setting, GBRAIN_MODEL, the \
@@ -25,27 +24,26 @@ use crate::terminal::table;
 )]
 pub(crate) struct ModelsArgs {
     #[command(subcommand)]
-    action: Option<Action>,
+    command: Option<ModelsCommand>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum ModelsCommand {
     /// List every price with its source.
     Prices,
 }
 
-/// Shows.
-pub(crate) fn run(context: &Context<'_>, args: &ModelsArgs) -> Result<Exit, CliError> {
-    let desk = desk(&context.home)?;
-    match args.action {
-        Some(Action::Prices) => prices(context, &desk),
-        None => choices(context, &desk)?,
+pub(crate) fn run(context: &CommandContext<'_>, args: &ModelsArgs) -> Result<Exit, CliError> {
+    let catalog = catalog(&context.home)?;
+    match args.command {
+        Some(ModelsCommand::Prices) => prices(context, &catalog),
+        None => choices(context, &catalog)?,
     }
     Ok(Exit::Pass)
 }
 
-fn prices(context: &Context<'_>, desk: &Desk) {
-    let entries: Vec<_> = desk.prices.iter().collect();
+fn prices(context: &CommandContext<'_>, catalog: &ModelCatalog) {
+    let entries: Vec<_> = catalog.prices.iter().collect();
     if context.terminal.is_json() {
         let entry = |(name, price): &(&str, &gbrain_llm::Price)| {
             json!({
@@ -59,7 +57,7 @@ fn prices(context: &Context<'_>, desk: &Desk) {
         context.terminal.json(&json!({ "prices": entries.iter().map(entry).collect::<Vec<_>>() }));
         return;
     }
-    context.terminal.out(table(
+    context.terminal.out_paged(table(
         &["model", "million in", "million out", "1000 searches", "date", "source"],
         entries.iter().map(|(name, price)| {
             let amounts = [price.input, price.output, price.searches].map(|usd| usd.to_string());
@@ -72,24 +70,24 @@ fn prices(context: &Context<'_>, desk: &Desk) {
     context.terminal.remark(format!("your own prices: {}", path.display()));
 }
 
-fn choices(context: &Context<'_>, desk: &Desk) -> Result<(), CliError> {
+fn choices(context: &CommandContext<'_>, catalog: &ModelCatalog) -> Result<(), CliError> {
     let store = context.store()?;
     let settings = settings(&store, &context.home.workspace)?;
-    let asker = desk.asker();
+    let client = catalog.client();
     let mut rows = Vec::new();
-    for task in Task::ALL {
-        let chosen = desk.choose(task, None, &settings);
+    for task in ModelTask::ALL {
+        let chosen = catalog.choose(task, None, &settings);
         let chosen = chosen.map_err(|error| CliError::config(error.to_string()))?;
         let (model, by) = chosen
             .map_or(("none".to_owned(), ""), |(model, source)| (model.to_string(), source.name()));
         let state = match model.parse() {
-            Ok(model) => asker.ready(&model).map_or_else(|error| error.kind.name(), |()| "ready"),
+            Ok(model) => client.ready(&model).map_or_else(|error| error.kind.name(), |()| "ready"),
             Err(_) => "",
         };
         rows.push([task.key(), &model, by, state].map(str::to_owned));
     }
     let variables = context.home.variables.0;
-    let providers = desk.providers.iter().map(|provider| {
+    let providers = catalog.providers.iter().map(|provider| {
         let key = match &provider.key {
             KeySource::None => "no key needed".to_owned(),
             KeySource::Env(name) => name.clone(),
@@ -116,8 +114,8 @@ fn choices(context: &Context<'_>, desk: &Desk) -> Result<(), CliError> {
         return Ok(());
     }
     let headings = ["setting", "model", "chosen by", "state"];
-    context.terminal.out(table(&headings, rows.into_iter().map(Vec::from)));
+    context.terminal.out_paged(table(&headings, rows.into_iter().map(Vec::from)));
     let headings = ["provider", "speaks", "at", "key", "there"];
-    context.terminal.out(table(&headings, providers.into_iter().map(Vec::from)));
+    context.terminal.out_paged(table(&headings, providers.into_iter().map(Vec::from)));
     Ok(())
 }

@@ -3,13 +3,12 @@
 use clap::Args;
 use gbrain_brain::wire::PurgeBody;
 use gbrain_brain::{PurgeOutcome, PurgeScope};
-use gbrain_store::{PurgeKeys, Purged};
+use gbrain_store::{PurgeCounts, PurgeKeys};
 
-use crate::commands::{Context, baseline_key, page_key};
+use crate::commands::{CommandContext, baseline_key, page_key};
 use crate::error::{CliError, Exit};
 use crate::identity::workspace_key;
 
-/// Arguments of `purge`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  gbrain purge people/ada --yes\n\n\
     Every version leaves the database and the index. Labels, calibration pairs and cached model answers of the page\n\
@@ -18,16 +17,16 @@ use crate::identity::workspace_key;
 pub(crate) struct PurgeArgs {
     /// The page: a slug, or `source::slug`.
     slug: String,
-    /// The source.
+    /// The source of the page.
     #[arg(long, value_name = "ID")]
     source: Option<String>,
-    /// Yes, for good.
+    /// Confirm that the page is erased permanently.
     #[arg(long)]
     yes: bool,
 }
 
 /// Erases from the files of the home, from the store, and from the index.
-pub(crate) fn run(context: &Context<'_>, args: &PurgeArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(context: &CommandContext<'_>, args: &PurgeArgs) -> Result<Exit, CliError> {
     let brain = context.brain()?;
     let key = page_key(&brain, &args.slug, args.source.as_deref())?;
     if !args.yes {
@@ -45,7 +44,7 @@ pub(crate) fn run(context: &Context<'_>, args: &PurgeArgs) -> Result<Exit, CliEr
     };
     let purged = match brain.purge(&key, &scope, context.now)? {
         PurgeOutcome::Purged(purged) => purged,
-        PurgeOutcome::Finished => Purged::default(),
+        PurgeOutcome::Finished => PurgeCounts::default(),
     };
     print(context, &key.to_string(), &purged);
     if context.terminal.is_json() {
@@ -54,15 +53,16 @@ pub(crate) fn run(context: &Context<'_>, args: &PurgeArgs) -> Result<Exit, CliEr
     Ok(Exit::Pass)
 }
 
-fn print(context: &Context<'_>, key: &str, purged: &Purged) {
+fn print(context: &CommandContext<'_>, key: &str, purged: &PurgeCounts) {
     let terminal = context.terminal;
     if !terminal.is_json() {
         match purged.versions {
             0 => terminal
                 .line(format!("{key} is not in the brain: an interrupted purge is finished")),
+            1 => terminal.line(format!("{key} purged (1 version)")),
             versions => terminal.line(format!("{key} purged ({versions} versions)")),
         }
-        for (count, what) in purged.erased.in_words() {
+        for (count, what) in purged.erased.describe() {
             terminal.line(format!("  {count} {what}"));
         }
     }

@@ -6,15 +6,14 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use gbrain_brain::wire::PutBody;
 use gbrain_core::id::{PageKey, SourceId};
-use gbrain_core::page::Format;
+use gbrain_core::page::PageFormat;
 
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 
 /// The most that is read from stdin: one page.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Arguments of `put`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  echo '# Ada' | gbrain put people/ada\n  \
     gbrain put chats/standup standup.jsonl --source journal")]
@@ -40,7 +39,7 @@ enum PageFormatArg {
 }
 
 /// Writes the page; when it says so, the page is safe.
-pub(crate) fn run(context: &Context<'_>, args: &PutArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(context: &CommandContext<'_>, args: &PutArgs) -> Result<Exit, CliError> {
     let key = PageKey::parse(&args.slug, &SourceId::new(&args.source)?)?;
     let content = read(args)?;
     let brain = context.brain_to_fill()?;
@@ -59,15 +58,15 @@ pub(crate) fn run(context: &Context<'_>, args: &PutArgs) -> Result<Exit, CliErro
     Ok(Exit::Pass)
 }
 
-fn format(args: &PutArgs) -> Format {
+fn format(args: &PutArgs) -> PageFormat {
     match args.format {
-        Some(PageFormatArg::Markdown) => Format::Markdown,
-        Some(PageFormatArg::Text) => Format::Text,
-        Some(PageFormatArg::ChatJson) => Format::ChatJson,
-        Some(PageFormatArg::ChatJsonl) => Format::ChatJsonl,
+        Some(PageFormatArg::Markdown) => PageFormat::Markdown,
+        Some(PageFormatArg::Text) => PageFormat::Text,
+        Some(PageFormatArg::ChatJson) => PageFormat::ChatJson,
+        Some(PageFormatArg::ChatJsonl) => PageFormat::ChatJsonl,
         None => {
             let name = args.file.as_ref().and_then(|file| file.to_str());
-            name.and_then(Format::of_path).unwrap_or(Format::Markdown)
+            name.and_then(PageFormat::of_path).unwrap_or(PageFormat::Markdown)
         }
     }
 }

@@ -1,30 +1,31 @@
-//! `gbrain query`: words, names and links together. `search` asks through here too.
+//! `gbrain query`: keywords, embeddings, names and links together. `search` calls [`ask`] too.
 
 use std::sync::Arc;
 
 use clap::Args;
-use gbrain_brain::capture::Door;
-use gbrain_brain::{Ask, Assistants, Brain, BuiltInModels, Query, Requester};
+use gbrain_brain::capture::QueryService;
+use gbrain_brain::{Assistants, Brain, BuiltInModels, Query, QueryOptions, Requester};
 use gbrain_core::format::Answer;
 use gbrain_core::format::ask::AskBody;
 use gbrain_core::request::{Operation, RetrievalMode, Viewer};
 use gbrain_store::{OpenMode, PageFilter, Store};
 
 use crate::args::{AskArgs, ModeArgs};
-use crate::asking::desk;
 use crate::capture;
-use crate::commands::{Context, page_key, refuse_unknown_sources};
+use crate::commands::{CommandContext, page_key, refuse_unknown_sources};
 use crate::error::{CliError, Exit};
 use crate::home::Home;
+use crate::model_access::catalog;
+use crate::terminal::count;
 
-mod print;
+pub(super) mod print;
 
-/// Arguments of `query`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain query \"who owns the berth planner?\"\n  \
     gbrain query \"what depends on the tide router?\" --mode graph --explain\n  \
     gbrain query \"latest on pricing\" --now 2026-05-14T12:00:00Z\n  \
-    gbrain query \"night charging\" --why-not projects/night-ferry")]
+    gbrain query \"night charging\" --why-not projects/night-ferry\n\n\
+    `query` asks the brain once. `gbrain queries` manages the canonical queries that suites ask.")]
 pub(crate) struct QueryArgs {
     #[command(flatten)]
     ask: AskArgs,
@@ -32,8 +33,8 @@ pub(crate) struct QueryArgs {
     mode: ModeArgs,
 }
 
-/// What is asked, whichever command asks it.
-pub(crate) struct Asked<'a> {
+/// One call of `search` or `query`.
+pub(crate) struct RetrievalCall<'a> {
     pub(crate) operation: Operation,
     pub(crate) args: &'a AskArgs,
     pub(crate) mode: RetrievalMode,
@@ -42,9 +43,9 @@ pub(crate) struct Asked<'a> {
     pub(crate) expand: Option<bool>,
 }
 
-impl Asked<'_> {
-    /// What was typed, as a body of the API.
-    fn body(&self) -> AskBody {
+impl RetrievalCall<'_> {
+    /// The arguments as a request body of the API.
+    fn wire_body(&self) -> AskBody {
         let AskArgs {
             text,
             limit,
@@ -82,8 +83,8 @@ impl Asked<'_> {
 }
 
 /// Runs the whole pipeline.
-pub(crate) fn run(context: &Context<'_>, args: &QueryArgs) -> Result<Exit, CliError> {
-    let asked = Asked {
+pub(crate) fn run(context: &CommandContext<'_>, args: &QueryArgs) -> Result<Exit, CliError> {
+    let asked = RetrievalCall {
         operation: Operation::Query,
         args: &args.ask,
         mode: args.mode.mode,
@@ -94,20 +95,23 @@ pub(crate) fn run(context: &Context<'_>, args: &QueryArgs) -> Result<Exit, CliEr
 }
 
 /// Asks and prints. An answer without hits is an answer.
-pub(crate) fn ask(context: &Context<'_>, asked: &Asked<'_>) -> Result<Exit, CliError> {
+pub(crate) fn ask(
+    context: &CommandContext<'_>,
+    asked: &RetrievalCall<'_>,
+) -> Result<Exit, CliError> {
     context.make_home()?;
     let store = gbrain_store::Store::open(&context.home.location, OpenMode::Use, context.now)?;
     let store: Arc<Store> = store.into();
     let brain = context.brain_in(store.clone(), asked.args.index.into())?;
     refuse_unknown_sources(&brain, &asked.args.source)?;
     let viewer = if asked.args.untrusted { Viewer::Untrusted } else { Viewer::Trusted };
-    let (body, requester) = (asked.body(), Requester::Owner(viewer));
+    let (body, requester) = (asked.wire_body(), Requester::Owner(viewer));
     let query = Query::new(&brain, asked.operation, &body, requester, context.now)?;
     let assistants = match asked.operation {
         Operation::Search => None,
         Operation::Query => {
-            let (desk, allowed) = (desk(&context.home)?, BuiltInModels::Allowed);
-            Assistants::choose(&desk, &store, &context.home.workspace, &query.config, allowed)?
+            let (catalog, allowed) = (catalog(&context.home)?, BuiltInModels::Allowed);
+            Assistants::choose(&catalog, &store, &context.home.workspace, &query.config, allowed)?
         }
     };
     let why_not = body.why_not.as_deref().map(|slug| page_key(&brain, slug, None)).transpose()?;
@@ -116,42 +120,50 @@ pub(crate) fn ask(context: &Context<'_>, asked: &Asked<'_>) -> Result<Exit, CliE
         bar.set_length(total.unsigned_abs());
         bar.set_position(done.unsigned_abs());
     };
-    let options = Ask { why_not, progress: &on_progress, ..Ask::default() };
-    let door = Door::new(Arc::new(brain), capture::options(&context.home)?);
+    let options = QueryOptions { why_not, progress: &on_progress, ..QueryOptions::default() };
+    let door = QueryService::new(Arc::new(brain), capture::options(&context.home)?);
     let answered = query.answer(&door, assistants.as_ref(), body.caller(false), options)?;
     bar.finish_and_clear();
     if answered.served.behind > 0 {
         context.terminal.warn(format!(
-            "answered from generation {}, {} changes behind: another process is indexing",
-            answered.served.generation, answered.served.behind
+            "answered from generation {}, {} behind: another process is indexing",
+            answered.served.generation,
+            count(answered.served.behind, "change", "changes")
         ));
     }
     if answered.ranking.degraded.iter().any(|degraded| degraded.reason == "other_model") {
         context.terminal.warn(
-            "this brain's vectors are of a model that this gbrain does not have: words alone \
-             answered; `gbrain reembed` makes vectors of its own",
+            "this gbrain does not have the model that made this brain's vectors: only keywords were searched; \
+             `gbrain reembed` makes new vectors",
         );
     }
     if context.terminal.is_json() {
         context.terminal.json(&Answer::new(&answered.request, &answered.ranking, &answered.served));
     } else {
-        context.terminal.out(print::answer(&answered));
+        let edges = answered.ranking.hits.iter().flat_map(|hit| &hit.edges);
+        let evidence = door.brain().evidence_texts(edges)?;
+        context.terminal.out_paged(print::answer(&answered, &evidence));
     }
     if answered.ranking.hits.is_empty() {
         explain_nothing(context, door.brain(), asked.args)?;
     }
     // The process is about to end. Closing the database would only take away files that the next
     // search makes again, which costs more than the search.
-    std::mem::forget(door.share());
+    std::mem::forget(door.clone_brain());
     let drained = door.close();
     if drained.unfinished > 0 {
-        context.terminal.warn(format!("{} capture(s) were not stored in time", drained.unfinished));
+        let captures = count(drained.unfinished as usize, "capture was", "captures were");
+        context.terminal.warn(format!("{captures} not stored in time"));
     }
     Ok(Exit::Pass)
 }
 
 /// Says why an answer has no hits, where a mistake is likely: an empty brain, or a filter that no page passes.
-fn explain_nothing(context: &Context<'_>, brain: &Brain, args: &AskArgs) -> Result<(), CliError> {
+fn explain_nothing(
+    context: &CommandContext<'_>,
+    brain: &Brain,
+    args: &AskArgs,
+) -> Result<(), CliError> {
     let has = |filter: PageFilter| {
         let pages = brain.store().list(brain.workspace(), &filter, None, 1)?;
         Ok::<_, CliError>(!pages.is_empty())

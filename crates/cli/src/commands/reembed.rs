@@ -6,23 +6,22 @@ use std::process::{Command, Stdio};
 use clap::Args;
 use gbrain_brain::wire::VectorsBody;
 use gbrain_brain::{Brain, VectorReport};
-use gbrain_core::gate::{Check, CorrectnessThresholds, Verdict, correctness};
+use gbrain_core::gate::{CorrectnessThresholds, GateCheck, Verdict, correctness};
 use gbrain_core::qrels::Qrels;
-use gbrain_core::replay::Live;
+use gbrain_core::replay::LiveContext;
 use gbrain_eval::{
     JudgedRun, LocalOptions, LocalRetriever, Pipeline, SelfRetrieval, judge, self_retrieval,
 };
 use gbrain_store::Location;
 use serde_json::json;
 
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::commands::eval::read_qrels;
 use crate::error::{CliError, Exit};
 
 /// Pages of a judged query that count.
 const DEPTH: usize = 10;
 
-/// Arguments of `reembed`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "The old vectors are searched until the new ones are all there; one commit switches. \
@@ -49,7 +48,7 @@ pub(crate) struct ReembedArgs {
 }
 
 /// Re-embeds, or says how things stand.
-pub(crate) fn run(context: &Context<'_>, args: &ReembedArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(context: &CommandContext<'_>, args: &ReembedArgs) -> Result<Exit, CliError> {
     if args.background {
         return start_in_background(context, args);
     }
@@ -80,8 +79,12 @@ pub(crate) fn run(context: &Context<'_>, args: &ReembedArgs) -> Result<Exit, Cli
     Ok(Exit::Pass)
 }
 
-/// Asks the corpus with the new vectors, before anybody else is answered from them.
-fn trial(context: &Context<'_>, brain: &Brain, qrels: Option<&Qrels>) -> Result<Verdict, CliError> {
+/// Queries the corpus with the new vectors, before any other answer uses them.
+fn trial(
+    context: &CommandContext<'_>,
+    brain: &Brain,
+    qrels: Option<&Qrels>,
+) -> Result<Verdict, CliError> {
     let Some(trial) = brain.trial()? else { return Ok(Verdict::Inconclusive) };
     let found = self_retrieval(&trial, context.now)?;
     let SelfRetrieval { asked, found: own, failed } = found;
@@ -90,7 +93,7 @@ fn trial(context: &Context<'_>, brain: &Brain, qrels: Option<&Qrels>) -> Result<
         found.verdict()
     ));
     let Some(qrels) = qrels else { return Ok(found.verdict()) };
-    let live = Live { settings: trial.settings()?, now: context.now };
+    let live = LiveContext { settings: trial.settings()?, now: context.now };
     let target = LocalRetriever::new(&trial, LocalOptions::new(live), &|_, _| ())?;
     let queries = qrels.queries.clone();
     let JudgedRun { queries, pages } = judge(&target, queries, DEPTH, Pipeline::Fixed, 1, &|_| ())?;
@@ -98,7 +101,7 @@ fn trial(context: &Context<'_>, brain: &Brain, qrels: Option<&Qrels>) -> Result<
     for warning in &answers.warnings {
         context.terminal.warn(warning);
     }
-    for check in answers.checks.iter().filter_map(Check::too_few_rows) {
+    for check in answers.checks.iter().filter_map(GateCheck::too_few_rows) {
         context.terminal.warn(check);
     }
     for breach in &answers.breaches {
@@ -109,7 +112,7 @@ fn trial(context: &Context<'_>, brain: &Brain, qrels: Option<&Qrels>) -> Result<
     Ok(found.verdict().and(answers.verdict))
 }
 
-fn start_in_background(context: &Context<'_>, args: &ReembedArgs) -> Result<Exit, CliError> {
+fn start_in_background(context: &CommandContext<'_>, args: &ReembedArgs) -> Result<Exit, CliError> {
     let failed = |source: std::io::Error| {
         CliError::usage(format!("a process could not be started: {source}"))
             .hint("run `gbrain reembed` without --background")
@@ -143,7 +146,7 @@ fn start_in_background(context: &Context<'_>, args: &ReembedArgs) -> Result<Exit
     Ok(Exit::Pass)
 }
 
-fn print(context: &Context<'_>, report: &VectorReport) {
+fn print(context: &CommandContext<'_>, report: &VectorReport) {
     let VectorReport { held, is_searchable, wanted, made, total } = report;
     if context.terminal.is_json() {
         context.terminal.json(&VectorsBody::new(report));

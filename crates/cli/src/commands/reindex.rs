@@ -3,10 +3,9 @@
 use clap::Args;
 use gbrain_brain::wire::{ReindexBody, VerifyBody};
 
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 
-/// Arguments of `reindex`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gbrain reindex\n  gbrain reindex --verify    (exit 1 if anything is wrong)"
@@ -18,7 +17,7 @@ pub(crate) struct ReindexArgs {
 }
 
 /// Rebuilds, or verifies: findings are exit 1.
-pub(crate) fn run(context: &Context<'_>, args: &ReindexArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(context: &CommandContext<'_>, args: &ReindexArgs) -> Result<Exit, CliError> {
     let brain = context.brain()?;
     let bar = context.terminal.progress("indexing");
     let on_progress = |done: i64, total: i64| {
@@ -48,7 +47,7 @@ pub(crate) fn run(context: &Context<'_>, args: &ReindexArgs) -> Result<Exit, Cli
         }
         let verdict = if report.findings.is_empty() { "clean" } else { "NOT clean" };
         context.terminal.line(format!(
-            "{verdict}: {} pages and {} chunks checked, {} findings",
+            "{verdict}: checked {} pages and {} chunks, {} findings",
             report.pages,
             report.chunks,
             report.findings.len()

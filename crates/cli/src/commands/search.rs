@@ -1,14 +1,13 @@
-//! `gbrain search`: words only.
+//! `gbrain search`: by keyword, without embeddings.
 
 use clap::Args;
 use gbrain_core::request::{Operation, RetrievalMode};
 
 use crate::args::AskArgs;
-use crate::commands::Context;
-use crate::commands::query::{Asked, ask};
+use crate::commands::CommandContext;
+use crate::commands::query::{RetrievalCall, ask};
 use crate::error::{CliError, Exit};
 
-/// Arguments of `search`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gbrain search berth planner\n  gbrain search \"HRB-112\" --explain\n  \
@@ -20,8 +19,8 @@ pub(crate) struct SearchArgs {
 }
 
 /// Finds pages by words and names.
-pub(crate) fn run(context: &Context<'_>, args: &SearchArgs) -> Result<Exit, CliError> {
-    let asked = Asked {
+pub(crate) fn run(context: &CommandContext<'_>, args: &SearchArgs) -> Result<Exit, CliError> {
+    let asked = RetrievalCall {
         operation: Operation::Search,
         args: &args.ask,
         mode: RetrievalMode::Knowledge,

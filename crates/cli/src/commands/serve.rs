@@ -1,80 +1,82 @@
 //! `gbrain serve`: the HTTP API and MCP.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::time::Duration;
 
 use clap::Args;
-use gbrain_llm::Task;
+use gbrain_llm::ModelTask;
 use gbrain_server::{
-    Audit, Bounds, Connections, Gatekeeper, Guard, LaneSizes, Lanes, Loopback, Parts, Serving,
-    TokenKey, Tokens, WorkerOptions,
+    Audit, Authenticator, ConnectionOptions, LoopbackAccess, OriginGuard, QueueLimits,
+    RequestLimits, ServeOptions, ServerComponents, TokenKey, TokenStatus, WorkQueues,
+    WorkerOptions,
 };
 use gbrain_store::Store;
 use jiff::SignedDuration;
 use serde_json::json;
 
-use crate::asking::{desk, settings};
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::commands::eval::duration;
 use crate::error::{CliError, Exit};
-use crate::models::models;
+use crate::model_access::{catalog, settings};
+use crate::models::configured_embedder;
 use crate::serving::{
-    LOOK, LogArgs, ROLE_REMEDY, autopilot, house, make_token_key, token_key, worker_name,
+    DEFAULT_INTERVAL, LoggingArgs, ROLE_REMEDY, autopilot, make_token_key, registry, token_key,
+    worker_name,
 };
+use crate::terminal::count;
 
-/// Arguments of `serve`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gbrain serve\n  curl -s localhost:7727/v1/query -H 'content-type: application/json' \\\n    \
     -d '{\"query\": \"who owns the berth planner?\"}'\n  \
     gbrain tokens create --name team --scope write && gbrain serve --listen 0.0.0.0:7727\n\n\
-    The API is described at /v1/openapi.json, MCP is at /mcp, numbers are at /metrics. Without a \
-    token only callers on this machine are let in, and only while no token exists. Other machines \
-    need tokens, and a proxy in front for TLS. Private pages are not served, to anybody."
+    The API is described at /v1/openapi.json, MCP is at /mcp, metrics are at /metrics. Without a \
+    token only callers on this machine are accepted, and only while no token exists. Other machines \
+    need tokens, and a proxy in front for TLS. Private pages are never served."
 )]
 pub(crate) struct ServeArgs {
-    /// Where to listen; port 0 takes a free one.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7727")]
+    /// The address to listen on, as HOST:PORT; port 0 takes a free port.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7727", value_parser = parse_address)]
     listen: SocketAddr,
-    /// Let callers on this machine in without a token although tokens exist.
+    /// Accept callers on this machine without a token even if tokens exist.
     #[arg(long)]
     open_loopback: bool,
-    /// Another name that this server goes by; may be given again.
+    /// Another host name of this server; may be given again.
     #[arg(long, value_name = "NAME")]
     allow_host: Vec<String>,
-    /// An origin such as `https://app.example` whose pages may call; may be given again.
+    /// An origin such as `https://app.example` whose pages may call the API; may be given again.
     #[arg(long, value_name = "ORIGIN", value_parser = parse_origin)]
     allow_origin: Vec<String>,
-    /// How many questions are answered at once [default: one per core].
+    /// Queries answered concurrently [default: one per core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     readers: Option<u16>,
-    /// How many requests wait at most; more are refused with 429.
+    /// Maximum number of queued requests; more are rejected with 429.
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(0..=10_000))]
     queue: u16,
-    /// How many connections there are at most.
+    /// Maximum number of connections.
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u16).range(1..))]
     connections: u16,
-    /// How many connections one address may have [default: half of them]. Behind a proxy all callers have
-    /// the proxy's address: give it as many as there are.
+    /// Maximum number of connections per client address [default: half of --connections]. Behind a proxy
+    /// all callers have the proxy's address: set it to the value of --connections.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     connections_per_address: Option<u16>,
-    /// The largest body, in MiB.
+    /// The largest request body, in MiB.
     #[arg(long, value_name = "MIB", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=64))]
     max_body: u16,
-    /// How many seconds an answer may take.
+    /// Request timeout in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..=3600))]
     timeout: u16,
-    /// How many jobs are worked on at once; 0 leaves them to `gbrain worker`.
+    /// Jobs run concurrently; 0 leaves them to `gbrain worker`.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(0..=64))]
     jobs: u16,
-    /// How many seconds without a beat until a job is another worker's.
+    /// Lease timeout: seconds without a heartbeat before another worker may claim the job.
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..=3600))]
     lease: u16,
-    /// How often it is looked whether something is due, such as the nightly probe.
-    #[arg(long, value_name = "DUR", default_value = LOOK, value_parser = duration)]
+    /// How often to check for due work, such as the nightly probe.
+    #[arg(long, value_name = "DUR", default_value = DEFAULT_INTERVAL, value_parser = duration)]
     autopilot: SignedDuration,
     #[command(flatten)]
-    log: LogArgs,
+    log: LoggingArgs,
 }
 
 /// How long an unfinished request is waited for at the end, and how long headers and bodies may take.
@@ -88,7 +90,22 @@ const WRITE_PATIENCE: Duration = Duration::from_secs(30);
 /// Writers of one SQLite file queue anyway; those of a server are many.
 const WRITERS: usize = 4;
 /// How long a request waits for its turn.
-const QUEUE_PATIENCE: Duration = Duration::from_secs(5);
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Parses HOST:PORT. A name is resolved, to an IPv4 address if it has one.
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    let form = "write it as HOST:PORT, such as 127.0.0.1:7727 or localhost:7727";
+    if !text.contains(':') {
+        return Err(format!("the port is missing: {form}"));
+    }
+    let found = text.to_socket_addrs().map_err(|error| format!("{error}; {form}"))?;
+    let found: Vec<SocketAddr> = found.collect();
+    let ipv4 = found.iter().find(|address| address.is_ipv4());
+    ipv4.or(found.first()).copied().ok_or_else(|| format!("the name has no address; {form}"))
+}
 
 fn parse_origin(text: &str) -> Result<String, String> {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
@@ -100,52 +117,55 @@ fn parse_origin(text: &str) -> Result<String, String> {
     }
 }
 
-/// Serves until the process is told to end.
-pub(crate) fn run(context: &Context<'_>, args: &ServeArgs) -> Result<Exit, CliError> {
+/// Serves until the process is terminated.
+pub(crate) fn run(context: &CommandContext<'_>, args: &ServeArgs) -> Result<Exit, CliError> {
     args.log.start(&context.home, context.terminal)?;
-    let wanted = models(&context.home)?;
-    let house = house(context, &args.log, wanted.clone())?;
-    let store = house.share_store();
+    let wanted = configured_embedder(&context.home)?;
+    let registry = registry(context, &args.log, wanted.clone())?;
+    let store = registry.share_store();
     refuse_unresolved_rerankers(context, store.as_ref())?;
     if let Some(role) = store.role_without_row_security()? {
         context.terminal.warn(format!(
-            "the database role {role} is not held by row-level security, the second wall between workspaces: \
+            "row-level security, the second barrier between workspaces, does not apply to the database role {role}: \
              {ROLE_REMEDY}"
         ));
     }
     let lease = Duration::from_secs(args.lease.into());
     let autopilot = autopilot(context, store.clone(), wanted, lease, args.autopilot)?;
     let key = key(context, store.as_ref())?;
-    let tokens = Tokens {
+    let tokens = TokenStatus {
         live: store.has_live_tokens(context.now)?,
         ever: store.has_tokens()?,
         has_key: key.is_some(),
     };
-    let loopback = Loopback::resolve(args.listen, args.open_loopback, tokens)?;
+    let loopback = LoopbackAccess::resolve(args.listen, args.open_loopback, tokens)?;
     let workspace = context.home.workspace.clone();
-    let keeper = Gatekeeper::new(store, key, loopback, workspace);
-    let sizes = sizes(args.readers, args.queue);
-    let serving = Serving {
+    let authenticator = Authenticator::new(store, key, loopback, workspace);
+    let queue_limits = queue_limits(args.readers, args.queue);
+    let serving = ServeOptions {
         listen: args.listen,
-        parts: Parts {
-            house,
-            keeper,
-            guard: Guard { hosts: args.allow_host.clone(), origins: args.allow_origin.clone() },
-            lanes: Lanes::new(sizes),
+        components: ServerComponents {
+            registry,
+            authenticator,
+            guard: OriginGuard {
+                hosts: args.allow_host.clone(),
+                origins: args.allow_origin.clone(),
+            },
+            queues: WorkQueues::new(queue_limits),
             audit: Audit { dir: context.home.audit_dir() },
-            bounds: Bounds {
+            limits: RequestLimits {
                 body: usize::from(args.max_body) << 20,
-                body_patience: BODY_PATIENCE,
-                patience: Duration::from_secs(args.timeout.into()),
+                body_timeout: BODY_PATIENCE,
+                timeout: Duration::from_secs(args.timeout.into()),
             },
         },
-        sizes,
-        connections: Connections {
-            most: usize::from(args.connections),
-            of_address: usize::from(of_address(args)),
-            first_patience: FIRST_PATIENCE,
-            header_patience: HEADER_PATIENCE,
-            write_patience: WRITE_PATIENCE,
+        queue_limits,
+        connections: ConnectionOptions {
+            max_connections: usize::from(args.connections),
+            per_address: usize::from(per_address(args)),
+            first_request_timeout: FIRST_PATIENCE,
+            header_timeout: HEADER_PATIENCE,
+            write_timeout: WRITE_PATIENCE,
             drain: DRAIN,
         },
         workers: usize::from(args.jobs),
@@ -154,18 +174,22 @@ pub(crate) fn run(context: &Context<'_>, args: &ServeArgs) -> Result<Exit, CliEr
     };
     let drained = gbrain_server::serve(serving, |address| say(context, address))?;
     if drained.unfinished > 0 {
-        context.terminal.warn(format!("{} capture(s) were not stored in time", drained.unfinished));
+        let captures = count(drained.unfinished, "capture was", "captures were");
+        context.terminal.warn(format!("{captures} not stored in time"));
     }
     Ok(Exit::Pass)
 }
 
 /// Refuses a setting that names no model, as `query` does: answers would come without the reranker.
-fn refuse_unresolved_rerankers(context: &Context<'_>, store: &Store) -> Result<(), CliError> {
-    let desk = desk(&context.home)?;
+fn refuse_unresolved_rerankers(
+    context: &CommandContext<'_>,
+    store: &Store,
+) -> Result<(), CliError> {
+    let catalog = catalog(&context.home)?;
     for workspace in store.workspaces()? {
         let settings = settings(store, &workspace.id)?;
-        desk.choose(Task::Rerank, None, &settings).map_err(|error| {
-            let (key, id) = (Task::Rerank.key(), &workspace.id);
+        catalog.choose(ModelTask::Rerank, None, &settings).map_err(|error| {
+            let (key, id) = (ModelTask::Rerank.key(), &workspace.id);
             CliError::from(error).hint(format!(
                 "it is `{key}` of workspace `{id}`: `gbrain config set {key} PROVIDER:MODEL --workspace {id}` sets \
                  another, `gbrain config unset {key} --workspace {id}` none"
@@ -175,7 +199,7 @@ fn refuse_unresolved_rerankers(context: &Context<'_>, store: &Store) -> Result<(
     Ok(())
 }
 
-fn say(context: &Context<'_>, address: SocketAddr) {
+fn say(context: &CommandContext<'_>, address: SocketAddr) {
     let url = format!("http://{address}");
     if context.terminal.is_json() {
         context.terminal.json(&json!({ "listening": url }));
@@ -184,26 +208,25 @@ fn say(context: &Context<'_>, address: SocketAddr) {
     }
 }
 
-/// How many connections one address may have: half of them unless it is said.
-fn of_address(args: &ServeArgs) -> u16 {
+/// Connections allowed per client address: half of all, unless the flag is given.
+fn per_address(args: &ServeArgs) -> u16 {
     let half = args.connections.div_ceil(2);
     args.connections_per_address.unwrap_or(half).min(args.connections)
 }
 
-/// How wide the lanes are: a question keeps a core busy, so more at once only make each slower.
-pub(crate) fn sizes(readers: Option<u16>, queue: u16) -> LaneSizes {
+/// The limits of the work queues. A query keeps a core busy, so more at once only make each slower.
+pub(crate) fn queue_limits(readers: Option<u16>, queue: u16) -> QueueLimits {
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
-    LaneSizes {
+    QueueLimits {
         readers: readers.map_or(cores, usize::from),
         writers: WRITERS,
         waiting: usize::from(queue),
-        patience: QUEUE_PATIENCE,
+        timeout: QUEUE_TIMEOUT,
     }
 }
 
-/// The key that tokens are checked with, also those that are made while the server runs: it is made
-/// now if there is none.
-fn key(context: &Context<'_>, store: &Store) -> Result<Option<TokenKey>, CliError> {
+/// The key that verifies tokens. It is created if there is none, so that tokens created while the server runs work too.
+fn key(context: &CommandContext<'_>, store: &Store) -> Result<Option<TokenKey>, CliError> {
     match token_key(&context.home)? {
         // Another machine has the key of the tokens that are there.
         None if store.has_tokens()? => Ok(None),

@@ -1,18 +1,17 @@
-//! `gbrain sources`: where pages come from.
+//! `gbrain sources`: the sources that pages come from.
 
 use clap::{Args, Subcommand};
-use gbrain_brain::wire::{Change, SourceChanged, SourcesBody};
+use gbrain_brain::wire::{ObjectChange, SourceChanged, SourcesBody};
 use gbrain_core::id::SourceId;
-use gbrain_store::{Removal, SourceTrust};
+use gbrain_store::{SourceRemoval, SourceTrust};
 
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 use crate::terminal::table;
 
 /// The longest name of a source, in characters.
 const MAX_NAME: usize = 200;
 
-/// Arguments of `sources`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gbrain sources list\n  gbrain sources add slack --untrusted\n  \
@@ -20,27 +19,27 @@ const MAX_NAME: usize = 200;
 )]
 pub(crate) struct SourcesArgs {
     #[command(subcommand)]
-    action: Action,
+    command: SourcesCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
-    /// List the sources.
+enum SourcesCommand {
+    /// List the sources with their pages.
     List,
     /// Add a source, or change whether it is trusted.
     Add {
         /// Its id: lower-case letters, digits, hyphens.
         id: String,
-        /// What people call it.
+        /// A name for people.
         #[arg(long)]
         name: Option<String>,
-        /// Its aliases and titles can't take another page's name.
+        /// Mark it as untrusted: its aliases and titles can't take another page's name.
         #[arg(long)]
         untrusted: bool,
     },
-    /// Remove a source.
+    /// Remove a source without pages.
     Remove {
-        /// Its id.
+        /// The id of the source.
         id: String,
         /// Delete its pages too (softly).
         #[arg(long)]
@@ -49,12 +48,12 @@ enum Action {
 }
 
 /// Lists, adds or removes.
-pub(crate) fn run(context: &Context<'_>, args: &SourcesArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(context: &CommandContext<'_>, args: &SourcesArgs) -> Result<Exit, CliError> {
     let brain = context.brain()?;
     let (store, workspace) = (brain.store(), brain.workspace());
-    match &args.action {
-        Action::List => list(context, &store.sources(workspace)?, &store.stats(workspace)?),
-        Action::Add { id, name, untrusted } => {
+    match &args.command {
+        SourcesCommand::List => list(context, &store.sources(workspace)?, &store.stats(workspace)?),
+        SourcesCommand::Add { id, name, untrusted } => {
             let id = SourceId::new(id)?;
             let trust = if *untrusted { SourceTrust::Untrusted } else { SourceTrust::Trusted };
             let known = store.sources(workspace)?.iter().any(|source| source.id == id);
@@ -65,14 +64,15 @@ pub(crate) fn run(context: &Context<'_>, args: &SourcesArgs) -> Result<Exit, Cli
                 refuse_long(name)?;
                 store.add_source(workspace, &id, name, trust, context.now)?;
             }
-            say(context, &id, if known { Change::Changed } else { Change::Added });
+            say(context, &id, if known { ObjectChange::Changed } else { ObjectChange::Added });
         }
-        Action::Remove { id, cascade } => {
+        SourcesCommand::Remove { id, cascade } => {
             let id = SourceId::new(id)?;
-            let removal = if *cascade { Removal::Cascade } else { Removal::OnlyEmpty };
+            let removal = if *cascade { SourceRemoval::Cascade } else { SourceRemoval::OnlyEmpty };
             let deleted = store.remove_source(workspace, &id, removal, context.now)?;
-            say(context, &id, Change::Removed);
-            context.terminal.remark(format!("{deleted} pages deleted with it"));
+            say(context, &id, ObjectChange::Removed);
+            let pages = if deleted == 1 { "page" } else { "pages" };
+            context.terminal.remark(format!("{deleted} {pages} deleted with it"));
         }
     }
     Ok(Exit::Pass)
@@ -88,7 +88,7 @@ fn refuse_long(name: &str) -> Result<(), CliError> {
     }
 }
 
-fn say(context: &Context<'_>, id: &SourceId, outcome: Change) {
+fn say(context: &CommandContext<'_>, id: &SourceId, outcome: ObjectChange) {
     if context.terminal.is_json() {
         context.terminal.json(&SourceChanged { source: id, outcome });
     } else {
@@ -96,7 +96,11 @@ fn say(context: &Context<'_>, id: &SourceId, outcome: Change) {
     }
 }
 
-fn list(context: &Context<'_>, sources: &[gbrain_store::Source], stats: &gbrain_store::Stats) {
+fn list(
+    context: &CommandContext<'_>,
+    sources: &[gbrain_store::Source],
+    stats: &gbrain_store::CorpusStats,
+) {
     let counts: Vec<(SourceId, u64)> =
         stats.sources.iter().map(|stats| (stats.source.clone(), stats.pages)).collect();
     let pages = |id: &SourceId| counts.iter().find(|(of, _)| of == id).map_or(0, |(_, n)| *n);
@@ -108,5 +112,5 @@ fn list(context: &Context<'_>, sources: &[gbrain_store::Source], stats: &gbrain_
         let trust = source.trust.to_string();
         vec![source.id.to_string(), trust, pages(&source.id).to_string(), source.name.clone()]
     });
-    context.terminal.out(table(&["source", "trust", "pages", "name"], rows));
+    context.terminal.out_paged(table(&["source", "trust", "pages", "name"], rows));
 }

@@ -1,19 +1,18 @@
-//! `gbrain spend`: what calls to models cost.
+//! `gbrain spend`: the cost of model calls.
 
 use clap::Args;
 use gbrain_core::money::Usd;
-use gbrain_llm::Desk;
-use gbrain_store::STANDING;
+use gbrain_llm::ModelCatalog;
+use gbrain_store::DAILY_PREFIX;
 use jiff::tz::TimeZone;
 use serde_json::json;
 
-use crate::asking::{settings, usd_json};
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::commands::eval::moment;
 use crate::error::{CliError, Exit};
+use crate::model_access::{settings, usd_json};
 use crate::terminal::table;
 
-/// Arguments of `spend`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "A call is charged at the most that it can cost before it is sent, and at what it did \
@@ -23,20 +22,19 @@ use crate::terminal::table;
     gbrain config set spend.max_usd_per_day 2.50"
 )]
 pub(crate) struct SpendArgs {
-    /// From when on: 7d, 12h, or an instant.
+    /// From when: 7d, 12h, today, yesterday, a day or a time.
     #[arg(long, value_name = "WHEN", default_value = "7d")]
     since: String,
 }
 
-/// Adds up.
-pub(crate) fn run(context: &Context<'_>, args: &SpendArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(context: &CommandContext<'_>, args: &SpendArgs) -> Result<Exit, CliError> {
     let since = moment(&args.since, context.now).map_err(CliError::usage)?;
     let (store, workspace) = (context.store()?, &context.home.workspace);
     let lines = store.spend(workspace, since)?;
     let day = context.now.to_zoned(TimeZone::UTC).date();
-    let today = store.budget(workspace, &format!("{STANDING}{day}"))?;
+    let today = store.budget(workspace, &format!("{DAILY_PREFIX}{day}"))?;
     let today = today.map_or(Usd::ZERO, |budget| budget.charged);
-    let per_day = Desk::per_day(&settings(&store, workspace)?);
+    let per_day = ModelCatalog::per_day(&settings(&store, workspace)?);
     let total: Usd = lines.iter().map(|line| line.charged).sum();
     if context.terminal.is_json() {
         let line = |line: &gbrain_store::SpendLine| {
@@ -55,7 +53,7 @@ pub(crate) fn run(context: &Context<'_>, args: &SpendArgs) -> Result<Exit, CliEr
     if lines.is_empty() {
         context.terminal.line(format!("no model was called since {since}"));
     } else {
-        context.terminal.out(table(
+        context.terminal.out_paged(table(
             &["model", "for", "calls", "unsettled", "charged"],
             lines.iter().map(|line| {
                 let (model, purpose) = (line.model.clone(), line.purpose.clone());

@@ -3,17 +3,15 @@
 use clap::Args;
 use gbrain_brain::wire::StatsBody;
 
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
-use crate::terminal::table;
+use crate::terminal::{table, wrap};
 
-/// Arguments of `stats`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  gbrain stats --json")]
 pub(crate) struct StatsArgs {}
 
-/// Counts.
-pub(crate) fn run(context: &Context<'_>, _: &StatsArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(context: &CommandContext<'_>, _: &StatsArgs) -> Result<Exit, CliError> {
     let brain = context.brain()?;
     let stats = brain.store().stats(brain.workspace())?;
     let head = brain.store().head(brain.workspace())?;
@@ -26,7 +24,7 @@ pub(crate) fn run(context: &Context<'_>, _: &StatsArgs) -> Result<Exit, CliError
         return Ok(Exit::Pass);
     }
     let terminal = context.terminal;
-    terminal.line(format!(
+    let contents = format!(
         "workspace {} on {}: {} pages, {} chunks, {} versions, {} aliases, {} takes",
         brain.workspace(),
         brain.store().engine(),
@@ -35,7 +33,8 @@ pub(crate) fn run(context: &Context<'_>, _: &StatsArgs) -> Result<Exit, CliError
         stats.versions,
         stats.aliases,
         stats.takes,
-    ));
+    );
+    terminal.out(wrap("", "  ", &contents) + "\n");
     terminal.line(format!("generation {}, root {}", head.generation.0, head.root.short()));
     terminal.line(format!(
         "database {:.1} MiB, index {:.1} MiB at generation {}",
@@ -47,7 +46,7 @@ pub(crate) fn run(context: &Context<'_>, _: &StatsArgs) -> Result<Exit, CliError
     let held = vectors.held.as_deref().unwrap_or("no model");
     terminal.line(format!("vectors of {held}{is_odd}"));
     terminal.line("");
-    terminal.out(table(
+    terminal.out_paged(table(
         &["source", "pages", "deleted", "chunks", "bytes"],
         stats.sources.iter().map(|source| {
             let counts = [source.pages, source.deleted, source.chunks, source.bytes];
@@ -57,12 +56,12 @@ pub(crate) fn run(context: &Context<'_>, _: &StatsArgs) -> Result<Exit, CliError
         }),
     ));
     terminal.line("");
-    terminal.out(table(
+    terminal.out_paged(table(
         &["type", "pages"],
         stats.types.iter().map(|(name, n)| vec![name.clone(), n.to_string()]),
     ));
     terminal.line("");
-    terminal.out(table(
+    terminal.out_paged(table(
         &["link", "edges"],
         stats.links.iter().map(|(name, n)| vec![name.to_string(), n.to_string()]),
     ));

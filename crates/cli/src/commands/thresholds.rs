@@ -1,7 +1,7 @@
 //! Thresholds of a baseline as they are typed, on top of others.
 
 use clap::Args;
-use gbrain_core::baseline::Thresholds;
+use gbrain_core::baseline::BaselineThresholds;
 
 use crate::error::CliError;
 
@@ -21,10 +21,10 @@ pub(crate) struct ThresholdArgs {
 }
 
 impl ThresholdArgs {
-    /// What was typed, and `kept` for the rest. NaN and what is out of range is refused.
-    pub(crate) fn on(&self, kept: Thresholds) -> Result<Thresholds, CliError> {
+    /// The typed thresholds, and those of `kept` for the rest. NaN and values out of range are refused.
+    pub(crate) fn on(&self, kept: BaselineThresholds) -> Result<BaselineThresholds, CliError> {
         let latency = self.threshold_latency_multiplier.unwrap_or(kept.latency_multiplier);
-        let thresholds = Thresholds {
+        let thresholds = BaselineThresholds {
             jaccard: self.threshold_jaccard.unwrap_or(kept.jaccard),
             top1: self.threshold_top1.unwrap_or(kept.top1),
             latency_multiplier: latency,

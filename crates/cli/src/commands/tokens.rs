@@ -1,23 +1,22 @@
-//! `gbrain tokens`: who may come over a wire.
+//! `gbrain tokens`: API tokens.
 
 use clap::{Args, Subcommand};
 use gbrain_core::access::{Scope, token_name};
 use gbrain_core::fault::FaultKind;
-use gbrain_server::{Audit, Event};
-use gbrain_store::{NewToken, Store, Token, TokenDigest};
+use gbrain_server::{Audit, AuditEvent};
+use gbrain_store::{ApiToken, NewToken, Store, TokenDigest};
 use serde::Serialize;
 
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::commands::eval::duration;
 use crate::error::{CliError, Exit};
 use crate::serving::{make_token_key, token_key};
-use crate::terminal::{json_text, table};
+use crate::terminal::{json_text, local_time_of, table};
 
-/// Arguments of `tokens`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain tokens create --name ci --scope read\n  \
     gbrain --workspace team-a tokens create --name agent --scope write --expires 90d\n  \
-    gbrain tokens list\n  gbrain tokens revoke 3f9c1e0b7a52\n\n\
+    gbrain tokens list\n  gbrain tokens revoke 3f9c1e0b7a52\n  gbrain tokens revoke ci\n\n\
     A token is shown once, when it is made: the database keeps a keyed hash of it. The key is \
     token.key in the home; a server on another machine needs the same one (GBRAIN_TOKEN_KEY). A \
     token opens one workspace: read asks and reads, write also changes pages and runs jobs, admin \
@@ -25,48 +24,49 @@ use crate::terminal::{json_text, table};
     printed is revoked.")]
 pub(crate) struct TokensArgs {
     #[command(subcommand)]
-    action: Action,
+    command: TokensCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
-    /// Make a token and show it once.
+enum TokensCommand {
+    /// Create a token and show it once.
     Create {
-        /// What people call it.
+        /// A name for people.
         #[arg(long, value_name = "TEXT")]
         name: String,
-        /// What it lets its bearer do: read, write or admin.
+        /// The permission of its bearer: read, write or admin.
         #[arg(long, value_name = "SCOPE", default_value = "read")]
         scope: Scope,
-        /// When it ends by itself: 90d, 12h [default: never].
+        /// When it expires: 90d, 12h [default: never].
         #[arg(long, value_name = "DUR")]
         expires: Option<String>,
-        /// Requests per second; twice as many at once.
+        /// Rate limit in requests per second; bursts may be twice as large.
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         rate: u32,
     },
     /// List the tokens of the workspace.
     List,
-    /// End a token. Servers know within a second.
+    /// Revoke a token. Servers reject it within a second.
     Revoke {
-        /// Its id: the part after `gbt_`.
+        /// The token's id (the part after `gbt_`) or its name, if only one live token has that name.
+        #[arg(value_name = "ID|NAME")]
         id: String,
     },
 }
 
-/// Makes, lists or ends.
-pub(crate) fn run(context: &Context<'_>, args: &TokensArgs) -> Result<Exit, CliError> {
-    match &args.action {
-        Action::Create { name, scope, expires, rate } => {
+/// Creates, lists or revokes tokens.
+pub(crate) fn run(context: &CommandContext<'_>, args: &TokensArgs) -> Result<Exit, CliError> {
+    match &args.command {
+        TokensCommand::Create { name, scope, expires, rate } => {
             create(context, name, *scope, expires.as_deref(), *rate)
         }
-        Action::List => list(context),
-        Action::Revoke { id } => revoke(context, id),
+        TokensCommand::List => list(context),
+        TokensCommand::Revoke { id } => revoke(context, id),
     }
 }
 
 fn create(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     name: &str,
     scope: Scope,
     expires: Option<&str>,
@@ -78,7 +78,7 @@ fn create(
         Some(text) => {
             let after = duration(text).map_err(CliError::usage)?;
             let end = context.now.checked_add(after);
-            Some(end.map_err(|_| CliError::usage(format!("{text:?} lies beyond the end of time")))?)
+            Some(end.map_err(|_| CliError::usage(format!("--expires {text:?} is too long")))?)
         }
     };
     let store = context.store()?;
@@ -117,7 +117,11 @@ fn create(
 
 /// Prints a new token. One that could not be printed is lost, to a closed pipe too, and is revoked: a token that works
 /// and that its owner never saw is a risk without a use.
-fn show_once(context: &Context<'_>, store: &Store, body: &MintedBody) -> Result<(), CliError> {
+fn show_once(
+    context: &CommandContext<'_>,
+    store: &Store,
+    body: &MintedBody,
+) -> Result<(), CliError> {
     let text = match context.terminal.is_json() {
         true => json_text(body),
         false => format!("{}\n", body.token),
@@ -132,12 +136,12 @@ fn show_once(context: &Context<'_>, store: &Store, body: &MintedBody) -> Result<
         }
         Err(refusal) => {
             Err(CliError::new(FaultKind::Io, format!("{lost}; revoking it failed: {refusal}"))
-                .hint(format!("end it with `gbrain tokens revoke {}`", body.id)))
+                .hint(format!("revoke it with `gbrain tokens revoke {}`", body.id)))
         }
     }
 }
 
-fn list(context: &Context<'_>) -> Result<Exit, CliError> {
+fn list(context: &CommandContext<'_>) -> Result<Exit, CliError> {
     let tokens = context.store()?.tokens(&context.home.workspace)?;
     let tokens: Vec<TokenBody> = tokens.iter().map(|token| shown(token, context.now)).collect();
     if context.terminal.is_json() {
@@ -146,21 +150,23 @@ fn list(context: &Context<'_>) -> Result<Exit, CliError> {
     }
     let has_live = tokens.iter().any(|token| token.state == "live");
     let rows = tokens.into_iter().map(|token| {
-        let used = token.last_used_at.unwrap_or_else(|| "never".to_owned());
+        let used = token.last_used_at.as_deref().map_or_else(|| "never".to_owned(), local_time_of);
         vec![
             token.id,
             token.name,
             token.scope.to_owned(),
             token.state.to_owned(),
-            token.created_at,
+            local_time_of(&token.created_at),
             used,
         ]
     });
-    context.terminal.out(table(&["token", "name", "scope", "state", "made", "last used"], rows));
+    context
+        .terminal
+        .out_paged(table(&["token", "name", "scope", "state", "created", "last used"], rows));
     if has_live && token_key(&context.home)?.is_none() {
         context.terminal.warn(
-            "there are tokens and no key here: a server on this machine can't let anybody in; bring \
-             token.key from the machine on which they were made, or set GBRAIN_TOKEN_KEY",
+            "there are tokens but no key here: a server on this machine rejects every token; copy \
+             token.key from the machine on which they were created, or set GBRAIN_TOKEN_KEY",
         );
     }
     Ok(Exit::Pass)
@@ -171,13 +177,13 @@ fn list(context: &Context<'_>) -> Result<Exit, CliError> {
 struct TokenBody {
     /// The part of it that is no secret.
     id: String,
-    /// What people call it.
+    /// The name that people gave it.
     name: String,
     /// The workspace it opens.
     workspace: String,
     /// read, write or admin.
     scope: &'static str,
-    /// Requests per second.
+    /// The rate limit in requests per second.
     rate_per_second: u32,
     /// live, revoked or expired.
     state: &'static str,
@@ -185,7 +191,7 @@ struct TokenBody {
     created_at: String,
     /// When it ends by itself.
     expires_at: Option<String>,
-    /// When somebody ended it.
+    /// When it was revoked.
     revoked_at: Option<String>,
     /// When it was last seen.
     last_used_at: Option<String>,
@@ -201,29 +207,29 @@ struct TokensBody {
 /// A token that was just made: the only time that it is shown.
 #[derive(Debug, Serialize)]
 struct MintedBody {
-    /// The whole token.
+    /// The whole token, with its secret.
     token: String,
     /// The part of it that is no secret.
     id: String,
-    /// What people call it.
+    /// The name that people gave it.
     name: String,
     /// The workspace it opens.
     workspace: String,
     /// read, write or admin.
     scope: &'static str,
-    /// Requests per second.
+    /// The rate limit in requests per second.
     rate_per_second: u32,
     /// When it ends by itself.
     expires_at: Option<String>,
 }
 
-fn shown(token: &Token, now: jiff::Timestamp) -> TokenBody {
+fn shown(token: &ApiToken, now: jiff::Timestamp) -> TokenBody {
     let state = match (token.revoked_at, token.is_live(now)) {
         (Some(_), _) => "revoked",
         (None, false) => "expired",
         (None, true) => "live",
     };
-    let Token {
+    let ApiToken {
         workspace,
         id,
         name,
@@ -250,16 +256,11 @@ fn shown(token: &Token, now: jiff::Timestamp) -> TokenBody {
     }
 }
 
-fn revoke(context: &Context<'_>, id: &str) -> Result<Exit, CliError> {
-    // Whoever pastes a whole token means its id.
-    let id = id.strip_prefix("gbt_").unwrap_or(id);
-    let id = id.split('_').next().unwrap_or(id);
+fn revoke(context: &CommandContext<'_>, id: &str) -> Result<Exit, CliError> {
     let store = context.store()?;
+    let id = &live_token(context, &store, id)?;
     if !store.revoke_token(&context.home.workspace, id, context.now)? {
-        return Err(CliError::not_found(format!(
-            "there is no live token `{id}` in this workspace"
-        ))
-        .hint("`gbrain tokens list` lists them"));
+        return Err(no_live_token(id));
     }
     note(context, "revoke_token", id);
     if context.terminal.is_json() {
@@ -270,9 +271,41 @@ fn revoke(context: &Context<'_>, id: &str) -> Result<Exit, CliError> {
     Ok(Exit::Pass)
 }
 
-fn note(context: &Context<'_>, action: &str, id: &str) {
+/// The id of the live token that was typed: its id, the whole token, or its name.
+fn live_token(
+    context: &CommandContext<'_>,
+    store: &Store,
+    typed: &str,
+) -> Result<String, CliError> {
+    let tokens = store.tokens(&context.home.workspace)?;
+    let live: Vec<&ApiToken> = tokens.iter().filter(|token| token.is_live(context.now)).collect();
+    // A pasted token is `gbt_ID_SECRET`.
+    let id = typed.strip_prefix("gbt_").unwrap_or(typed);
+    let id = id.split('_').next().unwrap_or(id);
+    if live.iter().any(|token| token.id == id) {
+        return Ok(id.to_owned());
+    }
+    let named: Vec<&str> =
+        live.iter().filter(|token| token.name == typed).map(|token| token.id.as_str()).collect();
+    match named[..] {
+        [id] => Ok(id.to_owned()),
+        // The secret of a token is not repeated.
+        [] => Err(no_live_token(if typed.starts_with("gbt_") { id } else { typed })),
+        _ => Err(CliError::usage(format!("{} live tokens are named `{typed}`", named.len()))
+            .hint(format!("revoke one by its id: {}", named.join(", ")))),
+    }
+}
+
+fn no_live_token(id: &str) -> CliError {
+    CliError::not_found(format!(
+        "there is no live token with the id or name `{id}` in this workspace"
+    ))
+    .hint("`gbrain tokens list` shows the ids and names")
+}
+
+fn note(context: &CommandContext<'_>, action: &str, id: &str) {
     let audit = Audit { dir: context.home.audit_dir() };
-    let event = Event {
+    let event = AuditEvent {
         action: action.to_owned(),
         workspace: Some(context.home.workspace.to_string()),
         by: "command line".to_owned(),

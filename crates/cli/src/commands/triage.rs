@@ -10,39 +10,38 @@ use gbrain_core::gate::Verdict;
 use gbrain_core::report::text;
 use gbrain_core::request::Viewer;
 use gbrain_core::target::LOCAL;
-use gbrain_eval::triage::{Subject, TriageMeans, find, look};
+use gbrain_eval::triage::{TriageContext, TriageSubject, find, triage_run as run_triage};
 use gbrain_store::Store;
 
-use super::alerts::elsewhere;
+use super::alerts::other_workspace_hint;
 use super::suites::SuiteSource;
-use crate::asking::{desk, interrupted, settings};
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
+use crate::model_access::{catalog, interrupted, settings};
 use crate::targets::target_registry;
 
-/// Arguments of `triage`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain triage 12\n  \
     gbrain triage gbrain/default/weekly/recall@5/all --show-queries\n  gbrain triage 12 --ask --json\n\n\
     Every failing case is infrastructure, pipeline_bug, threshold, embedding_drift, ranking or unknown, \
     with what that was chosen by. The local brain is asked again, deeper; targets elsewhere and models \
     that cost something only with --ask. `gbrain incident open --run 12` keeps what was found.\n\n\
-    Exit codes: 0 nothing is wrong, 1 something is, 2 nothing can be said.")]
+    Exit codes: 0 nothing is wrong, 1 something is wrong, 2 inconclusive.")]
 pub(crate) struct TriageArgs {
     /// The number of a run, as `gbrain suites history` shows it, or the key of an alert.
     #[arg(value_name = "RUN|ALERT")]
     what: String,
     #[command(flatten)]
-    how: HowArgs,
+    how: TriageRunArgs,
     /// Show what was asked beside the ids of queries.
     #[arg(long)]
     show_queries: bool,
 }
 
-/// How a run is looked at.
+/// Flags that control triage.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct HowArgs {
-    /// Ask targets elsewhere again too, and models that cost something.
+pub(crate) struct TriageRunArgs {
+    /// Also query remote targets and paid models again.
     #[arg(long)]
     ask: bool,
     /// The file of suites, for targets that it describes [default: the home's].
@@ -50,21 +49,21 @@ pub(crate) struct HowArgs {
     pub(super) file: Option<PathBuf>,
 }
 
-/// Triages a run.
-pub(crate) fn run(context: &Context<'_>, args: &TriageArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(context: &CommandContext<'_>, args: &TriageArgs) -> Result<Exit, CliError> {
     let store: Arc<Store> = context.store()?.into();
     let subject = find(store.as_ref(), &context.home.workspace, &args.what).map_err(|error| {
         let error = CliError::from(error);
-        match elsewhere(context, &args.what) {
+        match other_workspace_hint(context, &args.what) {
             Some(hint) => CliError { hints: vec![hint], ..error },
             None => error,
         }
     })?;
-    let body = looked(context, &store, &subject, &args.how, (Viewer::Trusted, args.show_queries))?;
+    let body =
+        triage_run(context, &store, &subject, &args.how, (Viewer::Trusted, args.show_queries))?;
     if context.terminal.is_json() {
         context.terminal.json(&body);
     } else {
-        context.terminal.out(text::triage(&body));
+        context.terminal.report(text::triage(&body));
     }
     Ok(match body.verdict {
         Verdict::Pass => Exit::Pass,
@@ -73,12 +72,12 @@ pub(crate) fn run(context: &Context<'_>, args: &TriageArgs) -> Result<Exit, CliE
     })
 }
 
-/// What is known of a run.
-pub(super) fn looked(
-    context: &Context<'_>,
+/// Triages the failing cases of a run.
+pub(super) fn triage_run(
+    context: &CommandContext<'_>,
     store: &Arc<Store>,
-    subject: &Subject,
-    how: &HowArgs,
+    subject: &TriageSubject,
+    how: &TriageRunArgs,
     (trust, shows_queries): (Viewer, bool),
 ) -> Result<TriageBody, CliError> {
     let workspace = &context.home.workspace;
@@ -89,8 +88,8 @@ pub(super) fn looked(
     let helpers = match how.ask && is_local {
         true => {
             let config = settings(store.as_ref(), workspace)?;
-            let (desk, refused) = (desk(&context.home)?, BuiltInModels::Refused);
-            Assistants::choose(&desk, store, workspace, &config, refused)?
+            let (catalog, refused) = (catalog(&context.home)?, BuiltInModels::Refused);
+            Assistants::choose(&catalog, store, workspace, &config, refused)?
         }
         false => None,
     };
@@ -106,7 +105,7 @@ pub(super) fn looked(
         bar.set_length(total as u64);
         bar.set_position(done as u64);
     };
-    let means = TriageMeans {
+    let means = TriageContext {
         store: store.as_ref(),
         workspace,
         brain: is_local.then_some(&brain),
@@ -116,7 +115,7 @@ pub(super) fn looked(
         target_problem,
         progress: &progress,
     };
-    let body = look(&means, subject, shows_queries)?;
+    let body = run_triage(&means, subject, shows_queries)?;
     bar.finish_and_clear();
     Ok(body)
 }
@@ -124,8 +123,8 @@ pub(super) fn looked(
 #[cfg(test)]
 mod tests {
     use clap::Parser as _;
-    use gbrain_core::suite::report::Reason;
-    use gbrain_core::triage::{Class, Lost, Remedy, Rerun, mitigation};
+    use gbrain_core::suite::report::InconclusiveReason;
+    use gbrain_core::triage::{Class, MissingPage, Remedy, Rerun, mitigation};
 
     use super::LOCAL;
     use crate::args::Args;
@@ -146,13 +145,14 @@ mod tests {
     /// Whatever triage tells people to type is something that this program understands.
     #[test]
     fn every_command_of_every_mitigation_is_one() {
-        let page = |page: &str, is_deleted: bool| Lost {
+        let page = |page: &str, is_deleted: bool| MissingPage {
             page: page.to_owned(),
             is_deleted,
             query: Some("who is there".to_owned()),
         };
         let lost = [page("wiki::a b", false), page("gone", true)];
-        let reasons: [&[Reason]; 3] = [&[], &[Reason::NoQueries], &[Reason::NoCalibration]];
+        let reasons: [&[InconclusiveReason]; 3] =
+            [&[], &[InconclusiveReason::NoQueries], &[InconclusiveReason::NoCalibration]];
         let suite = Rerun { name: "weekly", target: None };
         for class in Class::ALL {
             for (target, is_other_model) in [(LOCAL, false), (LOCAL, true), ("prod", false)] {

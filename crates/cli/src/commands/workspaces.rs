@@ -1,14 +1,13 @@
-//! `gbrain workspaces`: whose brains are in this database.
+//! `gbrain workspaces`: the workspaces (tenants) of a database.
 
 use clap::{Args, Subcommand};
-use gbrain_brain::wire::{Change, WorkspaceChanged, WorkspacesBody};
+use gbrain_brain::wire::{ObjectChange, WorkspaceChanged, WorkspacesBody};
 use gbrain_core::id::WorkspaceId;
 
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 use crate::terminal::table;
 
-/// Arguments of `workspaces`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gbrain workspaces add team-a\n  gbrain --workspace team-a import notes/\n  \
@@ -16,38 +15,38 @@ use crate::terminal::table;
 )]
 pub(crate) struct WorkspacesArgs {
     #[command(subcommand)]
-    action: Action,
+    command: WorkspacesCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
-    /// List the workspaces.
+enum WorkspacesCommand {
+    /// List the workspaces with their sizes.
     List,
-    /// Make a workspace.
+    /// Create an empty workspace.
     Add {
         /// Its name: lower-case letters, digits, hyphens.
         name: String,
     },
     /// Erase a workspace with everything in it.
     Remove {
-        /// Its name.
+        /// The name of the workspace.
         name: String,
-        /// Yes, for good.
+        /// Confirm that everything in it is erased permanently.
         #[arg(long)]
         yes: bool,
     },
 }
 
 /// Lists, makes or erases.
-pub(crate) fn run(context: &Context<'_>, args: &WorkspacesArgs) -> Result<Exit, CliError> {
-    match &args.action {
-        Action::List => list(context)?,
-        Action::Add { name } => {
+pub(crate) fn run(context: &CommandContext<'_>, args: &WorkspacesArgs) -> Result<Exit, CliError> {
+    match &args.command {
+        WorkspacesCommand::List => list(context)?,
+        WorkspacesCommand::Add { name } => {
             let id = WorkspaceId::new(name)?;
             context.store()?.add_workspace(&id, context.now)?;
-            say(context, &id, Change::Added);
+            say(context, &id, ObjectChange::Added);
         }
-        Action::Remove { name, yes } => {
+        WorkspacesCommand::Remove { name, yes } => {
             let id = WorkspaceId::new(name)?;
             if !yes {
                 return Err(CliError::usage(format!(
@@ -57,14 +56,14 @@ pub(crate) fn run(context: &Context<'_>, args: &WorkspacesArgs) -> Result<Exit, 
             }
             let store = context.store()?;
             store.remove_workspace(&id)?;
-            gbrain_brain::forget_index(&context.home.index_dir(), store.identity(), &id)?;
-            say(context, &id, Change::Removed);
+            gbrain_brain::remove_index(&context.home.index_dir(), store.identity(), &id)?;
+            say(context, &id, ObjectChange::Removed);
         }
     }
     Ok(Exit::Pass)
 }
 
-fn say(context: &Context<'_>, id: &WorkspaceId, outcome: Change) {
+fn say(context: &CommandContext<'_>, id: &WorkspaceId, outcome: ObjectChange) {
     if context.terminal.is_json() {
         context.terminal.json(&WorkspaceChanged { workspace: id, outcome });
     } else {
@@ -72,7 +71,7 @@ fn say(context: &Context<'_>, id: &WorkspaceId, outcome: Change) {
     }
 }
 
-fn list(context: &Context<'_>) -> Result<(), CliError> {
+fn list(context: &CommandContext<'_>) -> Result<(), CliError> {
     let workspaces = context.store()?.workspaces()?;
     if context.terminal.is_json() {
         context.terminal.json(&WorkspacesBody { workspaces: &workspaces });
@@ -87,6 +86,6 @@ fn list(context: &Context<'_>) -> Result<(), CliError> {
             head.root.short(),
         ]
     });
-    context.terminal.out(table(&["workspace", "pages", "chunks", "root"], rows));
+    context.terminal.out_paged(table(&["workspace", "pages", "chunks", "root"], rows));
     Ok(())
 }

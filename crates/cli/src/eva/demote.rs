@@ -1,4 +1,4 @@
-//! `eva demote`: down, to collect new evidence.
+//! `eva demote`: lower the status of a prompt, to collect new evidence.
 
 use clap::Args;
 use gbrain_prompts::domain::Status;
@@ -6,10 +6,9 @@ use gbrain_prompts::domain::bodies::{MoveBody, PROMPTS_VERSION};
 use gbrain_prompts::domain::logs::EvidenceLine;
 use gbrain_prompts::{Demotion, demote};
 
-use super::{Context, who};
+use super::{EvaContext, user_name};
 use crate::error::{CliError, Exit};
 
-/// Arguments of `demote`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  eva demote greet --reason \"the model changed\"\n  eva demote greet --to draft"
@@ -17,20 +16,19 @@ use crate::error::{CliError, Exit};
 pub(super) struct DemoteArgs {
     /// The prompt, or one of its aliases.
     id: String,
-    /// Down to this status [default: one step].
+    /// The new status: draft or tested [default: one step down].
     #[arg(long, value_name = "STATUS")]
     to: Option<Status>,
-    /// Why.
+    /// The reason, recorded in .promotions.jsonl.
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 }
 
-/// Demotes it.
-pub(super) fn run(context: &Context<'_>, args: &DemoteArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &EvaContext<'_>, args: &DemoteArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     let prompt = library.prompt(&args.id)?;
     let demotion = Demotion { to: args.to, reason: args.reason.clone() };
-    let evidence = demote(&library, &prompt, &demotion, &who(), context.now)?;
+    let evidence = demote(&library, &prompt, &demotion, &user_name(), context.now)?;
     if context.terminal.is_json() {
         context.terminal.json(&MoveBody {
             schema_version: PROMPTS_VERSION,

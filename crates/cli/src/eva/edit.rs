@@ -1,25 +1,24 @@
-//! `eva edit`: a template in an editor.
+//! `eva edit`: open a file of a prompt in an editor.
 
 use std::process::Command;
 
 use clap::{Args, ValueEnum};
 use gbrain_prompts::domain::Status;
-use gbrain_prompts::{Library, Prompt, PromptError, Standing, day};
+use gbrain_prompts::{Library, LibraryPrompt, PromptAssessment, PromptError, day};
 use serde_json::json;
 
-use super::{Context, variable};
+use super::{EvaContext, variable};
 use crate::error::{CliError, Exit};
 
-/// Arguments of `edit`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  eva edit greet\n  eva edit greet meta.yml\n  eva edit greet eval.yml\n\n\
-    The editor is VISUAL, EDITOR or vi. A change bumps `updated` in meta.yml."
+    The editor is $VISUAL, $EDITOR or vi. A change sets `updated` in meta.yml to today."
 )]
 pub(super) struct EditArgs {
     /// The prompt, or one of its aliases.
     id: String,
-    /// The file [default: the template].
+    /// The file to edit [default: the template, prompt.xml or prompt.md].
     file: Option<PromptFile>,
 }
 
@@ -40,8 +39,7 @@ enum PromptFile {
     Aliases,
 }
 
-/// Opens it.
-pub(super) fn run(context: &Context<'_>, args: &EditArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &EvaContext<'_>, args: &EditArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     let prompt = library.prompt(&args.id)?;
     let path = match args.file.and_then(|file| file.to_possible_value()) {
@@ -56,16 +54,18 @@ pub(super) fn run(context: &Context<'_>, args: &EditArgs) -> Result<Exit, CliErr
     let status = Command::new(program).args(words).arg(&path).status();
     let status = status.map_err(|error| CliError::io(program, &error))?;
     if !status.success() {
-        return Err(CliError::usage(format!("`{editor}` ended with {status}: nothing was bumped")));
+        return Err(CliError::usage(format!(
+            "`{editor}` ended with {status}: `updated` was not changed"
+        )));
     }
     let is_changed = std::fs::read(&path).ok() != before;
     if is_changed {
         bump(context, &prompt)?;
     }
-    tell(context, &library, &prompt.dir, is_changed)
+    print_result(context, &library, &prompt.dir, is_changed)
 }
 
-fn bump(context: &Context<'_>, prompt: &Prompt) -> Result<(), CliError> {
+fn bump(context: &EvaContext<'_>, prompt: &LibraryPrompt) -> Result<(), CliError> {
     match prompt.update_meta(&[("updated", &day(context.now))]) {
         Ok(()) => Ok(()),
         Err(error @ PromptError::Edit { .. }) => {
@@ -76,15 +76,15 @@ fn bump(context: &Context<'_>, prompt: &Prompt) -> Result<(), CliError> {
     }
 }
 
-/// What the edit did to the evidence.
-fn tell(
-    context: &Context<'_>,
+/// Prints whether the edit made the evidence stale.
+fn print_result(
+    context: &EvaContext<'_>,
     library: &Library,
     dir: &std::path::Path,
     is_changed: bool,
 ) -> Result<Exit, CliError> {
-    let prompt = Prompt::read(dir.to_owned())?;
-    let stale = Standing::read(library, &prompt)?.stale;
+    let prompt = LibraryPrompt::read(dir.to_owned())?;
+    let stale = PromptAssessment::read(library, &prompt)?.stale;
     if context.terminal.is_json() {
         let stale = stale.as_ref().map(ToString::to_string);
         context.terminal.json(&json!({ "id": prompt.id, "changed": is_changed, "stale": stale }));

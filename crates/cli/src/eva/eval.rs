@@ -1,41 +1,40 @@
-//! `eva eval`: a prompt against its cases.
+//! `eva eval`: run a prompt against its cases.
 
 use std::time::SystemTime;
 
 use clap::Args;
 use gbrain_core::clock::moment;
 use gbrain_prompts::domain::bodies::{CaseBody, EvalBody, PROMPTS_VERSION};
-use gbrain_prompts::{Choice, Command, EvalReport, Prompt, evaluate};
+use gbrain_prompts::{Command, EvalOptions, EvalReport, LibraryPrompt, evaluate};
 
-use super::{Context, variable};
+use super::{EvaContext, variable};
 use crate::error::{CliError, Exit};
 
-/// Arguments of `eval`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  eva eval greet\n  eva eval greet --case polite\n\n\
-    Every run appends one row to .eval.jsonl. Only a run of all cases can open the gate to ready, and \
-    only for the text and the cases that it was of. Ends with 1 if a case failed, or if there was none.")]
+    Every run appends one row to .eval.jsonl. Only a run of all cases counts for the promotion to ready, and \
+    only as long as the text and the cases do not change. Exit codes: 0 every case passed, 1 a case failed or \
+    there is none.")]
 pub(super) struct EvalArgs {
     /// The prompt, or one of its aliases.
     id: String,
-    /// Only this case; opens no gate.
+    /// Run only this case; such a run does not count for a promotion.
     #[arg(long, value_name = "NAME")]
     case: Option<String>,
-    /// The model that answers, instead of the files' own.
+    /// The model that answers [default: the model in eval.yml or meta.yml].
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
-    /// How many cases at once.
+    /// The number of cases to run concurrently.
     #[arg(long, short = 'j', value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: u16,
 }
 
-/// Runs the cases.
-pub(super) fn run(context: &Context<'_>, args: &EvalArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &EvaContext<'_>, args: &EvalArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     let prompt = library.prompt(&args.id)?;
     let send = Command::resolve(variable("EVA_SEND_CMD").as_deref(), &library.settings)?;
     let judge = send.judge(variable("EVA_JUDGE_CMD").as_deref(), &library.settings)?;
-    let choice = Choice {
+    let choice = EvalOptions {
         case: args.case.clone(),
         send,
         judge,
@@ -49,11 +48,11 @@ pub(super) fn run(context: &Context<'_>, args: &EvalArgs) -> Result<Exit, CliErr
     };
     let report = evaluate(&library, &prompt, &choice, &|| moment(SystemTime::now()), &progress)?;
     bar.finish_and_clear();
-    tell(context, &prompt, &report);
+    print_report(context, &prompt, &report);
     Ok(if report.row.all_passed() { Exit::Pass } else { Exit::Fail })
 }
 
-fn tell(context: &Context<'_>, prompt: &Prompt, report: &EvalReport) {
+fn print_report(context: &EvaContext<'_>, prompt: &LibraryPrompt, report: &EvalReport) {
     let row = &report.row;
     if context.terminal.is_json() {
         let cases = report.cases.iter().map(|case| CaseBody {
@@ -76,9 +75,9 @@ fn tell(context: &Context<'_>, prompt: &Prompt, report: &EvalReport) {
         context.terminal.line(format!("{verdict}  {}", case.name));
         case.failures.iter().for_each(|failure| context.terminal.line(format!("      {failure}")));
     }
-    let partial = if row.partial { " (one case: opens no gate)" } else { "" };
+    let partial = if row.partial { " (one case: does not count for a promotion)" } else { "" };
     context.terminal.line(format!("{} of {} passed{partial}", row.passed, row.total));
     if row.total == 0 {
-        context.terminal.warn("eval.yml has no cases: that is no pass");
+        context.terminal.warn("eval.yml has no cases: add one to get a pass");
     }
 }

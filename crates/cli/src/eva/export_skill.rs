@@ -1,28 +1,26 @@
-//! `eva export-skill`: a ready prompt as a skill for agents.
+//! `eva export-skill`: write a ready prompt as a skill for agents.
 
 use clap::Args;
 use serde_json::json;
 
-use super::Context;
+use super::EvaContext;
 use crate::error::{CliError, Exit};
 
-/// Arguments of `export-skill`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  eva export-skill greet\n\nWrites dist/skills/<id>/SKILL.md; what else was in \
-    that directory goes. A prompt is ready if `eva promote` made it so, its text, verifier, defaults \
-    and model are still the same, and its logs still hold the runs and the evaluation that took."
+    after_help = "Example:\n  eva export-skill greet\n\nWrites dist/skills/<id>/SKILL.md and deletes \
+    everything else in that directory. A prompt is ready if `eva promote` made it so, its text, verifier, defaults \
+    and model have not changed since, and its logs still hold the runs and the evaluation behind the promotion."
 )]
 pub(super) struct ExportSkillArgs {
     /// The prompt, or one of its aliases.
     id: String,
-    /// Also if it is not ready.
+    /// Export the prompt even if it is not ready.
     #[arg(long)]
     force: bool,
 }
 
-/// Writes it.
-pub(super) fn run(context: &Context<'_>, args: &ExportSkillArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &EvaContext<'_>, args: &ExportSkillArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     let prompt = library.prompt(&args.id)?;
     let exported = gbrain_prompts::export_skill(&library, &prompt, args.force)?;

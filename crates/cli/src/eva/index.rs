@@ -1,28 +1,27 @@
-//! `eva index`: the lists that are made of all prompts.
+//! `eva index`: rewrite the generated lists of prompts.
 
 use clap::Args;
 use serde_json::json;
 
-use super::Context;
+use super::EvaContext;
 use crate::error::{CliError, Exit};
+use crate::terminal::count;
 
-/// Arguments of `index`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  eva index --check || eva index\n\n\
-    Rewrites what stands between the lines with INDEX:START and INDEX:END of README.md, and between \
-    AUTO:START and AUTO:END of bin/kick-aliases.sh.")]
+    Rewrites the text between the lines INDEX:START and INDEX:END in README.md, and between AUTO:START and \
+    AUTO:END in bin/kick-aliases.sh.")]
 pub(super) struct IndexArgs {
-    /// Write nothing; end with 1 if something would change.
+    /// Write nothing; exit with 1 if a list would change.
     #[arg(long)]
     check: bool,
 }
 
-/// Makes them.
-pub(super) fn run(context: &Context<'_>, args: &IndexArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &EvaContext<'_>, args: &IndexArgs) -> Result<Exit, CliError> {
     let indexed = gbrain_prompts::index(&context.library()?, args.check)?;
     for error in indexed.left {
         let fault = CliError::from(error);
-        context.terminal.warn(format!("{}: left as it is", fault.message));
+        context.terminal.warn(format!("{}: not changed", fault.message));
         fault.hints.iter().for_each(|hint| context.terminal.remark(format!("hint: {hint}")));
     }
     for (id, why) in &indexed.missing_evidence {
@@ -39,7 +38,7 @@ pub(super) fn run(context: &Context<'_>, args: &IndexArgs) -> Result<Exit, CliEr
             .changed
             .iter()
             .for_each(|path| context.terminal.line(format!("{verb} {}", path.display())));
-        context.terminal.remark(format!("{} prompt(s)", indexed.prompts));
+        context.terminal.remark(count(indexed.prompts, "prompt", "prompts"));
     }
     Ok(match (args.check && !indexed.changed.is_empty(), indexed.unreadable.is_empty()) {
         (true, _) => Exit::Fail,

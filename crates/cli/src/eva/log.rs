@@ -1,4 +1,4 @@
-//! `eva log`: the latest runs.
+//! `eva log`: print the latest runs of a prompt.
 
 use std::time::Duration;
 
@@ -6,32 +6,30 @@ use clap::Args;
 use gbrain_prompts::domain::usage::{UsageRow, second};
 use gbrain_prompts::{follow, tail};
 
-use super::Context;
+use super::EvaContext;
 use crate::error::{CliError, Exit};
-use crate::terminal::{field, table};
+use crate::terminal::{count, field, table};
 
-/// How often a log is looked at while it is followed.
-const EVERY: Duration = Duration::from_millis(200);
+/// The polling interval of `--follow`.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Arguments of `log`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  eva log greet\n  eva log greet -n 100 --json | jq .duration_ms\n  \
-    eva log greet --follow\n\nWith --json rows are printed as they are, one a line."
+    eva log greet --follow\n\nWith --json the rows are printed as logged, one per line."
 )]
-pub(super) struct LogArgs {
+pub(super) struct UsageLogArgs {
     /// The prompt, or one of its aliases.
     id: String,
-    /// How many.
+    /// The number of runs to print.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     count: usize,
-    /// Go on with rows as they are appended.
+    /// Keep running and print new rows as they are appended.
     #[arg(long, short)]
     follow: bool,
 }
 
-/// Prints them.
-pub(super) fn run(context: &Context<'_>, args: &LogArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &EvaContext<'_>, args: &UsageLogArgs) -> Result<Exit, CliError> {
     let prompt = context.library()?.prompt(&args.id)?;
     let path = prompt.usage_log();
     let tail = tail(&path, args.count)?;
@@ -43,17 +41,17 @@ pub(super) fn run(context: &Context<'_>, args: &LogArgs) -> Result<Exit, CliErro
     } else {
         let head =
             ["when", "case", "vars", "sent", "exit", "verified", "ms", "words in", "words out"];
-        context.terminal.out(table(&head, rows.iter().map(|(_, row)| cells(row))));
+        context.terminal.out_paged(table(&head, rows.iter().map(|(_, row)| cells(row))));
     }
     warn(context, tail.lines.len() - rows.len());
     if args.follow {
-        follow(&path, tail.length, EVERY, |line| appended(context, line))?;
+        follow(&path, tail.length, POLL_INTERVAL, |line| print_appended(context, line))?;
     }
     Ok(Exit::Pass)
 }
 
-/// A row that came while the log was followed. Whoever reads may go: that is the end of following.
-fn appended(context: &Context<'_>, line: &str) -> std::io::Result<()> {
+/// Prints a row that was appended to a followed log. A closed stdout ends the command.
+fn print_appended(context: &EvaContext<'_>, line: &str) -> std::io::Result<()> {
     let text = match row(line) {
         Some(_) if context.terminal.is_json() => line.to_owned(),
         Some((_, row)) => field(&text(&row)),
@@ -69,14 +67,18 @@ fn appended(context: &Context<'_>, line: &str) -> std::io::Result<()> {
     end.map_or(Ok(()), Err)
 }
 
-/// A line with what it says, if it is a row.
+/// A line with its row; `None` if the line is malformed.
 fn row(line: &str) -> Option<(&str, UsageRow)> {
     UsageRow::parse(line.as_bytes()).map(|row| (line, row))
 }
 
-fn warn(context: &Context<'_>, malformed: usize) {
+fn warn(context: &EvaContext<'_>, malformed: usize) {
     if malformed > 0 {
-        context.terminal.warn(format!("{malformed} line(s) are not rows and are left out"));
+        context.terminal.warn(count(
+            malformed,
+            "malformed line was skipped",
+            "malformed lines were skipped",
+        ));
     }
 }
 

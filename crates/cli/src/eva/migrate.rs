@@ -1,26 +1,24 @@
-//! `eva migrate`: prompts of the old layout.
+//! `eva migrate`: move prompts of the old layout.
 
 use clap::Args;
 use gbrain_core::fault::chain;
 use serde_json::json;
 
-use super::Context;
+use super::EvaContext;
 use crate::error::{CliError, Exit};
 
-/// Arguments of `migrate`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  eva migrate --dry-run\n\nprompts/ready/greet.md becomes prompts/greet/meta.yml \
-    and prompts/greet/prompt.md; the old file goes. A file whose name is taken stays where it is."
+    and prompts/greet/prompt.md; the old file is deleted. If prompts/greet exists already, the old file stays."
 )]
 pub(super) struct MigrateArgs {
-    /// Say what would be done.
+    /// Print the changes without making them.
     #[arg(long)]
     dry_run: bool,
 }
 
-/// Converts them.
-pub(super) fn run(context: &Context<'_>, args: &MigrateArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &EvaContext<'_>, args: &MigrateArgs) -> Result<Exit, CliError> {
     let migrated = gbrain_prompts::migrate(&context.library()?, args.dry_run, context.now)?;
     if context.terminal.is_json() {
         let rows = migrated.iter().map(|one| {
@@ -34,11 +32,13 @@ pub(super) fn run(context: &Context<'_>, args: &MigrateArgs) -> Result<Exit, Cli
             let (from, to) = (one.from.display(), one.to.display());
             match &one.left {
                 None => context.terminal.line(format!("{from} -> {to}")),
-                Some(error) => context.terminal.warn(format!("{from} stays: {}", chain(error))),
+                Some(error) => {
+                    context.terminal.warn(format!("{from} was not moved: {}", chain(error)))
+                }
             }
         }
         if migrated.is_empty() {
-            context.terminal.remark("nothing is of the old layout");
+            context.terminal.remark("no prompt has the old layout");
         }
     }
     let is_whole = migrated.iter().all(|one| one.left.is_none());

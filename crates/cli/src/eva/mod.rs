@@ -26,18 +26,18 @@ use jiff::Timestamp;
 use crate::error::{CliError, Exit};
 use crate::terminal::Terminal;
 
-/// Prompts that are promoted on evidence.
+/// Manage prompts that are promoted on evidence: draft, tested, ready.
 #[derive(Debug, Parser)]
 #[command(name = "eva", version, max_term_width = 100)]
 #[command(after_help = "Start with:\n  eva new greet\n  kick greet --case basic\n  \
     kick greet --case basic --send\n  eva show greet\n  eva promote greet\n\n\
-    Exit codes: 0 the work was done whole, 1 something was measured and found wrong (a closed gate, a \
-    failed case, a problem), 2 no verdict (usage, configuration, input or output).")]
+    Exit codes: 0 success, 1 a check failed (a promotion was refused, a case failed, a problem was found), \
+    2 no verdict (usage, configuration, input or output).")]
 pub(crate) struct EvaArgs {
     #[command(flatten)]
     global: Global,
     #[command(subcommand)]
-    command: Command,
+    command: EvaCommand,
 }
 
 #[derive(Debug, Args)]
@@ -45,60 +45,60 @@ struct Global {
     /// Print one JSON document on stdout instead of text.
     #[arg(long, global = true, help_heading = "Everywhere")]
     json: bool,
-    /// No progress and no remarks on stderr; errors stay.
+    /// Print no progress and no remarks on stderr, only warnings and errors.
     #[arg(long, short, global = true, help_heading = "Everywhere")]
     quiet: bool,
-    /// The directory that holds `prompts` [env: EVA_ROOT] [default: here or above].
+    /// The directory that holds `prompts` [env: EVA_ROOT] [default: the current directory or a parent].
     #[arg(long, global = true, value_name = "DIR", help_heading = "Everywhere")]
     root: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
-    /// Make a prompt: a draft with a template, a case, an evaluation and a verifier.
+enum EvaCommand {
+    /// Create a prompt: a draft with a template, a case, an evaluation and a verifier.
     New(new::NewArgs),
-    /// List the prompts.
-    List(list::ListArgs),
-    /// Show a prompt: what it is, what its runs say, and what is missing for its next step.
-    Show(show::ShowArgs),
+    /// List the prompts with status, version and summary.
+    List(list::PromptListArgs),
+    /// Show a prompt: its inputs, its runs, and what is missing for its next promotion.
+    Show(show::PromptShowArgs),
     /// Print the latest runs of a prompt.
-    Log(log::LogArgs),
-    /// Open a prompt's template in an editor.
+    Log(log::UsageLogArgs),
+    /// Open a file of a prompt in an editor.
     Edit(edit::EditArgs),
     /// Run a prompt against the cases of its eval.yml.
     Eval(eval::EvalArgs),
-    /// Take a prompt one step up: draft, tested, ready.
+    /// Promote a prompt one step, from draft to tested to ready, if there is evidence.
     Promote(promote::PromoteArgs),
-    /// Take a prompt down, to collect new evidence.
+    /// Demote a prompt, to collect new evidence.
     Demote(demote::DemoteArgs),
-    /// Look for what is wrong with prompts.
+    /// Check prompts for problems.
     Doctor(doctor::DoctorArgs),
     /// Compare prompts by their runs.
     Stats(stats::StatsArgs),
-    /// Make the lists of prompts anew: the README's and the shell's.
+    /// Rewrite the lists of prompts in README.md and bin/kick-aliases.sh.
     Index(index::IndexArgs),
-    /// Write a ready prompt as a skill for agents.
+    /// Export a ready prompt as a skill for agents.
     ExportSkill(export_skill::ExportSkillArgs),
-    /// Move prompts/{ready,tested,draft}/*.md into directories of their own.
+    /// Move prompts of the old layout (prompts/{ready,tested,draft}/*.md) into directories.
     Migrate(migrate::MigrateArgs),
 }
 
-/// What every command works with.
-struct Context<'a> {
+/// The effects that every command gets as arguments.
+struct EvaContext<'a> {
     terminal: &'a Terminal,
     root: Option<&'a Path>,
     now: Timestamp,
 }
 
-impl Context<'_> {
+impl EvaContext<'_> {
     fn library(&self) -> Result<Library, CliError> {
         library(self.root)
     }
 }
 
-/// The program `eva`.
-pub fn eva() -> ExitCode {
-    crate::guarded(run_eva)
+/// Runs the program `eva` and returns its exit code.
+pub fn eva_main() -> ExitCode {
+    crate::catch_panics(run_eva)
 }
 
 fn run_eva() -> ExitCode {
@@ -108,7 +108,8 @@ fn run_eva() -> ExitCode {
     };
     let terminal = Terminal::new(args.global.json, args.global.quiet);
     let root = args.global.root.as_deref();
-    let context = Context { terminal: &terminal, root, now: moment(std::time::SystemTime::now()) };
+    let context =
+        EvaContext { terminal: &terminal, root, now: moment(std::time::SystemTime::now()) };
     match run(&context, &args.command) {
         Ok(exit) => terminal.exit(exit).into(),
         Err(error) => {
@@ -118,51 +119,52 @@ fn run_eva() -> ExitCode {
     }
 }
 
-fn run(context: &Context<'_>, command: &Command) -> Result<Exit, CliError> {
+fn run(context: &EvaContext<'_>, command: &EvaCommand) -> Result<Exit, CliError> {
     match command {
-        Command::New(args) => new::run(context, args),
-        Command::List(args) => list::run(context, args),
-        Command::Show(args) => show::run(context, args),
-        Command::Log(args) => log::run(context, args),
-        Command::Edit(args) => edit::run(context, args),
-        Command::Eval(args) => eval::run(context, args),
-        Command::Promote(args) => promote::run(context, args),
-        Command::Demote(args) => demote::run(context, args),
-        Command::Doctor(args) => doctor::run(context, args),
-        Command::Stats(args) => stats::run(context, args),
-        Command::Index(args) => index::run(context, args),
-        Command::ExportSkill(args) => export_skill::run(context, args),
-        Command::Migrate(args) => migrate::run(context, args),
+        EvaCommand::New(args) => new::run(context, args),
+        EvaCommand::List(args) => list::run(context, args),
+        EvaCommand::Show(args) => show::run(context, args),
+        EvaCommand::Log(args) => log::run(context, args),
+        EvaCommand::Edit(args) => edit::run(context, args),
+        EvaCommand::Eval(args) => eval::run(context, args),
+        EvaCommand::Promote(args) => promote::run(context, args),
+        EvaCommand::Demote(args) => demote::run(context, args),
+        EvaCommand::Doctor(args) => doctor::run(context, args),
+        EvaCommand::Stats(args) => stats::run(context, args),
+        EvaCommand::Index(args) => index::run(context, args),
+        EvaCommand::ExportSkill(args) => export_skill::run(context, args),
+        EvaCommand::Migrate(args) => migrate::run(context, args),
     }
 }
 
-/// The library at the root that a flag or the environment names, else the nearest.
+/// Finds the library: the root of the flag or of EVA_ROOT, else the nearest one above the current directory.
 pub(crate) fn library(root: Option<&Path>) -> Result<Library, CliError> {
-    let (named, here) = places(root)?;
+    let (named, here) = search_paths(root)?;
     Ok(Library::find(named.as_deref(), &here)?)
 }
 
-/// The root that was named, and where we are.
-fn places(root: Option<&Path>) -> Result<(Option<PathBuf>, PathBuf), CliError> {
+/// The named root, if any, and the current directory.
+fn search_paths(root: Option<&Path>) -> Result<(Option<PathBuf>, PathBuf), CliError> {
     let named = root.map(Path::to_owned).or_else(|| variable("EVA_ROOT").map(PathBuf::from));
-    let here = std::env::current_dir().map_err(|error| CliError::io("this directory", &error))?;
+    let here =
+        std::env::current_dir().map_err(|error| CliError::io("the current directory", &error))?;
     Ok((named, here))
 }
 
-/// A variable of the environment that says something.
+/// An environment variable that is set and not blank.
 pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
-/// Says which lines of a prompt's logs were passed over.
-fn warn_of_lines(terminal: &Terminal, id: &str, malformed: &[(&str, u64)]) {
+/// Warns of malformed lines in a prompt's logs.
+fn warn_malformed(terminal: &Terminal, id: &str, malformed: &[(&str, u64)]) {
     for finding in malformed.iter().filter_map(|(file, count)| check_log(file, *count)) {
         terminal.warn(format!("{id}: {}", finding.message));
     }
 }
 
-/// Who changes a status.
-fn who() -> String {
+/// The user name that is recorded with a change of status.
+fn user_name() -> String {
     ["EVA_USER", "USER", "LOGNAME"]
         .into_iter()
         .find_map(variable)

@@ -1,30 +1,28 @@
-//! `eva new`: a prompt to begin with.
+//! `eva new`: create a prompt.
 
 use clap::Args;
-use gbrain_prompts::{Library, New};
+use gbrain_prompts::{Library, NewPrompt};
 use serde_json::json;
 
-use super::{Context, places};
+use super::{EvaContext, search_paths};
 use crate::error::{CliError, Exit};
 
-/// Arguments of `new`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  eva new greet\n  eva new greet-v2 --from greet")]
 pub(super) struct NewArgs {
-    /// Its name, which is its directory's too.
+    /// The name of the prompt and of its directory.
     id: String,
-    /// Copy this prompt; the copy is a draft without runs.
+    /// Copy this prompt; the copy is a draft without runs [default: start from a template].
     #[arg(long, value_name = "ID")]
     from: Option<String>,
-    /// A template of Markdown (prompt.md) instead of tags (prompt.xml).
+    /// Write the template in Markdown (prompt.md) [default: XML tags in prompt.xml].
     #[arg(long, conflicts_with = "from")]
     md: bool,
 }
 
-/// Makes it.
-pub(super) fn run(context: &Context<'_>, args: &NewArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &EvaContext<'_>, args: &NewArgs) -> Result<Exit, CliError> {
     let library = library(context)?;
-    let new = New { id: args.id.clone(), from: args.from.clone(), is_markdown: args.md };
+    let new = NewPrompt { id: args.id.clone(), from: args.from.clone(), is_markdown: args.md };
     let prompt = gbrain_prompts::new(&library, &new, context.now)?;
     if context.terminal.is_json() {
         context.terminal.json(&json!({ "id": prompt.id, "dir": prompt.dir }));
@@ -36,9 +34,9 @@ pub(super) fn run(context: &Context<'_>, args: &NewArgs) -> Result<Exit, CliErro
     Ok(Exit::Pass)
 }
 
-/// The library, also if this is its first prompt: then it begins here.
-fn library(context: &Context<'_>) -> Result<Library, CliError> {
-    let (named, here) = places(context.root)?;
+/// The library; if there is none yet, it is created at the named root or in the current directory.
+fn library(context: &EvaContext<'_>) -> Result<Library, CliError> {
+    let (named, here) = search_paths(context.root)?;
     match Library::find(named.as_deref(), &here) {
         Ok(library) => Ok(library),
         Err(_) => Ok(Library::at(named.as_deref().unwrap_or(&here))?),

@@ -1,41 +1,39 @@
-//! `eva promote`: one step up, if the evidence is there.
+//! `eva promote`: raise the status of a prompt one step, if there is evidence.
 
 use clap::Args;
-use gbrain_prompts::domain::Unmet;
+use gbrain_prompts::domain::UnmetRequirement;
 use gbrain_prompts::domain::bodies::{GateBody, MoveBody, PROMPTS_VERSION, stale};
 use gbrain_prompts::domain::logs::EvidenceLine;
-use gbrain_prompts::{Moved, Prompt, promote};
+use gbrain_prompts::{LibraryPrompt, PromotionResult, promote};
 
-use super::show::{next, not_counted, rests_on};
-use super::{Context, warn_of_lines, who};
+use super::show::{evidence_text, next, not_counted};
+use super::{EvaContext, user_name, warn_malformed};
 use crate::error::{CliError, Exit};
 use crate::terminal::{field, red};
 
-/// Arguments of `promote`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  eva promote greet\n  eva promote greet --force\n\n\
-    draft to tested takes 3 runs that were sent and not refuted; tested to ready takes 10 that were sent \
-    and verified, and a green evaluation of all cases. A run counts for the text, verifier, defaults and model that \
-    it was made with. eva.yml and meta.yml may ask for other numbers. \
-    Every promotion leaves a line in .promotions.jsonl. Ends with 1 if a gate is closed.")]
+    From draft to tested: 3 runs that were sent and not refused by verify.sh. From tested to ready: 10 runs that \
+    were sent and verified, and a passed evaluation of all cases. Only runs with the current text, verifier, \
+    defaults and model count. eva.yml and meta.yml can set other numbers. Every promotion appends a line to \
+    .promotions.jsonl. Exit codes: 0 promoted, 1 evidence is missing.")]
 pub(super) struct PromoteArgs {
     /// The prompt, or one of its aliases.
     id: String,
-    /// Promote although something is missing.
+    /// Promote even if evidence is missing; the missing evidence is recorded.
     #[arg(long)]
     force: bool,
 }
 
-/// Promotes it.
-pub(super) fn run(context: &Context<'_>, args: &PromoteArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &EvaContext<'_>, args: &PromoteArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     let prompt = library.prompt(&args.id)?;
-    let moved = promote(&library, &prompt, args.force, &who(), context.now)?;
-    tell(context, &prompt, &moved);
+    let moved = promote(&library, &prompt, args.force, &user_name(), context.now)?;
+    print_promotion(context, &prompt, &moved);
     Ok(if moved.evidence.is_some() { Exit::Pass } else { Exit::Fail })
 }
 
-fn tell(context: &Context<'_>, prompt: &Prompt, moved: &Moved) {
+fn print_promotion(context: &EvaContext<'_>, prompt: &LibraryPrompt, moved: &PromotionResult) {
     let gate = GateBody::new(&moved.gate);
     if context.terminal.is_json() {
         context.terminal.json(&MoveBody {
@@ -48,7 +46,7 @@ fn tell(context: &Context<'_>, prompt: &Prompt, moved: &Moved) {
             stale: stale(moved.stale.as_ref()),
         });
     }
-    warn_of_lines(context.terminal, &prompt.id, &moved.malformed);
+    warn_malformed(context.terminal, &prompt.id, &moved.malformed);
     if let Some(stale) = &moved.stale {
         context.terminal.warn(format!("the evidence so far is stale: {stale}"));
     }
@@ -65,11 +63,13 @@ fn tell(context: &Context<'_>, prompt: &Prompt, moved: &Moved) {
                 context
                     .terminal
                     .line(format!("{}: {} -> {}", prompt.id, evidence.from, evidence.to));
-                context.terminal.line(rests_on(&EvidenceLine::new(evidence)));
+                context.terminal.line(evidence_text(&EvidenceLine::new(evidence)));
             }
         }
         None => {
-            let line = |unmet: &Unmet| field(&format!("  {unmet}: {}", unmet.remedy(&prompt.id)));
+            let line = |unmet: &UnmetRequirement| {
+                field(&format!("  {unmet}: {}", unmet.remedy(&prompt.id)))
+            };
             let lines = moved.gate.unmet.iter().map(|unmet| red(&line(unmet)) + "\n");
             let list: String = lines.collect();
             context.terminal.remark(format!(

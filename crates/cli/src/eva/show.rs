@@ -1,30 +1,28 @@
-//! `eva show`: a prompt, its runs and what is missing for its next step.
+//! `eva show`: a prompt, its runs, and what is missing for its next promotion.
 
 use clap::Args;
-use gbrain_prompts::Standing;
+use gbrain_prompts::PromptAssessment;
 use gbrain_prompts::domain::Input;
 use gbrain_prompts::domain::bodies::{
     GateBody, PROMPTS_VERSION, ShowBody, UsageBody, missing_evidence, stale,
 };
 use gbrain_prompts::domain::logs::EvidenceLine;
 
-use super::{Context, warn_of_lines};
+use super::{EvaContext, warn_malformed};
 use crate::error::{CliError, Exit};
-use crate::terminal::{bold, field};
+use crate::terminal::{bold, count, field};
 
-/// Arguments of `show`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  eva show greet")]
-pub(super) struct ShowArgs {
+pub(super) struct PromptShowArgs {
     /// The prompt, or one of its aliases.
     id: String,
 }
 
-/// Shows it.
-pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &EvaContext<'_>, args: &PromptShowArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     let prompt = library.prompt(&args.id)?;
-    let standing = Standing::read(&library, &prompt)?;
+    let standing = PromptAssessment::read(&library, &prompt)?;
     let body = ShowBody {
         schema_version: PROMPTS_VERSION,
         id: &prompt.id,
@@ -48,7 +46,7 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliErr
     } else {
         context.terminal.out(text(&body));
     }
-    warn_of_lines(context.terminal, &prompt.id, &standing.malformed);
+    warn_malformed(context.terminal, &prompt.id, &standing.malformed);
     if let Some(why) = &standing.missing_evidence {
         context.terminal.warn(format!("{why}: {}", why.remedy(&prompt.id)));
     }
@@ -61,31 +59,31 @@ fn text(body: &ShowBody<'_>) -> String {
         format!("{}: {}", body.title, body.summary),
         String::new(),
     ];
-    let mut say = |name: &str, value: String| lines.push(format!("{name:<10} {value}"));
+    let mut add = |name: &str, value: String| lines.push(format!("{name:<10} {value}"));
     if !body.inputs.is_empty() {
-        say("inputs", body.inputs.iter().map(input).collect::<Vec<_>>().join(", "));
+        add("inputs", body.inputs.iter().map(input).collect::<Vec<_>>().join(", "));
     }
     if !body.cases.is_empty() {
-        say("cases", body.cases.join(", "));
+        add("cases", body.cases.join(", "));
     }
-    usage(&body.usage, &mut say);
-    say("eval", body.eval.to_owned());
+    usage(&body.usage, &mut add);
+    add("eval", body.eval.to_owned());
     let not_counted = body.gate.as_ref().and_then(|gate| not_counted(gate, body.id));
     match &body.gate {
-        Some(gate) => say("next", next(gate)),
+        Some(gate) => add("next", next(gate)),
         None if body.missing_evidence.is_some() => {
-            say("next", "nothing: `ready` has no evidence".to_owned())
+            add("next", "nothing: `ready` has no evidence".to_owned())
         }
-        None => say("next", "nothing: it is ready".to_owned()),
+        None => add("next", "nothing: it is ready".to_owned()),
     }
     if let Some(not_counted) = not_counted {
-        say("other runs", not_counted);
+        add("other runs", not_counted);
     }
     if let Some(evidence) = &body.evidence {
-        say("evidence", rests_on(evidence));
+        add("evidence", evidence_text(evidence));
     }
     if let Some(stale) = &body.stale {
-        say("stale", format!("{stale}: `eva demote {}` and collect new evidence", body.id));
+        add("stale", format!("{stale}: run `eva demote {}` and collect new evidence", body.id));
     }
     lines.iter().map(|line| field(line) + "\n").collect()
 }
@@ -98,11 +96,11 @@ fn input(input: &Input) -> String {
     }
 }
 
-fn usage(usage: &UsageBody, say: &mut impl FnMut(&str, String)) {
+fn usage(usage: &UsageBody, add: &mut impl FnMut(&str, String)) {
     let UsageBody { total, sent, verified_true, verified_false, verified_null, .. } = usage;
-    say("runs", format!("{total}, {sent} of them sent"));
-    say("verified", format!("{verified_true} true, {verified_false} false, {verified_null} null"));
-    say("last", usage.last_ts.clone().unwrap_or_else(|| "-".to_owned()));
+    add("runs", format!("{total}, {sent} of them sent"));
+    add("verified", format!("{verified_true} true, {verified_false} false, {verified_null} null"));
+    add("last", usage.last_ts.clone().unwrap_or_else(|| "-".to_owned()));
     let about = if usage.medians_exact { "" } else { "about " };
     let median = |value: Option<f64>, unit: &str| match value {
         Some(value) => format!("{about}{value} {unit}"),
@@ -113,14 +111,14 @@ fn usage(usage: &UsageBody, say: &mut impl FnMut(&str, String)) {
         median(usage.median_prompt_words, "words in"),
         median(usage.median_output_words, "words out"),
     ];
-    say("medians", medians.join(", "));
+    add("medians", medians.join(", "));
     if let Some(line) = usage.first_malformed_line {
-        let count = usage.malformed;
-        say("malformed", format!("{count} line(s) count for nothing, the first is line {line}"));
+        let lines = count(usage.malformed, "line does", "lines do");
+        add("malformed", format!("{lines} not count, the first is line {line}"));
     }
 }
 
-/// The way to the next step.
+/// The progress towards the next promotion.
 pub(super) fn next(gate: &GateBody) -> String {
     let to = gate.transition.rsplit('_').next().unwrap_or_default();
     let eval = if gate.require_eval { format!(", eval {}", gate.eval) } else { String::new() };
@@ -128,22 +126,22 @@ pub(super) fn next(gate: &GateBody) -> String {
     format!("{to}: {}/{} {}{eval}{open}", gate.uses, gate.min_uses, gate.counts)
 }
 
-/// Runs that do not count for the text as it is now, in words.
+/// The number of runs that do not count for the current text, in words.
 pub(super) fn not_counted(gate: &GateBody, id: &str) -> Option<String> {
     let other = "of another text, verifier, default or model";
     let unknown = "without a record of their text";
     let counts = [(gate.other_text, other), (gate.unknown_text, unknown)];
     let parts: Vec<String> = counts
         .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} sent run(s) {what}"))
+        .filter(|(runs, _)| *runs > 0)
+        .map(|(runs, what)| format!("{} {what}", count(*runs, "sent run", "sent runs")))
         .collect();
     let list = parts.join(" and ");
     (!parts.is_empty()).then(|| format!("{list} do not count: `kick {id} --send` makes new ones"))
 }
 
-/// What a status rests on.
-pub(super) fn rests_on(evidence: &EvidenceLine) -> String {
+/// The evidence behind a status, in words.
+pub(super) fn evidence_text(evidence: &EvidenceLine) -> String {
     let EvidenceLine { ts, action, by, uses, sent, prompt_hash, .. } = evidence;
     let rate = match evidence.wilson_low {
         Some(low) => format!(", at least {:.0} % of runs (95 %)", low * 100.0),

@@ -1,25 +1,23 @@
-//! `eva stats`: prompts by their runs.
+//! `eva stats`: compare prompts by their runs.
 
 use clap::Args;
 use gbrain_core::fault::chain;
 use gbrain_prompts::domain::bodies::{
     GateBody, PROMPTS_VERSION, PromptRow, PromptsBody, UsageBody, missing_evidence, stale,
 };
-use gbrain_prompts::{Library, Listed, MalformedLines, Standing};
+use gbrain_prompts::{Library, MalformedLines, PromptAssessment, PromptEntry};
 
 use super::list::row;
-use super::{Context, warn_of_lines};
+use super::{EvaContext, warn_malformed};
 use crate::error::{CliError, Exit};
 use crate::terminal::table;
 
-/// Arguments of `stats`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  eva stats\n  eva stats --json\n\n\
-    Medians and the picture of durations are over runs that were sent; the picture shows the latest 40.")]
+    Medians and the chart of durations cover the runs that were sent; the chart shows the latest 40.")]
 pub(super) struct StatsArgs {}
 
-/// Compares them.
-pub(super) fn run(context: &Context<'_>, _: &StatsArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &EvaContext<'_>, _: &StatsArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     let listed = library.list()?;
     let bar = context.terminal.progress("prompts");
@@ -32,7 +30,7 @@ pub(super) fn run(context: &Context<'_>, _: &StatsArgs) -> Result<Exit, CliError
         bar.inc(1);
     }
     bar.finish_and_clear();
-    malformed.iter().for_each(|(id, lines)| warn_of_lines(context.terminal, id, lines));
+    malformed.iter().for_each(|(id, lines)| warn_malformed(context.terminal, id, lines));
     let is_whole = rows.iter().all(|row| row.error.is_none());
     if context.terminal.is_json() {
         context.terminal.json(&PromptsBody { schema_version: PROMPTS_VERSION, prompts: rows });
@@ -49,7 +47,7 @@ pub(super) fn run(context: &Context<'_>, _: &StatsArgs) -> Result<Exit, CliError
             "next",
             "durations",
         ];
-        context.terminal.out(table(&head, rows.iter().map(cells)));
+        context.terminal.out_paged(table(&head, rows.iter().map(cells)));
         for row in &rows {
             if let Some(error) = &row.error {
                 context.terminal.warn(format!("{} can't be read: {error}", row.id));
@@ -59,11 +57,11 @@ pub(super) fn run(context: &Context<'_>, _: &StatsArgs) -> Result<Exit, CliError
     Ok(if is_whole { Exit::Pass } else { Exit::NoVerdict })
 }
 
-/// A row, and how many lines of each log are not rows.
-fn full_row(library: &Library, listed: &Listed) -> (PromptRow, Option<MalformedLines>) {
+/// The row of a prompt, and the number of malformed lines in each of its logs.
+fn full_row(library: &Library, listed: &PromptEntry) -> (PromptRow, Option<MalformedLines>) {
     let mut row = row(listed);
     let Ok(prompt) = &listed.prompt else { return (row, None) };
-    match Standing::read(library, prompt) {
+    match PromptAssessment::read(library, prompt) {
         Ok(standing) => {
             row.gate = standing.gate.as_ref().map(GateBody::new);
             row.usage = Some(UsageBody::new(&standing.usage));
@@ -84,13 +82,13 @@ fn cells(row: &PromptRow) -> Vec<String> {
         return vec![row.id.clone(), "unreadable".to_owned()];
     };
     let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| value.to_string());
-    let support = match (&row.stale, &row.missing_evidence) {
+    let evidence = match (&row.stale, &row.missing_evidence) {
         (Some(_), _) => Some("stale"),
         (None, Some(_)) => Some("no evidence"),
         (None, None) => None,
     };
     let progress = row.gate.as_ref().map(|gate| format!("{}/{}", gate.uses, gate.min_uses));
-    let next: Vec<String> = progress.into_iter().chain(support.map(str::to_owned)).collect();
+    let next: Vec<String> = progress.into_iter().chain(evidence.map(str::to_owned)).collect();
     let next = if next.is_empty() { "-".to_owned() } else { next.join(", ") };
     vec![
         row.id.clone(),
@@ -106,7 +104,7 @@ fn cells(row: &PromptRow) -> Vec<String> {
     ]
 }
 
-/// Values as bars, from nothing to the largest.
+/// A sparkline from zero to the largest value.
 fn sparkline(values: &[u64]) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let most = values.iter().copied().max().unwrap_or_default().max(1) as f64;
@@ -119,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bars_from_nothing_to_the_largest() {
+    fn bars_go_from_zero_to_the_largest() {
         assert_eq!(sparkline(&[0, 50, 100]), "▁▅█");
         assert_eq!(sparkline(&[0, 0]), "▁▁");
         assert_eq!(sparkline(&[]), "");

@@ -12,7 +12,11 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::sync::LazyLock;
+
+use terminal_size::terminal_size_of;
+use unicode_width::UnicodeWidthStr as _;
 
 /// How text of ours is set off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,12 +24,14 @@ pub(super) enum TextStyle {
     Bold,
     Dim,
     Red,
+    Green,
     Yellow,
     BoldYellow,
 }
 
 impl TextStyle {
-    const ALL: [Self; 5] = [Self::Bold, Self::Dim, Self::Red, Self::Yellow, Self::BoldYellow];
+    const ALL: [Self; 6] =
+        [Self::Bold, Self::Dim, Self::Red, Self::Green, Self::Yellow, Self::BoldYellow];
 
     /// The letter behind a mark, and the escape sequence that it stands for.
     fn code(self) -> (char, &'static str) {
@@ -33,11 +39,15 @@ impl TextStyle {
             Self::Bold => ('b', "\u{1b}[1m"),
             Self::Dim => ('d', "\u{1b}[2m"),
             Self::Red => ('r', "\u{1b}[31m"),
+            Self::Green => ('g', "\u{1b}[32m"),
             Self::Yellow => ('y', "\u{1b}[33m"),
             Self::BoldYellow => ('m', "\u{1b}[1;33m"),
         }
     }
 }
+
+/// Narrower terminals get lines of this width.
+const LEAST_COLUMNS: usize = 40;
 
 /// The letter behind the mark that ends a style, and its escape sequence.
 const RESET: (char, &str) = ('0', "\u{1b}[0m");
@@ -46,7 +56,7 @@ const RESET: (char, &str) = ('0', "\u{1b}[0m");
 const FIELD: char = 'f';
 const FIELD_END: char = 'e';
 
-/// What begins a mark. Without randomness there are no marks, and so no styles.
+/// The beginning of a mark. Without randomness there are no marks, and so no styles.
 static MARK: LazyLock<Option<String>> = LazyLock::new(|| {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).ok()?;
@@ -69,6 +79,39 @@ pub(super) fn field(text: &str) -> String {
     }
 }
 
+/// The columns that text takes on a terminal. Styles and the ends of fields take none.
+pub(super) fn display_width(text: &str) -> usize {
+    let Some(mark) = &*MARK else { return escape(text, LineEnds::Escaped).width() };
+    let mut parts = text.split(mark.as_str());
+    let first = escape(parts.next().unwrap_or_default(), LineEnds::Escaped).width();
+    let others = parts.map(|part| {
+        let mut chars = part.chars();
+        chars.next();
+        escape(chars.as_str(), LineEnds::Escaped).width()
+    });
+    first + others.sum::<usize>()
+}
+
+/// Whether a text that begins within a field, or not, ends within one.
+pub(super) fn ends_in_field(text: &str, begins_in_field: bool) -> bool {
+    let Some(mark) = &*MARK else { return false };
+    let letters = text.split(mark.as_str()).skip(1).filter_map(|part| part.chars().next());
+    letters.fold(begins_in_field, |is_in, letter| match letter {
+        FIELD => true,
+        FIELD_END => false,
+        _ => is_in,
+    })
+}
+
+/// The marks before and after a line end of the layout: a field is interrupted for it, because line ends within a field
+/// are escaped.
+pub(super) fn field_break(in_field: bool) -> (String, String) {
+    match &*MARK {
+        Some(mark) if in_field => (format!("{mark}{FIELD_END}"), format!("{mark}{FIELD}")),
+        _ => Default::default(),
+    }
+}
+
 /// Whether line ends and tabs of a text are layout or a part of what is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineEnds {
@@ -76,21 +119,39 @@ pub(super) enum LineEnds {
     Escaped,
 }
 
-/// What is at the other end of stdout or stderr.
+/// The other end of stdout or stderr: a terminal, a pipe or a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Destination {
     is_terminal: bool,
     has_colours: bool,
+    /// Columns and rows of a terminal that states them.
+    size: Option<(usize, usize)>,
 }
 
 impl Destination {
-    /// What a stream leads to; `NO_COLOR`, `CLICOLOR_FORCE` and `TERM` decide on colours.
-    pub(super) fn of(stream: &impl anstream::stream::RawStream) -> Self {
+    /// Inspects a stream; `NO_COLOR`, `CLICOLOR_FORCE` and `TERM` decide on colours.
+    pub(super) fn of(stream: &(impl anstream::stream::RawStream + AsFd)) -> Self {
         let choice = anstream::AutoStream::choice(stream);
+        let is_terminal = stream.is_terminal();
+        let size = terminal_size_of(stream).filter(|_| is_terminal);
         Self {
-            is_terminal: stream.is_terminal(),
+            is_terminal,
             has_colours: choice != anstream::ColorChoice::Never,
+            size: size.map(|(columns, rows)| (columns.0.into(), rows.0.into())),
         }
+    }
+
+    /// The columns that text is fitted to; none where lines are not broken.
+    pub(super) fn columns(self) -> Option<usize> {
+        self.size.map(|(columns, _)| columns.max(LEAST_COLUMNS))
+    }
+
+    /// Whether rendered text has more lines than the screen.
+    pub(super) fn is_longer_than_screen(self, rendered: &str) -> bool {
+        self.size.is_some_and(|(columns, rows)| {
+            let height = |line: &str| line.width().div_ceil(columns.max(1)).max(1);
+            rendered.lines().map(height).sum::<usize>() >= rows
+        })
     }
 
     /// Text as it is written: marks become colours or nothing, and the rest is escaped on a terminal.
@@ -120,11 +181,6 @@ impl Destination {
 
     fn external(self, text: &str, line_ends: LineEnds) -> String {
         if self.is_terminal { escape(text, line_ends) } else { text.to_owned() }
-    }
-
-    /// A cell of a table, which stands on one line of a terminal.
-    pub(super) fn cell(self, text: String) -> String {
-        if self.is_terminal { escape(&text, LineEnds::Escaped) } else { text }
     }
 }
 
@@ -228,8 +284,8 @@ fn escape_bytes(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    const TERMINAL: Destination = Destination { is_terminal: true, has_colours: true };
-    const PIPE: Destination = Destination { is_terminal: false, has_colours: false };
+    const TERMINAL: Destination = Destination { is_terminal: true, has_colours: true, size: None };
+    const PIPE: Destination = Destination { is_terminal: false, has_colours: false, size: None };
     const HOSTILE: &str = "a\u{1b}]52;c;aGk=\u{7}b\u{1b}[2Jc\u{9b}31md\u{202e}e\rf\u{7f}\u{8}";
 
     #[test]
@@ -289,8 +345,6 @@ mod tests {
         let inside = format!("{}\n", field(&format!("a\n{}\nc", styled(TextStyle::Bold, "b\n"))));
         let shown = "a\\n\u{1b}[1mb\\n\u{1b}[0m\\nc\n";
         assert_eq!(TERMINAL.render(&inside, LineEnds::Kept), shown);
-        assert_eq!(TERMINAL.cell("a\nb".to_owned()), "a\\nb");
-        assert_eq!(PIPE.cell("a\nb".to_owned()), "a\nb");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use gbrain_core::format::benchmark::Result as BenchmarkResult;
+use gbrain_core::format::benchmark::BenchmarkResult;
 use serde_json::{Value, json};
 
 use crate::support::{Home, Ran};
@@ -320,7 +320,7 @@ fn every_published_shape_is_read_and_bad_files_are_told() {
     };
     bad("empty.json", "", "no questions");
     bad("none.json", "[]", "no questions");
-    bad("cut.json", &data.to_string()[..900], "download whole");
+    bad("cut.json", &data.to_string()[..900], "is the download complete");
     bad("table.csv", "question_id,question", "`q`");
     bad("other.json", r#"[{"a":1}]"#, "question_id");
     let twice = json!([data[0], data[0]]).to_string();
@@ -365,7 +365,7 @@ fn a_report_says_what_its_numbers_are() {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     for said in [
         "retrieval, not answers: whether any (recall_any@k) or all (recall_all@k) sessions",
-        "No answer was judged",
+        "No answers were judged",
         "unknown file",
         "rankings 50 deep",
         "sha256",
@@ -504,6 +504,13 @@ fn collections_run_in_a_brain_of_their_own() {
     assert_eq!(found["summary"].get("AP"), None);
     let headline = found["headline"].as_str().unwrap();
     assert!(headline.contains("of documents, rankings 100 deep"), "{headline}");
+    // Text is a summary; rows go to a file.
+    let rows = home.path().join("rows.jsonl");
+    for more in [&[][..], &["--output", rows.to_str().unwrap()]] {
+        let summary = home.ok(&[&["eval", "beir", dir], more].concat());
+        assert!(summary.contains("nDCG@10") && !summary.contains("{\""), "{summary}");
+    }
+    assert_eq!(fs::read_to_string(&rows).unwrap().lines().count(), 2);
     let trec = home.json(&[
         "eval",
         "trec",

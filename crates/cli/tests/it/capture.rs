@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gbrain_brain::capture::{AuditLog, CaptureOptions, Door, software};
-use gbrain_brain::{Ask, Brain, BrainOptions, IndexKind, built_in_models};
+use gbrain_brain::capture::{AuditLog, CaptureOptions, QueryService, software};
+use gbrain_brain::{Brain, BrainOptions, IndexKind, QueryOptions, built_in_models};
 use gbrain_core::capture::{CapturePolicy, FailureReason};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::request::{Caller, Expansion, Filter, Operation, Request, RetrievalMode, Viewer};
@@ -254,7 +254,7 @@ fn open(location: Location, dir: &Path) -> Arc<Brain> {
     Arc::new(Brain::open(options, Timestamp::now()).unwrap())
 }
 
-fn door(brain: &Arc<Brain>, dir: &Path, queue: usize) -> Door {
+fn door(brain: &Arc<Brain>, dir: &Path, queue: usize) -> QueryService {
     let policy = CapturePolicy {
         scrubber: Some(Scrubber::default()),
         identity: None,
@@ -267,13 +267,13 @@ fn door(brain: &Arc<Brain>, dir: &Path, queue: usize) -> Door {
         retention_days: None,
         queue,
         audit: AuditLog { dir: dir.join("audit") },
-        watch: None,
+        observer: None,
     };
-    Door::new(brain.clone(), Some(options))
+    QueryService::new(brain.clone(), Some(options))
 }
 
-fn answer(door: &Door) {
-    let ask = Ask::default();
+fn answer(door: &QueryService) {
+    let ask = QueryOptions::default();
     door.answer(&request("boats"), &ask, Caller::default()).unwrap();
 }
 

@@ -195,7 +195,7 @@ fn mistakes_get_exit_2_and_a_remedy() {
     check(&["get", "../etc/passwd"], "slug");
     check(&["import", "/no/such/place"], "No such file");
     check(&["search", "x", "--limit", "0"], "--limit");
-    check(&["search", "x", "--since", "yesterday"], "--since");
+    check(&["search", "x", "--since", "soon"], "--since");
     check(&["search", "x", "--source", "No Such"], "source");
     check(&["config", "set", "search.pol", "1"], "pool");
     check(&["config", "set", "search.pool", "NaN"], "number from");
@@ -285,7 +285,7 @@ fn verify_finds_what_was_tampered_with() {
 fn the_demo_runs_whole() {
     let home = Home::sqlite();
     let dir = home.path().join("demo");
-    let shown = home.ok(&["demo", "--dir", dir.to_str().unwrap()]);
+    let shown = home.ok(&["demo", "--full", "--dir", dir.to_str().unwrap()]);
     assert!(shown.contains("80 added"), "{shown}");
-    assert!(shown.contains("clean: 101 pages"), "{shown}");
+    assert!(shown.contains("clean: checked 101 pages"), "{shown}");
 }

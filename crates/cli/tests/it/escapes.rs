@@ -16,8 +16,8 @@ const SHOWN: &str = "\\u001b]52;c;aGk=\\u0007\\u001b[2J\\u009b31m\\u202e\\u007f"
 const YAML: &str = "\\x1B]52;c;aGk=\\x07\\x1B[2J\\x9B31m\\u202E\\x7F";
 
 /// Which stream of a command is a terminal.
-#[derive(Clone, Copy)]
-enum OnTerminal {
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum OnTerminal {
     Stdout,
     Stderr,
 }
@@ -33,7 +33,7 @@ impl OnTerminal {
 }
 
 /// Runs a command with a terminal as one of its streams.
-fn on_terminal(which: OnTerminal, command: &Command) -> Output {
+pub(crate) fn on_terminal(which: OnTerminal, command: &Command) -> Output {
     let python = std::env::var("GBRAIN_TEST_PYTHON")
         .expect("GBRAIN_TEST_PYTHON is not set: run `cargo xtask test`");
     let mut wrapped = Command::new(python);

@@ -93,7 +93,7 @@ fn what_a_limit_leaves_is_told() {
     let home = capturing(Home::sqlite());
     asked(&home);
     let ran = home.run(&["eval", "export", "--limit", "2"]);
-    assert!(ran.stderr.contains("1 more row(s)"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("left out 1 more"), "{}", ran.stderr);
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use gbrain_core::benchmark::{Label, run_id};
-use gbrain_core::format::benchmark::{Result as BenchmarkResult, Row, recomputed};
+use gbrain_core::benchmark::{BenchmarkLabel, run_id};
+use gbrain_core::format::benchmark::{BenchmarkResult, BenchmarkRow, recomputed};
 use serde_json::{Value, json};
 
 use crate::benchmark::{dataset, longmemeval, path, resealed, rows, write};
@@ -154,10 +154,10 @@ fn a_consistent_forgery_is_found_by_reproducing_only() {
     assert!(said.contains("gbrain eval reproduce"), "{said}");
     let (code, said) = reproduce(&home, &text);
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("q1: another document at rank 1"), "{said}");
+    assert!(said.contains("q1: different document at rank 1"), "{said}");
     assert!(said.contains("summary.recall_all@5"), "{said}");
     let mut renamed = recomputed(&forged);
-    renamed.label = Label { embedder: Some("openai:large".to_owned()), ..renamed.label };
+    renamed.label = BenchmarkLabel { embedder: Some("openai:large".to_owned()), ..renamed.label };
     let run = run_id(&renamed.label);
     renamed.per_question.iter_mut().for_each(|row| row.run.clone_from(&run));
     let text = serde_json::to_string(&recomputed(&renamed)).unwrap();
@@ -170,7 +170,7 @@ fn a_consistent_forgery_is_found_by_reproducing_only() {
 fn a_row_whose_lists_contradict_each_other_is_not_gated() {
     let home = Home::sqlite();
     let (_, honest) = measured(&home);
-    let forge = |edit: &dyn Fn(&mut Row)| {
+    let forge = |edit: &dyn Fn(&mut BenchmarkRow)| {
         let mut forged: BenchmarkResult = serde_json::from_value(honest.clone()).unwrap();
         edit(&mut forged.per_question[0]);
         let text = serde_json::to_string(&recomputed(&forged)).unwrap();
@@ -178,7 +178,7 @@ fn a_row_whose_lists_contradict_each_other_is_not_gated() {
     };
     let (code, said) = forge(&|_| ());
     assert_eq!(code, Some(0), "{said}");
-    type EditRow<'a> = (&'a str, &'a dyn Fn(&mut Row));
+    type EditRow<'a> = (&'a str, &'a dyn Fn(&mut BenchmarkRow));
     let edits: [EditRow<'_>; 6] = [
         ("ranked_places", &|row| row.ranked_places = Vec::new()),
         ("ranked_places", &|row| row.ranked_places[0] = row.ranked_places[1]),
@@ -186,7 +186,7 @@ fn a_row_whose_lists_contradict_each_other_is_not_gated() {
         ("ranked_places", &|row| row.retrieved_session_ids = Vec::new()),
         ("timings", &|row| row.timings.search_ms = -1.0),
         ("turn_recall", &|row| {
-            let share = gbrain_core::format::benchmark::Score(Some(7.0));
+            let share = gbrain_core::format::benchmark::NumericValue(Some(7.0));
             row.scores.insert("turn_recall".to_owned(), share);
         }),
     ];
@@ -200,8 +200,8 @@ fn a_row_whose_lists_contradict_each_other_is_not_gated() {
 /// The measures of a row as a row has them.
 fn forged_scores(
     row: &Value,
-) -> std::collections::BTreeMap<String, gbrain_core::format::benchmark::Score> {
-    serde_json::from_value::<Row>(row.clone()).unwrap().scores
+) -> std::collections::BTreeMap<String, gbrain_core::format::benchmark::NumericValue> {
+    serde_json::from_value::<BenchmarkRow>(row.clone()).unwrap().scores
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn edited_foreign_and_repeated_rows_are_not_resumed_from() {
     let honest = rows(&fs::read_to_string(&out).unwrap());
     let resume = ["--output", &out, "--resume-from", &out, "--keyword-only", "--quiet"];
     let sealed = |row: &Value| {
-        let row: Row = serde_json::from_value(row.clone()).unwrap();
+        let row: BenchmarkRow = serde_json::from_value(row.clone()).unwrap();
         serde_json::to_value(row.sealed()).unwrap()
     };
     let edits: [Edit; 20] = [
@@ -229,7 +229,7 @@ fn edited_foreign_and_repeated_rows_are_not_resumed_from() {
         ("baselines", |row| row["baselines"]["random"]["recall_all@5"] = json!(0.25)),
         ("question", |row| row["question"] = json!("an easier question?")),
         ("question_type", |row| row["question_type"] = json!("multi-session")),
-        ("none of the questions", |row| row["question_id"] = json!("q99")),
+        ("is not a question of this run", |row| row["question_id"] = json!("q99")),
         ("turn_recall", |row| row["turn_recall"] = json!(0.25)),
         ("turn_recall", |row| drop(row.as_object_mut().unwrap().remove("turn_recall"))),
         ("hypothesis", |row| row["hypothesis"] = json!("forged answer")),
@@ -258,7 +258,7 @@ fn edited_foreign_and_repeated_rows_are_not_resumed_from() {
         refused(lines(&edited), named);
     }
     let twice = [&honest[..3], &honest[..1]].concat();
-    refused(lines(&twice), "line 4: question `q0` stands in line 1 already");
+    refused(lines(&twice), "line 4: question `q0` is already in line 1");
     fs::write(&out, lines(&honest)).unwrap();
     let less = longmemeval(&home, &file, &[&resume[..], &["--limit", "3"]].concat());
     assert_eq!(less.code, Some(2), "rows beyond --limit: {}", less.stdout);
@@ -377,7 +377,7 @@ fn what_is_wrong_with_a_dataset_is_counted_in_the_label_or_refused() {
     assert!(none.stderr.contains("no documents"), "{}", none.stderr);
     let foreign = collection(corpus, "q1 0 x 1\nq1 0 y 1\n");
     assert_eq!(foreign.code, Some(2), "{}", foreign.stdout);
-    assert!(foreign.stderr.contains("none of its 2 judged documents"), "{}", foreign.stderr);
+    assert!(foreign.stderr.contains("none of the 2 judged documents"), "{}", foreign.stderr);
     let some = collection(corpus, "q1 0 a 1\nq1 0 gone 1\n");
     assert_eq!(some.code, Some(0), "{}", some.stderr);
     let some: Value = serde_json::from_str(&some.stdout).unwrap();

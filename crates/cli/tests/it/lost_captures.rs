@@ -98,7 +98,7 @@ fn a_locked_database_leaves_a_failure() {
         let holder = Holder::new(&home, is_sqlite);
         let ran = home.run(&["query", "sailcloth"]);
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-        assert!(ran.stderr.contains("1 capture(s) were not stored in time"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("1 capture was not stored in time"), "{}", ran.stderr);
         let found = check(&home, &[], "eval_capture");
         assert_eq!(found["status"], "warn", "while it is locked: {found}");
         assert_eq!(found["details"]["waiting_in_files"], json!(1));
@@ -190,7 +190,7 @@ fn a_server_that_ends_while_the_database_is_locked_leaves_failures() {
     }
     drop(child.stdin.take());
     let ran = Ran::of(child.wait_with_output().unwrap());
-    assert!(ran.stderr.contains("3 capture(s) were not stored in time"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("3 captures were not stored in time"), "{}", ran.stderr);
     holder.release();
     let found = check(&home, &[], "eval_capture");
     let lost = found["details"]["failures_last_24h"].as_object().unwrap();
@@ -240,7 +240,7 @@ fn a_capture_from_the_future_hides_no_other_and_is_named() {
         home.ok(&["query", "paint"]);
         let ran = home.run(&["eval", "export"]);
         assert_eq!(ran.stdout.lines().count(), 2, "{}", ran.stderr);
-        assert!(ran.stderr.contains("1 row(s) are dated in the future"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("1 row is dated in the future"), "{}", ran.stderr);
         let found = check(&home, &[], "capture_clock");
         assert_eq!(
             (&found["status"], &found["details"]["future_rows"]),

@@ -100,7 +100,8 @@ fn everything() -> Vec<(&'static str, Value)> {
             ),
         ),
         ("ghost hunt", call("query", json!({ "query": "ghost", "why_not": "wiki::people/bob" }))),
-        ("get", call("get_page", page(ada))),
+        ("get", call("get_page", json!({ "page": ada, "details": true }))),
+        ("get compact", call("get_page", page(ada))),
         ("list", call("list_pages", json!({ "source": "wiki" }))),
         ("links", call("links", page(ada))),
         ("sources", call("sources", json!({}))),
@@ -176,6 +177,13 @@ fn check_answers(talk: &Talk, home: &Home) {
     assert_eq!(talk.told("search")["operation"], "search");
     assert!(talk.told("ghost hunt")["why_not"].is_object());
     assert_eq!(talk.told("get"), &home.json(&["get", "wiki::people/ada"]), "as the command prints");
+    let compact = talk.told("get compact");
+    assert_eq!(compact["content"], talk.told("get")["content"]);
+    assert!(compact.get("content_hash").is_none() && compact.get("chunks").is_none(), "{compact}");
+    let hit = &talk.told("query")["hits"][0];
+    assert!(hit["passages"][0]["snippet"].is_string(), "{hit}");
+    assert!(hit["passages"][0].get("chunk_id").is_none(), "{hit}");
+    assert!(talk.told("query").get("request").is_none(), "no settings hash");
     let listed = talk.told("list")["pages"].as_array().unwrap();
     let slugs: Vec<&Value> = listed.iter().map(|page| &page["slug"]).collect();
     assert_eq!(slugs, ["companies/slipway", "people/ada"]);

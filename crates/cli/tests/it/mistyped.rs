@@ -96,12 +96,12 @@ fn a_question_to_an_empty_brain_and_a_home_that_did_not_exist_are_told() {
     let home = Home::sqlite();
     let missing = home.path().join("typo");
     let ran = home.run(&["list", "--home", missing.to_str().unwrap(), "--quiet"]);
-    assert!(ran.stderr.contains("there was no brain at"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("there is no brain at"), "{}", ran.stderr);
     assert!(ran.stderr.contains("typo"), "{}", ran.stderr);
     let ran = home.run(&["list", "--home", missing.to_str().unwrap()]);
     assert_eq!(ran.stderr, "", "the second time it is there");
     let other = Home::sqlite();
-    assert!(!other.run(&["init"]).stderr.contains("there was no brain"), "init makes one");
+    assert!(!other.run(&["init"]).stderr.contains("there is no brain"), "init makes one");
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn files_that_an_import_passes_over_are_counted_by_kind() {
     let ran = home.run(&["import", notes.to_str().unwrap(), "--quiet"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(ran.stdout.contains("1 added"), "{}", ran.stdout);
-    for kind in ["2 x .pdf", "1 x .docx", "1 x no ending", "1 x symbolic link"] {
+    for kind in ["2 x .pdf", "1 x .docx", "1 x no extension", "1 x symbolic link"] {
         assert!(ran.stderr.contains(kind), "{kind}: {}", ran.stderr);
     }
     let body = home.json(&["import", notes.to_str().unwrap()]);

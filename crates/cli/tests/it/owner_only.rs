@@ -194,7 +194,7 @@ fn a_home_without_an_index_that_cannot_be_written_to_says_what_it_does() {
         assert_eq!(hits(&ran.stdout), *expected, "{args:?}");
     }
     let told = run(READING[0]).stderr;
-    assert!(told.contains("in memory for this process alone"), "{told}");
+    assert!(told.contains("in-memory index for this process only"), "{told}");
     open_up(&home);
 }
 

@@ -39,7 +39,7 @@ fn what_was_removed_is_printed() {
         let exported = home.ok(&["eval", "export"]);
         assert!(exported.contains("[purged-1]") && exported.contains("\"every\""), "{exported}");
         let text = home.ok(&["purge", "every", "--yes"]);
-        assert!(text.contains("default::every purged (1 versions)"), "{text}");
+        assert!(text.contains("default::every purged (1 version)"), "{text}");
         assert!(text.contains("1 captures: name replaced"), "{text}");
     }
 }

@@ -267,7 +267,7 @@ fn imported_queries_with_the_same_scrubbed_text_stay_apart() {
         let again = home.json(&["queries", "import", path]);
         assert_eq!((&again["lines"], &again["scrubbed"]), (&json!(6), &json!(6)));
         assert!(
-            again["queries"].as_array().unwrap().iter().all(|one| one["became"] == "unchanged")
+            again["queries"].as_array().unwrap().iter().all(|one| one["outcome"] == "unchanged")
         );
     }
 }

@@ -19,7 +19,7 @@ use gbrain_core::page::PageBody;
 use gbrain_core::qrels::QrelsFile;
 use gbrain_core::report::json::{
     BaselineDiff, BaselineLog, BaselinesVerified, CompareReport, GateReport, PruneBody,
-    PublishBody, ReplayReport, Score,
+    PublishBody, ReplayReport, ScoreReport,
 };
 use gbrain_core::run::RunRow;
 use schemars::generate::SchemaSettings;
@@ -160,8 +160,8 @@ fn scores() {
     };
     let qrels = write("qrels", "1 0 a 1\n2 0 b 1\n");
     let run = write("run", "1 Q0 a 1 1 t\n3 Q0 x 1 1 t\n");
-    check!(home, Score, "eval", "score", "--qrels", &qrels, "--run", &run, "--per-query");
-    check!(home, Score, "eval", "score", "--qrels", &qrels, "--run", &run);
+    check!(home, ScoreReport, "eval", "score", "--qrels", &qrels, "--run", &run, "--per-query");
+    check!(home, ScoreReport, "eval", "score", "--qrels", &qrels, "--run", &run);
 }
 
 /// In one document, as in an OpenAPI description, no two bodies give one name two meanings: the
@@ -183,7 +183,7 @@ fn names_are_unique() {
     );
     add!(SourcesBody<'_>, SourceChanged<'_>, WorkspacesBody<'_>, WorkspaceChanged<'_>);
     add!(StatsBody<'_>, ImportSummary, ReindexBody, VerifyBody<'_>, VectorsBody<'_>, PruneBody);
-    add!(ReplayReport<'_>, GateReport<'_>, CompareReport<'_>, Score, RunRow, QrelsFile);
+    add!(ReplayReport<'_>, GateReport<'_>, CompareReport<'_>, ScoreReport, RunRow, QrelsFile);
     add!(PublishBody<'_>, BaselinesVerified, BaselineLog, BaselineDiff<'_>);
     add!(SelftestBody<'_>, DoctorBody<'_>, ContradictionReport, ContradictionTrend);
     add!(ProbeEvent, ProbeReport, ProbeHistory);

@@ -28,10 +28,10 @@ fn means_are_a_table_and_warnings_are_talk() {
     let ran = score(&home, QRELS, RUN, &["--measures", "RR AP nDCG@10"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     insta::assert_snapshot!(ran.stdout, @r"
-     measure  mean
-     RR       0.5000
-     AP       0.4167
-     nDCG@10  0.3801
+    measure  mean
+    RR       0.5000
+    AP       0.4167
+    nDCG@10  0.3801
 
     over 2 queries; 4 hits, 2 of them judged
     ");
@@ -46,13 +46,13 @@ fn every_query_is_told_when_asked_for() {
     let home = Home::sqlite();
     let ran = score(&home, QRELS, RUN, &["--measures", "RR,R@2", "--per-query", "--quiet"]);
     insta::assert_snapshot!(ran.stdout, @r"
-     query  hits     RR      R@2
-     1      3        1.0000  0.5000
-     2      missing  0.0000  0.0000
+    query  hits     RR      R@2
+    1      3        1.0000  0.5000
+    2      missing  0.0000  0.0000
 
-     measure  mean
-     RR       0.5000
-     R@2      0.2500
+    measure  mean
+    RR       0.5000
+    R@2      0.2500
 
     over 2 queries; 4 hits, 2 of them judged
     ");
@@ -138,11 +138,11 @@ fn near_ties_are_told_apart_and_fractional_grades_are_refused() {
     let ran = score(&home, "1 0 a 1\n", run, &["--measures", "RR Rprec Bpref ERR@10"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     insta::assert_snapshot!(ran.stdout, @r"
-     measure  mean
-     RR       1.0000
-     Rprec    1.0000
-     Bpref    1.0000
-     ERR@10   0.0625
+    measure  mean
+    RR       1.0000
+    Rprec    1.0000
+    Bpref    1.0000
+    ERR@10   0.0625
 
     over 1 queries; 2 hits, 1 of them judged
     ");

@@ -1,80 +1,80 @@
-//! Who can be told, and how: channels as settings describe them. Secrets are named, never written.
+//! Alert channels as the settings define them. Settings name environment variables that hold
+//! secrets, never the secrets.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Severity;
+use super::AlertSeverity;
 use crate::address::{self, AddressError};
 use crate::reading::plain::plain;
-use crate::suite::Alerting;
+use crate::suite::AlertRouting;
 use crate::variable;
 
-/// A channel.
+/// A channel that receives alert messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 #[schemars(rename = "AlertChannel")]
 pub enum Channel {
     /// PagerDuty's Events API v2.
     Pagerduty {
-        /// The variable that holds the routing key.
+        /// Environment variable with the routing key.
         routing_key_env: String,
-        /// Where events go, if not to PagerDuty itself.
+        /// URL of the events API, if not PagerDuty's own.
         #[serde(default = "pagerduty_url")]
         url: String,
     },
-    /// A webhook that takes what Slack takes.
+    /// An incoming webhook in Slack's format.
     Slack {
-        /// The variable that holds the address, which is a secret.
+        /// Environment variable with the webhook URL, which is a secret.
         url_env: String,
     },
-    /// A webhook of your own, signed.
+    /// A generic webhook with signed bodies.
     Webhook {
-        /// The address.
+        /// URL of the webhook.
         url: String,
-        /// The variable that holds the secret that bodies are signed with.
+        /// Environment variable with the secret that signs bodies.
         secret_env: String,
     },
-    /// E-mail.
+    /// E-mail through an SMTP server.
     Email {
-        /// The server.
+        /// Host name of the SMTP server.
         host: String,
-        /// Its port.
+        /// Port of the SMTP server.
         #[serde(default = "submission")]
         port: u16,
-        /// Whether the connection is encrypted, and from when on.
+        /// Encryption of the connection.
         #[serde(default)]
         tls: Tls,
-        /// The variable that holds the user's name.
+        /// Environment variable with the user name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         username_env: Option<String>,
-        /// The variable that holds the password.
+        /// Environment variable with the password.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         password_env: Option<String>,
-        /// Who it is from.
+        /// Address of the sender.
         from: String,
-        /// Who it is for.
+        /// Addresses of the recipients.
         to: Vec<String>,
     },
 }
 
-/// Whether a connection to a mail server is encrypted.
+/// Encryption of a connection to a mail server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Tls {
-    /// After the first words.
+    /// Plain text first, then upgraded with STARTTLS.
     #[default]
     Starttls,
-    /// From the start.
+    /// Encrypted from the start.
     Tls,
-    /// Not at all; for servers on the same machine.
+    /// No encryption; for servers on the same machine.
     None,
 }
 
-/// Why a channel can't be used.
+/// Why a channel is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChannelError {
-    /// It is not of a known form.
     #[error("channel `{name}`: {reason}")]
     Form { name: String, reason: String },
 }
@@ -87,7 +87,7 @@ fn submission() -> u16 {
     587
 }
 
-/// A channel of a file.
+/// Parses a channel of a settings file.
 pub fn channel(name: &str, entry: &Value) -> Result<Channel, ChannelError> {
     let wrong = |reason: String| ChannelError::Form { name: name.to_owned(), reason };
     let channel: Channel =
@@ -100,7 +100,6 @@ pub fn channel(name: &str, entry: &Value) -> Result<Channel, ChannelError> {
 }
 
 impl Channel {
-    /// What kind it is.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Pagerduty { .. } => "pagerduty",
@@ -110,12 +109,12 @@ impl Channel {
         }
     }
 
-    /// The variables that must hold its secrets.
+    /// Environment variables that hold its secrets.
     pub fn variables(&self) -> Vec<&str> {
         self.named().into_iter().map(|(_, variable)| variable).collect()
     }
 
-    /// The variables that it names, by key.
+    /// Environment variables by settings key.
     fn named(&self) -> Vec<(&'static str, &str)> {
         match self {
             Self::Pagerduty { routing_key_env, url: _ } => {
@@ -133,51 +132,51 @@ impl Channel {
 }
 
 fn check(name: &str, channel: &Channel) -> Result<(), &'static str> {
-    // An address goes into lines of a conversation with a server.
+    // An address is written into lines of the SMTP protocol.
     let is_address = |one: &String| {
         one.contains('@')
             && !one.contains(|c: char| c.is_control() || c.is_whitespace() || "<>".contains(c))
     };
     match channel {
-        _ if !(1..=200).contains(&name.len()) => Err("a name has 1 to 200 bytes"),
+        _ if !(1..=200).contains(&name.len()) => Err("a channel name has 1 to 200 bytes"),
         Channel::Pagerduty { url, .. } | Channel::Webhook { url, .. } => {
             match address::check(url) {
                 Ok(()) => Ok(()),
-                Err(AddressError::None) => {
-                    Err("its address begins neither with https:// nor with http://")
+                Err(AddressError::None) => Err("the URL must begin with https:// or http://"),
+                Err(AddressError::User) => {
+                    Err("the URL contains a user name, and URLs are displayed: remove it")
                 }
-                Err(AddressError::User) => Err("its address holds a user, and addresses are shown"),
-                Err(AddressError::Key) => Err("its address holds a key, and addresses are shown"),
+                Err(AddressError::Key) => {
+                    Err("the URL contains a key, and URLs are displayed: remove it")
+                }
             }
         }
-        Channel::Email { to, .. } if to.is_empty() => {
-            Err("it is for nobody; name somebody in `to`")
-        }
+        Channel::Email { to, .. } if to.is_empty() => Err("it has no recipients: add one to `to`"),
         Channel::Email { from, to, .. } if !to.iter().chain([from]).all(is_address) => {
-            Err("an address is written as somebody@example.com")
+            Err("invalid address: write it as name@example.com")
         }
         Channel::Email { username_env, password_env, .. }
             if username_env.is_some() != password_env.is_some() =>
         {
-            Err("`username_env` and `password_env` go together")
+            Err("set both `username_env` and `password_env`, or neither")
         }
         _ => Ok(()),
     }
 }
 
-/// The channels that are told of an alert of a suite: those for pages where it pages, those for every
-/// alert always, and all of them where the suite names none.
+/// The channels that an alert of a suite notifies: the paging channels if it pages, the notify
+/// channels always, and every channel if the suite names none.
 pub fn routed<'a>(
-    alerting: &Alerting,
-    severity: Severity,
+    alerting: &AlertRouting,
+    severity: AlertSeverity,
     known: impl IntoIterator<Item = &'a String>,
 ) -> Vec<String> {
-    let Alerting { page, notify, silent_after_days: _ } = alerting;
+    let AlertRouting { page, notify, silent_after_days: _ } = alerting;
     if page.is_empty() && notify.is_empty() {
         return known.into_iter().cloned().collect();
     }
     let mut names = notify.clone();
-    if severity == Severity::Critical {
+    if severity == AlertSeverity::Critical {
         names.extend(page.iter().cloned());
     }
     names.sort();
@@ -223,15 +222,18 @@ mod tests {
         refused(json!({ "kind": "pigeon" }), "pigeon");
         refused(json!({ "kind": "slack", "url_env": "X", "colour": 1 }), "colour");
         refused(json!({ "kind": "webhook", "url": "ftp://x", "secret_env": "S" }), "https://");
-        refused(json!({ "kind": "email", "host": "h", "from": "a@b", "to": [] }), "nobody");
-        refused(json!({ "kind": "email", "host": "h", "from": "ab", "to": ["c@d"] }), "somebody@");
+        refused(json!({ "kind": "email", "host": "h", "from": "a@b", "to": [] }), "no recipients");
+        refused(
+            json!({ "kind": "email", "host": "h", "from": "ab", "to": ["c@d"] }),
+            "name@example.com",
+        );
         refused(
             json!({ "kind": "email", "host": "h", "from": "a@b\r\nRCPT", "to": ["c@d"] }),
-            "somebody@",
+            "name@example.com",
         );
         refused(
             json!({ "kind": "email", "host": "h", "from": "a@b", "to": ["c@d"], "username_env": "U" }),
-            "together",
+            "or neither",
         );
     }
 
@@ -263,9 +265,9 @@ mod tests {
         refused(mailed("username_env"), "`username_env`");
         refused(mailed("password_env"), "`password_env`");
         let url = format!("https://hooks.example/?token={secret}");
-        refused(json!({ "kind": "webhook", "url": url, "secret_env": "S" }), "holds a key");
+        refused(json!({ "kind": "webhook", "url": url, "secret_env": "S" }), "contains a key");
         let url = format!("https://{secret}@hooks.example");
-        refused(json!({ "kind": "webhook", "url": url, "secret_env": "S" }), "holds a user");
+        refused(json!({ "kind": "webhook", "url": url, "secret_env": "S" }), "contains a user");
     }
 
     #[test]
@@ -278,14 +280,14 @@ mod tests {
         let names = |page: &[&str], notify: &[&str], severity| {
             let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
             let alerting =
-                Alerting { page: owned(page), notify: owned(notify), silent_after_days: None };
+                AlertRouting { page: owned(page), notify: owned(notify), silent_after_days: None };
             routed(&alerting, severity, known.keys())
         };
-        assert_eq!(names(&[], &[], Severity::Error), ["chat", "pd"]);
-        assert_eq!(names(&["pd"], &["chat"], Severity::Error), ["chat"]);
-        assert_eq!(names(&["pd"], &["chat"], Severity::Critical), ["chat", "pd"]);
+        assert_eq!(names(&[], &[], AlertSeverity::Error), ["chat", "pd"]);
+        assert_eq!(names(&["pd"], &["chat"], AlertSeverity::Error), ["chat"]);
+        assert_eq!(names(&["pd"], &["chat"], AlertSeverity::Critical), ["chat", "pd"]);
         assert_eq!(
-            names(&["gone"], &[], Severity::Critical),
+            names(&["gone"], &[], AlertSeverity::Critical),
             ["gone"],
             "it is told when it is there"
         );

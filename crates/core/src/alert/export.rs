@@ -1,86 +1,89 @@
-//! Rules for Prometheus and a dashboard for Grafana, from the same table that runs are held against.
+//! Exports Prometheus rules and a Grafana dashboard from the suites' thresholds.
 
 use serde_json::{Value, json};
 
 use crate::suite::Suite;
-use crate::suite::measure::{Measure, Unit};
-use crate::suite::threshold::{Bound, Threshold, Thresholds};
+use crate::suite::measure::{MeasureUnit, SuiteMeasure};
+use crate::suite::threshold::{MeasureBound, SuiteThresholds, Threshold};
 
-/// The metric of every measure.
+/// Metric: value of a measure.
 pub(crate) const MEASURE: &str = "gbrain_suite_measure";
-/// The metric of what a score was when its threshold was set.
+/// Metric: score when the threshold was set.
 pub const BASELINE: &str = "gbrain_suite_measure_baseline";
-/// The metric of when a suite last ran.
+/// Metric: time of a suite's last run.
 pub(crate) const LAST_RUN: &str = "gbrain_suite_last_run_timestamp_seconds";
 
-/// A table, and the suites that are held against it.
+/// Thresholds and the suites that use them.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Ruled {
-    /// The suites by workspace; none is every suite.
+pub struct ThresholdGroup {
+    /// Workspace and suite names; none for every suite.
     pub suites: Option<(String, Vec<String>)>,
-    pub thresholds: Thresholds,
+    pub thresholds: SuiteThresholds,
 }
 
-/// Suites of a workspace that are told of after so many days without a run.
+/// Suites of a workspace that alert after this many days without a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Awaited {
+pub struct MissingRunRule {
     pub workspace: String,
     pub suites: Vec<String>,
     pub days: u32,
 }
 
-/// A suite as rules are made for it.
+/// A suite to export rules for.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Held {
+pub struct ExportedSuite {
     pub workspace: String,
     pub suite: Suite,
-    /// Whether its triggers fire: nobody waits for one that is off.
+    /// Whether the suite is enabled. A disabled suite never alerts for a missing run.
     pub is_on: bool,
 }
 
-/// Suites that say after how many days without a run somebody is told, and that are on.
-pub fn awaited(suites: &[Held]) -> Vec<Awaited> {
-    let mut rows: Vec<Awaited> = Vec::new();
-    for Held { workspace, suite, is_on: _ } in suites.iter().filter(|held| held.is_on) {
+/// Missing-run rules of enabled suites that set a number of days.
+pub fn missing_run_rules(suites: &[ExportedSuite]) -> Vec<MissingRunRule> {
+    let mut rows: Vec<MissingRunRule> = Vec::new();
+    for ExportedSuite { workspace, suite, is_on: _ } in suites.iter().filter(|held| held.is_on) {
         let Some(days) = suite.alerts.silent_after_days else { continue };
         match rows.iter_mut().find(|row| row.days == days && row.workspace == *workspace) {
             Some(row) => row.suites.push(suite.name.clone()),
             None => {
                 let (workspace, suites) = (workspace.clone(), vec![suite.name.clone()]);
-                rows.push(Awaited { workspace, suites, days });
+                rows.push(MissingRunRule { workspace, suites, days });
             }
         }
     }
     rows
 }
 
-/// Suites by the tables that they are held against: one for all of them if there is only one table, else
-/// one for each table and workspace.
-pub fn ruled(suites: &[Held]) -> Vec<Ruled> {
-    let mut rows: Vec<Ruled> = Vec::new();
-    for Held { workspace, suite: Suite { name, thresholds, .. }, is_on: _ } in suites {
-        let is_it = |row: &&mut Ruled| {
+/// Groups suites by thresholds: one table for all if they are equal, otherwise one per thresholds
+/// and workspace.
+pub fn ruled(suites: &[ExportedSuite]) -> Vec<ThresholdGroup> {
+    let mut rows: Vec<ThresholdGroup> = Vec::new();
+    for ExportedSuite { workspace, suite: Suite { name, thresholds, .. }, is_on: _ } in suites {
+        let is_it = |row: &&mut ThresholdGroup| {
             row.thresholds == *thresholds
                 && row.suites.as_ref().is_some_and(|(own, _)| own == workspace)
         };
         match rows.iter_mut().find(is_it).and_then(|row| row.suites.as_mut()) {
             Some((_, names)) => names.push(name.clone()),
-            None => rows.push(Ruled {
+            None => rows.push(ThresholdGroup {
                 suites: Some((workspace.clone(), vec![name.clone()])),
                 thresholds: thresholds.clone(),
             }),
         }
     }
-    let is_one_table = |first: &Ruled| rows.iter().all(|row| row.thresholds == first.thresholds);
+    let is_one_table =
+        |first: &ThresholdGroup| rows.iter().all(|row| row.thresholds == first.thresholds);
     match rows.first() {
-        None => vec![Ruled::default()],
-        Some(first) if is_one_table(first) => vec![Ruled { suites: None, ..first.clone() }],
+        None => vec![ThresholdGroup::default()],
+        Some(first) if is_one_table(first) => {
+            vec![ThresholdGroup { suites: None, ..first.clone() }]
+        }
         Some(_) => rows,
     }
 }
 
-impl Ruled {
-    /// What picks its series, behind other labels.
+impl ThresholdGroup {
+    /// Label matchers for the table's suites.
     fn matchers(&self) -> Option<String> {
         let (workspace, names) = self.suites.as_ref()?;
         Some(matchers(workspace, names))
@@ -91,8 +94,8 @@ fn matchers(workspace: &str, suites: &[String]) -> String {
     format!("workspace=\"{workspace}\",suite=~\"{}\"", suites.join("|"))
 }
 
-/// Rules for Prometheus, as YAML.
-pub fn prometheus(tables: &[Ruled], awaited: &[Awaited]) -> String {
+/// Prometheus rules as YAML.
+pub fn prometheus(tables: &[ThresholdGroup], awaited: &[MissingRunRule]) -> String {
     let mut text = String::from("groups:\n");
     for (at, table) in tables.iter().enumerate() {
         let number = if at == 0 { String::new() } else { format!("-{}", at + 1) };
@@ -113,7 +116,7 @@ pub fn prometheus(tables: &[Ruled], awaited: &[Awaited]) -> String {
     text
 }
 
-fn silent(Awaited { workspace, suites, days }: &Awaited) -> String {
+fn silent(MissingRunRule { workspace, suites, days }: &MissingRunRule) -> String {
     let which = matchers(workspace, suites);
     format!(
         "      - alert: GbrainSuiteSilent\n        expr: 'time() - {LAST_RUN}{{{which}}} > {}'\n        labels:\n          \
@@ -123,16 +126,23 @@ fn silent(Awaited { workspace, suites, days }: &Awaited) -> String {
     )
 }
 
-fn rule(table: &Ruled, measure: Measure, segment: &str, threshold: &Threshold) -> String {
+fn rule(
+    table: &ThresholdGroup,
+    measure: SuiteMeasure,
+    segment: &str,
+    threshold: &Threshold,
+) -> String {
     let severity = if threshold.pages { "critical" } else { "error" };
     let which = table.matchers().map(|which| format!(",{which}")).unwrap_or_default();
     let labels = format!("{{measure=\"{measure}\",segment=\"{segment}\"{which}}}");
     let expression = match threshold.bound {
-        Bound::Share { alert, .. } => {
+        MeasureBound::Share { alert, .. } => {
             format!("{MEASURE}{labels} < {}", f64::from(alert.0) / 10_000.0)
         }
-        Bound::Millis { alert, .. } => format!("{MEASURE}{labels} > {alert}"),
-        Bound::Fall { alert } => format!("{BASELINE}{labels} - {MEASURE}{labels} >= {alert}"),
+        MeasureBound::Millis { alert, .. } => format!("{MEASURE}{labels} > {alert}"),
+        MeasureBound::Fall { alert } => {
+            format!("{BASELINE}{labels} - {MEASURE}{labels} >= {alert}")
+        }
     };
     format!(
         "      - alert: {}\n        expr: '{expression}'\n        labels:\n          severity: {severity}\n        \
@@ -142,16 +152,16 @@ fn rule(table: &Ruled, measure: Measure, segment: &str, threshold: &Threshold) -
     )
 }
 
-/// A name as Prometheus' users write it.
-fn name(measure: Measure, segment: &str) -> String {
+/// The alert name in Prometheus' usual spelling.
+fn name(measure: SuiteMeasure, segment: &str) -> String {
     let words = format!("gbrain {measure} {segment}");
     let words = words.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
     words.map(capital).collect()
 }
 
-/// A dashboard for Grafana: a panel for each row of each table.
-pub fn grafana(tables: &[Ruled]) -> Value {
+/// A Grafana dashboard with a panel for each row of each table.
+pub fn grafana(tables: &[ThresholdGroup]) -> Value {
     let rows = tables.iter().flat_map(|table| {
         table.thresholds.all.iter().map(move |(measure, threshold)| (table, *measure, threshold))
     });
@@ -182,9 +192,9 @@ fn variable(label: &str, metric: &str) -> Value {
     })
 }
 
-fn steps(bound: Bound) -> Value {
+fn steps(bound: MeasureBound) -> Value {
     match bound {
-        Bound::Share { target, alert } => {
+        MeasureBound::Share { target, alert } => {
             let share = |ten_thousandths: u32| f64::from(ten_thousandths) / 10_000.0;
             json!([
                 { "color": "red", "value": null },
@@ -192,20 +202,20 @@ fn steps(bound: Bound) -> Value {
                 { "color": "green", "value": share(target.0) },
             ])
         }
-        Bound::Millis { target, alert } => json!([
+        MeasureBound::Millis { target, alert } => json!([
             { "color": "green", "value": null },
             { "color": "yellow", "value": target },
             { "color": "red", "value": alert },
         ]),
-        Bound::Fall { .. } => json!([{ "color": "green", "value": null }]),
+        MeasureBound::Fall { .. } => json!([{ "color": "green", "value": null }]),
     }
 }
 
-fn panel(at: usize, table: &Ruled, measure: Measure, threshold: &Threshold) -> Value {
+fn panel(at: usize, table: &ThresholdGroup, measure: SuiteMeasure, threshold: &Threshold) -> Value {
     let unit = match measure.unit() {
-        Unit::Share => "percentunit",
-        Unit::Millis => "ms",
-        Unit::Score => "none",
+        MeasureUnit::Share => "percentunit",
+        MeasureUnit::Millis => "ms",
+        MeasureUnit::Score => "none",
     };
     let (title, which) = match (&table.suites, table.matchers()) {
         (Some((workspace, names)), Some(which)) => {
@@ -235,19 +245,20 @@ mod tests {
 
     #[test]
     fn rules_of_the_table() {
-        let awaited = Awaited { workspace: "a".to_owned(), suites: vec!["x".to_owned()], days: 8 };
-        insta::assert_snapshot!(prometheus(&[Ruled::default()], &[awaited]));
+        let awaited =
+            MissingRunRule { workspace: "a".to_owned(), suites: vec!["x".to_owned()], days: 8 };
+        insta::assert_snapshot!(prometheus(&[ThresholdGroup::default()], &[awaited]));
     }
 
-    fn held(workspace: &str, suite: Suite) -> Held {
-        Held { workspace: workspace.to_owned(), suite, is_on: true }
+    fn held(workspace: &str, suite: Suite) -> ExportedSuite {
+        ExportedSuite { workspace: workspace.to_owned(), suite, is_on: true }
     }
 
     /// Nobody is told of the silence of a suite that names no days, or that is off.
     #[test]
     fn silence_is_told_of_where_it_is_asked_for() {
         let suite = |name: &str, days: Option<u32>| {
-            let mut suite = Suite::new(name, crate::suite::Kind::Smoke, vec!["@a".to_owned()]);
+            let mut suite = Suite::new(name, crate::suite::SuiteKind::Smoke, vec!["@a".to_owned()]);
             suite.alerts.silent_after_days = days;
             suite
         };
@@ -256,9 +267,9 @@ mod tests {
             held("a", suite("x", Some(8))),
             held("a", suite("y", Some(2))),
             held("a", suite("free", None)),
-            Held { is_on: false, ..held("a", suite("off", Some(8))) },
+            ExportedSuite { is_on: false, ..held("a", suite("off", Some(8))) },
         ];
-        let rules = prometheus(&ruled(&all), &awaited(&all));
+        let rules = prometheus(&ruled(&all), &missing_run_rules(&all));
         for expected in [
             r#"_seconds{workspace="a",suite=~"w|x"} > 691200'"#,
             r#"_seconds{workspace="a",suite=~"y"} > 172800'"#,
@@ -268,7 +279,7 @@ mod tests {
         assert!(!rules.contains("free") && !rules.contains("off"), "{rules}");
         assert_eq!(ruled(&all).len(), 1, "their thresholds are the same");
         all.drain(..3);
-        let rules = prometheus(&ruled(&all), &awaited(&all));
+        let rules = prometheus(&ruled(&all), &missing_run_rules(&all));
         assert!(!rules.contains("GbrainSuiteSilent") && !rules.contains(LAST_RUN), "{rules}");
     }
 
@@ -287,9 +298,9 @@ mod tests {
 
     #[test]
     fn a_panel_for_each_row() {
-        let dashboard = grafana(&[Ruled::default()]);
+        let dashboard = grafana(&[ThresholdGroup::default()]);
         let panels = dashboard["panels"].as_array().unwrap();
-        assert_eq!(panels.len(), Thresholds::default().all.len());
+        assert_eq!(panels.len(), SuiteThresholds::default().all.len());
         let recall = panels.iter().find(|panel| panel["title"] == "recall@5").unwrap();
         assert_eq!(recall["fieldConfig"]["defaults"]["thresholds"]["steps"][1]["value"], 0.92);
     }
@@ -298,17 +309,17 @@ mod tests {
     #[test]
     fn tables_of_their_own() {
         let suite = |name: &str, alert: u32| {
-            let mut suite = Suite::new(name, crate::suite::Kind::Smoke, vec!["@a".to_owned()]);
-            let row = suite.thresholds.all.get_mut(&Measure::RecallAt5).unwrap();
-            row.bound = Bound::Share { target: Percent(9_500), alert: Percent(alert) };
+            let mut suite = Suite::new(name, crate::suite::SuiteKind::Smoke, vec!["@a".to_owned()]);
+            let row = suite.thresholds.all.get_mut(&SuiteMeasure::RecallAt5).unwrap();
+            row.bound = MeasureBound::Share { target: Percent(9_500), alert: Percent(alert) };
             suite
         };
         let of = |suites: &[(&str, Suite)]| {
             ruled(&suites.iter().map(|(own, suite)| held(own, suite.clone())).collect::<Vec<_>>())
         };
-        assert_eq!(of(&[]), [Ruled::default()]);
+        assert_eq!(of(&[]), [ThresholdGroup::default()]);
         let same = of(&[("a", suite("x", 9_200)), ("b", suite("y", 9_200))]);
-        assert_eq!(same, [Ruled::default()], "one table for all");
+        assert_eq!(same, [ThresholdGroup::default()], "one table for all");
         let other =
             of(&[("a", suite("x", 9_200)), ("a", suite("y", 9_200)), ("a", suite("z", 8_000))]);
         let rules = prometheus(&other, &[]);
@@ -320,6 +331,6 @@ mod tests {
             assert!(rules.contains(expected), "{rules}");
         }
         let panels = grafana(&other)["panels"].as_array().unwrap().len();
-        assert_eq!(panels, 2 * Thresholds::default().all.len());
+        assert_eq!(panels, 2 * SuiteThresholds::default().all.len());
     }
 }

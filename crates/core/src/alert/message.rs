@@ -1,61 +1,61 @@
-//! Messages as receivers take them: PagerDuty's Events API v2, Slack's webhooks, a signed document,
-//! e-mail. What is queued is the message itself; its form is made when it is sent, so that no secret and
-//! no receiver's form is ever stored.
+//! Alert messages in the formats of their receivers: PagerDuty's Events API v2, Slack webhooks, a
+//! signed JSON document, e-mail. The queue stores the neutral message; it is formatted when it is
+//! sent, so no secret and no receiver-specific format is stored.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Alert, Severity};
+use super::{Alert, AlertSeverity};
 
-/// The version of [`Message`].
+/// Schema version of [`AlertMessage`].
 const MESSAGE_VERSION: u32 = 1;
 
-/// What is told.
+/// A message about an alert.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "AlertMessage")]
-pub struct Message {
-    /// The version of this form.
+pub struct AlertMessage {
+    /// Schema version of this document.
     pub schema_version: u32,
-    /// What names the alert everywhere.
+    /// Deduplication key of the alert.
     pub dedup_key: String,
-    /// `trigger`, `resolve` or `notice`.
+    /// Action: `trigger`, `resolve` or `notice`.
     pub action: String,
-    /// When.
+    /// Time of the message.
     pub at: String,
-    /// How bad it is.
-    pub severity: Severity,
-    /// The workspace.
+    /// Severity of the alert.
+    pub severity: AlertSeverity,
+    /// Workspace of the alert.
     pub workspace: String,
-    /// The suite.
+    /// Name of the suite.
     pub suite: String,
-    /// Who was asked; null where no run tells of it.
+    /// Name of the target; null if the alert has no run.
     #[serde(default)]
     pub target: Option<String>,
-    /// Who looks after it.
+    /// Owners of the suite.
     pub owners: Vec<String>,
-    /// In a line.
+    /// Summary of the message in one line.
     pub summary: String,
-    /// Figures by name.
+    /// Figures of the message as name and value.
     pub figures: Vec<(String, String)>,
-    /// How many cases fail.
+    /// Number of failing cases.
     pub failing_count: usize,
-    /// Ids of failing cases, a few.
+    /// Query ids of the first failing cases.
     pub failing: Vec<String>,
-    /// What these cases ask, scrubbed; empty unless somebody allowed it.
+    /// Scrubbed text of these queries; empty unless query text is allowed in messages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queries: Vec<String>,
-    /// Where the run is shown; none if nobody said where the server is.
+    /// URL of the run; null if no public URL is configured.
     pub link: Option<String>,
-    /// The command that shows the same.
+    /// Command that shows the same.
     pub command: String,
 }
 
-/// The longest summary that PagerDuty takes.
+/// PagerDuty's maximum summary length.
 const SUMMARY: usize = 1024;
 
-impl Message {
-    /// A message about an alert. `public_url` is where the server is reached.
+impl AlertMessage {
+    /// A message about an alert. `public_url` is the base URL of the server.
     pub fn new(alert: &Alert, action: &str, at: String, public_url: Option<&str>) -> Self {
         let Alert {
             key,
@@ -98,14 +98,14 @@ impl Message {
         }
     }
 
-    /// A word to a channel that is no alert.
+    /// A message that is not about an alert.
     pub fn notice(workspace: &str, key: &str, summary: String, at: String) -> Self {
         Self {
             schema_version: MESSAGE_VERSION,
             dedup_key: key.to_owned(),
             action: "notice".to_owned(),
             at,
-            severity: Severity::Info,
+            severity: AlertSeverity::Info,
             workspace: workspace.to_owned(),
             suite: String::new(),
             target: None,
@@ -120,17 +120,17 @@ impl Message {
         }
     }
 
-    fn is_over(&self) -> bool {
+    fn is_resolution(&self) -> bool {
         self.action == "resolve"
     }
 
-    /// The first line of a text for people.
+    /// The first line of a readable text.
     fn headline(&self) -> String {
-        let word = match (self.is_over(), self.severity) {
+        let word = match (self.is_resolution(), self.severity) {
             (true, _) => "Recovered",
-            (false, Severity::Critical) => "Page",
-            (false, Severity::Error) => "Alert",
-            (false, Severity::Warning | Severity::Info) => "Notice",
+            (false, AlertSeverity::Critical) => "Page",
+            (false, AlertSeverity::Error) => "Alert",
+            (false, AlertSeverity::Warning | AlertSeverity::Info) => "Notice",
         };
         format!("{word}: {}", self.summary)
     }
@@ -158,14 +158,14 @@ impl Message {
 }
 
 /// An event of PagerDuty's Events API v2.
-pub fn pagerduty(message: &Message, routing_key: &str) -> Value {
-    let event_action = if message.is_over() { "resolve" } else { "trigger" };
+pub fn pagerduty(message: &AlertMessage, routing_key: &str) -> Value {
+    let event_action = if message.is_resolution() { "resolve" } else { "trigger" };
     let mut event = json!({
         "routing_key": routing_key,
         "event_action": event_action,
         "dedup_key": message.dedup_key,
     });
-    if message.is_over() {
+    if message.is_resolution() {
         return event;
     }
     let details: serde_json::Map<String, Value> =
@@ -198,8 +198,8 @@ pub fn pagerduty(message: &Message, routing_key: &str) -> Value {
     event
 }
 
-/// A message of Slack's incoming webhooks.
-pub fn slack(message: &Message) -> Value {
+/// A message for Slack's incoming webhooks.
+pub fn slack(message: &AlertMessage) -> Value {
     let headline = message.headline();
     let body = message.lines().iter().map(|line| escaped(line)).collect::<Vec<_>>().join("\n");
     json!({
@@ -211,39 +211,39 @@ pub fn slack(message: &Message) -> Value {
     })
 }
 
-/// A document of our own form.
-pub fn webhook(message: &Message) -> Value {
+/// The message as a JSON document.
+pub fn webhook(message: &AlertMessage) -> Value {
     serde_json::to_value(message).expect("our values have text keys only")
 }
 
-/// The subject and the text of an e-mail.
-pub fn email(message: &Message) -> (String, String) {
+/// The subject and the body of an e-mail.
+pub fn email(message: &AlertMessage) -> (String, String) {
     let subject = message.headline().replace(['\r', '\n'], " ");
     let body = format!("{}\n\n{}\n", message.summary, message.lines().join("\n"));
     (format!("[gbrain] {}", cut(&subject, 200)), body)
 }
 
-fn cut(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
+fn cut(text: &str, max: usize) -> String {
+    if text.chars().count() <= max {
         return text.to_owned();
     }
-    text.chars().take(most - 1).chain(['…']).collect()
+    text.chars().take(max - 1).chain(['…']).collect()
 }
 
-/// Slack reads three characters as its own.
+/// Escapes the three characters that are special to Slack.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Subject;
+    use super::super::AlertSubject;
     use super::*;
-    use crate::suite::measure::Measure;
+    use crate::suite::measure::SuiteMeasure;
 
     fn alert() -> Alert {
         let segment = "all".to_owned();
-        let subject = Subject::Measure { measure: Measure::RecallAt5, segment };
+        let subject = AlertSubject::Measure { measure: SuiteMeasure::RecallAt5, segment };
         let summary = "weekly recall@5/all is 85.0% (17) (n = 20), past its alert of 92%";
         let whose = ("default", "weekly", &["@search <ops>".to_owned()][..]);
         let now = jiff::Timestamp::UNIX_EPOCH;
@@ -257,12 +257,12 @@ mod tests {
             failing: vec!["q00".to_owned(), "q01".to_owned()],
             failing_count: 3,
             asked: Some(20),
-            ..Alert::new(whose, subject, Severity::Critical, summary.to_owned(), now)
+            ..Alert::new(whose, subject, AlertSeverity::Critical, summary.to_owned(), now)
         }
     }
 
-    fn message(action: &str) -> Message {
-        Message::new(
+    fn message(action: &str) -> AlertMessage {
+        AlertMessage::new(
             &alert(),
             action,
             "2026-11-17T12:00:00Z".to_owned(),
@@ -295,20 +295,20 @@ mod tests {
         insta::assert_snapshot!(body);
         let mut forged = alert();
         forged.summary = "x\r\nBcc: everybody@example.com".to_owned();
-        let (subject, _) = email(&Message::new(&forged, "trigger", String::new(), None));
+        let (subject, _) = email(&AlertMessage::new(&forged, "trigger", String::new(), None));
         assert!(!subject.contains(['\r', '\n']), "{subject:?}");
     }
 
     #[test]
     fn a_message_survives_its_queue() {
         let text = webhook(&message("trigger")).to_string();
-        assert_eq!(serde_json::from_str::<Message>(&text).unwrap(), message("trigger"));
+        assert_eq!(serde_json::from_str::<AlertMessage>(&text).unwrap(), message("trigger"));
         let mut old = webhook(&message("trigger"));
         assert_eq!(old["target"], "prod");
         old.as_object_mut().unwrap().remove("target");
-        let old: Message = serde_json::from_value(old).unwrap();
+        let old: AlertMessage = serde_json::from_value(old).unwrap();
         assert_eq!(old.target, None, "what was queued before it said so is sent");
-        let without = Message::new(&alert(), "trigger", String::new(), None);
+        let without = AlertMessage::new(&alert(), "trigger", String::new(), None);
         assert_eq!(without.link, None);
         assert_eq!(without.command, "gbrain --workspace default suites show 7");
     }

@@ -1,69 +1,73 @@
-//! Suites and alerts as OpenMetrics text: what `/metrics` says of them, and what a collector of text files
-//! takes. The names are those that the exported rules ask for.
+//! Suites and alerts as OpenMetrics text, for `/metrics` and for a text file collector. The
+//! exported rules use the same metric names.
 //!
-//! Promises: values of labels are names that owners gave (workspaces, suites, sources) and words of the
-//! program; a workspace has a bounded number of series; a measure of nothing has no sample.
+//! Guarantees: label values are configured names (workspaces, suites, sources) or fixed words; the
+//! number of series per workspace is bounded; a measure of an empty sample has no sample line.
 
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
 
-use super::Severity;
+use super::AlertSeverity;
 use super::export::{BASELINE, LAST_RUN, MEASURE};
 use crate::gate::Verdict;
 use crate::suite::run::RunMeasure;
 
-/// The metric of what the last run of a suite said: 1 at its verdict.
+/// Metric: 1 at the verdict of a suite's last run.
 pub const VERDICT: &str = "gbrain_suite_verdict";
-/// The metric of alerts that fire.
+/// Metric: number of firing alerts.
 pub(crate) const FIRING: &str = "gbrain_alerts_firing";
-/// The metric of messages by state.
+/// Metric: number of messages by state.
 pub const DELIVERIES: &str = "gbrain_alert_deliveries";
-/// The metric of how long the oldest message has waited.
+/// Metric: age of the oldest queued message.
 pub const WAITING: &str = "gbrain_alert_delivery_oldest_queued_seconds";
 
-/// Suites of a workspace that have series.
+/// Maximum number of suites per workspace with series.
 const SUITES: usize = 200;
-/// Measures of a suite that have series.
+/// Maximum number of measures per suite with series.
 const MEASURES: usize = 200;
 
-/// The last run of a suite that says how it is doing.
+/// The last run of a suite that reflects its state.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SuiteReading {
+pub struct SuiteMetrics {
     pub suite: String,
     pub verdict: Verdict,
-    /// When it was recorded.
+    /// When the run was stored.
     pub at: Timestamp,
     pub measures: Vec<RunMeasure>,
 }
 
-/// A workspace.
+/// The suites, alerts and messages of a workspace.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Reading {
+pub struct SuiteAlertMetrics {
     pub workspace: String,
-    /// The last runs of its suites.
-    pub suites: Vec<SuiteReading>,
-    /// The alerts that fire.
-    pub firing: Vec<Severity>,
-    /// Messages to be sent.
+    /// The last run of each suite.
+    pub suites: Vec<SuiteMetrics>,
+    /// Severities of the firing alerts.
+    pub firing: Vec<AlertSeverity>,
+    /// Number of queued messages.
     pub queued: u64,
-    /// Messages that were given up.
+    /// Number of undeliverable messages.
     pub dead: u64,
-    /// How many seconds the oldest that is to be sent has waited.
+    /// Age of the oldest queued message in seconds.
     pub oldest_queued: f64,
 }
 
 type Labels<'a> = Vec<(&'static str, &'a str)>;
 
-/// The families, without the mark of the end.
-pub fn families(readings: &[Reading]) -> String {
+/// The metric families, without the end marker.
+pub fn families(readings: &[SuiteAlertMetrics]) -> String {
     let mut text = String::new();
-    measures(&mut text, readings, MEASURE, "What the last run of a suite measured", &|one| {
-        one.value
-    });
-    let help = "What a score was when its threshold was set";
+    measures(
+        &mut text,
+        readings,
+        MEASURE,
+        "Value of a measure in the last run of a suite",
+        &|one| one.value,
+    );
+    let help = "Score when its threshold was set";
     measures(&mut text, readings, BASELINE, help, &|one| one.baseline);
-    head(&mut text, VERDICT, "What the last run of a suite said: 1 at its verdict", None);
+    head(&mut text, VERDICT, "Verdict of the last run of a suite: 1 at its verdict", None);
     for (workspace, suite) in suites(readings) {
         for verdict in Verdict::ALL {
             let labels = vec![
@@ -83,35 +87,35 @@ pub fn families(readings: &[Reading]) -> String {
     text
 }
 
-/// The whole document, with the mark of its end.
-pub fn document(readings: &[Reading]) -> String {
+/// The complete document, with the end marker.
+pub fn document(readings: &[SuiteAlertMetrics]) -> String {
     families(readings) + "# EOF\n"
 }
 
-fn alerts(text: &mut String, readings: &[Reading]) {
-    head(text, FIRING, "Alerts that fire", None);
+fn alerts(text: &mut String, readings: &[SuiteAlertMetrics]) {
+    head(text, FIRING, "Firing alerts", None);
     for reading in readings {
-        for severity in Severity::ALL {
+        for severity in AlertSeverity::ALL {
             let firing = reading.firing.iter().filter(|one| *one == severity).count();
             let labels =
                 vec![("workspace", reading.workspace.as_str()), ("severity", severity.name())];
             sample(text, FIRING, &labels, firing as f64);
         }
     }
-    head(text, DELIVERIES, "Messages that are to be sent, and that were given up", None);
-    for Reading { workspace, queued, dead, .. } in readings {
+    head(text, DELIVERIES, "Queued and undeliverable messages", None);
+    for SuiteAlertMetrics { workspace, queued, dead, .. } in readings {
         for (state, count) in [("queued", queued), ("dead", dead)] {
             let labels = vec![("workspace", workspace.as_str()), ("state", state)];
             sample(text, DELIVERIES, &labels, *count as f64);
         }
     }
-    head(text, WAITING, "How long the oldest message has waited", Some("seconds"));
-    for Reading { workspace, oldest_queued, .. } in readings {
+    head(text, WAITING, "Age of the oldest queued message", Some("seconds"));
+    for SuiteAlertMetrics { workspace, oldest_queued, .. } in readings {
         sample(text, WAITING, &vec![("workspace", workspace.as_str())], *oldest_queued);
     }
 }
 
-fn suites(readings: &[Reading]) -> impl Iterator<Item = (&str, &SuiteReading)> {
+fn suites(readings: &[SuiteAlertMetrics]) -> impl Iterator<Item = (&str, &SuiteMetrics)> {
     readings.iter().flat_map(|one| {
         one.suites.iter().take(SUITES).map(move |suite| (one.workspace.as_str(), suite))
     })
@@ -119,7 +123,7 @@ fn suites(readings: &[Reading]) -> impl Iterator<Item = (&str, &SuiteReading)> {
 
 fn measures(
     text: &mut String,
-    readings: &[Reading],
+    readings: &[SuiteAlertMetrics],
     name: &str,
     help: &str,
     value: &dyn Fn(&RunMeasure) -> Option<f64>,
@@ -158,20 +162,20 @@ fn escaped(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::decide::tests::run;
-    use super::super::export::{Awaited, Ruled, prometheus};
+    use super::super::export::{MissingRunRule, ThresholdGroup, prometheus};
     use super::*;
 
-    fn reading() -> Reading {
-        let suite = SuiteReading {
+    fn reading() -> SuiteAlertMetrics {
+        let suite = SuiteMetrics {
             suite: "weekly".to_owned(),
             verdict: Verdict::Fail,
             at: "2026-11-17T12:00:00Z".parse().unwrap(),
             measures: run(3, 0).measures,
         };
-        Reading {
+        SuiteAlertMetrics {
             workspace: "default".to_owned(),
             suites: vec![suite],
-            firing: vec![Severity::Critical, Severity::Error],
+            firing: vec![AlertSeverity::Critical, AlertSeverity::Error],
             queued: 2,
             dead: 1,
             oldest_queued: 61.5,
@@ -194,9 +198,12 @@ mod tests {
             assert!(text.lines().any(|one| one == line), "{line}\n{text}");
         }
         assert!(text.ends_with("# EOF\n"));
-        let awaited =
-            Awaited { workspace: "default".to_owned(), suites: vec!["weekly".to_owned()], days: 8 };
-        let rules = prometheus(&[Ruled::default()], &[awaited]);
+        let awaited = MissingRunRule {
+            workspace: "default".to_owned(),
+            suites: vec!["weekly".to_owned()],
+            days: 8,
+        };
+        let rules = prometheus(&[ThresholdGroup::default()], &[awaited]);
         for name in [MEASURE, BASELINE, LAST_RUN] {
             assert!(rules.contains(name) && text.contains(&format!("# TYPE {name} gauge")));
         }

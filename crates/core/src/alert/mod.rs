@@ -1,19 +1,20 @@
-//! Alerts: from what a run measured, and from silence, to what is raised, told again or taken back.
+//! Alerts: from runs and missing runs to notifications and recoveries.
 //!
 //! ```text
-//! recorded run ─▶ breaches ─▶ against what is firing ─▶ changes ─▶ messages, one per channel
+//! stored run ─▶ breaches ─▶ compared with firing alerts ─▶ changes ─▶ messages, one per channel
 //! ```
 //!
-//! Promises: one key stands for one thing (workspace, suite, measure, segment) everywhere, so a receiver
-//! folds repeats and a recovery closes what a trigger opened. One cause is one alert: a measure over all
-//! cases and of a mode with the same missed cases, or the outage behind several measures. An alert is
-//! resolved only by a run with a verdict that measured it, found it well and asked at least as many queries
-//! as the runs that fired it; it says why it stays open otherwise. A run that measured nothing of it changes
-//! nothing, nor does one that asked somebody else or that somebody stopped. A silence keeps messages back,
-//! never the state; what it kept back is told when it ends. Messages hold no text of a query unless
-//! somebody allowed it.
+//! Guarantees: one key identifies one subject (workspace, suite, measure, segment) everywhere, so a
+//! receiver deduplicates repeats and a recovery closes the incident that a trigger opened. One
+//! cause is one alert: a measure over all cases and of a mode with the same missed cases, or the
+//! outage behind several measures. Only a run with a verdict that measured the subject without a
+//! breach, with at least as many queries as the runs that fired, resolves an alert; otherwise the
+//! alert states why it stays open. A run that did not measure the subject, queried another target,
+//! or was cancelled changes nothing. A silence holds notifications, never the state; held
+//! notifications are sent when it ends. Messages contain no query text unless the settings allow
+//! it.
 //!
-//! Deliberately absent: sending, the clock, and anybody's address.
+//! Not here: sending, the clock, and channel addresses.
 
 pub mod channel;
 mod decide;
@@ -23,10 +24,10 @@ pub mod metrics;
 mod sign;
 
 pub use decide::{
-    AlertStates, Change, EvaluatedRun, LastRun, Policy, closed, decide, released, silent,
-    unreadable, withdrawn,
+    AlertChange, AlertStates, EvaluatedRun, LastRun, NotifyPolicy, closed, decide, released,
+    silent, unreadable, withdrawn,
 };
-pub use message::{Message, email, pagerduty, slack, webhook};
+pub use message::{AlertMessage, email, pagerduty, slack, webhook};
 pub use sign::{signature, signed};
 
 use jiff::Timestamp;
@@ -35,12 +36,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::named;
-use crate::suite::measure::Measure;
+use crate::suite::measure::SuiteMeasure;
 
-/// The version of what the store keeps of an alert, and of a silence.
+/// Schema version of stored alerts and silences.
 pub const ALERT_VERSION: u32 = 1;
 
-/// Whether an alert goes on.
+/// Whether an alert is firing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AlertStatus {
     Firing,
@@ -49,38 +50,38 @@ pub enum AlertStatus {
 
 named! { AlertStatus { Firing = "firing", Resolved = "resolved" } }
 
-/// How bad it is.
+/// The severity of an alert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Severity {
+pub enum AlertSeverity {
     Info,
     Warning,
     Error,
-    /// Somebody is to be woken.
+    /// Pages the on-call engineer.
     Critical,
 }
 
 named! {
-    Severity { Info = "info", Warning = "warning", Error = "error", Critical = "critical" }
+    AlertSeverity { Info = "info", Warning = "warning", Error = "error", Critical = "critical" }
 }
 
-/// What an alert is about.
+/// The subject of an alert.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Subject {
-    /// A measure is past its alert.
-    Measure { measure: Measure, segment: String },
-    /// The target did not answer, which put measures past their alerts.
+pub enum AlertSubject {
+    /// A measure breaches its alert threshold.
+    Measure { measure: SuiteMeasure, segment: String },
+    /// The target did not answer, which made measures breach.
     Unreachable,
-    /// A run could not measure what it should.
+    /// A run was inconclusive.
     Run,
-    /// It has not run for days.
+    /// The suite has not run for days.
     Silent,
-    /// Recall or precision fell week after week: the reranker wants a new threshold.
+    /// Recall or precision fell for several weeks in a row: recalibrate the reranker.
     Recalibrate,
 }
 
-impl Subject {
-    /// Its part of the key.
+impl AlertSubject {
+    /// The subject's part of the key.
     pub fn name(&self) -> String {
         match self {
             Self::Measure { measure, segment } => format!("{measure}/{segment}"),
@@ -92,8 +93,8 @@ impl Subject {
     }
 }
 
-/// What names an alert everywhere: at most 255 bytes, as PagerDuty takes it.
-pub fn dedup_key(workspace: &str, suite: &str, subject: &Subject) -> String {
+/// The deduplication key of an alert: at most 255 bytes, PagerDuty's limit.
+pub fn dedup_key(workspace: &str, suite: &str, subject: &AlertSubject) -> String {
     let key = format!("gbrain/{workspace}/{suite}/{}", subject.name());
     let key = key.replace(char::is_control, "?");
     if key.len() <= 255 {
@@ -107,82 +108,80 @@ pub fn dedup_key(workspace: &str, suite: &str, subject: &Subject) -> String {
     format!("{}~{hash}", &key[..end])
 }
 
-/// An alert: what is wrong, since when, and who was notified.
+/// An alert: its subject, state and notifications.
 ///
-/// Its JSON is what lists show. The store keeps columns for what it is looked up by, and the rest as a
+/// Its JSON is the list format. The store keeps the lookup fields as columns and the rest as a
 /// [record](Alert::record).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(description = "An alert.")]
 pub struct Alert {
-    /// What names it everywhere.
+    /// Deduplication key of the alert.
     pub key: String,
-    /// `firing` or `resolved`.
+    /// State: `firing` or `resolved`.
     #[schemars(with = "String")]
     pub state: AlertStatus,
-    /// How bad it is.
+    /// Severity of the alert.
     #[schemars(with = "String")]
-    pub severity: Severity,
-    /// The suite.
+    pub severity: AlertSeverity,
+    /// Name of the suite.
     #[schemars(with = "Option<String>")]
     pub suite: String,
-    /// Who was asked; null where no run tells of it.
+    /// Name of the target; null if the alert has no run.
     pub target: Option<String>,
-    /// Since when it is in this state.
+    /// Start of the current state.
     #[serde(with = "time")]
     #[schemars(with = "String")]
     pub since: Timestamp,
-    /// When it was last looked at.
+    /// Time of the last evaluation.
     #[serde(with = "time")]
     #[schemars(with = "String")]
     pub updated_at: Timestamp,
-    /// When a message about it was last queued, received or not.
-    #[serde(with = "time::option")]
+    /// When a message about it was last queued, delivered or not.
+    #[serde(with = "time::option", alias = "told_at")]
     #[schemars(with = "Option<String>")]
-    pub told_at: Option<Timestamp>,
-    /// Whether a silence keeps it back now.
+    pub notified_at: Option<Timestamp>,
+    /// Whether a silence holds its notifications now.
     pub silenced: bool,
-    /// In a line; empty if what is kept of it can't be read.
+    /// One-line summary; empty if the stored record cannot be read.
     pub summary: String,
-    /// Who looks after it.
+    /// Owners of the suite.
     pub owners: Vec<String>,
-    /// The run that tells of it.
+    /// Id of the run that fired or resolved it.
     pub run: Option<i64>,
-    /// Figures by name.
+    /// Figures of the alert as name and value.
     pub figures: Vec<(String, String)>,
-    /// How many cases fail.
+    /// Number of failing cases.
     pub failing_count: usize,
-    /// Ids of failing cases, a few.
+    /// Query ids of the first failing cases.
     pub failing: Vec<String>,
-    /// The most queries that a run asked in which it fired.
+    /// Largest number of queries in a run that fired it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<usize>,
-    /// Why it stays open although a later run found nothing wrong.
+    /// Why it stays open although a later run found no breach.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub still_open: Option<String>,
-    /// What it is about.
     #[serde(skip_serializing)]
     #[schemars(skip)]
-    pub subject: Subject,
-    /// The workspace.
+    pub subject: AlertSubject,
     #[serde(skip_serializing)]
     #[schemars(skip)]
     pub workspace: String,
-    /// Whether a message was kept back: by a silence, or because no channel was there.
+    /// Whether a notification is held: by a silence, or because no channel was available.
     #[serde(skip_serializing)]
     #[schemars(skip)]
     pub held: bool,
-    /// Channels that were notified that it fires, and will be when it is resolved.
+    /// Channels that were notified of the firing; they are notified of the recovery too.
     #[serde(skip_serializing)]
     #[schemars(skip)]
     pub channels: Vec<String>,
 }
 
 impl Alert {
-    /// An alert of a workspace, a suite and its owners that fires from now on, and that no run tells of.
+    /// An alert that starts firing now, without a run.
     pub fn new(
         (workspace, suite, owners): (&str, &str, &[String]),
-        subject: Subject,
-        severity: Severity,
+        subject: AlertSubject,
+        severity: AlertSeverity,
         summary: String,
         now: Timestamp,
     ) -> Self {
@@ -194,7 +193,7 @@ impl Alert {
             target: None,
             since: now,
             updated_at: now,
-            told_at: None,
+            notified_at: None,
             silenced: false,
             summary,
             owners: owners.to_vec(),
@@ -211,12 +210,11 @@ impl Alert {
         }
     }
 
-    /// Whether it goes on.
     pub fn is_firing(&self) -> bool {
         self.state == AlertStatus::Firing
     }
 
-    /// What the store keeps of it beside its columns.
+    /// The fields that the store has no columns for.
     pub fn record(&self) -> String {
         let Self {
             key: _,
@@ -226,7 +224,7 @@ impl Alert {
             target,
             since: _,
             updated_at: _,
-            told_at,
+            notified_at,
             silenced: _,
             summary,
             owners,
@@ -254,7 +252,7 @@ impl Alert {
             "failing_count": failing_count,
             "asked": asked,
             "still_open": still_open,
-            "told_at": told_at.map(|at| format!("{at:.3}")),
+            "notified_at": notified_at.map(|at| format!("{at:.3}")),
             "held": held,
             "channels": channels,
         });
@@ -266,7 +264,8 @@ impl Alert {
         record.to_string()
     }
 
-    /// An alert of its columns, by the names of its fields, and its record; none if these can't be read.
+    /// Restores an alert from its columns, by field name, and its record; none if these cannot be
+    /// read.
     pub fn read(columns: Value, record: &str) -> Option<Self> {
         let mut alert: Value = serde_json::from_str(record).ok()?;
         alert.as_object_mut()?.extend(columns.as_object()?.clone());
@@ -274,7 +273,7 @@ impl Alert {
     }
 }
 
-/// Moments as they are shown and stored: to the millisecond.
+/// Timestamps with millisecond precision.
 mod time {
     use jiff::Timestamp;
     use serde::de::Error as _;
@@ -315,18 +314,20 @@ mod tests {
 
     #[test]
     fn keys_are_stable_and_short_enough() {
-        let subject =
-            Subject::Measure { measure: Measure::RecallAt5, segment: "mode:graph".to_owned() };
+        let subject = AlertSubject::Measure {
+            measure: SuiteMeasure::RecallAt5,
+            segment: "mode:graph".to_owned(),
+        };
         assert_eq!(
             dedup_key("default", "weekly", &subject),
             "gbrain/default/weekly/recall@5/mode:graph"
         );
-        let long = Subject::Measure {
-            measure: Measure::RecallAt5,
+        let long = AlertSubject::Measure {
+            measure: SuiteMeasure::RecallAt5,
             segment: format!("source:{}", "ä".repeat(300)),
         };
-        let other = Subject::Measure {
-            measure: Measure::RecallAt5,
+        let other = AlertSubject::Measure {
+            measure: SuiteMeasure::RecallAt5,
             segment: format!("source:{}b", "ä".repeat(300)),
         };
         let [a, b] = [&long, &other].map(|subject| dedup_key("default", "weekly", subject));
@@ -338,11 +339,11 @@ mod tests {
         let at: Timestamp = "2026-11-17T12:00:00Z".parse().unwrap();
         let segment = "mode:graph".to_owned();
         let subjects = [
-            Subject::Measure { measure: Measure::RecallAt5, segment },
-            Subject::Unreachable,
-            Subject::Run,
-            Subject::Silent,
-            Subject::Recalibrate,
+            AlertSubject::Measure { measure: SuiteMeasure::RecallAt5, segment },
+            AlertSubject::Unreachable,
+            AlertSubject::Run,
+            AlertSubject::Silent,
+            AlertSubject::Recalibrate,
         ];
         for subject in subjects {
             let whose = ("default", "weekly", &["@search".to_owned()][..]);
@@ -355,10 +356,10 @@ mod tests {
                 failing_count: 3,
                 asked: Some(20),
                 still_open: Some("run 8 asked 5".to_owned()),
-                told_at: Some(at),
+                notified_at: Some(at),
                 held: true,
                 channels: vec!["pager".to_owned()],
-                ..Alert::new(whose, subject, Severity::Critical, "it fell".to_owned(), at)
+                ..Alert::new(whose, subject, AlertSeverity::Critical, "it fell".to_owned(), at)
             };
             let columns = json!({
                 "key": alert.key, "state": "firing", "severity": "critical", "suite": "weekly",

@@ -1,9 +1,9 @@
-//! The signature of a webhook: who has the secret can tell that a body is ours and when it was sent.
+//! Webhook signatures: a receiver with the secret can verify the origin and the time of a body.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-/// What is signed: the time in whole seconds, a dot, the body.
+/// The MAC over the time in whole seconds, a dot, and the body.
 fn of(secret: &str, at: i64, body: &[u8]) -> Hmac<Sha256> {
     let mut code = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("a key has any length");
     code.update(at.to_string().as_bytes());
@@ -19,7 +19,7 @@ pub fn signature(secret: &str, at: i64, body: &[u8]) -> String {
     format!("t={at},v1={digits}")
 }
 
-/// Whether a signature is that of a body, and when it was made, in seconds since 1970.
+/// Verifies the signature of a body. Returns the signing time in seconds since 1970.
 pub fn signed(secret: &str, header: &str, body: &[u8]) -> Option<i64> {
     let (time, digits) = header.split_once(",v1=")?;
     let at: i64 = time.strip_prefix("t=")?.parse().ok()?;

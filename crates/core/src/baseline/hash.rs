@@ -18,7 +18,7 @@ pub fn source_hash<'a>(query_hashes: impl Iterator<Item = &'a str>) -> String {
     Hash::of(hashes.join("\n").as_bytes()).to_hex()
 }
 
-/// A member that stands at the end of the metadata: the hash, or the signature over it.
+/// A member at the end of the metadata: the hash, or the signature over it.
 pub(super) fn end_member(name: &str, value: &str) -> String {
     format!(",\"{name}\":\"{value}\"")
 }

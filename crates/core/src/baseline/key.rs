@@ -14,7 +14,7 @@ use crate::hash::Hash;
 /// The shortest key, in bytes.
 const SHORTEST: usize = 16;
 
-/// What the id of a key is computed over, so that it is no signature of any file.
+/// Prefix of the input of a key's id, so that an id is not a signature of any file.
 const ID_TEXT: &[u8] = b"gbrain baseline key id";
 
 /// A secret that signs baselines.
@@ -25,7 +25,7 @@ pub struct BaselineKey(Vec<u8>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a baseline key has at least {SHORTEST} bytes, and this one has {bytes}")]
 pub struct BaselineKeyError {
-    /// How many bytes the text has without blanks around it.
+    /// Length of the text in bytes, without surrounding blanks.
     pub bytes: usize,
 }
 

@@ -7,18 +7,19 @@ use serde_json::{Map, Value};
 /// The value of `_kind` in the first line.
 pub(super) const KIND: &str = "baseline_metadata";
 
-/// What a replay must reach.
+/// The thresholds that a replay must reach.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Thresholds {
-    /// Least mean Jaccard.
+#[schemars(rename = "Thresholds")]
+pub struct BaselineThresholds {
+    /// Minimum of the mean Jaccard.
     pub jaccard: f64,
-    /// Least share of queries whose first page is the same.
+    /// Minimum share of queries whose first page is the same.
     pub top1: f64,
     /// Most that the mean latency may have grown.
     pub latency_multiplier: f64,
 }
 
-impl Default for Thresholds {
+impl Default for BaselineThresholds {
     fn default() -> Self {
         Self { jaccard: 0.85, top1: 0.80, latency_multiplier: 2.0 }
     }
@@ -33,8 +34,8 @@ pub struct ThresholdsError {
     pub expected: &'static str,
 }
 
-impl Thresholds {
-    /// Refuses what every comparison would pass, or none.
+impl BaselineThresholds {
+    /// Rejects a threshold that every replay would pass, or none at all.
     pub fn check(&self) -> Result<(), ThresholdsError> {
         check_rate("jaccard", self.jaccard)?;
         check_rate("top1", self.top1)?;
@@ -57,12 +58,12 @@ pub(crate) fn check_rate(name: &'static str, value: f64) -> Result<(), Threshold
 /// A baseline that this one took the place of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "PastBaseline")]
-pub struct Past {
-    /// Its label.
+pub struct PastBaseline {
+    /// The label of the baseline.
     pub label: String,
     /// When it was published.
     pub published_at: String,
-    /// How many rows it had.
+    /// Number of rows that it had.
     pub row_count: usize,
     /// Its hash over everything, where it had one.
     pub rows_hash: Option<String>,
@@ -72,16 +73,16 @@ pub struct Past {
 
 /// The first line of a baseline, read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Metadata {
+pub struct BaselineMetadata {
     /// A name for people.
     pub label: String,
     /// When it was published.
     pub published_at: String,
     /// The hash over the queries.
     pub source_hash: String,
-    /// What a replay must reach.
-    pub thresholds: Thresholds,
-    /// How many rows follow.
+    /// The thresholds that a replay must reach.
+    pub thresholds: BaselineThresholds,
+    /// Number of rows in the file.
     pub row_count: usize,
     /// The mean latency of the captures; none when no row has one.
     pub mean_latency_ms: Option<f64>,
@@ -93,8 +94,8 @@ pub struct Metadata {
     pub rows_hmac: Option<String>,
     /// Why it was published.
     pub why: Option<String>,
-    /// What it took the place of, newest first.
-    pub history: Vec<Past>,
+    /// The baselines that it replaced, newest first.
+    pub history: Vec<PastBaseline>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -104,7 +105,7 @@ pub(super) struct WireMetadata {
     pub(super) label: String,
     pub(super) published_at: String,
     pub(super) source_hash: String,
-    pub(super) thresholds: Thresholds,
+    pub(super) thresholds: BaselineThresholds,
     pub(super) row_count: usize,
     pub(super) baseline_mean_latency_ms: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -114,7 +115,7 @@ pub(super) struct WireMetadata {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) why: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) history: Vec<Past>,
+    pub(super) history: Vec<PastBaseline>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) key_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -123,7 +124,7 @@ pub(super) struct WireMetadata {
     pub(super) rows_hmac: Option<String>,
 }
 
-impl From<WireMetadata> for Metadata {
+impl From<WireMetadata> for BaselineMetadata {
     fn from(wire: WireMetadata) -> Self {
         let WireMetadata {
             schema_version: _,

@@ -15,21 +15,23 @@ use crate::capture::{CAPTURE_VERSION, CapturedRow};
 
 use super::hash::{RowsHash, end_member, query_hash, source_hash};
 use super::key::BaselineKey;
-use super::metadata::{KIND, Metadata, Past, Thresholds, ThresholdsError, WireMetadata};
+use super::metadata::{
+    BaselineMetadata, BaselineThresholds, KIND, PastBaseline, ThresholdsError, WireMetadata,
+};
 
-/// What a baseline is made of.
+/// Input of a baseline.
 #[derive(Debug, Clone)]
-pub struct Draft {
+pub struct BaselineDraft {
     /// A name for people.
     pub label: String,
     /// When it is published.
     pub published_at: Timestamp,
-    /// What a replay must reach.
-    pub thresholds: Thresholds,
+    /// The thresholds that a replay must reach.
+    pub thresholds: BaselineThresholds,
     /// Why it is published.
     pub why: Option<String>,
-    /// What it takes the place of.
-    pub previous: Option<Metadata>,
+    /// The baseline that it replaces.
+    pub previous: Option<BaselineMetadata>,
     /// The key that signs it.
     pub key: Option<BaselineKey>,
 }
@@ -37,7 +39,7 @@ pub struct Draft {
 /// A row that was left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "RefusedRow")]
-pub struct Refused {
+pub struct RefusedRow {
     /// Its line, from 1.
     pub line: usize,
     /// Why it can't be gated on.
@@ -46,13 +48,13 @@ pub struct Refused {
 
 /// A baseline, ready to be written.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Published {
+pub struct PublishedBaseline {
     pub text: String,
-    pub metadata: Metadata,
-    /// How many captures the rows stand for.
+    pub metadata: BaselineMetadata,
+    /// Number of captures that the rows represent.
     pub weight_total: u64,
     /// Rows that were left out.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<RefusedRow>,
     /// Lines of rows that came from real use.
     pub real: Vec<usize>,
 }
@@ -72,10 +74,13 @@ pub enum PublishError {
 }
 
 /// A row with the object it was read from.
-type Input = (Value, CapturedRow);
+type InputRow = (Value, CapturedRow);
 
 /// Makes a baseline. The same rows at the same time give the same bytes.
-pub fn publish(rows: Vec<Input>, draft: &Draft) -> Result<Published, PublishError> {
+pub fn publish(
+    rows: Vec<InputRow>,
+    draft: &BaselineDraft,
+) -> Result<PublishedBaseline, PublishError> {
     draft.thresholds.check()?;
     if rows.is_empty() {
         return Err(PublishError::Empty);
@@ -83,9 +88,9 @@ pub fn publish(rows: Vec<Input>, draft: &Draft) -> Result<Published, PublishErro
     let total = rows.len();
     let (refused, kept): (Vec<_>, Vec<_>) =
         rows.into_iter().map(|(value, row)| (refusal(&row), value, row)).partition(is_refused);
-    let refused: Vec<Refused> = refused
+    let refused: Vec<RefusedRow> = refused
         .into_iter()
-        .filter_map(|(reason, _, row)| Some(Refused { line: row.line, reason: reason? }))
+        .filter_map(|(reason, _, row)| Some(RefusedRow { line: row.line, reason: reason? }))
         .collect();
     if kept.is_empty() {
         return Err(PublishError::AllRefused(total));
@@ -124,12 +129,12 @@ fn refusal(row: &CapturedRow) -> Option<&'static str> {
     }
 }
 
-/// What makes two captures the same request.
+/// The fields that identify a request; captures that share them are the same request.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct RequestKey {
     tool: &'static str,
     query_hash: String,
-    /// Everything else that was asked, as text.
+    /// All other fields of the request, as text.
     rest: String,
 }
 
@@ -153,7 +158,7 @@ fn request_key(value: &Value, row: &CapturedRow) -> RequestKey {
 }
 
 /// One row per request: the newest, with the weight of all.
-fn fold(rows: impl Iterator<Item = Input>) -> BTreeMap<RequestKey, (Value, CapturedRow)> {
+fn fold(rows: impl Iterator<Item = InputRow>) -> BTreeMap<RequestKey, (Value, CapturedRow)> {
     let mut folded: BTreeMap<RequestKey, (Value, CapturedRow)> = BTreeMap::new();
     for (value, row) in rows {
         let key = request_key(&value, &row);
@@ -173,16 +178,16 @@ fn fold(rows: impl Iterator<Item = Input>) -> BTreeMap<RequestKey, (Value, Captu
     folded
 }
 
-/// Newest first; where nothing tells, an export has the newest first.
+/// Newest first; rows without a time keep the order of the export, which has the newest first.
 fn age(row: &CapturedRow) -> (Reverse<Option<Timestamp>>, Reverse<Option<i64>>, usize) {
     (Reverse(row.created_at), Reverse(row.id), row.line)
 }
 
 fn write(
     folded: BTreeMap<RequestKey, (Value, CapturedRow)>,
-    refused: Vec<Refused>,
-    draft: &Draft,
-) -> Published {
+    refused: Vec<RefusedRow>,
+    draft: &BaselineDraft,
+) -> PublishedBaseline {
     let lines: Vec<String> = folded
         .iter()
         .map(|(key, (value, row))| row_line(value, &key.query_hash, row.weight))
@@ -217,7 +222,7 @@ fn write(
     let head = format!("{}{ends}}}", &bare[..bare.len() - 1]);
     (wire.rows_hash, wire.rows_hmac) = (Some(hash), signature);
     let text = std::iter::once(&head).chain(&lines).map(|line| format!("{line}\n")).collect();
-    Published { text, metadata: wire.into(), weight_total, refused, real }
+    PublishedBaseline { text, metadata: wire.into(), weight_total, refused, real }
 }
 
 /// A moment as every gbrain writes it: milliseconds and `Z`.
@@ -240,12 +245,12 @@ fn mean_latency(rows: &[&CapturedRow]) -> Option<f64> {
     (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
 }
 
-/// How many earlier baselines a file remembers.
+/// Maximum number of earlier baselines that a file lists.
 const HISTORY: usize = 100;
 
-fn history(previous: Option<&Metadata>) -> Vec<Past> {
+fn history(previous: Option<&BaselineMetadata>) -> Vec<PastBaseline> {
     let Some(previous) = previous else { return Vec::new() };
-    let newest = Past {
+    let newest = PastBaseline {
         label: previous.label.clone(),
         published_at: previous.published_at.clone(),
         row_count: previous.row_count,

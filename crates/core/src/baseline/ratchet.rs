@@ -1,23 +1,23 @@
-//! What a ratchet may bank: only what improved, unless losses are accepted.
+//! The changes that a ratchet accepts: only improvements, unless losses are accepted.
 //!
 //! With judgements a row improves or gets worse by nDCG@10. Without them nothing is known to be better:
 //! a row that lost a page or its first page is a loss, any other move is kept as it was.
 
-use crate::capture::{CapturedRow, Retrieved};
+use crate::capture::{CapturedPage, CapturedRow};
 use crate::identity::IdentityKey;
-use crate::measure::{Graded, Measure};
+use crate::measure::{GradedRanking, Measure};
 use crate::qrels::{JudgedQuery, Qrels};
 use crate::replay::comparable;
 
 use super::hash::query_hash;
-use super::metadata::Thresholds;
+use super::metadata::BaselineThresholds;
 
-/// How deep a ranking is judged.
+/// Depth to which a ranking is judged.
 const DEPTH: usize = 10;
 /// Differences below this are rounding.
 const ROUNDING: f64 = 1e-9;
 
-/// What became of a row.
+/// The change of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RowChange {
     Same,
@@ -27,11 +27,11 @@ pub enum RowChange {
     Moved,
     /// Worse by the judgements, or without pages that it had. The text says what was lost.
     Worse(String),
-    /// It finds nothing any more: there is no ranking that could be banked.
+    /// The row finds nothing any more: there is no ranking to store.
     FindsNothing,
 }
 
-/// Compares a row of a baseline with what it gives today. `key` tells scrubbed names apart.
+/// Compares a row of a baseline with its current ranking. `key` distinguishes scrubbed names.
 pub fn row_change(
     old: &CapturedRow,
     new: &CapturedRow,
@@ -57,7 +57,7 @@ pub fn row_change(
     }
 }
 
-/// How many rows have a judged query.
+/// Number of rows with a judged query.
 pub fn judged_rows(rows: &[CapturedRow], qrels: &Qrels) -> usize {
     rows.iter().filter(|row| !judgements_of(row, Some(qrels)).is_empty()).count()
 }
@@ -68,7 +68,7 @@ fn judgements_of<'q>(row: &CapturedRow, qrels: Option<&'q Qrels>) -> Vec<&'q Jud
     qrels.map(|qrels| qrels.queries.iter().filter(is_it).collect()).unwrap_or_default()
 }
 
-fn by_pages(before: &[Retrieved], after: &[Retrieved]) -> RowChange {
+fn by_pages(before: &[CapturedPage], after: &[CapturedPage]) -> RowChange {
     let lost: Vec<String> = before
         .iter()
         .filter(|page| !after.iter().any(|other| is_same(page, other)))
@@ -85,25 +85,25 @@ fn by_pages(before: &[Retrieved], after: &[Retrieved]) -> RowChange {
     }
 }
 
-/// Rows of other gbrains do not say whose a slug is.
-fn is_same(a: &Retrieved, b: &Retrieved) -> bool {
+/// Rows of other gbrains have no sources.
+fn is_same(a: &CapturedPage, b: &CapturedPage) -> bool {
     let is_source_known = a.source.is_some() && b.source.is_some();
     a.slug == b.slug && a.key_hash == b.key_hash && (!is_source_known || a.source == b.source)
 }
 
 fn by_score(
-    before: &[Retrieved],
-    after: &[Retrieved],
+    before: &[CapturedPage],
+    after: &[CapturedPage],
     judged: &[&JudgedQuery],
     key: Option<&IdentityKey>,
 ) -> RowChange {
     let measure = Measure::ndcg(DEPTH);
     let mut is_better = false;
     for query in judged {
-        let score = |pages: &[Retrieved]| {
+        let score = |pages: &[CapturedPage]| {
             let names: Vec<String> =
                 pages.iter().map(|page| judged_name(page, query, key)).collect();
-            measure.of(&Graded::of(&query.judgements, names.iter().map(String::as_str)))
+            measure.of(&GradedRanking::of(&query.judgements, names.iter().map(String::as_str)))
         };
         let (old, new) = (score(before), score(after));
         if new + ROUNDING < old {
@@ -116,11 +116,11 @@ fn by_score(
 
 /// The name of a page as the judgements spell it: a scrubbed name is the judged page with its hash, and a
 /// slug without a source is the judged page of that slug.
-fn judged_name(page: &Retrieved, query: &JudgedQuery, key: Option<&IdentityKey>) -> String {
+fn judged_name(page: &CapturedPage, query: &JudgedQuery, key: Option<&IdentityKey>) -> String {
     let is_it = |doc: &&str| {
         let Some((source, slug)) = doc.split_once("::") else { return false };
         match &page.key_hash {
-            Some(hash) => key.is_some_and(|key| key.page_hash_of(source, slug) == *hash),
+            Some(hash) => key.is_some_and(|key| key.keyed_page_hash_of(source, slug) == *hash),
             None => page.source.is_none() && slug == page.slug,
         }
     };
@@ -128,7 +128,7 @@ fn judged_name(page: &Retrieved, query: &JudgedQuery, key: Option<&IdentityKey>)
     docs.find(is_it).map_or_else(|| page.to_string(), str::to_owned)
 }
 
-impl Thresholds {
+impl BaselineThresholds {
     /// Thresholds that accept more than `before` did, in words.
     pub fn loosened(&self, before: &Self) -> Vec<String> {
         let Self { jaccard, top1, latency_multiplier } = *self;
@@ -201,9 +201,9 @@ mod tests {
 
     #[test]
     fn a_looser_threshold_is_a_loss() {
-        let before = Thresholds::default();
+        let before = BaselineThresholds::default();
         assert!(before.loosened(&before).is_empty());
-        let tighter = Thresholds { jaccard: 0.9, top1: 0.9, latency_multiplier: 1.5 };
+        let tighter = BaselineThresholds { jaccard: 0.9, top1: 0.9, latency_multiplier: 1.5 };
         assert!(tighter.loosened(&before).is_empty());
         assert_eq!(before.loosened(&tighter).len(), 3);
     }

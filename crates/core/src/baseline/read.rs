@@ -10,7 +10,7 @@ use crate::format::capture::{RowError, read_object, read_row};
 
 use super::hash::{RowsHash, query_hash, source_hash};
 use super::key::{BaselineKey, SignatureCheck};
-use super::metadata::{Metadata, ThresholdsError, WireMetadata, is_metadata};
+use super::metadata::{BaselineMetadata, ThresholdsError, WireMetadata, is_metadata};
 use super::own_fields::{METADATA_FIELDS, ROW_FIELDS, first_own};
 use crate::named;
 
@@ -30,7 +30,7 @@ pub enum BaselineError {
     Empty,
     /// Captures where a baseline was expected.
     #[error(
-        "it is no baseline: its first line is no metadata; make one with `gbrain bench publish`"
+        "it is no baseline: its first line is no metadata; make one with `gbrain baseline publish`"
     )]
     NoMetadata,
     /// A threshold that nothing can be measured against.
@@ -39,7 +39,7 @@ pub enum BaselineError {
     /// The file was cut off or edited.
     #[error("it was edited or cut off after it was published: {what}")]
     Edited {
-        /// What does not fit.
+        /// The mismatch in words.
         what: String,
     },
     /// A key is configured and the file is not signed.
@@ -48,26 +48,26 @@ pub enum BaselineError {
     /// A key is configured and the signature is not of this key and this content.
     #[error("its signature does not fit: {what}")]
     BadSignature {
-        /// What does not fit.
+        /// The mismatch in words.
         what: String,
     },
 }
 
-/// How far a file can show that it was not edited.
+/// The strength of a file's integrity evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Integrity {
-    /// It is signed, and the signature is right under the configured key.
+pub enum BaselineIntegrity {
+    /// The file is signed, and the signature is valid under the configured key.
     Signed,
-    /// Its hash is right. It has no key, so accidental edits only would have been seen.
+    /// The hash is valid. It has no key, so only accidental edits would be detected.
     Intact,
-    /// Its hash is right and it is signed, but no key is configured.
+    /// The hash is valid and the file is signed, but no key is configured.
     SignatureNotChecked,
-    /// It has no hash: made by another gbrain.
+    /// The file has no hash: another gbrain made it.
     NotTamperEvident,
 }
 
 named! {
-    Integrity {
+    BaselineIntegrity {
         Signed = "signature_verified",
         Intact = "hash_verified",
         SignatureNotChecked = "signature_not_checked",
@@ -75,8 +75,8 @@ named! {
     }
 }
 
-impl Integrity {
-    /// What was checked, in a few words.
+impl BaselineIntegrity {
+    /// The check that was made, in a few words.
     pub fn in_words(self) -> &'static str {
         match self {
             Self::Signed => "signature verified",
@@ -86,7 +86,7 @@ impl Integrity {
         }
     }
 
-    /// What a reader of a report has to know, if anything.
+    /// A warning for readers of a report, if there is one.
     pub fn warning(self) -> Option<&'static str> {
         match self {
             Self::Signed | Self::Intact => None,
@@ -104,27 +104,27 @@ impl Integrity {
 /// A baseline, read and verified.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Baseline {
-    pub metadata: Metadata,
+    pub metadata: BaselineMetadata,
     /// Its rows, in the order of the file.
     pub rows: Vec<CapturedRow>,
     /// Whether an edit would have been seen.
-    pub integrity: Integrity,
+    pub integrity: BaselineIntegrity,
 }
 
 /// A file that replay takes: captures, or a baseline.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Captures {
+pub struct CaptureFile {
     /// The metadata, if it is a baseline.
-    pub baseline: Option<(Metadata, Integrity)>,
+    pub baseline: Option<(BaselineMetadata, BaselineIntegrity)>,
     /// Its rows, in the order of the file.
     pub rows: Vec<CapturedRow>,
 }
 
 /// Takes the lines of a file one after another.
 #[derive(Default)]
-pub struct Reader {
+pub struct BaselineReader {
     line: usize,
-    head: Option<(Metadata, RowsHash)>,
+    head: Option<(BaselineMetadata, RowsHash)>,
     /// A field that only we write, in a file without `rows_hash`, and its line.
     own_field: Option<(&'static str, usize)>,
     /// Whether rows of a baseline stand without its metadata.
@@ -134,8 +134,8 @@ pub struct Reader {
     objects: Option<Vec<Value>>,
 }
 
-impl Reader {
-    /// A reader that keeps the object of every row too, for [`Reader::finish_publishable`].
+impl BaselineReader {
+    /// A reader that keeps the object of every row too, for [`BaselineReader::finish_publishable`].
     pub fn keeping_objects() -> Self {
         Self { objects: Some(Vec::new()), ..Self::default() }
     }
@@ -184,7 +184,7 @@ impl Reader {
         let own = value.as_object().and_then(|object| first_own(object, METADATA_FIELDS));
         let wire: WireMetadata = serde_json::from_value(value)
             .map_err(|error| BaselineError::Metadata { line, detail: error.to_string() })?;
-        let metadata = Metadata::from(wire);
+        let metadata = BaselineMetadata::from(wire);
         metadata.thresholds.check()?;
         self.own_field = own.map(|field| (field, line));
         let hash =
@@ -194,7 +194,7 @@ impl Reader {
     }
 
     /// The file as captures or a baseline; a baseline is verified.
-    pub fn finish(self) -> Result<Captures, BaselineError> {
+    pub fn finish(self) -> Result<CaptureFile, BaselineError> {
         let Self { head, rows, own_field, is_headless, signature, .. } = self;
         if rows.is_empty() {
             return Err(BaselineError::Empty);
@@ -202,13 +202,13 @@ impl Reader {
         if is_headless {
             return edited("its rows are those of a baseline, and its metadata is gone".to_owned());
         }
-        let Some((metadata, hash)) = head else { return Ok(Captures { baseline: None, rows }) };
+        let Some((metadata, hash)) = head else { return Ok(CaptureFile { baseline: None, rows }) };
         verify_counts(&metadata, &rows)?;
         let integrity = match &metadata.rows_hash {
             None => without_hash(own_field, &signature)?,
             Some(kept) => verify_hash(&metadata, kept, &hash.finish(), &signature)?,
         };
-        Ok(Captures { baseline: Some((metadata, integrity)), rows })
+        Ok(CaptureFile { baseline: Some((metadata, integrity)), rows })
     }
 
     /// The rows with the objects they were read from; a baseline is verified, so that publishing
@@ -221,7 +221,7 @@ impl Reader {
 
     /// The file as a baseline, verified.
     pub fn finish_baseline(self) -> Result<Baseline, BaselineError> {
-        let Captures { baseline, rows } = self.finish()?;
+        let CaptureFile { baseline, rows } = self.finish()?;
         let (metadata, integrity) = baseline.ok_or(BaselineError::NoMetadata)?;
         Ok(Baseline { metadata, rows, integrity })
     }
@@ -232,7 +232,7 @@ fn edited<T>(what: String) -> Result<T, BaselineError> {
 }
 
 /// Checks the row count and query hashes that every baseline states, ours or another gbrain's.
-fn verify_counts(metadata: &Metadata, rows: &[CapturedRow]) -> Result<(), BaselineError> {
+fn verify_counts(metadata: &BaselineMetadata, rows: &[CapturedRow]) -> Result<(), BaselineError> {
     if metadata.row_count != rows.len() {
         return edited(format!("it says {} rows and has {}", metadata.row_count, rows.len()));
     }
@@ -252,24 +252,26 @@ fn verify_counts(metadata: &Metadata, rows: &[CapturedRow]) -> Result<(), Baseli
 fn without_hash(
     own_field: Option<(&'static str, usize)>,
     signature: &SignatureCheck,
-) -> Result<Integrity, BaselineError> {
+) -> Result<BaselineIntegrity, BaselineError> {
     if let Some((field, line)) = own_field {
         return edited(format!(
-            "line {line} has `{field}`, which only `gbrain bench publish` writes, and rows_hash is gone"
+            "line {line} has `{field}`, which only `gbrain baseline publish` writes, and rows_hash is gone"
         ));
     }
     match signature {
         SignatureCheck::Required(_) => Err(BaselineError::Unsigned),
-        SignatureCheck::NoKey | SignatureCheck::IfSigned(_) => Ok(Integrity::NotTamperEvident),
+        SignatureCheck::NoKey | SignatureCheck::IfSigned(_) => {
+            Ok(BaselineIntegrity::NotTamperEvident)
+        }
     }
 }
 
 fn verify_hash(
-    metadata: &Metadata,
+    metadata: &BaselineMetadata,
     kept: &str,
     computed: &str,
     signature: &SignatureCheck,
-) -> Result<Integrity, BaselineError> {
+) -> Result<BaselineIntegrity, BaselineError> {
     if kept != computed {
         return edited("rows_hash does not fit its rows and thresholds".to_owned());
     }
@@ -279,9 +281,9 @@ fn verify_hash(
     }
     match (signature, rows_hmac) {
         (SignatureCheck::NoKey, None) | (SignatureCheck::IfSigned(_), None) => {
-            Ok(Integrity::Intact)
+            Ok(BaselineIntegrity::Intact)
         }
-        (SignatureCheck::NoKey, Some(_)) => Ok(Integrity::SignatureNotChecked),
+        (SignatureCheck::NoKey, Some(_)) => Ok(BaselineIntegrity::SignatureNotChecked),
         (SignatureCheck::Required(_), None) => Err(BaselineError::Unsigned),
         (SignatureCheck::IfSigned(key) | SignatureCheck::Required(key), Some(rows_hmac)) => {
             verify_signature(metadata, computed, rows_hmac, key)
@@ -290,13 +292,13 @@ fn verify_hash(
 }
 
 fn verify_signature(
-    metadata: &Metadata,
+    metadata: &BaselineMetadata,
     rows_hash: &str,
     rows_hmac: &str,
     key: &BaselineKey,
-) -> Result<Integrity, BaselineError> {
+) -> Result<BaselineIntegrity, BaselineError> {
     if key.has_signed(rows_hash, rows_hmac) {
-        return Ok(Integrity::Signed);
+        return Ok(BaselineIntegrity::Signed);
     }
     let signer = metadata.key_id.as_deref().unwrap_or_default();
     let what = if signer == key.id() {

@@ -5,9 +5,9 @@
 
 use super::hash::{RowsHash, end_member};
 use super::key::{BaselineKey, SignatureCheck};
-use super::read::{Captures, Reader};
+use super::read::{BaselineReader, CaptureFile};
 
-/// What became of the seal.
+/// The effect of a purge on the seal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reseal {
     /// The file has no hash: captures, or a baseline of another gbrain.
@@ -20,10 +20,10 @@ pub enum Reseal {
 
 /// Seals rows that were changed in place. `original` is the file before.
 pub fn reseal(original: &str, changed: &str, key: Option<&BaselineKey>) -> Reseal {
-    let mut reader = Reader::default().checking(SignatureCheck::if_signed(key));
+    let mut reader = BaselineReader::default().checking(SignatureCheck::if_signed(key));
     let is_read = original.lines().all(|line| reader.line(line).is_ok());
     let captures = if is_read { reader.finish().ok() } else { None };
-    let Some(Captures { baseline, .. }) = captures else { return Reseal::Refused };
+    let Some(CaptureFile { baseline, .. }) = captures else { return Reseal::Refused };
     let Some((metadata, _)) = baseline else { return Reseal::NoSeal };
     let (rows_hash, rows_hmac) = (metadata.rows_hash.as_deref(), metadata.rows_hmac.as_deref());
     let Some(old_hash) = rows_hash else { return Reseal::NoSeal };

@@ -2,7 +2,7 @@
 
 use crate::named;
 
-/// What a benchmark does with them.
+/// How a benchmark treats questions without an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Abstention {
     /// They are asked, their rows have no recall, and no mean counts them: LongMemEval's own rule.

@@ -4,25 +4,25 @@ use std::cmp::Reverse;
 
 use rustc_hash::FxHashMap;
 
-use super::{Haystack, Question};
+use super::{BenchmarkQuestion, Haystack};
 use crate::hash::Hash;
 use crate::named;
 
-/// A ranking that nobody has to search for, or that one arm makes alone.
+/// A reference ranking that needs no search, or that one arm makes alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Order {
+pub enum ReferenceOrder {
     /// By a seed, the question and the place of the document.
     Random,
     /// Newest first; the undated last.
     Newest,
-    /// What answers first: the most that any ranking can reach.
+    /// The gold documents first: the maximum that any ranking can reach.
     Oracle,
     Words,
     Vectors,
 }
 
 named! {
-    Order {
+    ReferenceOrder {
         Random = "random", Newest = "newest_first", Oracle = "oracle", Words = "words",
         Vectors = "vectors",
     }
@@ -30,7 +30,7 @@ named! {
 
 /// Places of documents in an order that the seed and the question decide. Ids take no part: what
 /// they are called must not move a figure.
-pub fn random(haystack: &Haystack, question: &Question, seed: u64) -> Vec<usize> {
+pub fn random(haystack: &Haystack, question: &BenchmarkQuestion, seed: u64) -> Vec<usize> {
     let draw = |at: &usize| {
         let place = (*at as u64).to_le_bytes();
         Hash::of_parts(&[&seed.to_le_bytes(), question.text.as_bytes(), &place])
@@ -48,7 +48,7 @@ pub fn newest_first(haystack: &Haystack) -> Vec<usize> {
 }
 
 /// Places of documents, those that answer best first.
-pub fn oracle(haystack: &Haystack, question: &Question) -> Vec<usize> {
+pub fn oracle(haystack: &Haystack, question: &BenchmarkQuestion) -> Vec<usize> {
     let grades: FxHashMap<&str, f64> =
         question.gold.iter().map(|gold| (gold.doc.as_str(), gold.grade)).collect();
     let grade = |at: &usize| grades.get(haystack.documents[*at].id.as_str()).copied();

@@ -2,25 +2,25 @@
 
 /// A dataset that can be run here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Catalogued {
+pub struct CatalogueEntry {
     pub name: &'static str,
     /// The command that runs it.
     pub command: &'static str,
-    /// Where it is published.
+    /// The place of publication.
     pub source: &'static str,
     pub files: &'static str,
     /// A hash to check a download with, and who states it; empty where we know of none.
     pub hash: &'static str,
     pub licence: &'static str,
-    /// What is measured on it.
+    /// The measures of the dataset.
     pub measured: &'static str,
-    /// What to know about it.
+    /// Notes for readers of the results.
     pub notes: &'static str,
 }
 
-/// What is measured on chats.
+/// The measures of chats.
 const CHATS: &str = "recall_any@k and recall_all@k of sessions or turns: retrieval, not answers";
-/// What is measured on test collections.
+/// The measures of test collections.
 const DOCUMENTS: &str =
     "nDCG@10, AP@100, RR@100, P@5, R@5, R@10, R@100 of documents: retrieval, not answers";
 
@@ -28,7 +28,7 @@ const DOCUMENTS: &str =
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownFile {
     pub name: &'static str,
-    /// How it is called where it is published.
+    /// The published name of the file.
     pub file: &'static str,
     /// Its SHA-256, in hexadecimal digits.
     pub sha256: &'static str,
@@ -41,7 +41,7 @@ pub const KNOWN_FILES: [KnownFile; 1] = [KnownFile {
     sha256: "d6f21ea9d60a0d56f34a05b609c79c88a451d2ae03597821ea3d5a9678c3a442",
 }];
 
-/// What a file is, by its SHA-256.
+/// The known file with this SHA-256.
 pub fn known_as(sha256: &str) -> Option<&'static str> {
     KNOWN_FILES.iter().find(|known| known.sha256 == sha256).map(|known| known.name)
 }
@@ -51,9 +51,9 @@ pub(crate) fn known_name(file: &str) -> Option<&'static KnownFile> {
     KNOWN_FILES.iter().find(|known| known.file == file)
 }
 
-/// Every dataset.
-pub const CATALOGUE: [Catalogued; 8] = [
-    Catalogued {
+/// All datasets that gbrain knows.
+pub const CATALOGUE: [CatalogueEntry; 8] = [
+    CatalogueEntry {
         name: "LongMemEval (cleaned)",
         command: "gbrain eval longmemeval FILE --retrieval-only",
         source: "Hugging Face datasets: xiaowu0162/longmemeval-cleaned; code: github.com/xiaowu0162/LongMemEval",
@@ -63,7 +63,7 @@ pub const CATALOGUE: [Catalogued; 8] = [
         measured: CHATS,
         notes: "500 questions of six types, 30 of them abstention. The 2024 release has other sessions: say which file was run.",
     },
-    Catalogued {
+    CatalogueEntry {
         name: "LongMemEval (2024)",
         command: "gbrain eval longmemeval FILE --retrieval-only",
         source: "Hugging Face datasets: xiaowu0162/longmemeval",
@@ -73,7 +73,7 @@ pub const CATALOGUE: [Catalogued; 8] = [
         measured: CHATS,
         notes: "Superseded by the cleaned release, in which distractors that held answers are gone.",
     },
-    Catalogued {
+    CatalogueEntry {
         name: "LoCoMo",
         command: "gbrain eval locomo locomo10.json",
         source: "github.com/snap-research/locomo, data/locomo10.json",
@@ -83,7 +83,7 @@ pub const CATALOGUE: [Catalogued; 8] = [
         measured: CHATS,
         notes: "10 conversations, five categories of questions. Some of its answers and evidence are known to be wrong.",
     },
-    Catalogued {
+    CatalogueEntry {
         name: "BEIR scifact",
         command: "gbrain eval beir scifact/",
         source: "github.com/beir-cellar/beir, section Available Datasets",
@@ -93,7 +93,7 @@ pub const CATALOGUE: [Catalogued; 8] = [
         measured: DOCUMENTS,
         notes: "5,183 documents, 300 queries.",
     },
-    Catalogued {
+    CatalogueEntry {
         name: "BEIR nfcorpus",
         command: "gbrain eval beir nfcorpus/",
         source: "github.com/beir-cellar/beir, section Available Datasets",
@@ -103,7 +103,7 @@ pub const CATALOGUE: [Catalogued; 8] = [
         measured: DOCUMENTS,
         notes: "3,633 documents, 323 queries, graded.",
     },
-    Catalogued {
+    CatalogueEntry {
         name: "BEIR arguana",
         command: "gbrain eval beir arguana/",
         source: "github.com/beir-cellar/beir, section Available Datasets",
@@ -113,7 +113,7 @@ pub const CATALOGUE: [Catalogued; 8] = [
         measured: DOCUMENTS,
         notes: "8,674 documents, 1,406 queries that are whole arguments.",
     },
-    Catalogued {
+    CatalogueEntry {
         name: "Cranfield, CISI, MED",
         command: "gbrain eval beir cranfield/",
         source: "the classic collections, in the BEIR layout",
@@ -123,7 +123,7 @@ pub const CATALOGUE: [Catalogued; 8] = [
         measured: DOCUMENTS,
         notes: "1,400 / 1,460 / 1,033 documents. Cranfield's judgements number queries by order, not by their ids.",
     },
-    Catalogued {
+    CatalogueEntry {
         name: "your own",
         command: "gbrain eval trec --corpus C.jsonl --queries Q.jsonl --qrels J",
         source: "anywhere",

@@ -1,4 +1,4 @@
-//! What a benchmark asks about: documents, and the questions that share them.
+//! The documents and questions of a benchmark.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -7,7 +7,7 @@ use super::DataProblem;
 use crate::named;
 use crate::qrels::Judgement;
 
-/// What counts as one document of a chat.
+/// The unit of a chat that counts as one document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Granularity {
     #[default]
@@ -20,21 +20,21 @@ pub enum Granularity {
 
 named! { Granularity { Session = "session", Turn = "turn", Document = "document" } }
 
-/// Something that was said.
+/// A turn of a chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Turn {
+pub struct BenchmarkTurn {
     /// Its name in the dataset.
     pub id: String,
     pub speaker: String,
     pub text: String,
-    /// Whether it answers the question of its haystack, where the dataset says so.
+    /// Whether it answers the question of its haystack, if the dataset says so.
     pub is_answer: bool,
 }
 
-/// What a document holds.
+/// The content of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Body {
-    Turns(Vec<Turn>),
+pub enum DocumentBody {
+    Turns(Vec<BenchmarkTurn>),
     Text {
         /// Its title; may be empty.
         title: String,
@@ -44,27 +44,27 @@ pub enum Body {
 
 /// Something that can be found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Document {
-    /// Its name in the dataset, as it is written there.
+pub struct BenchmarkDocument {
+    /// Its name in the dataset, unchanged.
     pub id: String,
-    /// What it is part of: the session of a turn, or itself.
+    /// The document that contains it: the session of a turn, or itself.
     pub whole: String,
-    /// When it was said.
+    /// Date of the session.
     pub date: Option<Date>,
-    /// That moment as the dataset writes it.
+    /// The same moment in the dataset's own notation.
     pub date_text: Option<String>,
-    pub body: Body,
+    pub body: DocumentBody,
 }
 
-/// A question with what answers it.
+/// A question with its gold documents.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Question {
+pub struct BenchmarkQuestion {
     /// Its name in the dataset.
     pub id: String,
     /// The kind of question, as the dataset names it.
     pub kind: String,
     pub text: String,
-    /// When it is asked.
+    /// Date of the question.
     pub asked: Option<Timestamp>,
     /// The right answer, for those who judge answers.
     pub answer: Option<String>,
@@ -76,22 +76,22 @@ pub struct Question {
     pub is_abstention: bool,
 }
 
-/// Documents and the questions that are asked of exactly these.
+/// Documents with the questions about exactly these.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Haystack {
-    /// What can be found.
-    pub documents: Vec<Document>,
-    pub questions: Vec<Question>,
-    /// What was wrong with the data.
+    /// The documents that can be found.
+    pub documents: Vec<BenchmarkDocument>,
+    pub questions: Vec<BenchmarkQuestion>,
+    /// Problems found in the data.
     pub problems: Vec<DataProblem>,
 }
 
-impl Document {
+impl BenchmarkDocument {
     /// The turns of a chat; none of a text.
-    pub fn turns(&self) -> &[Turn] {
+    pub fn turns(&self) -> &[BenchmarkTurn] {
         match &self.body {
-            Body::Turns(turns) => turns,
-            Body::Text { .. } => &[],
+            DocumentBody::Turns(turns) => turns,
+            DocumentBody::Text { .. } => &[],
         }
     }
 }
@@ -104,7 +104,7 @@ impl Haystack {
             return self;
         }
         let documents = self.documents.into_iter().flat_map(turns_of).collect();
-        let gold = |question: Question| Question {
+        let gold = |question: BenchmarkQuestion| BenchmarkQuestion {
             gold: question.gold_turns.iter().map(|turn| judged(turn)).collect(),
             ..question
         };
@@ -118,18 +118,18 @@ pub(crate) fn judged(id: &str) -> Judgement {
     Judgement { doc: id.to_owned(), grade: 1.0 }
 }
 
-fn turns_of(document: Document) -> Vec<Document> {
-    let Document { id, whole, date, date_text, body } = document;
+fn turns_of(document: BenchmarkDocument) -> Vec<BenchmarkDocument> {
+    let BenchmarkDocument { id, whole, date, date_text, body } = document;
     match body {
-        Body::Text { .. } => vec![Document { id, whole, date, date_text, body }],
-        Body::Turns(turns) => turns
+        DocumentBody::Text { .. } => vec![BenchmarkDocument { id, whole, date, date_text, body }],
+        DocumentBody::Turns(turns) => turns
             .into_iter()
-            .map(|turn| Document {
+            .map(|turn| BenchmarkDocument {
                 id: turn.id.clone(),
                 whole: whole.clone(),
                 date,
                 date_text: date_text.clone(),
-                body: Body::Turns(vec![turn]),
+                body: DocumentBody::Turns(vec![turn]),
             })
             .collect(),
     }

@@ -1,4 +1,4 @@
-//! What has to stand beside a number so that it can't be taken for another.
+//! The label of a result, without which its numbers could be mistaken for others.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Abstention, DataProblemKind, Granularity, KnownFile, Summary, check_title, known_name, rules,
+    Abstention, BenchmarkSummary, DataProblemKind, Granularity, KnownFile, check_title, known_name,
+    rules,
 };
 use crate::hash::Hash;
 
-/// What the numbers depend on.
+/// The conditions that the numbers depend on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "BenchmarkLabel")]
 #[serde(deny_unknown_fields)]
@@ -18,7 +19,7 @@ use crate::hash::Hash;
     missing_docs,
     reason = "`label` says each in words; documented fields would change the schema"
 )]
-pub struct Label {
+pub struct BenchmarkLabel {
     pub benchmark: String,
     // The name of its file or folder.
     pub dataset: String,
@@ -49,26 +50,29 @@ pub struct Label {
     pub embedder: Option<String>,
     // Of the random baseline.
     pub seed: u64,
-    // What was wrong with the dataset, by name and count.
+    // Problems of the dataset, by name and count.
     #[serde(default)]
     pub data_problems: BTreeMap<String, usize>,
 }
 
 /// A label in the words of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Labelled {
-    /// What each number depends on, by name.
+pub struct LabelText {
+    /// The conditions that each number depends on, by name.
     pub facts: Vec<(&'static str, String)>,
-    /// What a reader must know.
+    /// Limitations that a reader must know.
     pub warnings: Vec<String>,
 }
 
-/// Says what a summary's numbers are.
-pub fn label(label: &Label, summary: &Summary) -> Labelled {
-    let (least, middle, most) = summary.haystack.unwrap_or_default();
+/// Describes the numbers of a summary.
+pub fn label(label: &BenchmarkLabel, summary: &BenchmarkSummary) -> LabelText {
+    let (smallest, middle, largest) = summary.haystack.unwrap_or_default();
     let unit = rules::unit(&label.benchmark, label.granularity);
-    let sizes =
-        if least == most { most.to_string() } else { format!("{least}-{most}, middle {middle}") };
+    let sizes = if smallest == largest {
+        largest.to_string()
+    } else {
+        format!("{smallest}-{largest}, middle {middle}")
+    };
     let known = match &label.known_as {
         Some(name) => format!("verified by its SHA-256: {name}"),
         None => "unknown file: no published SHA-256 is this one".to_owned(),
@@ -90,10 +94,10 @@ pub fn label(label: &Label, summary: &Summary) -> Labelled {
         Some(model) => ("answers", format!("by {model}; not judged here")),
         None => ("answers", "none: retrieval only".to_owned()),
     });
-    Labelled { facts, warnings: warnings(label, summary, least) }
+    LabelText { facts, warnings: warnings(label, summary, smallest) }
 }
 
-fn questions(summary: &Summary) -> String {
+fn questions(summary: &BenchmarkSummary) -> String {
     let left_out = summary.asked - summary.all.n;
     let mut text = format!("{} asked, {} in the means", summary.asked, summary.all.n);
     if left_out > 0 {
@@ -105,7 +109,7 @@ fn questions(summary: &Summary) -> String {
     text
 }
 
-fn warnings(label: &Label, summary: &Summary, least: usize) -> Vec<String> {
+fn warnings(label: &BenchmarkLabel, summary: &BenchmarkSummary, smallest: usize) -> Vec<String> {
     let mut warnings = Vec::new();
     for (name, count) in &label.data_problems {
         warnings.extend(DataProblemKind::from_name(name).map(|kind| kind.warning(*count)));
@@ -119,9 +123,9 @@ fn warnings(label: &Label, summary: &Summary, least: usize) -> Vec<String> {
     if let Some(limit) = label.limit {
         warnings.push(format!("only the first {limit} questions of the dataset were asked"));
     }
-    if summary.asked > 0 && label.k >= least {
+    if summary.asked > 0 && label.k >= smallest {
         warnings.push(format!(
-            "k = {} reaches the smallest haystack ({least}): everything is retrieved, and recall there \
+            "k = {} reaches the smallest haystack ({smallest}): everything is retrieved, and recall there \
              says nothing",
             label.k
         ));
@@ -139,9 +143,10 @@ fn warnings(label: &Label, summary: &Summary, least: usize) -> Vec<String> {
     warnings
 }
 
-/// Says what was measured. It stands beside every title, so that no title stands alone.
-pub fn measured(label: &Label) -> String {
-    let Label { benchmark, granularity, k, depth, .. } = label;
+/// Describes the measured configuration. It is printed beside every title, so that no title stands
+/// alone.
+pub fn measured(label: &BenchmarkLabel) -> String {
+    let BenchmarkLabel { benchmark, granularity, k, depth, .. } = label;
     let unit = rules::unit(benchmark, *granularity);
     if rules::is_collection(benchmark) {
         let names: Vec<String> =
@@ -157,8 +162,8 @@ pub fn measured(label: &Label) -> String {
     )
 }
 
-/// Says what `recall_hit` and the summary by type are.
-pub fn measured_by_type(label: &Label) -> String {
+/// Describes `recall_hit` and the summary by type.
+pub fn measured_by_type(label: &BenchmarkLabel) -> String {
     let unit = rules::unit(&label.benchmark, label.granularity);
     format!(
         "recall_any@{}: any of the {unit} that hold the answer is among the first {}; retrieval, not \
@@ -167,8 +172,8 @@ pub fn measured_by_type(label: &Label) -> String {
     )
 }
 
-/// The headline of a result: its title, never without what was measured.
-pub fn headline(label: &Label, title: Option<&str>) -> String {
+/// The headline of a result: its title, always with the measured configuration.
+pub fn headline(label: &BenchmarkLabel, title: Option<&str>) -> String {
     let benchmark = &label.benchmark;
     match title {
         Some(title) => format!("{title} [{benchmark}: {}]", measured(label)),
@@ -178,7 +183,7 @@ pub fn headline(label: &Label, title: Option<&str>) -> String {
 
 /// The title in a headline; an error if the headline is not one of this label, or the title may not
 /// stand there.
-pub fn title_of<'a>(label: &Label, headline: &'a str) -> Result<Option<&'a str>, String> {
+pub fn title_of<'a>(label: &BenchmarkLabel, headline: &'a str) -> Result<Option<&'a str>, String> {
     if headline == self::headline(label, None) {
         return Ok(None);
     }
@@ -192,8 +197,8 @@ pub fn title_of<'a>(label: &Label, headline: &'a str) -> Result<Option<&'a str>,
 
 /// Names everything that rows depend on besides their question: all of the label but the name of the
 /// dataset's file, how many questions are asked, and what was wrong with the data.
-pub fn run_id(label: &Label) -> String {
-    let Label {
+pub fn run_id(label: &BenchmarkLabel) -> String {
+    let BenchmarkLabel {
         benchmark,
         dataset: _,
         dataset_sha256,

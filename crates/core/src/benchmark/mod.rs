@@ -1,7 +1,7 @@
-//! Public benchmarks: documents to search, questions about them, and what may be said of the
-//! answers.
+//! Public benchmarks: documents to search, questions about them, and the claims that the results
+//! support.
 //!
-//! Promises: ids are compared as they are and never indexed; a question nobody can answer is never
+//! Promises: ids are compared as they are and never indexed; a question without an answer is never
 //! counted as found; numbers under another evaluator's names come from its formulas; a report
 //! carries what its numbers depend on.
 //!
@@ -25,17 +25,25 @@ mod title_figure;
 mod verify;
 
 pub use abstention::Abstention;
-pub use baseline::{Order, newest_first, oracle, random};
+pub use baseline::{ReferenceOrder, newest_first, oracle, random};
 pub(crate) use catalogue::known_name;
-pub use catalogue::{CATALOGUE, Catalogued, KNOWN_FILES, KnownFile, known_as};
-pub use document::{Body, Document, Granularity, Haystack, Question, Turn};
-pub use label::{Label, Labelled, headline, label, measured, measured_by_type, run_id, title_of};
-pub use outcome::{Outcome, Ranked, Scoring, Timings, measures, outcome, score};
+pub use catalogue::{CATALOGUE, CatalogueEntry, KNOWN_FILES, KnownFile, known_as};
+pub use document::{
+    BenchmarkDocument, BenchmarkQuestion, BenchmarkTurn, DocumentBody, Granularity, Haystack,
+};
+pub use label::{
+    BenchmarkLabel, LabelText, headline, label, measured, measured_by_type, run_id, title_of,
+};
+pub use outcome::{
+    HaystackRanking, QuestionOutcome, QuestionTimings, ScoringRules, measures, outcome, score,
+};
 pub use problem::{DataProblem, DataProblemKind, count_problems};
 pub(crate) use rules::is_collection;
 pub use rules::{Benchmark, abstention, dataset_name, depth, measures_of, unit};
-pub use shown::{DocumentText, Shown, ShownDocument, document_page};
-pub use summary::{BY_TYPE_SUMMARY, ByType, Figured, Group, Mean, Recall, Summary, summarise};
+pub use shown::{DocumentText, ShownDocument, ShownPassages, document_page};
+pub use summary::{
+    BY_TYPE_SUMMARY, BenchmarkSummary, ByType, FigureMeans, GroupMeans, Mean, Recall, summarise,
+};
 pub use title::{TitleError, check_title};
 pub(crate) use verify::figures_of_ranks;
 pub use verify::{AnswerMode, figures_of_order, row_mismatches};

@@ -14,22 +14,22 @@ use rustc_hash::FxHashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Granularity, Haystack, Question};
+use super::{BenchmarkQuestion, Granularity, Haystack};
 
 /// The depths it measures at.
 pub const DEPTHS: [usize; 6] = [1, 3, 5, 10, 30, 50];
 
-/// The speaker whose turns make up its corpus.
+/// The speaker whose turns make up the corpus.
 pub const USER: &str = "user";
 
 /// Figures by name, such as `recall_any@5`.
 pub type Figures = BTreeMap<String, f64>;
 
-/// What it prints of one question.
+/// The figures of one question.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "LongMemEvalFigures")]
-pub struct Official {
-    /// Of sessions.
+pub struct OfficialFigures {
+    /// The figures of sessions.
     pub session: Figures,
     /// Of turns, where turns were ranked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,9 +38,9 @@ pub struct Official {
     pub counts: bool,
 }
 
-/// What is measured: the corpus in any order, the ranking by places in it, and the gold ids.
+/// Input of the measures: the corpus in any order, the ranking by places in it, and the gold ids.
 #[derive(Debug, Clone, Copy)]
-pub struct Ranking<'a> {
+pub struct CorpusRanking<'a> {
     /// The id of every entry of the corpus; ids may come again.
     pub corpus: &'a [&'a str],
     /// Places in the corpus, best first. Entries may be missing at the end.
@@ -49,7 +49,7 @@ pub struct Ranking<'a> {
     pub gold: &'a FxHashSet<&'a str>,
 }
 
-impl Ranking<'_> {
+impl CorpusRanking<'_> {
     /// 1 if any gold id is among the first k.
     pub fn recall_any(&self, k: usize) -> f64 {
         let found = self.seen(k);
@@ -62,7 +62,7 @@ impl Ranking<'_> {
         f64::from(u8::from(self.gold.iter().all(|id| found.contains(id))))
     }
 
-    /// Its `ndcg_any@k`.
+    /// The figure `ndcg_any@k` of a ranking.
     pub fn ndcg_any(&self, k: usize) -> f64 {
         let is_gold = |at: &usize| self.gold.contains(self.corpus[*at]);
         let ideal = (0..self.corpus.len()).filter(is_gold).count();
@@ -118,14 +118,14 @@ fn dcg(gains: impl Iterator<Item = bool>, k: usize) -> f64 {
     (1..).zip(gains.take(k)).map(gain).sum::<f64>() + 0.0
 }
 
-/// The figures of one question. `found` ranks the haystack's documents by place, best first. What
-/// no user said is no entry of its corpus, so it is passed over.
+/// The figures of one question. `found` ranks the haystack's documents by place, best first.
+/// Documents without a user's words are not part of its corpus and are skipped.
 pub fn of(
     haystack: &Haystack,
-    question: &Question,
+    question: &BenchmarkQuestion,
     granularity: Granularity,
     found: &[usize],
-) -> Official {
+) -> OfficialFigures {
     let is_entry = |at: &usize| {
         let turns = haystack.documents[*at].turns();
         turns.iter().any(|turn| turn.speaker == USER)
@@ -135,23 +135,23 @@ pub fn of(
     let wholes: Vec<&str> = haystack.documents.iter().map(|d| d.whole.as_str()).collect();
     let sessions: FxHashSet<&str> = answers.iter().map(|(session, _)| *session).collect();
     let counts = !question.is_abstention && !answers.is_empty();
-    let by_session = Ranking { corpus: &wholes, ranked: &ranked, gold: &sessions };
+    let by_session = CorpusRanking { corpus: &wholes, ranked: &ranked, gold: &sessions };
     match granularity {
         Granularity::Session | Granularity::Document => {
-            Official { session: by_session.figures(), turn: None, counts }
+            OfficialFigures { session: by_session.figures(), turn: None, counts }
         }
         Granularity::Turn => {
             let ids: Vec<&str> = haystack.documents.iter().map(|d| d.id.as_str()).collect();
             let turns: FxHashSet<&str> = answers.iter().map(|(_, turn)| *turn).collect();
-            let by_turn = Ranking { corpus: &ids, ranked: &ranked, gold: &turns };
+            let by_turn = CorpusRanking { corpus: &ids, ranked: &ranked, gold: &turns };
             let session = by_session.figures_of_wholes();
-            Official { session, turn: Some(by_turn.figures()), counts }
+            OfficialFigures { session, turn: Some(by_turn.figures()), counts }
         }
     }
 }
 
 /// The users' turns that answer, in gold sessions, each with its session.
-fn answers<'a>(haystack: &'a Haystack, question: &Question) -> Vec<(&'a str, &'a str)> {
+fn answers<'a>(haystack: &'a Haystack, question: &BenchmarkQuestion) -> Vec<(&'a str, &'a str)> {
     let mut answers = Vec::new();
     for document in &haystack.documents {
         for turn in document.turns() {
@@ -174,7 +174,7 @@ mod tests {
     fn check(corpus: &[&str], gold: &[&str], k: usize, expected: [f64; 3]) {
         let ranked: Vec<usize> = (0..corpus.len()).collect();
         let gold: FxHashSet<&str> = gold.iter().copied().collect();
-        let ranking = Ranking { corpus, ranked: &ranked, gold: &gold };
+        let ranking = CorpusRanking { corpus, ranked: &ranked, gold: &gold };
         let found = [ranking.recall_any(k), ranking.recall_all(k), ranking.ndcg_any(k)];
         for (found, expected) in found.iter().zip(expected) {
             assert!((found - expected).abs() < 1e-12, "{found} is not {expected}");
@@ -199,7 +199,7 @@ mod tests {
     fn turns_grow_until_there_are_enough_sessions() {
         let corpus = ["a", "a", "a", "b", "c"];
         let gold = FxHashSet::from_iter(["b"]);
-        let ranking = Ranking { corpus: &corpus, ranked: &[0, 1, 2, 3, 4], gold: &gold };
+        let ranking = CorpusRanking { corpus: &corpus, ranked: &[0, 1, 2, 3, 4], gold: &gold };
         let figures = ranking.figures_of_wholes();
         assert_eq!((figures["recall_any@1"], figures["recall_any@3"]), (0.0, 1.0));
         assert_eq!(ranking.grown(2), 4);
@@ -272,7 +272,7 @@ mod tests {
             ranked.truncate(kept.min(corpus.len()));
             let list: Vec<&str> = ranked.iter().map(|at| corpus[*at]).collect();
             let set: FxHashSet<&str> = gold.iter().copied().collect();
-            let ranking = Ranking { corpus: &corpus, ranked: &ranked, gold: &set };
+            let ranking = CorpusRanking { corpus: &corpus, ranked: &ranked, gold: &set };
             let (plain, wholes) = (ranking.figures(), ranking.figures_of_wholes());
             for k in DEPTHS {
                 for (figures, depth) in [(&plain, k), (&wholes, second::grown(&list, corpus.len(), k))] {

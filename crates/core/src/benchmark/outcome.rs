@@ -1,4 +1,4 @@
-//! What asking one question gave, and what it is worth.
+//! The outcome of one question and its measures.
 
 use std::collections::BTreeMap;
 
@@ -6,36 +6,36 @@ use rustc_hash::FxHashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::official::{self, Figures, Official};
-use super::{Granularity, Haystack, Question, ShownDocument};
-use crate::measure::{Graded, Measure};
+use super::official::{self, Figures, OfficialFigures};
+use super::{BenchmarkQuestion, Granularity, Haystack, ShownDocument};
+use crate::measure::{GradedRanking, Measure};
 
-/// The depths that are measured, beside the one that was asked for.
+/// The measured depths, beside the requested one.
 pub(crate) const CUTOFFS: [usize; 3] = [1, 5, 10];
 
 /// Milliseconds of the parts of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "BenchmarkTimings")]
-pub struct Timings {
+pub struct QuestionTimings {
     /// Making its brain and taking its documents in.
     pub import_ms: f64,
-    /// Searching.
+    /// Duration of the search.
     pub search_ms: f64,
     /// Answering, where a model did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_ms: Option<f64>,
 }
 
-/// What one question gave.
+/// The outcome of one question.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct QuestionOutcome {
     pub question_id: String,
     pub question: String,
     /// The kind of question.
     pub kind: String,
     /// The right answer, as the dataset has it.
     pub answer: Option<String>,
-    /// What was answered: a model's answer, or the passages that were retrieved.
+    /// The answer: a model's answer, or the passages that were retrieved.
     pub hypothesis: String,
     /// The first k of the ranking: ids of sessions or documents, as the dataset writes them.
     pub retrieved: Vec<String>,
@@ -58,13 +58,13 @@ pub struct Outcome {
     pub shown: Vec<ShownDocument>,
     /// The session behind each number in the excerpts that a model reads: number n is entry n - 1.
     pub prompt_sessions: Vec<String>,
-    pub official: Option<Official>,
+    pub official: Option<OfficialFigures>,
     /// Our measures of other rankings of the same documents.
     pub baselines: BTreeMap<String, Figures>,
-    /// How many documents there were to find.
+    /// Number of documents to find.
     pub haystack: usize,
-    /// How long it took.
-    pub timings: Timings,
+    /// Durations of the question.
+    pub timings: QuestionTimings,
     /// Stages that could not do their work.
     pub degraded: Vec<String>,
     /// Names everything the row depends on besides the question.
@@ -73,12 +73,12 @@ pub struct Outcome {
     pub error: Option<String>,
 }
 
-/// How a ranking becomes figures.
+/// The rules that turn a ranking into figures.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Scoring {
-    /// How many documents of a ranking are taken.
+pub struct ScoringRules {
+    /// Number of documents of a ranking that count.
     pub k: usize,
-    /// What a document is.
+    /// The unit that counts as one document.
     pub granularity: Granularity,
     pub measures: Vec<Measure>,
     /// Whether LongMemEval's own figures are worked out.
@@ -87,15 +87,15 @@ pub struct Scoring {
     pub run: String,
 }
 
-/// What a ranking of a haystack's documents by place gives: every field that follows from it and the
-/// dataset. The others are empty.
+/// The outcome of a ranking of a haystack's documents by place: every field that follows from it
+/// and the dataset. The others are empty.
 pub fn outcome(
-    scoring: &Scoring,
+    scoring: &ScoringRules,
     haystack: &Haystack,
-    question: &Question,
+    question: &BenchmarkQuestion,
     places: &[usize],
-) -> Outcome {
-    let Ranked { ids, wholes } = Ranked::of(haystack, places);
+) -> QuestionOutcome {
+    let HaystackRanking { ids, wholes } = HaystackRanking::of(haystack, places);
     let is_judged = !question.is_abstention && !question.gold.is_empty();
     let is_right =
         |id: &String| question.gold.iter().any(|gold| gold.grade > 0.0 && gold.doc.as_str() == id);
@@ -105,7 +105,7 @@ pub fn outcome(
     let grades = gold().filter(|_| is_graded).map(|gold| (gold.doc.clone(), gold.grade));
     let first = |ids: &[String]| ids.iter().take(scoring.k).cloned().collect::<Vec<_>>();
     let by_turn = scoring.granularity == Granularity::Turn;
-    Outcome {
+    QuestionOutcome {
         question_id: question.id.clone(),
         question: question.text.clone(),
         kind: question.kind.clone(),
@@ -126,7 +126,7 @@ pub fn outcome(
             .then(|| official::of(haystack, question, scoring.granularity, places)),
         baselines: BTreeMap::new(),
         haystack: haystack.documents.len(),
-        timings: Timings::default(),
+        timings: QuestionTimings::default(),
         degraded: Vec::new(),
         run: scoring.run.clone(),
         error: None,
@@ -135,14 +135,14 @@ pub fn outcome(
 
 /// A ranking of a haystack, at one granularity.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ranked {
+pub struct HaystackRanking {
     /// Distinct ids of documents, best first.
     pub ids: Vec<String>,
     /// Distinct ids of what they are part of, by the best of their parts.
     pub wholes: Vec<String>,
 }
 
-impl Ranked {
+impl HaystackRanking {
     /// The ranking that places of documents make.
     pub fn of(haystack: &Haystack, places: &[usize]) -> Self {
         let documents = || places.iter().map(|at| &haystack.documents[*at]);
@@ -169,11 +169,11 @@ pub fn measures(k: usize, depth: usize) -> Vec<Measure> {
     recalls.chain(ndcg).chain([Measure::reciprocal_rank().at_depth(depth)]).collect()
 }
 
-/// What a ranking is worth by these measures. A question that nothing answers has no figures.
-pub fn score(question: &Question, ids: &[String], measures: &[Measure]) -> Figures {
+/// The measures of a ranking. A question without an answer has none.
+pub fn score(question: &BenchmarkQuestion, ids: &[String], measures: &[Measure]) -> Figures {
     if question.is_abstention || question.gold.is_empty() {
         return Figures::new();
     }
-    let graded = Graded::of(&question.gold, ids.iter().map(String::as_str));
+    let graded = GradedRanking::of(&question.gold, ids.iter().map(String::as_str));
     measures.iter().map(|measure| (measure.to_string(), measure.of(&graded))).collect()
 }

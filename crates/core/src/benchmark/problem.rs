@@ -1,10 +1,10 @@
-//! What was wrong with a dataset and did not stop a run: counted, and told in the label.
+//! Problems of a dataset that did not stop a run: counted, and shown in the label.
 
 use std::collections::BTreeMap;
 
 use crate::named;
 
-/// What was wrong.
+/// The kind of a problem in a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DataProblemKind {
     /// A session, turn or conversation has no id and got one of its place.
@@ -40,7 +40,7 @@ named! {
 }
 
 impl DataProblemKind {
-    /// What so many of them mean for the figures.
+    /// The effect of this number of problems on the figures.
     pub fn warning(self, count: usize) -> String {
         let text = match self {
             Self::NoId => "sessions or turns without an id, which got one of their place",
@@ -79,7 +79,7 @@ impl DataProblem {
     }
 }
 
-/// How many there are of each kind, by name.
+/// Number of problems of each kind, by name.
 pub fn count_problems(problems: &[DataProblem]) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for problem in problems {

@@ -1,8 +1,8 @@
-//! What a model is asked when it answers a question from retrieved chats.
+//! The prompt of a model that answers a question from retrieved chats.
 
-use crate::untrusted::framed;
+use crate::untrusted::frame_untrusted;
 
-/// What was retrieved of one session.
+/// The retrieved passages of one session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Excerpt<'a> {
     /// The number of its session in the prompt, from 1. Ids of datasets are not shown: LongMemEval's
@@ -16,10 +16,10 @@ pub struct Excerpt<'a> {
 
 /// A prompt for a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prompt {
-    /// What it is to do.
+pub struct ReadingPrompt {
+    /// The instructions of the prompt.
     pub system: String,
-    /// What it is to do it with.
+    /// The input of the prompt.
     pub user: String,
 }
 
@@ -33,7 +33,7 @@ place; where chats disagree, the later one holds. If the excerpts do not hold th
 you do not know. Answer in one or two sentences.";
 
 /// The prompt for a question.
-pub fn prompt(question: &str, asked: Option<&str>, excerpts: &[Excerpt<'_>]) -> Prompt {
+pub fn prompt(question: &str, asked: Option<&str>, excerpts: &[Excerpt<'_>]) -> ReadingPrompt {
     let mut user = String::new();
     for excerpt in excerpts {
         user.push_str(&framed_excerpt(excerpt));
@@ -43,10 +43,10 @@ pub fn prompt(question: &str, asked: Option<&str>, excerpts: &[Excerpt<'_>]) -> 
         user.push_str(&format!("\nToday is {asked}.\n"));
     }
     user.push_str(&format!("\nQuestion: {question}\n"));
-    Prompt { system: SYSTEM.to_owned(), user }
+    ReadingPrompt { system: SYSTEM.to_owned(), user }
 }
 
-/// What stands for an answer when no model is asked: the excerpts as a model would see them.
+/// The answer of a run without a model: the excerpts as a model would see them.
 pub fn excerpts(excerpts: &[Excerpt<'_>]) -> String {
     let framed: Vec<String> = excerpts.iter().map(framed_excerpt).collect();
     framed.join("\n")
@@ -56,7 +56,7 @@ fn framed_excerpt(excerpt: &Excerpt<'_>) -> String {
     let number = excerpt.number.to_string();
     let mut attributes = vec![("id", number.as_str())];
     attributes.extend(excerpt.date.map(|date| ("date", date)));
-    framed("chat_session", &attributes, excerpt.text)
+    frame_untrusted("chat_session", &attributes, excerpt.text)
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! What each benchmark measures and how deep: decided by its name and k alone, so that a result can be
-//! held against it.
+//! The measures and the depth of each benchmark: decided by its name and k alone, so that a result
+//! can be checked against it.
 
 use std::path::Path;
 
@@ -26,13 +26,13 @@ pub(crate) fn is_collection(benchmark: &str) -> bool {
     matches!(Benchmark::from_name(benchmark), Some(Benchmark::Beir | Benchmark::Trec))
 }
 
-/// How deep rankings go: as deep as is measured, or k.
+/// Depth of rankings: the deepest measure, or k.
 pub fn depth(benchmark: &str, k: usize) -> usize {
     let measured = if is_collection(benchmark) { 100 } else { 50 };
     measured.max(k)
 }
 
-/// What a benchmark does with questions that nothing answers.
+/// How a benchmark treats questions without an answer.
 pub fn abstention(benchmark: &str) -> Abstention {
     match Benchmark::from_name(benchmark) {
         Some(Benchmark::LongMemEval) => Abstention::LeftOut,
@@ -41,8 +41,8 @@ pub fn abstention(benchmark: &str) -> Abstention {
     }
 }
 
-/// What is measured. A measure of the whole ranking gets the depth as its cutoff: what is deeper is not
-/// retrieved, so `AP` is `AP@100`.
+/// The measures of the benchmark. A measure of the whole ranking gets the depth as its cutoff,
+/// since nothing deeper is retrieved, so `AP` is `AP@100`.
 pub fn measures_of(benchmark: &str, k: usize) -> Vec<Measure> {
     let depth = depth(benchmark, k);
     if is_collection(benchmark) {
@@ -51,7 +51,7 @@ pub fn measures_of(benchmark: &str, k: usize) -> Vec<Measure> {
     measures(k, depth)
 }
 
-/// What a label calls the files of a dataset: the last part of each path.
+/// The names of a dataset's files in a label: the last part of each path.
 pub fn dataset_name<'a>(files: impl Iterator<Item = &'a Path>) -> String {
     let name = |path: &Path| {
         let name = path.file_name().unwrap_or(path.as_os_str());
@@ -60,7 +60,7 @@ pub fn dataset_name<'a>(files: impl Iterator<Item = &'a Path>) -> String {
     files.map(name).collect::<Vec<_>>().join(" ")
 }
 
-/// What a document is called.
+/// The name of a document's unit.
 pub fn unit(benchmark: &str, granularity: Granularity) -> &'static str {
     match granularity {
         _ if is_collection(benchmark) => "documents",

@@ -1,16 +1,16 @@
-//! What a reader is shown of the documents that were retrieved: their passages, the sessions that
-//! number them, and the turns that they hold.
+//! The retrieved passages that a reader is shown, with the sessions that number them and the turns
+//! that they contain.
 //!
-//! Promises: everything follows from the dataset and the passages' places, so that a row can be held
-//! against them without asking again.
+//! Promises: everything follows from the dataset and the passages' places, so that a row can be
+//! checked against them without another search.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use super::reading::Excerpt;
-use super::{Body, Document, Haystack, Question};
+use super::{BenchmarkDocument, BenchmarkQuestion, DocumentBody, Haystack};
 use crate::id::{PageKey, Slug, SourceId};
-use crate::page::{Format, Page, PageError, PageInput, chat_page, parse};
+use crate::page::{Page, PageError, PageFormat, PageInput, chat_page, parse};
 
 /// A document whose passages are shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,25 +21,27 @@ pub struct ShownDocument {
     pub passages: Vec<Range<u32>>,
 }
 
-/// A document as it is taken in.
+/// A document as the brain parses it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DocumentText {
-    /// What it says, as a page; empty if it is no page.
+    /// The document as a page; empty if it is not one.
     pub content: String,
     /// The characters of each turn.
     pub turns: Vec<Range<u32>>,
 }
 
 /// A document as a page, named by its place. One that is blank or too large is none.
-pub fn document_page(at: usize, document: &Document) -> (Option<Page>, DocumentText) {
+pub fn document_page(at: usize, document: &BenchmarkDocument) -> (Option<Page>, DocumentText) {
     let slug = Slug::new(&format!("d{at:07}")).expect("a letter and digits are a slug");
     let key = PageKey::new(SourceId::default(), slug);
     let page = match &document.body {
-        Body::Turns(turns) => {
+        DocumentBody::Turns(turns) => {
             let turns = turns.iter().map(|turn| (turn.speaker.as_str(), turn.text.as_str()));
             chat_page(key, document.date, turns)
         }
-        Body::Text { title, text } => text_page(key, title, text).map(|page| (page, Vec::new())),
+        DocumentBody::Text { title, text } => {
+            text_page(key, title, text).map(|page| (page, Vec::new()))
+        }
     };
     match page {
         Ok((page, turns)) => {
@@ -53,7 +55,7 @@ pub fn document_page(at: usize, document: &Document) -> (Option<Page>, DocumentT
 fn text_page(key: PageKey, title: &str, text: &str) -> Result<Page, PageError> {
     let content = if text.trim().is_empty() { title } else { text };
     let content = content.replace('\0', " ");
-    let input = PageInput { key, file_name: None, content: &content, format: Format::Text };
+    let input = PageInput { key, file_name: None, content: &content, format: PageFormat::Text };
     let mut page = parse(input)?;
     page.title = title.to_owned();
     Ok(page)
@@ -80,14 +82,14 @@ impl DocumentText {
 
 /// The documents that are shown, with their texts in the same order.
 #[derive(Debug, Clone, Copy)]
-pub struct Shown<'a> {
+pub struct ShownPassages<'a> {
     /// The documents, best first.
     pub documents: &'a [ShownDocument],
     /// The text of each.
     pub texts: &'a [&'a DocumentText],
 }
 
-impl Shown<'_> {
+impl ShownPassages<'_> {
     /// The sessions by their number in the excerpts: a dataset's ids may say which of them holds the
     /// answer, so that a model reads numbers.
     pub fn sessions(&self, haystack: &Haystack) -> Vec<String> {
@@ -106,7 +108,7 @@ impl Shown<'_> {
         self.documents.iter().zip(self.texts).map(text).collect()
     }
 
-    /// What a model reads, given the passages as text and the sessions by number.
+    /// The input of a model, given the passages as text and the sessions by number.
     pub fn excerpts<'e>(
         &self,
         haystack: &'e Haystack,
@@ -126,7 +128,7 @@ impl Shown<'_> {
     }
 
     /// The share of answering turns that the passages hold.
-    pub fn turn_recall(&self, haystack: &Haystack, question: &Question) -> Option<f64> {
+    pub fn turn_recall(&self, haystack: &Haystack, question: &BenchmarkQuestion) -> Option<f64> {
         if question.is_abstention || question.gold_turns.is_empty() {
             return None;
         }

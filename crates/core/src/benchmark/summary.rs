@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::Outcome;
+use super::QuestionOutcome;
 use super::official::Figures;
 use crate::stats::{
-    Interval, Resampling, bootstrap_mean, bounded_mean, clopper_pearson, percentile,
+    BootstrapOptions, Interval, bootstrap_mean, bounded_mean, clopper_pearson, percentile,
 };
 
-/// What the last line of a file with `--by-type` says it is.
+/// The kind of the last line in a file with `--by-type`.
 pub const BY_TYPE_SUMMARY: &str = "by_type_summary";
 
-/// How often one of the first k was right.
+/// The share of questions with a hit among the first k.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Recall {
     /// Questions with a right document among the first k.
@@ -41,8 +41,8 @@ pub struct ByType {
 }
 
 impl ByType {
-    /// Counts outcomes.
-    pub fn of<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Self {
+    /// Counts the outcomes of a question type.
+    pub fn of<'a>(outcomes: impl IntoIterator<Item = &'a QuestionOutcome>) -> Self {
         let mut by_type = Self::default();
         for outcome in outcomes {
             if let Some(is_hit) = outcome.hit {
@@ -53,7 +53,7 @@ impl ByType {
         by_type
     }
 
-    /// The kinds whose rate is under a floor. Nothing counted is under every floor.
+    /// The kinds whose rate is below a floor. A rate without a count is below every floor.
     pub fn below(&self, floor: f64) -> Vec<(&str, Recall)> {
         let below = |recall: &Recall| !recall.rate().is_some_and(|rate| rate >= floor);
         let kinds = self.kinds.iter().filter(|(_, recall)| below(recall));
@@ -77,41 +77,41 @@ pub struct Mean {
 
 /// The means of one group of questions.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Group {
-    /// How many questions count.
+pub struct GroupMeans {
+    /// Number of questions that count.
     pub n: usize,
     /// The mean by measure.
     pub means: BTreeMap<String, Mean>,
 }
 
-/// Means that are told without an interval, with the questions that count.
+/// Means without an interval, with the number of questions that count.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Figured {
-    /// How many questions count.
+pub struct FigureMeans {
+    /// Number of questions that count.
     pub n: usize,
     /// The mean by name.
     pub means: Figures,
 }
 
-/// What a run found.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Summary {
-    /// Questions that were asked.
+pub struct BenchmarkSummary {
+    /// Number of questions in the run.
     pub asked: usize,
     pub errors: usize,
     /// Questions with a stage that could not do its work.
     pub degraded: usize,
     /// Every question that counts.
-    pub all: Group,
-    pub kinds: BTreeMap<String, Group>,
+    pub all: GroupMeans,
+    pub kinds: BTreeMap<String, GroupMeans>,
     /// Our measures of other rankings: in all, and by kind.
-    pub baselines: BTreeMap<String, Figured>,
+    pub baselines: BTreeMap<String, FigureMeans>,
     /// The same by kind, then by ranking.
-    pub baselines_by_kind: BTreeMap<String, BTreeMap<String, Figured>>,
+    pub baselines_by_kind: BTreeMap<String, BTreeMap<String, FigureMeans>>,
     /// LongMemEval's own figures of sessions.
-    pub official_session: Option<Figured>,
+    pub official_session: Option<FigureMeans>,
     /// LongMemEval's own figures of turns.
-    pub official_turn: Option<Figured>,
+    pub official_turn: Option<FigureMeans>,
     /// The share of answering turns that was shown.
     pub turn_recall: Option<Mean>,
     /// Milliseconds of import and search together, by share of questions: a half, 99 of 100.
@@ -121,10 +121,11 @@ pub struct Summary {
     pub haystack: Option<(usize, usize, usize)>,
 }
 
-/// Summarises outcomes.
-pub fn summarise(outcomes: &[Outcome]) -> Summary {
-    let counted: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.hit.is_some()).collect();
-    let mut by_kind: BTreeMap<String, Vec<&Outcome>> = BTreeMap::new();
+/// Summarises the outcomes of a run.
+pub fn summarise(outcomes: &[QuestionOutcome]) -> BenchmarkSummary {
+    let counted: Vec<&QuestionOutcome> =
+        outcomes.iter().filter(|outcome| outcome.hit.is_some()).collect();
+    let mut by_kind: BTreeMap<String, Vec<&QuestionOutcome>> = BTreeMap::new();
     for outcome in &counted {
         by_kind.entry(outcome.kind.clone()).or_default().push(outcome);
     }
@@ -135,7 +136,7 @@ pub fn summarise(outcomes: &[Outcome]) -> Summary {
         .map(|outcome| outcome.timings.import_ms + outcome.timings.search_ms)
         .collect();
     took.sort_by(f64::total_cmp);
-    Summary {
+    BenchmarkSummary {
         asked: outcomes.len(),
         errors: outcomes.iter().filter(|outcome| outcome.error.is_some()).count(),
         degraded: outcomes.iter().filter(|outcome| !outcome.degraded.is_empty()).count(),
@@ -155,19 +156,19 @@ pub fn summarise(outcomes: &[Outcome]) -> Summary {
     }
 }
 
-fn sizes(outcomes: &[Outcome]) -> Option<(usize, usize, usize)> {
+fn sizes(outcomes: &[QuestionOutcome]) -> Option<(usize, usize, usize)> {
     let mut sizes: Vec<usize> = outcomes.iter().map(|outcome| outcome.haystack).collect();
     sizes.sort_unstable();
     Some((*sizes.first()?, sizes[sizes.len() / 2], *sizes.last()?))
 }
 
-fn group(outcomes: &[&Outcome]) -> Group {
+fn group(outcomes: &[&QuestionOutcome]) -> GroupMeans {
     let columns = columns(outcomes.iter().map(|outcome| &outcome.scores));
     let means = columns.into_iter().filter_map(|(name, values)| Some((name, mean(&values)?)));
-    Group { n: outcomes.len(), means: means.collect() }
+    GroupMeans { n: outcomes.len(), means: means.collect() }
 }
 
-fn baselines(outcomes: &[&Outcome]) -> BTreeMap<String, Figured> {
+fn baselines(outcomes: &[&QuestionOutcome]) -> BTreeMap<String, FigureMeans> {
     let mut names: BTreeMap<&str, Vec<&Figures>> = BTreeMap::new();
     for outcome in outcomes {
         for (name, figures) in &outcome.baselines {
@@ -179,19 +180,19 @@ fn baselines(outcomes: &[&Outcome]) -> BTreeMap<String, Figured> {
 }
 
 fn official<'a>(
-    outcomes: &'a [Outcome],
-    figures: impl Fn(&'a super::official::Official) -> Option<&'a Figures>,
-) -> Option<Figured> {
+    outcomes: &'a [QuestionOutcome],
+    figures: impl Fn(&'a super::official::OfficialFigures) -> Option<&'a Figures>,
+) -> Option<FigureMeans> {
     let counted = outcomes.iter().filter_map(|outcome| outcome.official.as_ref());
     let counted = counted.filter(|official| official.counts);
     let counted: Vec<&Figures> = counted.filter_map(figures).collect();
     (!counted.is_empty()).then(|| figured(&counted))
 }
 
-fn figured(figures: &[&Figures]) -> Figured {
+fn figured(figures: &[&Figures]) -> FigureMeans {
     let means = columns(figures.iter().copied());
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    Figured {
+    FigureMeans {
         n: figures.len(),
         means: means.into_iter().map(|(name, values)| (name, mean(&values))).collect(),
     }
@@ -223,11 +224,11 @@ fn mean(values: &[f64]) -> Option<Mean> {
     Some(Mean { mean, interval })
 }
 
-/// One value tells nothing about where the mean of others lies between 0 and 1.
+/// One value does not show where the mean of others lies between 0 and 1.
 fn interval_of_mean(values: &[f64]) -> Option<Interval> {
     let is_bounded = values.iter().all(|value| (-1e-9..=1.0 + 1e-9).contains(value));
     match is_bounded {
         true => Some(bounded_mean(values, Interval::UNIT, 0.95).unwrap_or(Interval::UNIT)),
-        false => bootstrap_mean(values, &Resampling::default()),
+        false => bootstrap_mean(values, &BootstrapOptions::default()),
     }
 }

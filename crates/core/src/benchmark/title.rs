@@ -18,7 +18,7 @@ use super::title_figure;
 /// The longest title, in characters.
 const LONGEST: usize = 120;
 
-/// Words that are refused as they are: too short to look for inside of other words.
+/// Words that are rejected as whole words only: too short to search for inside of other words.
 const WHOLE: [&str; 20] = [
     "qa",
     "qna",
@@ -103,7 +103,7 @@ const LOOK_ALIKES: [(&str, char); 26] = [
 /// Why a title can't stand over figures.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TitleError {
-    /// A score word.
+    /// The title names a score.
     #[error(
         "`{word}` in the title would call retrieval a score of answers, and no answer was judged"
     )]
@@ -111,13 +111,13 @@ pub enum TitleError {
         /// The word, as it reads.
         word: String,
     },
-    /// A figure.
+    /// The title contains a figure.
     #[error(
         "`{figure}` in the title reads as a figure, and figures stand under their measure's name \
          only; write a version as v0.41"
     )]
     Figure {
-        /// The number and what makes it a figure.
+        /// The number with the text that makes it a figure.
         figure: String,
     },
     /// A word of two scripts.
@@ -129,7 +129,7 @@ pub enum TitleError {
     /// Nothing, or too much.
     #[error("a title has 1 to {LONGEST} characters, and this one has {found}")]
     Length {
-        /// How many it has.
+        /// Number of characters in the title.
         found: usize,
     },
 }
@@ -167,7 +167,7 @@ fn is_usual(c: char) -> bool {
     is_plain || c.is_alphanumeric() || PUNCTUATION.contains(c)
 }
 
-/// How digits and signs are read.
+/// The reading of digits and signs.
 #[derive(Clone, Copy)]
 enum Digits {
     Kept,

@@ -59,10 +59,10 @@ const VERSIONED: [&str; 18] = [
 /// Words that may stand between a claim and its number.
 const FILLERS: [&str; 6] = ["is", "of", "was", "to", "about", "over"];
 
-/// Depths that are asked for: behind `at` these are no results.
+/// Depths of retrieval: after `at` these are not results.
 const DEPTHS: [&str; 12] = ["1", "2", "3", "5", "10", "15", "20", "25", "50", "100", "500", "1000"];
 
-/// What marks are out of.
+/// The maximum of a mark.
 const FULL_MARKS: [&str; 4] = ["10", "100", "500", "1000"];
 
 /// Versions have smaller first parts, and shorter second ones.
@@ -71,20 +71,20 @@ const LONGEST_MINOR: usize = 2;
 
 /// A part of a title.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Token<'t> {
+enum TitleToken<'t> {
     Word(&'t str),
     /// Digits, also with points or commas among them.
     Number(&'t str),
     Sign(char),
 }
 
-/// The first figure of a title, as it is written.
+/// The first figure of a title, unchanged.
 pub(super) fn find(title: &str) -> Option<String> {
     let lower = title.to_lowercase();
     let tokens = tokens(&lower);
     let numbers = tokens.iter().enumerate().filter_map(|(at, token)| match token {
-        Token::Number(number) => Some((at, *number)),
-        Token::Word(_) | Token::Sign(_) => None,
+        TitleToken::Number(number) => Some((at, *number)),
+        TitleToken::Word(_) | TitleToken::Sign(_) => None,
     });
     for (at, number) in numbers {
         let (before, behind) = (&tokens[..at], &tokens[at + 1..]);
@@ -92,7 +92,7 @@ pub(super) fn find(title: &str) -> Option<String> {
             || is_claimed(number, before, behind)
             || (is_decimal(number) && !is_version(number, before));
         if is_figure {
-            let sign = if behind.first() == Some(&Token::Sign('%')) { " %" } else { "" };
+            let sign = if behind.first() == Some(&TitleToken::Sign('%')) { " %" } else { "" };
             return Some(format!("{number}{sign}"));
         }
     }
@@ -100,44 +100,46 @@ pub(super) fn find(title: &str) -> Option<String> {
 }
 
 /// A percentage, or a mark out of something.
-fn is_share(number: &str, behind: &[Token<'_>]) -> bool {
+fn is_share(number: &str, behind: &[TitleToken<'_>]) -> bool {
     let is_at_most = |most: &str| match (number.parse::<f64>(), most.parse::<f64>()) {
         (Ok(number), Ok(most)) => number <= most,
         (_, _) => true,
     };
     match behind {
-        [Token::Sign('%'), ..] | [Token::Word("percent" | "pct"), ..] => true,
-        [Token::Word("per"), Token::Word("cent"), ..] => true,
-        [Token::Word("out"), Token::Word("of"), Token::Number(_), ..] => true,
-        [Token::Sign('/'), Token::Number(most), ..] => {
+        [TitleToken::Sign('%'), ..] | [TitleToken::Word("percent" | "pct"), ..] => true,
+        [TitleToken::Word("per"), TitleToken::Word("cent"), ..] => true,
+        [TitleToken::Word("out"), TitleToken::Word("of"), TitleToken::Number(_), ..] => true,
+        [TitleToken::Sign('/'), TitleToken::Number(most), ..] => {
             FULL_MARKS.contains(most) && is_at_most(most)
         }
-        [Token::Word("of"), Token::Number(most), ..] => *most == "100" && is_at_most(most),
+        [TitleToken::Word("of"), TitleToken::Number(most), ..] => {
+            *most == "100" && is_at_most(most)
+        }
         _ => false,
     }
 }
 
 /// Whether a number stands behind the name of a measure: not as its depth, and not as a count of
 /// something (`nDCG@10 of 48 sessions`).
-fn is_claimed(number: &str, before: &[Token<'_>], behind: &[Token<'_>]) -> bool {
-    let counts = matches!(behind.first(), Some(Token::Word(word)) if *word != "of");
+fn is_claimed(number: &str, before: &[TitleToken<'_>], behind: &[TitleToken<'_>]) -> bool {
+    let counts = matches!(behind.first(), Some(TitleToken::Word(word)) if *word != "of");
     let mut before = before;
     let mut has_filler = false;
     while let [rest @ .., last] = before {
         match last {
-            Token::Sign('@') => return false,
-            Token::Word("at") if DEPTHS.contains(&number) => return false,
-            Token::Word("at" | "v") | Token::Sign(':' | '=' | '-' | '–' | '—' | '→' | '_') => {
-            }
-            Token::Word(word) if FILLERS.contains(word) => has_filler = true,
-            Token::Word(word) => return CLAIMS.contains(word) && !(has_filler && counts),
-            Token::Number(_) => {
+            TitleToken::Sign('@') => return false,
+            TitleToken::Word("at") if DEPTHS.contains(&number) => return false,
+            TitleToken::Word("at" | "v")
+            | TitleToken::Sign(':' | '=' | '-' | '–' | '—' | '→' | '_') => {}
+            TitleToken::Word(word) if FILLERS.contains(word) => has_filler = true,
+            TitleToken::Word(word) => return CLAIMS.contains(word) && !(has_filler && counts),
+            TitleToken::Number(_) => {
                 // The depth of a measure: `recall_all@5 97`.
-                let [of_measure @ .., Token::Sign('@')] = rest else { return false };
+                let [of_measure @ .., TitleToken::Sign('@')] = rest else { return false };
                 before = of_measure;
                 continue;
             }
-            Token::Sign(_) => return false,
+            TitleToken::Sign(_) => return false,
         }
         before = rest;
     }
@@ -151,18 +153,18 @@ fn is_decimal(number: &str) -> bool {
 }
 
 /// Whether a decimal number is a version (`gbrain 0.41`, `v2.1`) or a setting (`words_weight=0.5`).
-fn is_version(number: &str, before: &[Token<'_>]) -> bool {
+fn is_version(number: &str, before: &[TitleToken<'_>]) -> bool {
     let is_small = number.split_once('.').is_some_and(|(major, minor)| {
         major.parse::<u32>().is_ok_and(|major| major < MOST_MAJOR) && minor.len() <= LONGEST_MINOR
     });
     match before {
-        [.., Token::Word(word)] => is_small && VERSIONED.contains(word),
-        [.., Token::Word(_), Token::Sign('=')] => true,
+        [.., TitleToken::Word(word)] => is_small && VERSIONED.contains(word),
+        [.., TitleToken::Word(_), TitleToken::Sign('=')] => true,
         _ => false,
     }
 }
 
-fn tokens(title: &str) -> Vec<Token<'_>> {
+fn tokens(title: &str) -> Vec<TitleToken<'_>> {
     let mut tokens = Vec::new();
     let mut rest = title;
     while let Some(first) = rest.chars().next() {
@@ -176,17 +178,17 @@ fn tokens(title: &str) -> Vec<Token<'_>> {
         let (part, behind) = rest.split_at(length);
         tokens.extend(match first {
             c if c.is_whitespace() => None,
-            c if c.is_alphabetic() => Some(Token::Word(part)),
-            _ if part.ends_with(|c: char| c.is_ascii_digit()) => Some(Token::Number(part)),
-            c => Some(Token::Sign(c)),
+            c if c.is_alphabetic() => Some(TitleToken::Word(part)),
+            _ if part.ends_with(|c: char| c.is_ascii_digit()) => Some(TitleToken::Number(part)),
+            c => Some(TitleToken::Sign(c)),
         });
         rest = behind;
     }
     // `recall_all@5` is one name: the words of it are the measure's.
-    let mut merged: Vec<Token<'_>> = Vec::with_capacity(tokens.len());
+    let mut merged: Vec<TitleToken<'_>> = Vec::with_capacity(tokens.len());
     for token in tokens {
-        let follows_name = matches!(merged[..], [.., Token::Word(_), Token::Sign('_')]);
-        if matches!(token, Token::Word("any" | "all")) && follows_name {
+        let follows_name = matches!(merged[..], [.., TitleToken::Word(_), TitleToken::Sign('_')]);
+        if matches!(token, TitleToken::Word("any" | "all")) && follows_name {
             merged.pop();
         } else {
             merged.push(token);

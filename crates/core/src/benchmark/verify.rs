@@ -1,13 +1,13 @@
-//! Figures computed again from what they were computed from, so that an edited one is found.
+//! Recomputes figures from their inputs, so that edits are detected.
 
 use super::official::Figures;
 use super::reading::excerpts;
-use super::{DocumentText, Shown, document_page};
 use super::{
-    Haystack, Order, Outcome, Question, Ranked, Scoring, Timings, newest_first, oracle, outcome,
-    random, score,
+    BenchmarkQuestion, Haystack, HaystackRanking, QuestionOutcome, QuestionTimings, ReferenceOrder,
+    ScoringRules, newest_first, oracle, outcome, random, score,
 };
-use crate::measure::{Found, Graded, Measure};
+use super::{DocumentText, ShownPassages, document_page};
+use crate::measure::{GradedRanking, JudgedHit, Measure};
 
 /// Whether a run asks a model for answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,43 +19,44 @@ pub enum AnswerMode {
 
 /// The figures of an order that needs no search; none of one that does.
 pub fn figures_of_order(
-    order: Order,
+    order: ReferenceOrder,
     haystack: &Haystack,
-    question: &Question,
+    question: &BenchmarkQuestion,
     measures: &[Measure],
     seed: u64,
 ) -> Option<Figures> {
     let places = match order {
-        Order::Random => random(haystack, question, seed),
-        Order::Newest => newest_first(haystack),
-        Order::Oracle => oracle(haystack, question),
-        Order::Words | Order::Vectors => return None,
+        ReferenceOrder::Random => random(haystack, question, seed),
+        ReferenceOrder::Newest => newest_first(haystack),
+        ReferenceOrder::Oracle => oracle(haystack, question),
+        ReferenceOrder::Words | ReferenceOrder::Vectors => return None,
     };
-    Some(score(question, &Ranked::of(haystack, &places).ids, measures))
+    Some(score(question, &HaystackRanking::of(haystack, &places).ids, measures))
 }
 
 /// The figures that a row's own ranks and grades give, without the dataset.
-pub(crate) fn figures_of_ranks(row: &Outcome, measures: &[Measure]) -> Figures {
+pub(crate) fn figures_of_ranks(row: &QuestionOutcome, measures: &[Measure]) -> Figures {
     if row.hit.is_none() {
         return Figures::new();
     }
     let grade = |id: &String| row.gold_grades.get(id).copied().unwrap_or(1.0);
     let ranked = row.gold_ranks.iter().filter_map(|(id, rank)| Some((id, (*rank)?)));
-    let mut found: Vec<Found> = ranked.map(|(id, rank)| Found { rank, grade: grade(id) }).collect();
+    let mut found: Vec<JudgedHit> =
+        ranked.map(|(id, rank)| JudgedHit { rank, grade: grade(id) }).collect();
     found.sort_by_key(|found| found.rank);
     let mut ideal: Vec<f64> = row.gold_ranks.keys().map(grade).collect();
     ideal.sort_by(|a, b| b.total_cmp(a));
-    let graded = Graded { found, retrieved: row.places.len(), ideal };
+    let graded = GradedRanking { found, retrieved: row.places.len(), ideal };
     measures.iter().map(|measure| (measure.to_string(), measure.of(&graded))).collect()
 }
 
-/// The fields of a row that are not what the dataset and the row's own ranking give.
+/// Fields of a row that differ from the values that the dataset and the row's own ranking give.
 pub fn row_mismatches(
-    scoring: &Scoring,
+    scoring: &ScoringRules,
     seed: u64,
     haystack: &Haystack,
-    question: &Question,
-    row: &Outcome,
+    question: &BenchmarkQuestion,
+    row: &QuestionOutcome,
     answers: AnswerMode,
 ) -> Vec<&'static str> {
     let mut seen = rustc_hash::FxHashSet::default();
@@ -65,7 +66,7 @@ pub fn row_mismatches(
     }
     let again = outcome(scoring, haystack, question, &row.places);
     let differs = |(order, figures): (&String, &Figures)| {
-        let order = Order::from_name(order);
+        let order = ReferenceOrder::from_name(order);
         let again =
             order.and_then(|o| figures_of_order(o, haystack, question, &scoring.measures, seed));
         order.is_none() || again.is_some_and(|again| again != *figures)
@@ -89,9 +90,9 @@ pub fn row_mismatches(
     differing.chain(shown_mismatches(scoring.k, haystack, question, row, answers)).collect()
 }
 
-/// Whether the times of a row can be, and an answer was timed if one was asked for.
-fn has_times(row: &Outcome, answers: AnswerMode) -> bool {
-    let Timings { import_ms, search_ms, answer_ms } = row.timings;
+/// Whether the times of a row are plausible, and an answer was timed if one was requested.
+fn has_times(row: &QuestionOutcome, answers: AnswerMode) -> bool {
+    let QuestionTimings { import_ms, search_ms, answer_ms } = row.timings;
     // Making a brain and searching take time; the clock counts microseconds.
     let is_time = |ms: f64| ms.is_finite() && ms > 0.0;
     is_time(import_ms)
@@ -100,18 +101,18 @@ fn has_times(row: &Outcome, answers: AnswerMode) -> bool {
         && answer_ms.is_some() == (answers == AnswerMode::Model)
 }
 
-/// The fields of a row that are not what its shown passages and the dataset give.
+/// Fields of a row that differ from the values that its shown passages and the dataset give.
 fn shown_mismatches(
     k: usize,
     haystack: &Haystack,
-    question: &Question,
-    row: &Outcome,
+    question: &BenchmarkQuestion,
+    row: &QuestionOutcome,
     answers: AnswerMode,
 ) -> Vec<&'static str> {
     let texts = shown_texts(k, haystack, row);
     let Some(texts) = texts else { return vec!["shown_passages"] };
     let texts: Vec<&DocumentText> = texts.iter().collect();
-    let shown = Shown { documents: &row.shown, texts: &texts };
+    let shown = ShownPassages { documents: &row.shown, texts: &texts };
     let sessions = shown.sessions(haystack);
     let passages = shown.passages();
     let hypothesis = || excerpts(&shown.excerpts(haystack, &sessions, &passages));
@@ -126,7 +127,7 @@ fn shown_mismatches(
 
 /// The texts of the shown documents; none if they are not the first of the row's ranking, in its order,
 /// or have no such passages. Documents that say the same as one before them are ranked and not shown.
-fn shown_texts(k: usize, haystack: &Haystack, row: &Outcome) -> Option<Vec<DocumentText>> {
+fn shown_texts(k: usize, haystack: &Haystack, row: &QuestionOutcome) -> Option<Vec<DocumentText>> {
     let mut ranked = row.places.iter();
     let is_in_order = row.shown.iter().all(|shown| ranked.any(|place| *place == shown.place));
     let first = row.shown.first().map(|shown| shown.place);

@@ -1,24 +1,23 @@
-//! Pairs, counted by label.
+//! Counts pairs by label.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{FEWEST, Label};
 
-/// How many pairs there are of each label.
+/// Number of pairs by label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LabelCounts {
-    /// Relevant ones.
+    /// Number of relevant pairs.
     pub relevant: usize,
-    /// Borderline ones.
+    /// Number of borderline pairs.
     pub borderline: usize,
-    /// Irrelevant ones.
+    /// Number of irrelevant pairs.
     pub irrelevant: usize,
 }
 
 impl LabelCounts {
-    /// The labels, counted.
     pub fn of(labels: impl Iterator<Item = Label>) -> Self {
         labels.fold(Self::default(), |mut counts, label| {
             counts.add(label);
@@ -34,12 +33,11 @@ impl LabelCounts {
         } += 1;
     }
 
-    /// How many there are in all.
     pub fn total(&self) -> usize {
         self.relevant + self.borderline + self.irrelevant
     }
 
-    /// How many borderline ones a calibration lacks.
+    /// Number of borderline pairs that a calibration still needs.
     pub fn missing(&self) -> usize {
         FEWEST.saturating_sub(self.borderline)
     }

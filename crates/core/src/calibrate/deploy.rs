@@ -1,38 +1,36 @@
-//! Whether a threshold may be put in force: it was not refused, it passed its trial against the reranker that
-//! is set and the corpus that is there, with enough queries, and that was not long ago.
+//! Decides whether a threshold may be deployed: it was not refused, and it was recently verified
+//! with enough queries against the configured reranker and the current corpus.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::{FEWEST_QUERIES, Refusal};
 use crate::named;
 
-/// A trial says nothing any more after so many days: the corpus and the queries go on.
+/// A verification expires after this many days, because the corpus and the queries change.
 pub(crate) const FRESH_DAYS: i64 = 7;
-/// Clocks may differ by this much.
+/// Maximum allowed clock skew.
 const SKEW: SignedDuration = SignedDuration::from_mins(1);
 
-/// What stands in the way of a threshold.
+/// A reason that prevents deployment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Obstacle {
-    /// No reranker is set.
+    /// No reranker is configured.
     NoReranker,
-    /// It was made for another reranker than the one that is set.
+    /// The threshold belongs to another reranker than the configured one.
     OtherModel,
-    /// It was made of what is no score.
+    /// The threshold was computed from invalid scores.
     BadScores,
-    /// It was refused, and nobody forced it.
+    /// The calibration was refused and not forced.
     Refused,
-    /// It was not tried.
     NotVerified,
-    /// It did not pass its trial.
     VerifyFailed,
-    /// Its trial was too long ago.
+    /// The verification has expired.
     VerifyOld,
-    /// Its trial is dated in the future.
+    /// The verification is dated in the future.
     VerifyInFuture,
-    /// Its trial asked too few queries.
+    /// The verification used too few queries.
     TooFewQueries,
-    /// Its trial was of another corpus than the one that is there.
+    /// The corpus changed since the verification.
     OtherCorpus,
 }
 
@@ -52,67 +50,69 @@ named! {
 }
 
 impl Obstacle {
-    /// Whether somebody may decide otherwise. A threshold that no score is held against is none.
+    /// Whether the obstacle can be overridden. A threshold without a reranker or without valid
+    /// scores is meaningless.
     pub fn may_be_forced(self) -> bool {
         !matches!(self, Self::NoReranker | Self::OtherModel | Self::BadScores)
     }
 
-    /// In words, with what to do.
+    /// Describes the obstacle and the next step.
     pub fn in_words(self) -> &'static str {
         match self {
             Self::NoReranker => {
-                "no reranker is set: `gbrain config set models.rerank PROVIDER:MODEL`"
+                "no reranker is configured: run `gbrain config set models.rerank PROVIDER:MODEL`"
             }
-            Self::OtherModel => "another reranker is set: `gbrain calibrate score` with that one",
-            Self::BadScores => "it was made of what is no score",
+            Self::OtherModel => {
+                "another reranker is configured: run `gbrain calibrate score` with it"
+            }
+            Self::BadScores => "it was computed from invalid scores",
             Self::Refused => "it was refused: see `gbrain calibrate show`",
-            Self::NotVerified => "it was not tried: `gbrain calibrate verify`",
-            Self::VerifyFailed => "it did not pass its trial: see `gbrain calibrate show`",
-            Self::VerifyOld => "its trial was more than 7 days ago: `gbrain calibrate verify`",
+            Self::NotVerified => "it was not verified: run `gbrain calibrate verify`",
+            Self::VerifyFailed => "its verification failed: see `gbrain calibrate show`",
+            Self::VerifyOld => {
+                "its verification is older than 7 days: run `gbrain calibrate verify`"
+            }
             Self::VerifyInFuture => {
-                "its trial is dated in the future: set the clock, then `gbrain calibrate verify`"
+                "its verification is dated in the future: correct the clock, then run `gbrain calibrate verify`"
             }
             Self::TooFewQueries => {
-                "its trial asked fewer than 20 canonical queries: add some, then `gbrain calibrate verify`"
+                "its verification used fewer than 20 canonical queries: add some, then run `gbrain calibrate verify`"
             }
             Self::OtherCorpus => {
-                "pages were written or deleted since its trial: `gbrain calibrate verify`"
+                "pages were written or deleted since its verification: run `gbrain calibrate verify`"
             }
         }
     }
 }
 
-/// A trial, as far as it matters here.
+/// A stored verification result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tried {
-    /// Whether it was passed.
+pub struct StoredVerification {
     pub passed: bool,
     pub at: Timestamp,
-    /// Queries that were asked.
     pub queries: u64,
-    /// The change that the corpus was as of; none if that is not known.
+    /// Corpus generation; none if unknown.
     pub generation: Option<i64>,
 }
 
-/// A threshold that is to be put in force.
+/// A threshold to deploy.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Applicant<'a> {
-    /// The reranker that it was made for.
+pub struct DeployCandidate<'a> {
+    /// The reranker that it was computed for.
     pub model: &'a str,
-    /// The reranker that is set.
+    /// The configured reranker, if any.
     pub set: Option<&'a str>,
-    /// Why it should not be used.
     pub refusals: &'a [Refusal],
-    /// Whether somebody made it all the same.
+    /// Whether the refusals were overridden.
     pub was_forced: bool,
-    pub tried: Option<Tried>,
-    /// The last change of the corpus.
+    pub tried: Option<StoredVerification>,
+    /// The current corpus generation.
     pub generation: i64,
 }
 
-/// What stands in the way; nothing if nothing does.
-pub fn obstacles(applicant: &Applicant<'_>, now: Timestamp) -> Vec<Obstacle> {
-    let Applicant { model, set, refusals, was_forced, tried, generation } = *applicant;
+/// The reasons that prevent deployment.
+pub fn obstacles(applicant: &DeployCandidate<'_>, now: Timestamp) -> Vec<Obstacle> {
+    let DeployCandidate { model, set, refusals, was_forced, tried, generation } = *applicant;
     let passed = tried.filter(|tried| tried.passed);
     let fresh = SignedDuration::from_hours(24 * FRESH_DAYS);
     let is_old = |at: Timestamp| now.duration_since(at) > fresh;
@@ -136,12 +136,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_in_the_way() {
+    fn obstacles_to_deployment() {
         let now: Timestamp = "2026-11-17T12:00:00Z".parse().unwrap();
         let week = SignedDuration::from_hours(24 * 7);
-        let trial = Tried { passed: true, at: now - week, queries: 20, generation: Some(7) };
-        let tried = |passed, at| Some(Tried { passed, at, ..trial });
-        let good = Applicant {
+        let trial =
+            StoredVerification { passed: true, at: now - week, queries: 20, generation: Some(7) };
+        let tried = |passed, at| Some(StoredVerification { passed, at, ..trial });
+        let good = DeployCandidate {
             model: "a:m",
             set: Some("a:m"),
             refusals: &[],
@@ -149,28 +150,28 @@ mod tests {
             tried: Some(trial),
             generation: 7,
         };
-        let check = |applicant: Applicant<'_>, expected: &[Obstacle]| {
+        let check = |applicant: DeployCandidate<'_>, expected: &[Obstacle]| {
             assert_eq!(obstacles(&applicant, now), expected, "{applicant:?}");
         };
         check(good, &[]);
         let late = now - week - SignedDuration::from_millis(1);
-        check(Applicant { tried: tried(true, late), ..good }, &[Obstacle::VerifyOld]);
-        check(Applicant { tried: tried(false, late), ..good }, &[Obstacle::VerifyFailed]);
+        check(DeployCandidate { tried: tried(true, late), ..good }, &[Obstacle::VerifyOld]);
+        check(DeployCandidate { tried: tried(false, late), ..good }, &[Obstacle::VerifyFailed]);
         let soon = now + SignedDuration::from_secs(61);
-        check(Applicant { tried: tried(true, soon), ..good }, &[Obstacle::VerifyInFuture]);
-        check(Applicant { tried: tried(true, now + SKEW), ..good }, &[]);
-        let few = Tried { queries: 1, ..trial };
-        check(Applicant { tried: Some(few), ..good }, &[Obstacle::TooFewQueries]);
-        check(Applicant { generation: 8, ..good }, &[Obstacle::OtherCorpus]);
-        let unknown = Tried { generation: None, ..trial };
-        check(Applicant { tried: Some(unknown), ..good }, &[Obstacle::OtherCorpus]);
-        check(Applicant { tried: None, ..good }, &[Obstacle::NotVerified]);
-        check(Applicant { set: None, ..good }, &[Obstacle::NoReranker]);
-        check(Applicant { set: Some("b:m"), ..good }, &[Obstacle::OtherModel]);
-        let refused = Applicant { refusals: &[Refusal::TooFew], ..good };
+        check(DeployCandidate { tried: tried(true, soon), ..good }, &[Obstacle::VerifyInFuture]);
+        check(DeployCandidate { tried: tried(true, now + SKEW), ..good }, &[]);
+        let few = StoredVerification { queries: 1, ..trial };
+        check(DeployCandidate { tried: Some(few), ..good }, &[Obstacle::TooFewQueries]);
+        check(DeployCandidate { generation: 8, ..good }, &[Obstacle::OtherCorpus]);
+        let unknown = StoredVerification { generation: None, ..trial };
+        check(DeployCandidate { tried: Some(unknown), ..good }, &[Obstacle::OtherCorpus]);
+        check(DeployCandidate { tried: None, ..good }, &[Obstacle::NotVerified]);
+        check(DeployCandidate { set: None, ..good }, &[Obstacle::NoReranker]);
+        check(DeployCandidate { set: Some("b:m"), ..good }, &[Obstacle::OtherModel]);
+        let refused = DeployCandidate { refusals: &[Refusal::TooFew], ..good };
         check(refused, &[Obstacle::Refused]);
-        check(Applicant { was_forced: true, ..refused }, &[]);
-        let bad = Applicant { refusals: &[Refusal::BadScores], was_forced: true, ..good };
+        check(DeployCandidate { was_forced: true, ..refused }, &[]);
+        let bad = DeployCandidate { refusals: &[Refusal::BadScores], was_forced: true, ..good };
         check(bad, &[Obstacle::BadScores]);
         assert!(!Obstacle::BadScores.may_be_forced() && Obstacle::Refused.may_be_forced());
     }

@@ -1,30 +1,25 @@
-//! Whether a threshold still fits: the same pairs, scored again.
+//! Checks whether a threshold still fits, by scoring the same pairs again.
 
-/// How a calibration stands against today's scores.
+/// The drift of scores since a calibration.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Drift {
-    /// Another model scores now: the threshold says nothing about it.
-    Stale {
-        /// The model that was calibrated.
-        calibrated: String,
-        /// The model that scores.
-        now: String,
-    },
-    /// Scores fell by as much as an alert takes, or more.
+    /// Another model is configured now; the threshold does not apply to it.
+    Stale { calibrated: String, now: String },
+    /// Scores fell by at least the alert threshold.
     Fell { by: f64 },
     Steady {
-        /// How much they fell; negative if they rose.
+        /// The fall of the scores; negative if they rose.
         by: f64,
     },
     /// There is nothing to compare.
     NoData,
 }
 
-/// What a fall must be, in points of the score.
+/// The drop that counts as drift, in score points.
 const ALERT: f64 = 0.05;
 const TOLERANCE: f64 = 1e-9;
 
-/// Compares a calibration's mean with today's, of the same model only.
+/// Compares the mean of a calibration with the current mean of the same model.
 pub fn drift(calibrated: (&str, f64), now: (&str, Option<f64>)) -> Drift {
     let ((old_model, old), (model, mean)) = (calibrated, now);
     if old_model != model {

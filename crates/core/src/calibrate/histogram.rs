@@ -1,28 +1,28 @@
-//! Scores by tenths, for somebody to look at: what a mean and a deviation do not show.
+//! A histogram of scores, which shows shapes that mean and deviation hide.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{LabelCounts, Scored};
+use super::{LabelCounts, ScoredLabel};
 
-/// As many bins from 0 to 1.
+/// Number of bins from 0 to 1.
 const BINS: usize = 10;
 
-/// How many pairs score from a tenth up to the next.
+/// Number of pairs in one bin.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "ScoreBin")]
 pub struct Bin {
-    /// The lowest score that belongs here.
+    /// The lower bound, inclusive.
     pub from: f64,
-    /// The lowest that does not; of the last bin the highest that does.
+    /// Upper bound, exclusive; inclusive in the last bin.
     pub to: f64,
-    /// Pairs by label.
+    /// Number of pairs by label.
     #[serde(flatten)]
     pub counts: LabelCounts,
 }
 
-/// Scores by tenths. What is no score is in none.
-pub fn histogram(pairs: &[Scored]) -> Vec<Bin> {
+/// The histogram of scores. Invalid scores are in no bin.
+pub fn histogram(pairs: &[ScoredLabel]) -> Vec<Bin> {
     let edge = |at: usize| at as f64 / BINS as f64;
     let mut bins: Vec<Bin> = (0..BINS)
         .map(|at| Bin { from: edge(at), to: edge(at + 1), counts: LabelCounts::default() })

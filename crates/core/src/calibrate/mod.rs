@@ -1,13 +1,14 @@
-//! The threshold of a reranker: from pairs that people called barely relevant to a score below which
-//! results are dropped, and what that score is worth.
+//! Calibrates the reranker's threshold from pairs that reviewers labelled as borderline. Results
+//! that score below the threshold are dropped.
 //!
-//! The playbook's rule is mean - 1 sigma of the borderline scores. A rule is not evidence, so beside it
-//! stand the share of borderline pairs that it drops, what it keeps and drops of labelled pairs, a robust
-//! floor that outliers can't move, and whether the scores tell good from bad at all. Where they do not,
-//! or where there are too few, a calibration is refused; somebody may force it and has to say why.
+//! The playbook's rule is mean - 1 sigma of the borderline scores. As evidence for it, a
+//! calibration reports the share of borderline pairs that the threshold drops, its precision and
+//! recall on labelled pairs, a robust floor that resists outliers, and how well scores separate
+//! good from bad pairs. Without separation, or with too few pairs, a calibration is refused; it can
+//! be forced with a reason.
 //!
-//! Promises: scores of different models are never compared. Sigma is that of a sample (n - 1).
-//! Deliberately absent: asking a reranker, and setting anything.
+//! Guarantees: scores of different models are never compared. Sigma is the sample standard
+//! deviation (n - 1). Not here: calling a reranker, and changing settings.
 
 mod counts;
 mod deploy;
@@ -18,12 +19,12 @@ mod standing;
 mod verify;
 
 pub use counts::LabelCounts;
-pub use deploy::{Applicant, Obstacle, Tried, obstacles};
+pub use deploy::{DeployCandidate, Obstacle, StoredVerification, obstacles};
 pub use drift::{Drift, drift};
 pub use histogram::{Bin, histogram};
 pub use separation::{Separation, separation};
-pub use standing::{OLD_DAYS, Standing, Stands, standing};
-pub use verify::{FEWEST_QUERIES, Verified, VerifyFailure, verify};
+pub use standing::{OLD_DAYS, ThresholdState, ThresholdStatus, standing};
+pub use verify::{FEWEST_QUERIES, VerificationResult, VerifyFailure, verify};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -33,23 +34,23 @@ use crate::named;
 use crate::stats::{deviation, mean};
 use crate::suite::query::CanonicalQuery;
 
-/// The fewest borderline pairs.
+/// Minimum number of borderline pairs.
 pub const FEWEST: usize = 30;
-/// The most; the newest are taken.
+/// Maximum number of borderline pairs; the newest are used.
 pub const MOST: usize = 50;
-/// How well scores must tell relevant and borderline pairs from irrelevant ones: the chance that a random
-/// one of the first scores above a random one of the second.
+/// Minimum separation: the probability that a random relevant or borderline pair scores above a
+/// random irrelevant one.
 pub(crate) const SEPARATES: f64 = 0.7;
-/// The fewest irrelevant pairs that say anything about that.
+/// Minimum number of irrelevant pairs for a separation.
 pub(crate) const FEWEST_BAD: usize = 10;
 
-/// Scores that differ by less are equal.
+/// Tolerance for comparing scores.
 const SAME: f64 = 1e-9;
 
-/// What people said of a pair.
+/// The label of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Label {
-    /// It answers the query.
+    /// The passage answers the query.
     Relevant,
     Borderline,
     Irrelevant,
@@ -59,12 +60,12 @@ named! {
     Label { Relevant = "relevant", Borderline = "borderline", Irrelevant = "irrelevant" }
 }
 
-/// Where a pair comes from: who is believed when two say different things, the last most.
+/// The origin of a pair. When labels conflict, the later variant wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum PairOrigin {
-    /// The key of a canonical query, or a result far from it.
+    /// The answer key of a canonical query, or a result unrelated to it.
     Canonical,
-    /// Somebody said so of an answer.
+    /// User feedback on an answer.
     Feedback,
     #[default]
     Manual,
@@ -74,59 +75,58 @@ named! {
     PairOrigin { Canonical = "canonical", Feedback = "feedback", Manual = "manual" }
 }
 
-/// A query with a passage, and what people said of them.
+/// A query and a passage with their label.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CalibrationPair {
-    /// What names it.
+    /// Id of the pair.
     pub id: i64,
-    /// What people said.
+    /// Label of the pair.
     pub label: Label,
-    /// Where it comes from.
+    /// Origin of the pair.
     pub origin: PairOrigin,
-    /// The document.
+    /// Id of the document.
     pub document: String,
-    /// The passage.
+    /// Id of the passage.
     pub chunk: String,
-    /// What was asked.
+    /// Text of the query, scrubbed.
     pub query: String,
-    /// The text of the passage.
+    /// Text of the passage.
     pub text: String,
-    /// Whether the passage was named. Otherwise it was chosen, and another text of the document is the same
-    /// pair.
+    /// Whether the label names this passage. Otherwise the passage was chosen from the document,
+    /// and another passage of it is the same pair.
     #[serde(skip)]
     pub is_named: bool,
 }
 
 impl CalibrationPair {
-    /// What makes two pairs the same: the query, and the passage or the document.
+    /// Identifies the pair: the query, and the passage or the document.
     pub fn identity(&self) -> (Hash, &str) {
         let of = if self.is_named { &self.chunk } else { &self.document };
-        (CanonicalQuery::text_hash(&self.query), of)
+        (CanonicalQuery::normalized_text_hash(&self.query), of)
     }
 }
 
-/// What a passage is called of which only the text is known.
+/// The id of a passage of which only the text is known.
 pub fn chunk_of_text(document: &str, text: &str) -> String {
     format!("{document}#{}", Hash::of(text.as_bytes()).short())
 }
 
-/// A pair with its score.
+/// A label with its reranker score.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Scored {
+pub struct ScoredLabel {
     pub label: Label,
-    /// What the reranker said.
     pub score: f64,
 }
 
-/// Where a calibration is.
+/// The lifecycle state of a calibration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CalibrationStatus {
     Candidate,
-    /// It is in force.
+    /// Deployed and in effect.
     Active,
-    /// It was refused, or failed to verify.
+    /// Refused, or failed verification.
     Rejected,
-    /// Another took its place.
+    /// Replaced by another calibration.
     Superseded,
 }
 
@@ -144,13 +144,13 @@ named! {
 pub enum Refusal {
     /// There are fewer than 30 borderline pairs.
     TooFew,
-    /// A score is no number from 0 to 1.
+    /// A score is not a number from 0 to 1.
     BadScores,
-    /// All borderline scores are the same.
+    /// All borderline scores are equal.
     NoSpread,
-    /// Scores do not tell good from bad.
+    /// Scores do not separate good from bad pairs.
     NoSeparation,
-    /// The borderline scores look like two groups.
+    /// The borderline scores are bimodal.
     TwoGroups,
 }
 
@@ -165,65 +165,65 @@ named! {
 }
 
 impl Refusal {
-    /// Whether somebody may decide otherwise. What is no score makes no threshold, whoever wants it.
+    /// Whether the refusal can be overridden. Invalid scores can never give a threshold.
     pub fn may_be_forced(self) -> bool {
         self != Self::BadScores
     }
 
-    /// In words, with what to do.
+    /// Describes the refusal and the next step.
     pub fn in_words(self) -> &'static str {
         match self {
             Self::TooFew => "there are fewer than 30 borderline pairs: collect more",
-            Self::BadScores => "a score is no number from 0 to 1: the reranker can't be calibrated",
+            Self::BadScores => {
+                "a score is not a number from 0 to 1: this reranker cannot be calibrated"
+            }
             Self::NoSpread => {
-                "all borderline pairs score the same: the pairs or the reranker are no good"
+                "all borderline pairs score the same: check the pairs and the reranker"
             }
             Self::NoSeparation => {
-                "irrelevant pairs score as high as the others: a threshold would not tell them apart"
+                "irrelevant pairs score as high as the others: no threshold can separate them"
             }
             Self::TwoGroups => {
-                "the borderline scores are two groups: their mean lies where no score is; look at the labels"
+                "the borderline scores form two groups, and their mean lies between them: check the labels"
             }
         }
     }
 }
 
-/// What a threshold is worth on labelled pairs.
+/// The quality of a threshold on labelled pairs.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Worth {
-    /// Of what it keeps, the share that is relevant or borderline.
+pub struct ThresholdQuality {
+    /// Share of relevant or borderline pairs among the kept ones.
     pub precision: Option<f64>,
-    /// Of what is relevant or borderline, the share that it keeps.
+    /// Share of relevant or borderline pairs that are kept.
     pub recall: Option<f64>,
-    /// Pairs that were held against it.
+    /// Number of labelled pairs.
     pub n: usize,
 }
 
-/// A calibration.
+/// A calibration computed from scored pairs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibration {
     pub n: usize,
     pub mean: f64,
-    /// Their sample standard deviation.
+    /// The sample standard deviation.
     pub sigma: f64,
     pub min: f64,
     pub max: f64,
-    /// mean - sigma, between 0 and 1.
+    /// mean - sigma, clamped to 0..=1.
     pub threshold: f64,
-    /// The share of borderline pairs that score below it.
+    /// Share of borderline pairs below the threshold.
     pub percentile: f64,
-    /// The median less 1.4826 median absolute deviations, which outliers can't move.
+    /// The median minus 1.4826 median absolute deviations, which resists outliers.
     pub robust: f64,
-    /// What the threshold is worth on all labelled pairs.
-    pub worth: Worth,
-    /// Whether scores tell good from bad.
+    /// Quality of the threshold on all labelled pairs.
+    pub worth: ThresholdQuality,
     pub separation: Option<Separation>,
-    /// Why it should not be used.
     pub refusals: Vec<Refusal>,
 }
 
-/// Makes a calibration of scored pairs; none without borderline ones.
-pub fn calibrate(pairs: &[Scored]) -> Option<Calibration> {
+/// Computes a calibration from scored pairs; none without borderline pairs.
+pub fn calibrate(pairs: &[ScoredLabel]) -> Option<Calibration> {
     let mut scores: Vec<f64> = pairs
         .iter()
         .filter(|pair| pair.label == Label::Borderline)
@@ -236,9 +236,10 @@ pub fn calibrate(pairs: &[Scored]) -> Option<Calibration> {
     let threshold = (average - sigma).clamp(0.0, 1.0);
     let below = scores.iter().filter(|score| **score < threshold).count();
     let separation = separation(pairs);
-    // Sums of equal scores differ in their last digits: that is no spread, and no two groups.
+    // Sums of equal scores can differ in their last digits, which is neither a spread nor two
+    // groups.
     let is_even = sigma.is_nan() || max - min <= SAME;
-    let is_score = |pair: &Scored| (0.0..=1.0).contains(&pair.score);
+    let is_score = |pair: &ScoredLabel| (0.0..=1.0).contains(&pair.score);
     let refused = [
         (Refusal::TooFew, scores.len() < FEWEST),
         (Refusal::BadScores, !pairs.iter().all(is_score)),
@@ -258,26 +259,26 @@ pub fn calibrate(pairs: &[Scored]) -> Option<Calibration> {
         threshold,
         percentile: below as f64 / scores.len() as f64,
         robust: robust(&scores).clamp(0.0, 1.0),
-        worth: worth(pairs, threshold),
+        worth: threshold_quality(pairs, threshold),
         separation,
         refusals: refused.into_iter().filter(|(_, is_so)| *is_so).map(|(why, _)| why).collect(),
     })
 }
 
-fn worth(pairs: &[Scored], threshold: f64) -> Worth {
-    let is_good = |pair: &&Scored| pair.label != Label::Irrelevant;
-    let kept: Vec<&Scored> = pairs.iter().filter(|pair| pair.score >= threshold).collect();
+fn threshold_quality(pairs: &[ScoredLabel], threshold: f64) -> ThresholdQuality {
+    let is_good = |pair: &&ScoredLabel| pair.label != Label::Irrelevant;
+    let kept: Vec<&ScoredLabel> = pairs.iter().filter(|pair| pair.score >= threshold).collect();
     let good_kept = kept.iter().copied().filter(is_good).count();
     let good = pairs.iter().filter(is_good).count();
     let share = |part: usize, of: usize| (of > 0).then(|| part as f64 / of as f64);
-    Worth {
+    ThresholdQuality {
         precision: share(good_kept, kept.len()),
         recall: share(good_kept, good),
         n: pairs.len(),
     }
 }
 
-/// The median less the spread of a normal distribution as the median absolute deviation tells it.
+/// The median minus the standard deviation estimated from the median absolute deviation.
 fn robust(sorted: &[f64]) -> f64 {
     let middle = median(sorted);
     let mut distances: Vec<f64> = sorted.iter().map(|score| (score - middle).abs()).collect();
@@ -297,12 +298,12 @@ fn median(sorted: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    pub(super) fn scored(label: Label, scores: impl IntoIterator<Item = f64>) -> Vec<Scored> {
-        scores.into_iter().map(|score| Scored { label, score }).collect()
+    pub(super) fn scored(label: Label, scores: impl IntoIterator<Item = f64>) -> Vec<ScoredLabel> {
+        scores.into_iter().map(|score| ScoredLabel { label, score }).collect()
     }
 
     /// Thirty borderline scores round 0.5, in steps of a hundredth.
-    pub(super) fn even() -> Vec<Scored> {
+    pub(super) fn even() -> Vec<ScoredLabel> {
         scored(Label::Borderline, (0..30).map(|at| 0.36 + f64::from(at) / 100.0))
     }
 
@@ -338,8 +339,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused() {
-        let refusals = |pairs: &[Scored]| calibrate(pairs).unwrap().refusals;
+    fn refusals() {
+        let refusals = |pairs: &[ScoredLabel]| calibrate(pairs).unwrap().refusals;
         let same = scored(Label::Borderline, [0.5; 30]);
         assert_eq!(refusals(&same), [Refusal::NoSpread]);
         for score in [0.1, 0.3, 0.7, 0.47, 0.99, 1.0 / 3.0] {
@@ -364,12 +365,15 @@ mod tests {
     }
 
     #[test]
-    fn what_a_threshold_is_worth() {
+    fn precision_and_recall_of_a_threshold() {
         let mut pairs = scored(Label::Relevant, [0.9, 0.8]);
         pairs.extend(scored(Label::Borderline, [0.5, 0.3]));
         pairs.extend(scored(Label::Irrelevant, [0.6, 0.1]));
-        let found = worth(&pairs, 0.5);
+        let found = threshold_quality(&pairs, 0.5);
         assert_eq!((found.precision, found.recall, found.n), (Some(0.75), Some(0.75), 6));
-        assert_eq!(worth(&[], 0.5), Worth { precision: None, recall: None, n: 0 });
+        assert_eq!(
+            threshold_quality(&[], 0.5),
+            ThresholdQuality { precision: None, recall: None, n: 0 }
+        );
     }
 }

@@ -1,19 +1,19 @@
-//! Whether scores tell good from bad.
+//! Measures how well scores separate good from bad pairs.
 
-use super::{FEWEST_BAD, Label, Scored};
+use super::{FEWEST_BAD, Label, ScoredLabel};
 
-/// How well scores tell relevant and borderline pairs from irrelevant ones.
+/// The separation of relevant and borderline pairs from irrelevant ones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Separation {
-    /// The chance that a random good pair scores above a random bad one; ties count half (Mann and
-    /// Whitney's U, or the area under the curve).
+    /// Probability that a random good pair scores above a random bad one; ties count half
+    /// (Mann-Whitney U, area under the ROC curve).
     pub chance: f64,
     pub good: usize,
     pub bad: usize,
 }
 
-/// How well scores separate; none with too few bad pairs to say.
-pub fn separation(pairs: &[Scored]) -> Option<Separation> {
+/// The separation of scored pairs; none with too few bad pairs.
+pub fn separation(pairs: &[ScoredLabel]) -> Option<Separation> {
     let of = |is_bad: bool| -> Vec<f64> {
         let of_kind = pairs.iter().filter(|pair| (pair.label == Label::Irrelevant) == is_bad);
         of_kind.map(|pair| pair.score).collect()
@@ -38,12 +38,11 @@ pub fn separation(pairs: &[Scored]) -> Option<Separation> {
     Some(Separation { chance, good: good.len(), bad: bad.len() })
 }
 
-/// Sarle's coefficient of bimodality for a sample is 5/9 of an even spread; above it, scores look like
-/// two groups.
+/// Sarle's bimodality coefficient of a uniform distribution; higher values suggest two groups.
 const EVEN: f64 = 5.0 / 9.0;
 
-/// Whether scores look like two groups: their mean then lies where none of them is. An even spread is on
-/// the line, so a little more than that is asked for.
+/// Whether scores look bimodal, so that their mean lies between two groups. A uniform distribution
+/// is exactly on the line, so a margin is added.
 pub(super) fn looks_like_two_groups(scores: &[f64]) -> bool {
     bimodality(scores).is_some_and(|found| found > EVEN + 0.1)
 }

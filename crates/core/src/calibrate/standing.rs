@@ -1,32 +1,31 @@
-//! How the threshold of a workspace stands: whether there is one, of which model, and whether it is what was
-//! calibrated.
+//! The status of a workspace's threshold: whether it exists, which model it belongs to, and whether
+//! it matches the deployed calibration.
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::named;
 
-/// A calibration is to be made again after so many days: every quarter.
+/// A calibration expires after this many days, one quarter.
 pub const OLD_DAYS: i64 = 92;
 
-/// How a threshold stands.
+/// The status of a threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Standing {
-    /// No reranker is set, so no score is held against anything.
+pub enum ThresholdStatus {
+    /// No reranker is configured, so the threshold has no effect.
     NoReranker,
-    /// Nothing is left out.
+    /// No threshold is configured; nothing is dropped.
     NoThreshold,
-    /// Somebody set it by hand, for whichever reranker judges or to another number than was calibrated.
+    /// Set by hand, for any reranker or to another value than the calibrated one.
     ByHand,
-    /// It is of another reranker than the one that judges: nothing is left out.
+    /// It belongs to another reranker than the configured one, so it is not applied.
     Stale,
-    /// It is in force, and older than a quarter.
+    /// In effect, but older than a quarter.
     Old,
-    /// It is in force.
     InForce,
 }
 
 named! {
-    Standing {
+    ThresholdStatus {
         NoReranker = "no_reranker",
         NoThreshold = "no_threshold",
         ByHand = "by_hand",
@@ -36,52 +35,55 @@ named! {
     }
 }
 
-impl Standing {
-    /// In words, with what to do.
+impl ThresholdStatus {
+    /// Describes the status and the next step.
     pub fn in_words(self) -> &'static str {
         match self {
-            Self::NoReranker => "no reranker is set",
-            Self::NoThreshold => "no threshold is set: nothing is left out",
+            Self::NoReranker => "no reranker is configured",
+            Self::NoThreshold => "no threshold is configured: no results are dropped",
             Self::ByHand => "the threshold was set by hand",
             Self::Stale => {
-                "stale: the threshold is of another reranker and is not applied; calibrate again"
+                "stale: the threshold belongs to another reranker and is not applied; calibrate again"
             }
-            Self::Old => "in force, and older than a quarter: calibrate again",
-            Self::InForce => "in force",
+            Self::Old => "in effect, but older than a quarter: calibrate again",
+            Self::InForce => "in effect",
         }
     }
 
-    /// Whether somebody should do something.
+    /// Whether the status needs action.
     pub fn is_amiss(self) -> bool {
         matches!(self, Self::Stale | Self::Old)
     }
 }
 
-/// What is known of a workspace's threshold.
+/// The configured threshold and the last deployment.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Stands<'a> {
-    /// The reranker that is set.
+pub struct ThresholdState<'a> {
+    /// The configured reranker, if any.
     pub reranker: Option<&'a str>,
-    /// The threshold that is set.
     pub threshold: f64,
-    /// The reranker that it is set for.
+    /// The reranker that it is configured for.
     pub of: Option<&'a str>,
-    /// The calibration that was deployed last, and when.
+    /// Threshold and time of the last deployed calibration.
     pub deployed: Option<(f64, Timestamp)>,
 }
 
-/// How it stands.
-pub fn standing(stands: &Stands<'_>, now: Timestamp) -> Standing {
-    let Stands { reranker, threshold, of, deployed } = *stands;
-    let Some(reranker) = reranker else { return Standing::NoReranker };
+/// The status of a threshold.
+pub fn standing(stands: &ThresholdState<'_>, now: Timestamp) -> ThresholdStatus {
+    let ThresholdState { reranker, threshold, of, deployed } = *stands;
+    let Some(reranker) = reranker else { return ThresholdStatus::NoReranker };
     let quarter = SignedDuration::from_hours(24 * OLD_DAYS);
     match (of, deployed) {
-        _ if threshold == 0.0 => Standing::NoThreshold,
-        (Some(of), _) if of != reranker => Standing::Stale,
+        _ if threshold == 0.0 => ThresholdStatus::NoThreshold,
+        (Some(of), _) if of != reranker => ThresholdStatus::Stale,
         (Some(_), Some((calibrated, at))) if calibrated == threshold => {
-            if now.duration_since(at) > quarter { Standing::Old } else { Standing::InForce }
+            if now.duration_since(at) > quarter {
+                ThresholdStatus::Old
+            } else {
+                ThresholdStatus::InForce
+            }
         }
-        _ => Standing::ByHand,
+        _ => ThresholdStatus::ByHand,
     }
 }
 
@@ -90,25 +92,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn how_it_stands() {
+    fn statuses() {
         let now: Timestamp = "2026-11-17T12:00:00Z".parse().unwrap();
         let ago = |days: i64| now - SignedDuration::from_hours(24 * days);
-        let good = Stands {
+        let good = ThresholdState {
             reranker: Some("a:m"),
             threshold: 0.4,
             of: Some("a:m"),
             deployed: Some((0.4, ago(92))),
         };
-        let check = |stands: Stands<'_>, expected: Standing| {
+        let check = |stands: ThresholdState<'_>, expected: ThresholdStatus| {
             assert_eq!(standing(&stands, now), expected, "{stands:?}");
         };
-        check(good, Standing::InForce);
-        check(Stands { deployed: Some((0.4, ago(93))), ..good }, Standing::Old);
-        check(Stands { reranker: None, ..good }, Standing::NoReranker);
-        check(Stands { reranker: Some("b:m"), ..good }, Standing::Stale);
-        check(Stands { threshold: 0.0, ..good }, Standing::NoThreshold);
-        check(Stands { threshold: 0.5, ..good }, Standing::ByHand);
-        check(Stands { of: None, ..good }, Standing::ByHand);
-        check(Stands { deployed: None, ..good }, Standing::ByHand);
+        check(good, ThresholdStatus::InForce);
+        check(ThresholdState { deployed: Some((0.4, ago(93))), ..good }, ThresholdStatus::Old);
+        check(ThresholdState { reranker: None, ..good }, ThresholdStatus::NoReranker);
+        check(ThresholdState { reranker: Some("b:m"), ..good }, ThresholdStatus::Stale);
+        check(ThresholdState { threshold: 0.0, ..good }, ThresholdStatus::NoThreshold);
+        check(ThresholdState { threshold: 0.5, ..good }, ThresholdStatus::ByHand);
+        check(ThresholdState { of: None, ..good }, ThresholdStatus::ByHand);
+        check(ThresholdState { deployed: None, ..good }, ThresholdStatus::ByHand);
     }
 }

@@ -1,38 +1,38 @@
-//! Whether a threshold may go live: what scores low is gone, and what must be found still is.
+//! Verifies a threshold before deployment: low scores are filtered, and recall holds.
 
 use crate::named;
 use crate::suite::threshold::Percent;
 
-/// The fewest queries of a trial: with fewer, 95 % is all of them.
+/// Minimum number of queries: with fewer, 95 % means all of them.
 pub const FEWEST_QUERIES: u64 = 20;
-/// The recall that must stay.
+/// The recall that a threshold must keep.
 const KEPT: Percent = Percent(9_500);
 
-/// What a trial of a threshold found.
+/// The measurements of a verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Verified {
+pub struct VerificationResult {
     /// Cases with an expected result among the first five.
     pub hits: u64,
     pub n: u64,
-    /// Results that scored below the threshold and were shown all the same.
+    /// Results shown although they scored below the threshold.
     pub leaked: u64,
-    /// Answers whose threshold the target did not apply.
+    /// Answers for which the target did not apply the threshold.
     pub bypassed: u64,
-    /// Cases that were not answered.
+    /// Number of unanswered cases.
     pub errors: u64,
 }
 
-/// Why a threshold may not go live.
+/// Why a threshold fails verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum VerifyFailure {
     NoCases,
-    /// Fewer queries were asked than say anything about 95 %.
+    /// Too few queries for a 95 % bound.
     TooFewQueries,
     /// A case was not answered.
     Errors,
     /// Recall is below 95 %.
     RecallLost,
-    /// What scores low is shown.
+    /// Results below the threshold are shown.
     NotFiltered,
     /// The target did not apply the threshold.
     Bypassed,
@@ -50,15 +50,15 @@ named! {
 }
 
 impl VerifyFailure {
-    /// Whether it was measured. What was not is no verdict on the threshold.
+    /// Whether the failure was measured. Otherwise it says nothing about the threshold.
     pub fn is_measured(self) -> bool {
         !matches!(self, Self::NoCases | Self::TooFewQueries | Self::Errors)
     }
 }
 
-/// Why a threshold may not go live; nothing if it may.
-pub fn verify(found: &Verified) -> Vec<VerifyFailure> {
-    let Verified { hits, n, leaked, bypassed, errors } = *found;
+/// Why a threshold fails verification; empty if it passes.
+pub fn verify(found: &VerificationResult) -> Vec<VerifyFailure> {
+    let VerificationResult { hits, n, leaked, bypassed, errors } = *found;
     let kept = u128::from(hits) * 10_000 >= u128::from(KEPT.0) * u128::from(n);
     let failed = [
         (VerifyFailure::NoCases, n == 0),
@@ -77,7 +77,8 @@ mod tests {
 
     #[test]
     fn recall_stays_at_95() {
-        let with = |hits, n| verify(&Verified { hits, n, leaked: 0, bypassed: 0, errors: 0 });
+        let with =
+            |hits, n| verify(&VerificationResult { hits, n, leaked: 0, bypassed: 0, errors: 0 });
         assert_eq!(with(19, 20), []);
         assert_eq!(with(95, 100), []);
         assert_eq!(with(94, 100), [VerifyFailure::RecallLost]);
@@ -85,7 +86,7 @@ mod tests {
         assert_eq!(with(0, 0), [VerifyFailure::NoCases]);
         assert_eq!(with(1, 1), [VerifyFailure::TooFewQueries]);
         assert_eq!(with(19, 19), [VerifyFailure::TooFewQueries]);
-        let all = Verified { hits: 20, n: 20, leaked: 1, bypassed: 2, errors: 3 };
+        let all = VerificationResult { hits: 20, n: 20, leaked: 1, bypassed: 2, errors: 3 };
         let failures = [VerifyFailure::Errors, VerifyFailure::NotFiltered, VerifyFailure::Bypassed];
         assert_eq!(verify(&all), failures);
     }

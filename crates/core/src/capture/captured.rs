@@ -1,4 +1,4 @@
-//! A capture as it is read from a file, and the request that asks it again.
+//! A capture read from a file, and the request that replays it.
 
 use std::fmt;
 
@@ -13,9 +13,9 @@ use crate::scrub::MARKER;
 /// Digits of a page's hash that reports show: enough to tell pages apart.
 const SHOWN_DIGITS: usize = 16;
 
-/// A page that was retrieved. Rows of schema 1 alone do not say whose each slug is.
+/// A page that was retrieved. Rows of schema 1 alone do not contain the source of each slug.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Retrieved {
+pub struct CapturedPage {
     /// Its source, where that is known.
     pub source: Option<String>,
     pub slug: String,
@@ -23,13 +23,13 @@ pub struct Retrieved {
     pub key_hash: Option<String>,
 }
 
-impl Retrieved {
-    /// A page by its source and slug as they are.
+impl CapturedPage {
+    /// A page with this source and slug.
     pub fn new(source: &str, slug: &str) -> Self {
         Self { source: Some(source.to_owned()), slug: slug.to_owned(), key_hash: None }
     }
 
-    /// Whether the name stands for another one, which scrubbing took out.
+    /// Whether the name is the scrubbed form of another one.
     pub fn is_scrubbed(&self) -> bool {
         let has_marker = |text: &str| text.contains(MARKER);
         self.key_hash.is_some()
@@ -37,7 +37,7 @@ impl Retrieved {
             || self.source.as_deref().is_some_and(has_marker)
     }
 
-    /// Reads `source::slug`, or a slug whose source nobody says.
+    /// Parses `source::slug`, or a slug without a source.
     pub fn parse(name: &str) -> Self {
         match name.split_once("::") {
             Some((source, slug)) => Self::new(source, slug),
@@ -46,14 +46,14 @@ impl Retrieved {
     }
 }
 
-impl From<&PageKey> for Retrieved {
+impl From<&PageKey> for CapturedPage {
     fn from(key: &PageKey) -> Self {
         Self::new(key.source.as_str(), key.slug.as_str())
     }
 }
 
 /// `source::slug`, with the beginning of its hash behind a scrubbed name: `default::people/[REDACTED]#3f9a...`.
-impl fmt::Display for Retrieved {
+impl fmt::Display for CapturedPage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(source) = &self.source {
             write!(f, "{source}::")?;
@@ -66,32 +66,32 @@ impl fmt::Display for Retrieved {
     }
 }
 
-/// A row of captures or of a baseline. What the row does not say is none.
+/// A row of captures or of a baseline. Missing fields are none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CapturedRow {
     /// Its line in the file, from 1.
     pub line: usize,
     pub id: Option<i64>,
     pub operation: Operation,
-    /// What was asked; empty when it is missing.
+    /// The query; empty when it is missing.
     pub query: String,
     /// The pages that came back, in order.
-    pub retrieved: Option<Vec<Retrieved>>,
+    pub retrieved: Option<Vec<CapturedPage>>,
     /// The sources of the answer, where pages do not name theirs.
     pub source_ids: Option<Vec<String>>,
     /// The id of the key that hashes of scrubbed names were made with.
     pub identity_key_id: Option<String>,
-    /// How many were asked for.
+    /// The requested number of pages.
     pub limit: Option<usize>,
-    /// The detail that was asked for.
+    /// The level of detail requested.
     pub detail: Option<Detail>,
-    /// The mode that was asked for.
+    /// The retrieval mode requested.
     pub mode: Option<RetrievalMode>,
-    /// Which pages could be in the answer; trust is beside it.
+    /// The filters of the request, without trust.
     pub filter: Filter,
-    /// Whether scrubbing changed a filter, so that the request can't be asked again.
+    /// Whether scrubbing changed a filter, so that the request can't be repeated.
     pub filter_scrubbed: bool,
-    /// Whose eyes the answer was for.
+    /// The viewer of the answer.
     pub trust: Option<Viewer>,
     /// Whether the vector arm was allowed.
     pub vectors: Option<bool>,
@@ -99,36 +99,36 @@ pub struct CapturedRow {
     pub vector_enabled: Option<bool>,
     /// Whether expansion gave variants.
     pub expansion_applied: bool,
-    /// What expansion gave, where the row says so.
+    /// The result of query expansion, if the row records it.
     pub variants: Vec<String>,
     /// The model that judged the best candidates.
     pub rerank_model: Option<String>,
     /// Whether the answer came from a cache that may have been stale.
     pub cache_hit: bool,
-    /// Stages whose machinery could not do its work, with the reason.
+    /// Stages that could not do their work, with the reason.
     pub degraded: Vec<(String, String)>,
     /// The time that recency was measured against.
     pub now: Option<Timestamp>,
     /// When the row was stored.
     pub created_at: Option<Timestamp>,
-    /// How long finding the answer took, in milliseconds; none where it was kept from before.
+    /// Duration of the retrieval in milliseconds; none if the answer came from the cache.
     pub latency_ms: Option<f64>,
     /// How many times a target was asked, of which `latency_ms` is the shortest; only captures of a
     /// target say so.
     pub latency_repeats: Option<u32>,
-    /// The CPU time of the retrieval, where it was measured as it is measured now.
+    /// The CPU time of the retrieval, if it was measured with the current method.
     pub cpu_time: Option<CpuTime>,
     /// Whether the caller came over a wire.
     pub remote: bool,
     /// Whether scrubbing changed the query.
     pub scrubbed: Option<bool>,
     /// The pages that the scrubbed query found, where scrubbing changed it.
-    pub scrubbed_retrieved: Option<Vec<Retrieved>>,
+    pub scrubbed_retrieved: Option<Vec<CapturedPage>>,
     /// Whether the brain was made up.
     pub synthetic: bool,
     /// The query's hash, in a baseline.
     pub query_hash: Option<String>,
-    /// How many captures the row stands for.
+    /// Number of captures that the row represents.
     pub weight: u64,
     /// Whether the row says everything that its ranking depended on.
     pub is_whole: bool,
@@ -138,11 +138,11 @@ pub struct CapturedRow {
 impl CapturedRow {
     /// The pages to compare with: what the text in the row found, which after scrubbing is not
     /// what the text that was typed found.
-    pub fn expected(&self) -> Option<&[Retrieved]> {
+    pub fn expected(&self) -> Option<&[CapturedPage]> {
         self.scrubbed_retrieved.as_deref().or(self.retrieved.as_deref())
     }
 
-    /// Whether the row came from real use: it was stored by a brain that nobody made up.
+    /// Whether the row came from real use: it was stored by a brain that is not synthetic.
     pub fn is_real(&self) -> bool {
         self.created_at.is_some() && !self.synthetic
     }

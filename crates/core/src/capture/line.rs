@@ -13,8 +13,8 @@ const SCHEMA_VERSION: u32 = 1;
 
 /// Writes a capture as a JSON object and a newline, to the end of `out`.
 ///
-/// The members come in the order of the schema's description, those of `extra` after them; that
-/// none of these has the name of another is up to whoever made the row.
+/// The members come in the order of the schema's description, those of `extra` after them; the
+/// caller guarantees that their names are unique.
 pub fn write_line(row: &StoredCapture, out: &mut Vec<u8>) {
     let StoredCapture { id, created_at, fields } = row;
     let CaptureFields {
@@ -45,7 +45,7 @@ pub fn write_line(row: &StoredCapture, out: &mut Vec<u8>) {
     splice(out, r#","detail_resolved":"#, quoted(*detail_resolved));
     splice(out, r#","vector_enabled":"#, literal(*vector_enabled));
     splice(out, r#","expansion_applied":"#, literal(*expansion_applied));
-    // Finite, says the schema; and whatever is finite is written as JSON writes it.
+    // The schema requires finite numbers, and JSON can represent all of them.
     put(out, format_args!(r#","latency_ms":{latency_ms}"#));
     splice(out, r#","remote":"#, literal(*remote));
     number(out, r#","job_id":"#, *job_id);
@@ -56,7 +56,7 @@ pub fn write_line(row: &StoredCapture, out: &mut Vec<u8>) {
     out.extend_from_slice(b"}\n");
 }
 
-/// What is between the braces of a JSON object.
+/// The members of a JSON object, without the braces.
 fn members(object: &str) -> &str {
     let object = object.trim();
     let inner = object.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));

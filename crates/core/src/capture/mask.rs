@@ -1,8 +1,9 @@
 //! Captures on their way out of the machine: the names of private pages stay behind.
 //!
-//! A private page that a capture names is shown as a marker, with the keyed hash of its name beside it, as a name that
-//! scrubbing changed: a replay on this brain still compares it, and nobody else can tell which page it is. What was
-//! asked is left as it is: its owner asked it, and scrubbing has been over it.
+//! A private page that a capture names is shown as a marker, with the keyed hash of its name beside
+//! it, as a name that scrubbing changed: a replay on this brain still compares it, and no other
+//! reader can identify the page. The query is left as it is: its owner wrote it, and it has been
+//! scrubbed.
 //!
 //! A name that scrubbing changed still shows the rest of it. It is private if its hash is that of a private page. Where
 //! there is no hash, or one of another key, it is taken for private if a private page may have had that name.
@@ -17,7 +18,7 @@ use crate::id::PageKey;
 use crate::identity::IdentityKey;
 use crate::scrub::MARKER;
 
-/// The names that no export tells.
+/// Names of private pages, which an export must not reveal.
 #[derive(Debug, Default)]
 pub struct PrivateNames {
     pages: FxHashSet<PageKey>,
@@ -97,17 +98,18 @@ impl PrivateNames {
         if is_private {
             page.insert("slug".to_owned(), MARKER.into());
             if let (Some(key), Some(identity)) = (key, identity) {
-                page.entry("key_hash").or_insert_with(|| identity.page_hash(&key).into());
+                page.entry("key_hash").or_insert_with(|| identity.keyed_page_hash(&key).into());
             }
         }
         is_private
     }
 
     fn hashes(&self, identity: &IdentityKey) -> &FxHashSet<String> {
-        self.hashes.get_or_init(|| self.pages.iter().map(|key| identity.page_hash(key)).collect())
+        self.hashes
+            .get_or_init(|| self.pages.iter().map(|key| identity.keyed_page_hash(key)).collect())
     }
 
-    /// Whether this is what scrubbing may have made of the name of a private page.
+    /// Whether scrubbing may have turned the name of a private page into this one.
     fn may_be_private(&self, source: &str, slug: &str) -> bool {
         let is_scrubbed = slug.contains(MARKER) || source.contains(MARKER);
         let is_of = |key: &PageKey| {
@@ -122,7 +124,7 @@ impl PrivateNames {
         self.slugs.contains(slug) || slug.contains(MARKER) && may_have_been()
     }
 
-    /// The slugs of a row that does not say whose they are.
+    /// The slugs of a row without sources.
     fn mask_slugs(&self, field: &mut String, slugs: Vec<String>) {
         let shown = slugs.into_iter().map(|slug| match self.has_slug(&slug) {
             true => MARKER.to_owned(),
@@ -200,7 +202,7 @@ mod tests {
         assert_eq!(row.fields.retrieved_slugs, r#"["notes/a","[REDACTED]","plans"]"#);
         let extra: Value = serde_json::from_str(&row.fields.extra).unwrap();
         assert_eq!(extra["retrieved"][1]["slug"], "[REDACTED]");
-        assert_eq!(extra["retrieved"][1]["key_hash"], identity.page_hash(&key("diary/one")));
+        assert_eq!(extra["retrieved"][1]["key_hash"], identity.keyed_page_hash(&key("diary/one")));
         assert_eq!(
             extra["retrieved"][2],
             serde_json::json!({"source_id": "default", "slug": "plans"})
@@ -233,10 +235,10 @@ mod tests {
             assert_eq!(after["retrieved"][0]["key_hash"].as_str(), hash.as_deref());
         };
         let own = Some(identity.id());
-        check(Some(identity.page_hash(&private)), own.clone(), true);
-        check(Some(identity.page_hash(&public)), own, false);
+        check(Some(identity.keyed_page_hash(&private)), own.clone(), true);
+        check(Some(identity.keyed_page_hash(&public)), own, false);
         // It can't be told, so it is not told.
-        check(Some(other.page_hash(&public)), Some(other.id()), true);
+        check(Some(other.keyed_page_hash(&public)), Some(other.id()), true);
         check(None, None, true);
         // A row that has slugs only.
         let mut by_slug = row(&format!("[\"{shown}\",\"clients/[REDACTED]-sale\"]"), "{}");

@@ -1,4 +1,4 @@
-//! From an answered request to the row that is kept of it.
+//! Builds the stored row of an answered request.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use crate::hash::Hash;
 use crate::id::{PageKey, WorkspaceId};
 use crate::identity::IdentityKey;
 use crate::latency::CpuTime;
-use crate::provenance::{CorpusAt, Software};
-use crate::ranking::{CacheUse, Served};
-use crate::ranking::{Degraded, Hit, Ranking};
+use crate::provenance::{CorpusSnapshot, Software};
+use crate::ranking::{CacheUse, ServingInfo};
+use crate::ranking::{DegradedStage, Hit, Ranking};
 use crate::request::{Caller, Detail, Operation, Request};
 use crate::scrub::Scrubber;
 use crate::search::{SOURCE_WEIGHT, Settings};
 
-use super::{CaptureFields, Retrieved, Scrubbing};
+use super::{CaptureFields, CapturedPage, ScrubbedAnswer};
 
-/// What was observed of one answer: enough to make a row of it later, and no more, since it is
-/// copied while the caller waits.
+/// The observation of one answer: enough to build a row later, and no more, since it is copied
+/// while the caller waits.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Observed {
+pub struct ObservedAnswer {
     pub request: Request,
     pub caller: Caller,
     /// The pages of the answer, in order.
@@ -30,18 +30,18 @@ pub struct Observed {
     pub chunk_ids: Vec<String>,
     /// The detail it was answered in.
     pub detail_resolved: Detail,
-    /// The model whose vectors were searched.
+    /// The embedding model of the search.
     pub embedder: Option<String>,
     /// Whether variants of the query took part.
     pub expansion_applied: bool,
     /// The model that judged the best candidates.
     pub rerank_model: Option<String>,
-    /// What the cache of answers did.
+    /// How the answer cache was used.
     pub cache: CacheUse,
     /// Stages that could not do their work.
-    pub degraded: Vec<Degraded>,
+    pub degraded: Vec<DegradedStage>,
     /// The corpus that was searched.
-    pub corpus: CorpusAt,
+    pub corpus: CorpusSnapshot,
     /// How long the answer took, in milliseconds.
     pub latency_ms: f64,
     /// CPU time of the caller's own call in milliseconds, cold or warm: whether asking again is cheap.
@@ -50,17 +50,17 @@ pub struct Observed {
     pub cpu_time: Option<CpuTime>,
 }
 
-impl Observed {
-    /// What is kept of an answer until its row is made. `at` is the store's name and how it was
+impl ObservedAnswer {
+    /// Copies the parts of an answer that its row needs. `at` is the store's name and how it was
     /// served.
     pub fn new(
         request: &Request,
         caller: Caller,
         ranking: &Ranking,
-        at: (&str, &Served),
+        at: (&str, &ServingInfo),
         latency_ms: f64,
     ) -> Self {
-        let (store, Served { generation, behind: _, cache, timings: _, request_id: _ }) = at;
+        let (store, ServingInfo { generation, behind: _, cache, timings: _, request_id: _ }) = at;
         let passages = ranking.hits.iter().flat_map(|hit| &hit.passages);
         Self {
             request: request.clone(),
@@ -73,10 +73,10 @@ impl Observed {
             rerank_model: ranking.rerank_model.clone(),
             cache: *cache,
             degraded: ranking.degraded.clone(),
-            corpus: CorpusAt {
+            corpus: CorpusSnapshot {
                 store: store.to_owned(),
                 generation: *generation,
-                print: ranking.corpus,
+                fingerprint: ranking.corpus,
             },
             latency_ms,
             call_cpu_ms: None,
@@ -111,15 +111,15 @@ impl CapturePolicy {
 
     /// A page without personal data in its name, and with the hash of the name if that changed it. A
     /// name that has a marker of its own gets the hash too: it must not pass for a scrubbed one.
-    pub fn page(&self, key: &PageKey) -> Retrieved {
-        let mut page = Retrieved::from(key);
+    pub fn page(&self, key: &PageKey) -> CapturedPage {
+        let mut page = CapturedPage::from(key);
         let Some(scrubber) = &self.scrubber else { return page };
         let source = scrubber.scrub_name(key.source.as_str());
         let slug = scrubber.scrub_slug(key.slug.as_str());
         let is_changed = source != key.source.as_str() || slug != key.slug.as_str();
         if is_changed || page.is_scrubbed() {
-            let key_hash = self.identity.map(|identity| identity.page_hash(key));
-            page = Retrieved { source: Some(source), slug, key_hash };
+            let key_hash = self.identity.map(|identity| identity.keyed_page_hash(key));
+            page = CapturedPage { source: Some(source), slug, key_hash };
         }
         page
     }
@@ -136,8 +136,8 @@ impl CapturePolicy {
     }
 
     /// The row. `again` is the answer to the scrubbed text, where scrubbing changed it.
-    pub fn row(&self, scrubbing: Scrubbing, again: Option<&Ranking>) -> CaptureFields {
-        let Scrubbing { mut observed, families, text, variants, filter } = scrubbing;
+    pub fn row(&self, scrubbing: ScrubbedAnswer, again: Option<&Ranking>) -> CaptureFields {
+        let ScrubbedAnswer { mut observed, families, text, variants, filter } = scrubbing;
         // A replay is held against the answer to the scrubbed text: what was searched for that one,
         // and what could not be, is what the replay must find again.
         if let Some(again) = again {
@@ -145,9 +145,9 @@ impl CapturePolicy {
             observed.expansion_applied = again.expansion_applied;
             observed.degraded.clone_from(&again.degraded);
         }
-        let retrieved: Vec<Retrieved> =
+        let retrieved: Vec<CapturedPage> =
             observed.retrieved.iter().map(|key| self.page(key)).collect();
-        let again: Option<Vec<Retrieved>> =
+        let again: Option<Vec<CapturedPage>> =
             again.map(|ranking| ranking.hits.iter().map(|hit| self.page(&hit.key)).collect());
         let extra = Extra::new(ExtraParts {
             observed: &observed,
@@ -170,7 +170,7 @@ impl CapturePolicy {
                 &observed.chunk_ids.iter().map(|id| chunk_number(id)).collect::<Vec<_>>(),
             ),
             source_ids: json(&distinct(retrieved.iter().filter_map(|page| page.source.as_ref()))),
-            expand_enabled: is_query.then_some(observed.request.expansion.is_asked()),
+            expand_enabled: is_query.then_some(observed.request.expansion.is_requested()),
             detail: observed.request.detail,
             detail_resolved: Some(observed.detail_resolved),
             vector_enabled: observed.embedder.is_some(),

@@ -1,6 +1,7 @@
-//! A capture of a target: a captured request with what a target answers to it, and how long that took.
+//! A capture of a target: a captured request with the target's answer and its duration.
 //!
-//! Its latency can be compared with that target's later, which no capture of another retriever can be.
+//! Its latency can be compared with that target's later, which no capture of another retriever can
+//! be.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -8,9 +9,9 @@ use serde_json::{Map, Value, json};
 use crate::identity::IdentityKey;
 use crate::scrub::Scrubber;
 
-use super::Retrieved;
+use super::CapturedPage;
 
-/// What of a captured row says what was asked, and by whom.
+/// The fields of a captured row that describe the request and its caller.
 const REQUEST_KEYS: [&str; 24] = [
     "schema_version",
     "id",
@@ -38,16 +39,16 @@ const REQUEST_KEYS: [&str; 24] = [
     "weight",
 ];
 
-/// What a target answered.
+/// The answer of a target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TargetCapture<'a> {
     /// The target's name and where it is, as provenance says it.
     pub target: &'a str,
     /// Its pages, in order.
-    pub pages: &'a [Retrieved],
+    pub pages: &'a [CapturedPage],
     /// The shortest time of its answers, in milliseconds.
     pub latency_ms: f64,
-    /// How often it was asked.
+    /// Number of repeated requests.
     pub repeats: u32,
     pub at: Timestamp,
     /// Keeps names apart that scrubbing makes the same.
@@ -85,12 +86,12 @@ impl TargetCapture<'_> {
     }
 
     /// A page by its scrubbed name, with a hash of its own one where scrubbing changed it.
-    fn named(&self, page: &Retrieved, slug: &str) -> Value {
+    fn named(&self, page: &CapturedPage, slug: &str) -> Value {
         let source = page.source.as_deref().unwrap_or_default();
         match self.identity.filter(|_| slug != page.slug) {
             None => json!({ "source_id": source, "slug": slug }),
             Some(key) => json!({
-                "source_id": source, "slug": slug, "key_hash": key.page_hash_of(source, &page.slug),
+                "source_id": source, "slug": slug, "key_hash": key.keyed_page_hash_of(source, &page.slug),
             }),
         }
     }
@@ -118,7 +119,7 @@ mod tests {
             "retrieved": [{ "source_id": "w", "slug": "old" }], "cache": "hit", "embedder": "m",
             "cpu_time": { "cpu_ms": 1, "calibration_ms": 1, "repeats": 5, "method": "thread_cpu_min_1" },
         });
-        let pages = [Retrieved::parse("w::new"), Retrieved::parse("v::new")];
+        let pages = [CapturedPage::parse("w::new"), CapturedPage::parse("v::new")];
         let target = "prod (https://example.test)";
         let at = Timestamp::UNIX_EPOCH;
         let key = IdentityKey::new([1; 32]);
@@ -132,8 +133,10 @@ mod tests {
         assert_eq!((row.cpu_time, row.provenance.embedder), (None, None));
         assert!(row.is_whole && row.limit == Some(5));
         // Names that scrubbing makes the same stay apart.
-        let pages =
-            [Retrieved::parse("w::people/a@b.example"), Retrieved::parse("w::people/c@d.example")];
+        let pages = [
+            CapturedPage::parse("w::people/a@b.example"),
+            CapturedPage::parse("w::people/c@d.example"),
+        ];
         let row = TargetCapture { pages: &pages, ..answer }.row(&captured, &Scrubber::default());
         assert!(!row.to_string().contains("b.example"), "{row}");
         let row = read_row(row, 1).unwrap();

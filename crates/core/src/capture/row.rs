@@ -1,4 +1,4 @@
-//! The rows of captures and of what went wrong while capturing.
+//! The rows of captures and of failed captures.
 
 use jiff::Timestamp;
 
@@ -11,14 +11,14 @@ pub(crate) const CAPTURE_VERSION: u64 = 1;
 /// The longest query a store takes, in bytes of UTF-8.
 pub(crate) const QUERY_MAX_BYTES: usize = 51_200;
 
-/// What a store keeps of one observed request, beside its number and its time.
+/// The stored fields of one observed request, beside its number and its time.
 ///
 /// Lists and `extra` are JSON text: they are written once, when the row is made, and go into an
 /// export as they are.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaptureFields {
     pub tool_name: Operation,
-    /// What was asked, scrubbed unless the owner turned that off.
+    /// The query, scrubbed unless the owner turned that off.
     pub query: String,
     /// Distinct slugs in the order of the ranking, as a JSON list.
     pub retrieved_slugs: String,
@@ -26,9 +26,9 @@ pub struct CaptureFields {
     pub retrieved_chunk_ids: String,
     /// Distinct sources in the order of the ranking, as a JSON list.
     pub source_ids: String,
-    /// Whether expansion was asked for; none for `search`, which has none.
+    /// Whether expansion was requested; none for `search`, which has none.
     pub expand_enabled: Option<bool>,
-    /// The detail that was asked for.
+    /// The level of detail requested.
     pub detail: Option<Detail>,
     /// The detail that was answered in.
     pub detail_resolved: Option<Detail>,
@@ -40,9 +40,9 @@ pub struct CaptureFields {
     pub latency_ms: f64,
     /// Whether the caller came over a wire.
     pub remote: bool,
-    /// The job that asked.
+    /// Number of the calling job.
     pub job_id: Option<i64>,
-    /// The subagent that asked.
+    /// Number of the calling subagent.
     pub subagent_id: Option<i64>,
     /// Everything else that the ranking depended on, as a JSON object.
     pub extra: String,
@@ -67,7 +67,7 @@ pub enum FailureReason {
     RlsReject,
     /// The row broke a constraint, such as the length of the query.
     CheckViolation,
-    /// The scrubber could not do its work; nothing unscrubbed was kept.
+    /// The scrubber failed; nothing unscrubbed was stored.
     ScrubberException,
     /// Anything else, a full queue among it.
     Other,
@@ -91,6 +91,6 @@ pub struct CaptureFailure {
     pub at: Timestamp,
     /// Why, as a stable word.
     pub reason: FailureReason,
-    /// What was said, without the query.
+    /// The error message without the query.
     pub detail: String,
 }

@@ -2,14 +2,14 @@
 
 use crate::latency::CpuTime;
 use crate::request::{Expansion, Filter, Request};
-use crate::scrub::{Family, Scrubber};
+use crate::scrub::{ScrubFamily, Scrubber};
 
-use super::{CapturePolicy, Observed};
+use super::{CapturePolicy, ObservedAnswer};
 
 /// The texts of a filter, scrubbed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ScrubbedFilter {
-    /// Sources that were asked.
+    /// Sources of the request.
     pub sources: Vec<String>,
     pub types: Vec<String>,
     pub tags: Vec<String>,
@@ -36,9 +36,9 @@ impl ScrubbedFilter {
 
 /// An observation with its request scrubbed.
 #[derive(Debug)]
-pub struct Scrubbing {
-    pub(super) observed: Observed,
-    pub(super) families: Vec<Family>,
+pub struct ScrubbedAnswer {
+    pub(super) observed: ObservedAnswer,
+    pub(super) families: Vec<ScrubFamily>,
     pub(super) text: String,
     pub(super) variants: Vec<String>,
     pub(super) filter: ScrubbedFilter,
@@ -46,8 +46,8 @@ pub struct Scrubbing {
 
 impl CapturePolicy {
     /// Takes personal data out of an observation.
-    pub fn scrub(&self, observed: Observed) -> Scrubbing {
-        let mut families: Vec<Family> = Vec::new();
+    pub fn scrub(&self, observed: ObservedAnswer) -> ScrubbedAnswer {
+        let mut families: Vec<ScrubFamily> = Vec::new();
         let mut scrub = |text: &String| {
             let Some(scrubber) = &self.scrubber else { return text.clone() };
             let scrubbed = scrubber.scrub(text);
@@ -55,18 +55,18 @@ impl CapturePolicy {
             scrubbed.text
         };
         let text = scrub(&observed.request.query);
-        // A model repeats what it was asked, and with it whatever must not be kept.
+        // Model output repeats its input, and with it data that must not be stored.
         let variants = observed.request.expansion.variants().iter().map(scrub).collect();
         families.sort_unstable();
         families.dedup();
         let filter = ScrubbedFilter::new(&observed.request.filter, self.scrubber.as_ref());
-        Scrubbing { text, variants, families, filter, observed }
+        ScrubbedAnswer { text, variants, families, filter, observed }
     }
 }
 
-impl Scrubbing {
-    /// What was observed, unscrubbed.
-    pub fn observed(&self) -> &Observed {
+impl ScrubbedAnswer {
+    /// The observation before it was scrubbed.
+    pub fn observed(&self) -> &ObservedAnswer {
         &self.observed
     }
 
@@ -75,7 +75,7 @@ impl Scrubbing {
         self.observed.cpu_time = cpu_time;
     }
 
-    /// What was asked, scrubbed.
+    /// Text of the query, scrubbed.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -89,7 +89,7 @@ impl Scrubbing {
         (is_changed && !self.filter.is_changed).then(|| Request {
             query: self.text.clone(),
             expansion: match &request.expansion {
-                Expansion::Given(_) => Expansion::Given(self.variants.clone()),
+                Expansion::Variants(_) => Expansion::Variants(self.variants.clone()),
                 other => other.clone(),
             },
             ..request.clone()

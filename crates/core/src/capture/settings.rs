@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::scrub::Scrubber;
 
-/// What says how to capture.
+/// The settings of capture.
 #[derive(Debug, Clone, Copy)]
 pub struct CaptureSettings<'a> {
     /// The settings of the file plane, by their whole keys.
@@ -13,7 +13,7 @@ pub struct CaptureSettings<'a> {
     pub contributor_mode: Option<&'a str>,
 }
 
-/// Whether requests are captured, and who says so.
+/// Whether requests are captured, and the setting that decides it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CaptureSwitch {
     pub is_on: bool,
@@ -74,7 +74,7 @@ impl CaptureSettings<'_> {
         }
     }
 
-    /// For how many days captures are kept; none for ever.
+    /// Retention of captures in days; none for ever.
     pub fn retention_days(&self) -> Result<Option<u32>, CaptureSettingError> {
         let Some(value) = self.file.get("eval.retention_days") else { return Ok(None) };
         match value.as_u64().and_then(|days| u32::try_from(days).ok()) {

@@ -28,8 +28,8 @@ pub struct EmptyWindow {
 }
 
 impl CaptureWindow {
-    /// The window that is asked for at `now`. Without an end, or with one in the future, it ends now: what comes later
-    /// could not be in it.
+    /// The requested window at `now`. Without an end, or with one in the future, it ends now:
+    /// captures that come later could not be in it.
     pub fn new(
         since: Option<Timestamp>,
         until: Option<Timestamp>,

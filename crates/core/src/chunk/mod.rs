@@ -18,7 +18,7 @@ use crate::named;
 use crate::page::block::{self, Block};
 use crate::page::offset::{self, Offsets};
 
-use self::pack::Size;
+use self::pack::ChunkSize;
 pub use self::piece::tokens;
 
 /// The size that chunks grow to, in [`tokens`].
@@ -35,7 +35,7 @@ pub const MAX_CHARS: usize = 6000;
 
 /// Which part of a page a chunk is from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Part {
+pub enum PagePart {
     /// The compiled truth above the timeline, or plain text.
     Truth,
     /// The dated log below the separator.
@@ -50,7 +50,7 @@ pub struct Chunk {
     /// Its place in the page, from 0.
     pub ordinal: u32,
     /// Which part of the page it is from.
-    pub part: Part,
+    pub part: PagePart,
     // Joined by ` > `; empty before the first heading.
     /// The headings above it, outermost first.
     pub section: String,
@@ -64,7 +64,7 @@ pub struct Chunk {
     pub hash: Hash,
 }
 
-named! { Part { Truth = "truth", Timeline = "timeline", Turns = "turns" } }
+named! { PagePart { Truth = "truth", Timeline = "timeline", Turns = "turns" } }
 
 impl Chunk {
     /// The id that captures and evidence quote: the same on every machine and engine.
@@ -91,20 +91,20 @@ pub fn texts<'a>(content: &'a str, chunks: &[Chunk]) -> Vec<&'a str> {
 
 /// A part of a body and its blocks.
 #[derive(Debug, Clone)]
-pub(crate) struct Span {
-    pub(crate) part: Part,
+pub(crate) struct BodySpan {
+    pub(crate) part: PagePart,
     pub(crate) range: Range<usize>,
     pub(crate) blocks: Vec<Block>,
 }
 
-impl Span {
+impl BodySpan {
     /// A part that is Markdown.
-    pub(crate) fn markdown(content: &str, part: Part, range: Range<usize>) -> Self {
+    pub(crate) fn markdown(content: &str, part: PagePart, range: Range<usize>) -> Self {
         Self { part, blocks: block::blocks(content, range.clone()), range }
     }
 
     /// A part that has paragraphs and no other structure.
-    pub(crate) fn plain(content: &str, part: Part, range: Range<usize>) -> Self {
+    pub(crate) fn plain(content: &str, part: PagePart, range: Range<usize>) -> Self {
         Self { part, blocks: block::paragraphs(content, range.clone()), range }
     }
 }
@@ -113,15 +113,15 @@ impl Span {
 pub(crate) fn split(
     content: &str,
     offsets: &Offsets<'_>,
-    spans: &[Span],
+    spans: &[BodySpan],
     turns: Option<&[Range<usize>]>,
 ) -> Vec<Chunk> {
     let mut headings = piece::Headings::default();
     let mut chunks = Vec::new();
     for span in spans {
         let (pieces, size) = match turns {
-            Some(turns) => (piece::of_turns(content, span, turns), Size::CHAT),
-            None => (piece::of_blocks(content, span, &mut headings), Size::TEXT),
+            Some(turns) => (piece::of_turns(content, span, turns), ChunkSize::CHAT),
+            None => (piece::of_blocks(content, span, &mut headings), ChunkSize::TEXT),
         };
         for packed in pack::pack(content, offsets, pieces, size) {
             chunks.push(Chunk {

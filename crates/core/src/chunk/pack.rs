@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::piece::{Kind, Piece};
+use super::piece::{ChunkPiece, PieceKind};
 use super::{CHAT_TARGET_TOKENS, MAX_CHARS, OVERLAP_TOKENS, TARGET_TOKENS};
 use crate::page::offset::Offsets;
 
 /// How large chunks become, in tokens.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Size {
-    /// What they grow to.
+pub(super) struct ChunkSize {
+    /// The target size of chunks.
     target: usize,
     /// A part of at most so many is one chunk.
     one_chunk: usize,
@@ -20,7 +20,7 @@ pub(super) struct Size {
     overlap: usize,
 }
 
-impl Size {
+impl ChunkSize {
     pub(super) const TEXT: Self =
         Self { target: TARGET_TOKENS, one_chunk: 350, tail: 60, overlap: OVERLAP_TOKENS };
 
@@ -45,7 +45,7 @@ const COMPANY_TOKENS: usize = 60;
 
 /// A chunk's bytes and the section it starts in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Packed {
+pub(super) struct PackedChunk {
     pub(super) range: Range<usize>,
     pub(super) section: usize,
 }
@@ -54,9 +54,9 @@ pub(super) struct Packed {
 pub(super) fn pack(
     content: &str,
     offsets: &Offsets<'_>,
-    pieces: Vec<Piece>,
-    size: Size,
-) -> Vec<Packed> {
+    pieces: Vec<ChunkPiece>,
+    size: ChunkSize,
+) -> Vec<PackedChunk> {
     let total = pieces.iter().map(|piece| piece.tokens).sum();
     let sections = section_sizes(&pieces);
     let mut packer = Packer {
@@ -71,16 +71,16 @@ pub(super) fn pack(
         target: if total <= size.one_chunk { size.one_chunk } else { size.target },
         size,
     };
-    let mut queue: VecDeque<(Piece, usize)> = pieces.into_iter().zip(sections).collect();
+    let mut queue: VecDeque<(ChunkPiece, usize)> = pieces.into_iter().zip(sections).collect();
     while let Some((piece, section)) = queue.pop_front() {
         let next = queue.front().map(|(next, _)| next);
         match packer.decide(&piece, section, next) {
-            Step::Add => packer.add(piece),
-            Step::CloseThenRetry(overlap) => {
+            PackStep::Add => packer.add(piece),
+            PackStep::CloseThenRetry(overlap) => {
                 packer.close(overlap);
                 queue.push_front((piece, section));
             }
-            Step::Divide(parts) => {
+            PackStep::Divide(parts) => {
                 for part in parts.into_iter().rev() {
                     queue.push_front((part, 0));
                 }
@@ -92,12 +92,12 @@ pub(super) fn pack(
 }
 
 /// For each heading, the tokens up to the next one; for the rest, zero.
-fn section_sizes(pieces: &[Piece]) -> Vec<usize> {
+fn section_sizes(pieces: &[ChunkPiece]) -> Vec<usize> {
     let mut sizes = vec![0; pieces.len()];
     let mut size = 0;
     for (at, piece) in pieces.iter().enumerate().rev() {
         size += piece.tokens;
-        if piece.kind == Kind::Heading {
+        if piece.kind == PieceKind::Heading {
             sizes[at] = size;
             size = 0;
         }
@@ -105,10 +105,10 @@ fn section_sizes(pieces: &[Piece]) -> Vec<usize> {
     sizes
 }
 
-enum Step {
+enum PackStep {
     Add,
     CloseThenRetry(Overlap),
-    Divide(Vec<Piece>),
+    Divide(Vec<ChunkPiece>),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -118,7 +118,7 @@ enum Overlap {
 }
 
 /// The end of a chunk that its successor repeats.
-struct Repeat {
+struct RepeatedTail {
     start: usize,
     tokens: usize,
 }
@@ -126,80 +126,86 @@ struct Repeat {
 struct Packer<'a> {
     content: &'a str,
     offsets: &'a Offsets<'a>,
-    packed: Vec<Packed>,
-    /// The pieces of the open chunk, without what it repeats.
-    open: Vec<Piece>,
+    packed: Vec<PackedChunk>,
+    /// The pieces of the open chunk, without repeated text.
+    open: Vec<ChunkPiece>,
     /// Whether it holds more than headings.
     has_content: bool,
-    /// What it repeats of its predecessor.
-    overlap: Option<Repeat>,
-    /// The tokens of the open chunk, with what it repeats.
+    /// The text that a chunk repeats of its predecessor.
+    overlap: Option<RepeatedTail>,
+    /// The number of tokens in the open chunk, with repeated text.
     tokens: usize,
     /// The tokens of the pieces that are not in a chunk yet.
     left: usize,
     target: usize,
-    size: Size,
+    size: ChunkSize,
 }
 
 impl Packer<'_> {
-    fn decide(&self, piece: &Piece, section: usize, next: Option<&Piece>) -> Step {
+    fn decide(&self, piece: &ChunkPiece, section: usize, next: Option<&ChunkPiece>) -> PackStep {
         if !self.is_short_enough(piece) {
             return self.make_room(piece);
         }
         let tail = self.size.tail;
         if self.tokens + self.left <= self.target + tail && self.left <= tail {
-            return Step::Add;
+            return PackStep::Add;
         }
-        if piece.kind == Kind::Heading {
+        if piece.kind == PieceKind::Heading {
             let crowded = self.tokens >= self.size.enough_before_heading()
                 && self.tokens + section > self.target;
             let company = next.map_or(0, |next| match next.kind {
-                Kind::Fence | Kind::Turn | Kind::Line | Kind::Run => next.tokens,
-                Kind::Heading | Kind::Prose | Kind::Sentence => next.tokens.min(COMPANY_TOKENS),
+                PieceKind::Fence | PieceKind::Turn | PieceKind::Line | PieceKind::Run => {
+                    next.tokens
+                }
+                PieceKind::Heading | PieceKind::Prose | PieceKind::Sentence => {
+                    next.tokens.min(COMPANY_TOKENS)
+                }
             });
             let alone = self.tokens + piece.tokens + company > self.target;
             let close = self.has_content && (crowded || alone);
-            return if close { Step::CloseThenRetry(Overlap::None) } else { Step::Add };
+            return if close { PackStep::CloseThenRetry(Overlap::None) } else { PackStep::Add };
         }
         if self.tokens + piece.tokens <= self.target {
-            return Step::Add;
+            return PackStep::Add;
         }
         self.make_room(piece)
     }
 
     /// The piece does not fit: divide it, close the chunk, or let it be.
-    fn make_room(&self, piece: &Piece) -> Step {
+    fn make_room(&self, piece: &ChunkPiece) -> PackStep {
         let too_long = !self.is_short_alone(piece);
-        let whole = matches!(piece.kind, Kind::Fence | Kind::Turn | Kind::Heading | Kind::Line)
-            && !too_long;
+        let whole = matches!(
+            piece.kind,
+            PieceKind::Fence | PieceKind::Turn | PieceKind::Heading | PieceKind::Line
+        ) && !too_long;
         let large = piece.tokens > self.target || self.tokens < self.size.enough_before_block();
         if too_long || (!whole && large) {
             let parts = piece.divide(self.content);
             let progress =
                 parts.len() > 1 || parts.first().is_some_and(|part| part.kind != piece.kind);
             if progress {
-                return Step::Divide(parts);
+                return PackStep::Divide(parts);
             }
         }
         if self.has_content || (!self.open.is_empty() && !self.is_short_enough(piece)) {
-            return Step::CloseThenRetry(Overlap::Tail);
+            return PackStep::CloseThenRetry(Overlap::Tail);
         }
-        Step::Add
+        PackStep::Add
     }
 
-    fn is_short_enough(&self, piece: &Piece) -> bool {
+    fn is_short_enough(&self, piece: &ChunkPiece) -> bool {
         let start = self.open.first().map_or(piece.range.start, |first| first.range.start);
         self.offsets.chars_between(start, piece.range.end) <= MAX_CHARS
     }
 
-    fn is_short_alone(&self, piece: &Piece) -> bool {
+    fn is_short_alone(&self, piece: &ChunkPiece) -> bool {
         self.offsets.chars_between(piece.range.start, piece.range.end) <= MAX_CHARS
     }
 
-    fn add(&mut self, piece: Piece) {
+    fn add(&mut self, piece: ChunkPiece) {
         self.tokens += piece.tokens;
         self.left -= piece.tokens.min(self.left);
-        self.has_content |= piece.kind != Kind::Heading;
+        self.has_content |= piece.kind != PieceKind::Heading;
         self.open.push(piece);
     }
 
@@ -209,7 +215,7 @@ impl Packer<'_> {
         let repeat = self.overlap.take().map_or(first.range.start, |repeat| repeat.start);
         let fits = self.offsets.chars_between(repeat, end) <= MAX_CHARS;
         let start = if fits { repeat } else { first.range.start };
-        self.packed.push(Packed { range: start..end, section: first.section });
+        self.packed.push(PackedChunk { range: start..end, section: first.section });
         self.overlap = if overlap == Overlap::Tail { self.tail() } else { None };
         self.tokens = self.overlap.as_ref().map_or(0, |repeat| repeat.tokens);
         self.open.clear();
@@ -218,31 +224,32 @@ impl Packer<'_> {
 
     /// The end of the open chunk for its successor to repeat: whole pieces if they are small, but
     /// never the whole chunk.
-    fn tail(&self) -> Option<Repeat> {
+    fn tail(&self) -> Option<RepeatedTail> {
         let section = self.open.last()?.section;
         let mut repeat = None;
         let mut tokens = 0;
         for piece in self.open.iter().skip(1).rev() {
-            let other =
-                matches!(piece.kind, Kind::Fence | Kind::Heading) || piece.section != section;
+            let other = matches!(piece.kind, PieceKind::Fence | PieceKind::Heading)
+                || piece.section != section;
             if other || tokens + piece.tokens > self.size.overlap {
                 break;
             }
             tokens += piece.tokens;
-            repeat = Some(Repeat { start: piece.range.start, tokens });
+            repeat = Some(RepeatedTail { start: piece.range.start, tokens });
         }
         repeat.or_else(|| self.end_of_last())
     }
 
     /// The last words of a chunk whose last piece is too large to repeat whole.
-    fn end_of_last(&self) -> Option<Repeat> {
+    fn end_of_last(&self) -> Option<RepeatedTail> {
         let last = self.open.last()?;
-        let divisible = matches!(last.kind, Kind::Prose | Kind::Sentence | Kind::Run);
+        let divisible =
+            matches!(last.kind, PieceKind::Prose | PieceKind::Sentence | PieceKind::Run);
         let overlap = self.size.overlap;
         if !divisible || overlap == 0 || last.tokens <= overlap {
             return None;
         }
         let start = last.tail(self.content, overlap)?;
-        Some(Repeat { start, tokens: overlap })
+        Some(RepeatedTail { start, tokens: overlap })
     }
 }

@@ -1,10 +1,10 @@
-//! What chunks are packed from: blocks, and their parts when they are too large.
+//! The input of chunk packing: blocks, and their parts when they are too large.
 
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::Span;
+use super::BodySpan;
 use crate::page::block::{self, BlockKind};
 use crate::page::sentence::sentences;
 
@@ -24,7 +24,7 @@ const NO_SECTION: usize = usize::MAX;
 
 /// How a piece may be treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PieceKind {
     /// Opens a section; never the last of a chunk if that can be helped.
     Heading,
     /// Text that may be divided into sentences.
@@ -43,8 +43,8 @@ pub(super) enum Kind {
 
 /// A range of the text that packing treats as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Piece {
-    pub(super) kind: Kind,
+pub(super) struct ChunkPiece {
+    pub(super) kind: PieceKind,
     pub(super) range: Range<usize>,
     pub(super) tokens: usize,
     /// The section it belongs to; a heading belongs to the one it opens.
@@ -121,7 +121,11 @@ pub fn tokens(text: &str) -> usize {
 }
 
 /// The pieces of a part: its blocks.
-pub(super) fn of_blocks(content: &str, span: &Span, headings: &mut Headings) -> Vec<Piece> {
+pub(super) fn of_blocks(
+    content: &str,
+    span: &BodySpan,
+    headings: &mut Headings,
+) -> Vec<ChunkPiece> {
     headings.restart();
     let mut pieces = Vec::with_capacity(span.blocks.len());
     for block in &span.blocks {
@@ -133,26 +137,26 @@ pub(super) fn of_blocks(content: &str, span: &Span, headings: &mut Headings) -> 
         }
         let section = headings.current();
         let kind = match block.kind {
-            BlockKind::Heading(_) if text.len() <= LONGEST_HEADING => Kind::Heading,
-            BlockKind::Fence => Kind::Fence,
+            BlockKind::Heading(_) if text.len() <= LONGEST_HEADING => PieceKind::Heading,
+            BlockKind::Fence => PieceKind::Fence,
             BlockKind::Table | BlockKind::Indented => {
                 pieces.extend(lines(content, block.range.clone(), section));
                 continue;
             }
-            _ => Kind::Prose,
+            _ => PieceKind::Prose,
         };
-        pieces.push(Piece { kind, range: block.range.clone(), tokens: tokens(text), section });
+        pieces.push(ChunkPiece { kind, range: block.range.clone(), tokens: tokens(text), section });
     }
     pieces
 }
 
 /// The pieces of a chat: what comes before the first turn, and the turns.
-pub(super) fn of_turns(content: &str, span: &Span, turns: &[Range<usize>]) -> Vec<Piece> {
+pub(super) fn of_turns(content: &str, span: &BodySpan, turns: &[Range<usize>]) -> Vec<ChunkPiece> {
     let first = turns.first().map_or(span.range.end, |turn| turn.start);
     let opening = span.blocks.iter().take_while(|block| block.range.end <= first);
-    let opening = opening.map(|block| (Kind::Prose, block.range.clone()));
-    let turns = turns.iter().map(|turn| (Kind::Turn, turn.clone()));
-    let piece = |(kind, range): (Kind, Range<usize>)| Piece {
+    let opening = opening.map(|block| (PieceKind::Prose, block.range.clone()));
+    let turns = turns.iter().map(|turn| (PieceKind::Turn, turn.clone()));
+    let piece = |(kind, range): (PieceKind, Range<usize>)| ChunkPiece {
         kind,
         tokens: tokens(&content[range.clone()]),
         range,
@@ -161,11 +165,11 @@ pub(super) fn of_turns(content: &str, span: &Span, turns: &[Range<usize>]) -> Ve
     opening.chain(turns).map(piece).collect()
 }
 
-impl Piece {
+impl ChunkPiece {
     /// Its parts, one level down; none when it can't be divided.
-    pub(super) fn divide(&self, content: &str) -> Vec<Piece> {
-        let part = |kind: Kind| {
-            move |range: Range<usize>| Piece {
+    pub(super) fn divide(&self, content: &str) -> Vec<ChunkPiece> {
+        let part = |kind: PieceKind| {
+            move |range: Range<usize>| ChunkPiece {
                 kind,
                 tokens: tokens(&content[range.clone()]),
                 range,
@@ -173,15 +177,17 @@ impl Piece {
             }
         };
         match self.kind {
-            Kind::Fence => lines(content, self.range.clone(), self.section).collect(),
-            Kind::Prose | Kind::Turn | Kind::Heading => sentences(content, self.range.clone())
-                .into_iter()
-                .map(part(Kind::Sentence))
-                .collect(),
-            Kind::Sentence | Kind::Line => {
-                runs(content, self.range.clone()).into_iter().map(part(Kind::Run)).collect()
+            PieceKind::Fence => lines(content, self.range.clone(), self.section).collect(),
+            PieceKind::Prose | PieceKind::Turn | PieceKind::Heading => {
+                sentences(content, self.range.clone())
+                    .into_iter()
+                    .map(part(PieceKind::Sentence))
+                    .collect()
             }
-            Kind::Run => Vec::new(),
+            PieceKind::Sentence | PieceKind::Line => {
+                runs(content, self.range.clone()).into_iter().map(part(PieceKind::Run)).collect()
+            }
+            PieceKind::Run => Vec::new(),
         }
     }
 
@@ -217,11 +223,11 @@ fn last_words(content: &str, range: Range<usize>, wanted: usize) -> Option<usize
     start
 }
 
-fn lines(content: &str, range: Range<usize>, section: usize) -> impl Iterator<Item = Piece> {
+fn lines(content: &str, range: Range<usize>, section: usize) -> impl Iterator<Item = ChunkPiece> {
     block::lines(content, range).filter_map(move |range| {
         let text = &content[range.clone()];
         let blank = text.trim().is_empty();
-        (!blank).then(|| Piece { kind: Kind::Line, tokens: tokens(text), range, section })
+        (!blank).then(|| ChunkPiece { kind: PieceKind::Line, tokens: tokens(text), range, section })
     })
 }
 

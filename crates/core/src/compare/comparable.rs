@@ -2,14 +2,14 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Kind, Measured, Row};
+use super::{EvalResultKind, ResultRow, ResultTable};
 
 /// Why two results can't be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Incomparable {
+pub enum IncomparableReason {
     /// One is of another kind.
     #[error("`{reference}` is {a} output and `{other}` is {b} output; compare results of one kind", a = kinds.0, b = kinds.1)]
-    Kinds { reference: String, other: String, kinds: (Kind, Kind) },
+    Kinds { reference: String, other: String, kinds: (EvalResultKind, EvalResultKind) },
     #[error("`{condition}` is {a} in `{reference}` and {b} in `{other}`", a = values.0, b = values.1)]
     Condition { reference: String, other: String, condition: String, values: (String, String) },
     /// Shared queries were measured against something else.
@@ -33,7 +33,7 @@ pub enum Incomparable {
     },
 }
 
-impl Incomparable {
+impl IncomparableReason {
     /// Whether a comparison can be forced, being possible if hardly meaningful.
     pub fn can_be_forced(&self) -> bool {
         matches!(self, Self::Condition { .. } | Self::Against { .. })
@@ -41,41 +41,41 @@ impl Incomparable {
 }
 
 /// Everything that speaks against comparing two results.
-pub fn incomparable(reference: &Measured, other: &Measured) -> Vec<Incomparable> {
+pub fn incomparable(reference: &ResultTable, other: &ResultTable) -> Vec<IncomparableReason> {
     let names = || (reference.name.clone(), other.name.clone());
     let mut reasons = Vec::new();
     if reference.kind != other.kind {
         let ((reference, other), kinds) = (names(), (reference.kind, other.kind));
-        return vec![Incomparable::Kinds { reference, other, kinds }];
+        return vec![IncomparableReason::Kinds { reference, other, kinds }];
     }
     for (condition, value) in &reference.conditions {
         let differs = |(name, found): &&(String, String)| name == condition && found != value;
         if let Some((_, found)) = other.conditions.iter().find(differs) {
             let (reference, other) = names();
             let (condition, values) = (condition.clone(), (value.clone(), found.clone()));
-            reasons.push(Incomparable::Condition { reference, other, condition, values });
+            reasons.push(IncomparableReason::Condition { reference, other, condition, values });
         }
     }
     let (shared, moved) = shared(reference, other);
     if shared == 0 {
         let (reference, other) = names();
-        reasons.push(Incomparable::NothingShared { reference, other });
+        reasons.push(IncomparableReason::NothingShared { reference, other });
     }
     if moved > 0 {
         let (reference, other) = names();
-        reasons.push(Incomparable::Against { reference, other, queries: moved });
+        reasons.push(IncomparableReason::Against { reference, other, queries: moved });
     }
     let is_shared = |measure: &str| other.columns.iter().any(|column| column.measure == measure);
     if !reference.columns.iter().any(|column| is_shared(&column.measure)) {
         let (reference, other) = names();
-        reasons.push(Incomparable::NoMeasure { reference, other });
+        reasons.push(IncomparableReason::NoMeasure { reference, other });
     }
     reasons
 }
 
-/// How many queries both have, and how many of these were measured against something else.
-fn shared(reference: &Measured, other: &Measured) -> (usize, usize) {
-    let rows: FxHashMap<&str, &Row> =
+/// Number of queries that both have, and how many of these were measured against something else.
+fn shared(reference: &ResultTable, other: &ResultTable) -> (usize, usize) {
+    let rows: FxHashMap<&str, &ResultRow> =
         other.rows.iter().map(|row| (row.key.as_str(), row)).collect();
     let pairs = reference.rows.iter().filter_map(|row| Some((row, *rows.get(row.key.as_str())?)));
     let (mut shared, mut moved) = (0, 0);

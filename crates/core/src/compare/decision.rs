@@ -1,17 +1,20 @@
-//! Which measures decide, and what they decide.
+//! The deciding measures and their decision.
 //!
 //! One primary measure decides, or a family that the caller names; Holm's correction goes over these and
 //! the results they are compared in, and over nothing else. Every other measure is shown with its own
 //! p-value. A measure that counts judgements ([`is_about_judgements`]) or times never decides.
 //!
-//! The test is two-sided at [`ALPHA`], so that a fall and a rise are held to one standard and agree with
-//! the 95 % interval beside them; a fall alone is tested at half of that. Where a test cannot
-//! reach the level whatever the queries do, there is no verdict.
+//! The test is two-sided at [`ALPHA`], so that a fall and a rise are held to one standard and agree
+//! with the 95 % interval beside them; a fall alone is tested at half of that. Where a test cannot
+//! reach the level with any values, there is no verdict.
 
 use crate::gate::Verdict;
 use crate::stats::fewest_changes;
 
-use super::{ALPHA, Against, Column, Comparison, Delta, Incomparable, Kind, Measured, Role};
+use super::{
+    ALPHA, Comparison, Delta, EvalResultKind, IncomparableReason, MeasureColumn, MeasureRole,
+    ResultComparison, ResultTable,
+};
 
 /// Whether a measure counts what was judged, which says nothing about quality.
 pub(crate) fn is_about_judgements(measure: &str) -> bool {
@@ -21,13 +24,13 @@ pub(crate) fn is_about_judgements(measure: &str) -> bool {
 /// The measures that decide: those named, or the default. A name that is unknown or never decides is an
 /// error; no default is none.
 pub(super) fn primary(
-    reference: &Measured,
-    others: &[Measured],
+    reference: &ResultTable,
+    others: &[ResultTable],
     named: &[String],
-) -> Result<Vec<String>, Incomparable> {
-    let has = |one: &Measured, name: &str| one.columns.iter().any(|c| c.measure == name);
-    let can_decide = |column: &&Column| {
-        column.role != Role::Timing
+) -> Result<Vec<String>, IncomparableReason> {
+    let has = |one: &ResultTable, name: &str| one.columns.iter().any(|c| c.measure == name);
+    let can_decide = |column: &&MeasureColumn| {
+        column.role != MeasureRole::Timing
             && !is_about_judgements(&column.measure)
             && others.iter().all(|other| has(other, &column.measure))
     };
@@ -36,7 +39,10 @@ pub(super) fn primary(
     let mut found: Vec<String> = Vec::new();
     for name in named {
         let Some(measure) = known.iter().find(|known| known.eq_ignore_ascii_case(name)) else {
-            return Err(Incomparable::Primary { measure: name.clone(), known: known.join(" ") });
+            return Err(IncomparableReason::Primary {
+                measure: name.clone(),
+                known: known.join(" "),
+            });
         };
         if !found.iter().any(|one| one == measure) {
             found.push((*measure).to_owned());
@@ -48,19 +54,21 @@ pub(super) fn primary(
 /// nDCG@10, or the first nDCG, or the first recall, or the first measure at all; a replay has its overlap,
 /// and a gate the main measure of each of its parts. Rows of a benchmark hold anything: there the name
 /// must be that of a measure of retrieval.
-fn default_primary(kind: Kind, known: &[&str]) -> Vec<String> {
+fn default_primary(kind: EvalResultKind, known: &[&str]) -> Vec<String> {
     let named = |test: &dyn Fn(&str) -> bool| known.iter().copied().find(|name| test(name));
     let starts = |name: &str, start: &str| name.to_ascii_lowercase().starts_with(start);
     let found = match kind {
-        Kind::Gate => {
+        EvalResultKind::Gate => {
             let parts = ["jaccard", "recall_at_k"].into_iter();
             return parts.filter(|part| known.contains(part)).map(str::to_owned).collect();
         }
-        Kind::Replay => named(&|name| name == "jaccard"),
-        Kind::Scores | Kind::Run | Kind::Benchmark => named(&|name| name == "nDCG@10")
-            .or_else(|| named(&|name| starts(name, "ndcg")))
-            .or_else(|| named(&|name| starts(name, "recall") || name.starts_with("R@")))
-            .or_else(|| known.first().copied().filter(|_| kind != Kind::Benchmark)),
+        EvalResultKind::Replay => named(&|name| name == "jaccard"),
+        EvalResultKind::Scores | EvalResultKind::Run | EvalResultKind::Benchmark => {
+            named(&|name| name == "nDCG@10")
+                .or_else(|| named(&|name| starts(name, "ndcg")))
+                .or_else(|| named(&|name| starts(name, "recall") || name.starts_with("R@")))
+                .or_else(|| known.first().copied().filter(|_| kind != EvalResultKind::Benchmark))
+        }
     };
     found.into_iter().map(str::to_owned).collect()
 }
@@ -101,7 +109,7 @@ fn of_tests(tests: usize) -> String {
     if tests > 1 { format!(" over {tests} tests") } else { String::new() }
 }
 
-impl Against {
+impl ResultComparison {
     fn doubts(&self, tests: usize) -> Vec<String> {
         let mut doubts: Vec<String> =
             self.deltas.iter().filter_map(|delta| delta.doubt(tests)).collect();
@@ -120,7 +128,7 @@ impl Against {
 }
 
 impl Comparison {
-    /// How many tests decide: what the correction goes over.
+    /// Number of deciding tests, for the correction.
     pub(crate) fn deciding_tests(&self) -> usize {
         self.against.iter().flat_map(|one| &one.deltas).filter(|delta| delta.decides).count()
     }
@@ -139,7 +147,7 @@ impl Comparison {
     /// Why there may be no verdict, one sentence each.
     pub fn doubts(&self) -> Vec<String> {
         let tests = self.deciding_tests();
-        let of = |one: &Against| {
+        let of = |one: &ResultComparison| {
             let doubts = one.doubts(tests).into_iter();
             let name = one.name.clone();
             doubts.map(move |doubt| format!("{name}: {doubt}")).collect::<Vec<_>>()

@@ -11,17 +11,17 @@ mod comparable;
 mod decision;
 mod paired;
 
-pub use comparable::{Incomparable, incomparable};
+pub use comparable::{IncomparableReason, incomparable};
 pub use paired::{
-    ALPHA, Against, CompareError, CompareOptions, Comparison, Delta, Move, ROUNDS, Test, compare,
-    compare_metered,
+    ALPHA, CompareError, CompareOptions, Comparison, Delta, QueryMove, ROUNDS, ResultComparison,
+    SignificanceTest, compare, compare_metered,
 };
 
 use crate::named;
 
-/// What a result is.
+/// The kind of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum EvalResultKind {
     /// A replay of captures.
     Replay,
     Gate,
@@ -34,7 +34,7 @@ pub enum Kind {
 }
 
 named! {
-    Kind {
+    EvalResultKind {
         Replay = "replay",
         Gate = "gate",
         Scores = "scores",
@@ -43,55 +43,57 @@ named! {
     }
 }
 
-/// What a measure says.
+/// The role of a measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// How good, higher being better.
+pub enum MeasureRole {
+    /// A quality, higher being better.
     Quality,
     /// Yes or no, yes being better.
     Binary,
-    /// How long, lower being better. Never twice the same, so never a regression by itself.
+    /// A duration, lower being better. It never repeats exactly, so it is never a regression by
+    /// itself.
     Timing,
 }
 
-named! { Role { Quality = "quality", Binary = "binary", Timing = "timing" } }
+named! { MeasureRole { Quality = "quality", Binary = "binary", Timing = "timing" } }
 
 /// Something that was measured for every query.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Column {
+pub struct MeasureColumn {
     /// Its name, cutoff included.
     pub measure: String,
-    pub role: Role,
+    pub role: MeasureRole,
 }
 
-/// One query's values.
+/// The values of one query.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub struct ResultRow {
     /// Names the query, the same in every result.
     pub key: String,
-    /// What people call it.
+    /// The name that reports show.
     pub label: String,
-    /// What it was measured against, such as the captured ranking; none when that is not told.
+    /// The reference of the measurement, such as the captured ranking; none if unknown.
     pub against: Option<String>,
-    /// Whether it was answered: a query that failed has no values, and that is told.
+    /// Whether the query was answered: a failed query has no values, and reports count it.
     pub is_answered: bool,
     /// One value per column; none where nothing was measured.
     pub values: Vec<Option<f64>>,
 }
 
-/// A result, read.
+/// A result as a table of values.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Measured {
-    /// What it is called, such as its file.
+pub struct ResultTable {
+    /// The name of the result, such as its file.
     pub name: String,
-    pub kind: Kind,
-    /// What must be equal for a comparison to mean something, such as `k` or a dataset's hash.
+    pub kind: EvalResultKind,
+    /// The conditions that must be equal for a meaningful comparison, such as `k` or a dataset's
+    /// hash.
     pub conditions: Vec<(String, String)>,
-    /// What to know about it.
+    /// Remarks about the result.
     pub notes: Vec<String>,
-    pub columns: Vec<Column>,
+    pub columns: Vec<MeasureColumn>,
     /// Every query, in the order of the file; keys are unique.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ResultRow>,
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::stats::{
 };
 
 use super::decision::{level, primary};
-use super::{Column, Incomparable, Measured, Role, Row, incomparable};
+use super::{IncomparableReason, MeasureColumn, MeasureRole, ResultRow, ResultTable, incomparable};
 
 /// The error rate of all tests of a comparison together.
 pub const ALPHA: f64 = 0.05;
@@ -18,12 +18,12 @@ pub const ALPHA: f64 = 0.05;
 pub const ROUNDS: u32 = 10_000;
 const SEED: u64 = 42;
 
-/// What two rows that meet take, beside a list of labels or moves.
+/// Memory of two matching rows, beside a list of labels or moves.
 const PAIR_BYTES: usize = 144;
-/// What a query that moved takes, here and where it is written, beside its texts.
+/// Memory of a query that moved, here and in the output, beside its texts.
 const MOVE_BYTES: usize = 400;
 
-/// How to compare.
+/// Options of a comparison.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CompareOptions {
     /// Whether to compare although a condition differs.
@@ -32,9 +32,9 @@ pub struct CompareOptions {
     pub primary: Vec<String>,
 }
 
-/// Which test gave a p-value.
+/// The test that gave a p-value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Test {
+pub enum SignificanceTest {
     /// Paired randomisation of signs.
     Permutation,
     McNemar,
@@ -42,12 +42,12 @@ pub enum Test {
     None,
 }
 
-named! { Test { Permutation = "paired_permutation", McNemar = "mcnemar", None = "none" } }
+named! { SignificanceTest { Permutation = "paired_permutation", McNemar = "mcnemar", None = "none" } }
 
 /// One measure, before and after.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delta {
-    pub column: Column,
+    pub column: MeasureColumn,
     /// Whether it decides about a regression.
     pub decides: bool,
     /// Queries that have a value on both sides.
@@ -61,14 +61,14 @@ pub struct Delta {
     pub delta: Option<f64>,
     /// Its 95% interval; none below two queries and for values without bounds, such as times.
     pub interval: Option<Interval>,
-    /// Which test was made.
-    pub test: Test,
+    /// The test that was made.
+    pub test: SignificanceTest,
     /// The p-value; none where nothing is tested.
     pub p: Option<f64>,
     /// The p-value after Holm's correction over the tests that decide; none where this one does not.
     pub p_adjusted: Option<f64>,
-    /// The smallest drop that the test would have found with a power of .8, if queries lose their whole
-    /// value; none where it does not decide or this cannot be told.
+    /// The smallest drop that the test would have found with a power of .8, if queries lose their
+    /// whole value; none where it does not decide or no such drop exists.
     pub smallest_drop: Option<f64>,
     /// Queries that are better, worse and the same.
     pub better_worse_same: [usize; 3],
@@ -100,9 +100,9 @@ impl Delta {
 
 /// A query whose value moved: the measure of it that moved most.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Move {
+pub struct QueryMove {
     pub key: String,
-    /// What people call it.
+    /// The name that reports show.
     pub label: String,
     pub measure: String,
     /// Its value in the reference.
@@ -113,8 +113,8 @@ pub struct Move {
 
 /// A result compared with the reference.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Against {
-    /// What it is called.
+pub struct ResultComparison {
+    /// The name of the result.
     pub name: String,
     /// Every measure that both have, in the order of the reference.
     pub deltas: Vec<Delta>,
@@ -129,19 +129,19 @@ pub struct Against {
     /// Measures that only one side has.
     pub unshared_measures: Vec<String>,
     /// Queries that moved: the largest drop first, the largest gain last.
-    pub moves: Vec<Move>,
+    pub moves: Vec<QueryMove>,
     /// Why they should not have been compared, where that was forced.
-    pub forced: Vec<Incomparable>,
+    pub forced: Vec<IncomparableReason>,
 }
 
-impl Against {
+impl ResultComparison {
     /// Queries that got worse, the worst first.
-    pub fn drops(&self) -> impl Iterator<Item = &Move> {
+    pub fn drops(&self) -> impl Iterator<Item = &QueryMove> {
         self.moves.iter().filter(|one| one.after < one.before)
     }
 
     /// Queries that got better, the best first.
-    pub(crate) fn gains(&self) -> impl Iterator<Item = &Move> {
+    pub(crate) fn gains(&self) -> impl Iterator<Item = &QueryMove> {
         self.moves.iter().rev().filter(|one| one.after > one.before)
     }
 }
@@ -149,15 +149,15 @@ impl Against {
 /// Results compared with the first of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// What the reference is called.
+    /// The name of the reference.
     pub reference: String,
-    /// What they all are.
-    pub kind: super::Kind,
-    /// What to know about the results, by name.
+    /// The kind of all results.
+    pub kind: super::EvalResultKind,
+    /// Remarks about the results, by name.
     pub notes: Vec<(String, String)>,
     /// The measures that decide.
     pub primary: Vec<String>,
-    pub against: Vec<Against>,
+    pub against: Vec<ResultComparison>,
 }
 
 impl Comparison {
@@ -182,7 +182,7 @@ impl Comparison {
 #[derive(Debug, Clone, PartialEq)]
 pub enum CompareError {
     /// The results can't be compared.
-    Incomparable(Vec<Incomparable>),
+    Incomparable(Vec<IncomparableReason>),
     /// It was stopped, or would take too much memory.
     Interrupted(MeterError),
 }
@@ -193,12 +193,13 @@ impl From<MeterError> for CompareError {
     }
 }
 
-/// Compares results with the reference. What can't be compared, or was not forced, is an error.
+/// Compares results with the reference. Results that can't be compared, unless forced, are an
+/// error.
 pub fn compare(
-    reference: &Measured,
-    others: &[Measured],
+    reference: &ResultTable,
+    others: &[ResultTable],
     options: &CompareOptions,
-) -> Result<Comparison, Vec<Incomparable>> {
+) -> Result<Comparison, Vec<IncomparableReason>> {
     let compared = compare_metered(reference, others, options, &mut Meter::unlimited());
     compared.map_err(|error| match error {
         CompareError::Incomparable(reasons) => reasons,
@@ -208,27 +209,29 @@ pub fn compare(
 
 /// The same within limits.
 pub fn compare_metered(
-    reference: &Measured,
-    others: &[Measured],
+    reference: &ResultTable,
+    others: &[ResultTable],
     options: &CompareOptions,
     meter: &mut Meter<'_>,
 ) -> Result<Comparison, CompareError> {
-    let mut reasons: Vec<Vec<Incomparable>> = Vec::with_capacity(others.len());
+    let mut reasons: Vec<Vec<IncomparableReason>> = Vec::with_capacity(others.len());
     for other in others {
         meter.pass((reference.rows.len() + other.rows.len()) * PAIR_BYTES)?;
         reasons.push(incomparable(reference, other));
     }
-    let stands = |reason: &&Incomparable| !options.is_forced || !reason.can_be_forced();
-    let standing: Vec<Incomparable> = reasons.iter().flatten().filter(stands).cloned().collect();
+    let stands = |reason: &&IncomparableReason| !options.is_forced || !reason.can_be_forced();
+    let standing: Vec<IncomparableReason> =
+        reasons.iter().flatten().filter(stands).cloned().collect();
     if !standing.is_empty() {
         return Err(CompareError::Incomparable(standing));
     }
     let primary = primary(reference, others, &options.primary)
         .map_err(|reason| CompareError::Incomparable(vec![reason]))?;
-    let deciding = Deciding { level: level(primary.len() * others.len()), measures: &primary };
-    let mut against: Vec<Against> = Vec::with_capacity(others.len());
+    let deciding =
+        DecidingMeasures { level: level(primary.len() * others.len()), measures: &primary };
+    let mut against: Vec<ResultComparison> = Vec::with_capacity(others.len());
     for (other, forced) in others.iter().zip(reasons) {
-        against.push(Against { forced, ..pair(reference, other, &deciding, meter)? });
+        against.push(ResultComparison { forced, ..pair(reference, other, &deciding, meter)? });
     }
     adjust(&mut against);
     let notes = [reference]
@@ -240,19 +243,19 @@ pub fn compare_metered(
 }
 
 /// The measures that decide, and the level of each of their tests.
-struct Deciding<'a> {
+struct DecidingMeasures<'a> {
     level: f64,
     measures: &'a [String],
 }
 
 fn pair(
-    reference: &Measured,
-    other: &Measured,
-    deciding: &Deciding<'_>,
+    reference: &ResultTable,
+    other: &ResultTable,
+    deciding: &DecidingMeasures<'_>,
     meter: &mut Meter<'_>,
-) -> Result<Against, MeterError> {
+) -> Result<ResultComparison, MeterError> {
     let (of_reference, of_other) = (by_key(&reference.rows), by_key(&other.rows));
-    let rows: Vec<(&Row, &Row)> = reference
+    let rows: Vec<(&ResultRow, &ResultRow)> = reference
         .rows
         .iter()
         .filter_map(|row| Some((row, &other.rows[*of_other.get(row.key.as_str())?])))
@@ -262,7 +265,7 @@ fn pair(
     for column in &columns {
         deltas.push(delta(&rows, column, deciding, meter)?);
     }
-    Ok(Against {
+    Ok(ResultComparison {
         name: other.name.clone(),
         deltas,
         shared: rows.len(),
@@ -283,14 +286,14 @@ fn pair(
     })
 }
 
-fn by_key(rows: &[Row]) -> FxHashMap<&str, usize> {
+fn by_key(rows: &[ResultRow]) -> FxHashMap<&str, usize> {
     rows.iter().enumerate().map(|(at, row)| (row.key.as_str(), at)).collect()
 }
 
 /// The labels of those rows that are wanted.
 fn labels<'a>(
-    rows: impl IntoIterator<Item = &'a Row>,
-    is_wanted: impl Fn(&Row) -> bool,
+    rows: impl IntoIterator<Item = &'a ResultRow>,
+    is_wanted: impl Fn(&ResultRow) -> bool,
     meter: &mut Meter<'_>,
 ) -> Result<Vec<String>, MeterError> {
     let mut labels = Vec::new();
@@ -303,41 +306,43 @@ fn labels<'a>(
 }
 
 /// A measure with its place in both results.
-struct Shared<'a> {
-    column: &'a Column,
+struct SharedColumn<'a> {
+    column: &'a MeasureColumn,
     places: (usize, usize),
 }
 
-impl Shared<'_> {
-    fn values(&self, (a, b): (&Row, &Row)) -> Option<(f64, f64)> {
+impl SharedColumn<'_> {
+    fn values(&self, (a, b): (&ResultRow, &ResultRow)) -> Option<(f64, f64)> {
         a.values[self.places.0].zip(b.values[self.places.1])
     }
 
-    fn is_lost(&self, (a, b): (&Row, &Row)) -> bool {
+    fn is_lost(&self, (a, b): (&ResultRow, &ResultRow)) -> bool {
         a.values[self.places.0].is_some() && b.values[self.places.1].is_none()
     }
 }
 
-fn shared_columns<'a>(reference: &'a Measured, other: &Measured) -> Vec<Shared<'a>> {
-    let place = |column: &Column| other.columns.iter().position(|c| c.measure == column.measure);
+fn shared_columns<'a>(reference: &'a ResultTable, other: &ResultTable) -> Vec<SharedColumn<'a>> {
+    let place =
+        |column: &MeasureColumn| other.columns.iter().position(|c| c.measure == column.measure);
     let columns = reference.columns.iter().enumerate();
     columns
-        .filter_map(|(at, column)| Some(Shared { column, places: (at, place(column)?) }))
+        .filter_map(|(at, column)| Some(SharedColumn { column, places: (at, place(column)?) }))
         .collect()
 }
 
-fn unshared(reference: &Measured, other: &Measured) -> Vec<String> {
-    let missing = |from: &Measured, of: &Measured| -> Vec<String> {
-        let is_missing = |column: &&Column| !of.columns.iter().any(|c| c.measure == column.measure);
+fn unshared(reference: &ResultTable, other: &ResultTable) -> Vec<String> {
+    let missing = |from: &ResultTable, of: &ResultTable| -> Vec<String> {
+        let is_missing =
+            |column: &&MeasureColumn| !of.columns.iter().any(|c| c.measure == column.measure);
         from.columns.iter().filter(is_missing).map(|column| column.measure.clone()).collect()
     };
     [missing(reference, other), missing(other, reference)].concat()
 }
 
 fn delta(
-    rows: &[(&Row, &Row)],
-    shared: &Shared<'_>,
-    deciding: &Deciding<'_>,
+    rows: &[(&ResultRow, &ResultRow)],
+    shared: &SharedColumn<'_>,
+    deciding: &DecidingMeasures<'_>,
     meter: &Meter<'_>,
 ) -> Result<Delta, MeterError> {
     meter.check()?;
@@ -350,7 +355,7 @@ fn delta(
     let higher = differences.iter().filter(|d| **d > 0.0).count();
     let lower = differences.iter().filter(|d| **d < 0.0).count();
     let (better, worse) =
-        if shared.column.role == Role::Timing { (lower, higher) } else { (higher, lower) };
+        if shared.column.role == MeasureRole::Timing { (lower, higher) } else { (higher, lower) };
     let smallest_drop = || smallest_paired_drop_until(&before, &after, deciding.level, &is_stopped);
     let delta = Delta {
         column: shared.column.clone(),
@@ -368,7 +373,7 @@ fn delta(
         better_worse_same: [better, worse, differences.len() - higher - lower],
         large_falls: large_falls(&differences),
     };
-    // What was stopped on the way is no difference.
+    // A cancelled comparison reports no difference.
     meter.check()?;
     Ok(delta)
 }
@@ -379,29 +384,33 @@ fn large_falls(differences: &[f64]) -> usize {
     differences.iter().filter(is_large).count()
 }
 
-fn tested(role: Role, differences: &[f64], is_stopped: &dyn Fn() -> bool) -> (Test, Option<f64>) {
+fn tested(
+    role: MeasureRole,
+    differences: &[f64],
+    is_stopped: &dyn Fn() -> bool,
+) -> (SignificanceTest, Option<f64>) {
     let some = |p: f64| (!differences.is_empty()).then_some(p);
     match role {
-        Role::Timing => (Test::None, None),
-        Role::Quality => {
+        MeasureRole::Timing => (SignificanceTest::None, None),
+        MeasureRole::Quality => {
             let p = paired_permutation_until(differences, ROUNDS, SEED, is_stopped);
-            (Test::Permutation, p.and_then(some))
+            (SignificanceTest::Permutation, p.and_then(some))
         }
-        Role::Binary => {
+        MeasureRole::Binary => {
             let lost = differences.iter().filter(|d| **d < 0.0).count() as u64;
             let won = differences.iter().filter(|d| **d > 0.0).count() as u64;
-            (Test::McNemar, some(mcnemar(lost, won)))
+            (SignificanceTest::McNemar, some(mcnemar(lost, won)))
         }
     }
 }
 
 /// The interval of the mean difference, where values have bounds. Values between 0 and 1 differ by 1 at
 /// most, correlations by 2.
-fn interval(column: &Column, before: &[f64], after: &[f64]) -> Option<Interval> {
+fn interval(column: &MeasureColumn, before: &[f64], after: &[f64]) -> Option<Interval> {
     let lowest = if column.measure.starts_with("kendall") { -1.0 } else { 0.0 };
     let range = Interval { low: lowest - 1e-9, high: 1.0 + 1e-9 };
     let is_bounded = before.iter().chain(after).all(|value| range.contains(*value));
-    if column.role == Role::Timing || !is_bounded {
+    if column.role == MeasureRole::Timing || !is_bounded {
         return None;
     }
     let differences: Vec<f64> = before.iter().zip(after).map(|(b, a)| a - b).collect();
@@ -410,7 +419,7 @@ fn interval(column: &Column, before: &[f64], after: &[f64]) -> Option<Interval> 
 }
 
 /// Holm's correction over the tests that decide.
-fn adjust(against: &mut [Against]) {
+fn adjust(against: &mut [ResultComparison]) {
     let mut deciding: Vec<&mut Delta> = against
         .iter_mut()
         .flat_map(|one| &mut one.deltas)
@@ -424,13 +433,13 @@ fn adjust(against: &mut [Against]) {
 
 /// Queries that moved, each by the measure that moved most; a drop counts before any gain.
 fn moves(
-    rows: &[(&Row, &Row)],
-    columns: &[Shared<'_>],
+    rows: &[(&ResultRow, &ResultRow)],
+    columns: &[SharedColumn<'_>],
     meter: &mut Meter<'_>,
-) -> Result<Vec<Move>, MeterError> {
-    let quality: Vec<&Shared<'_>> =
-        columns.iter().filter(|shared| shared.column.role != Role::Timing).collect();
-    let mut moves: Vec<(f64, Move)> = Vec::new();
+) -> Result<Vec<QueryMove>, MeterError> {
+    let quality: Vec<&SharedColumn<'_>> =
+        columns.iter().filter(|shared| shared.column.role != MeasureRole::Timing).collect();
+    let mut moves: Vec<(f64, QueryMove)> = Vec::new();
     for pair in rows {
         meter.check()?;
         let changes = quality.iter().filter_map(|shared| {
@@ -442,12 +451,13 @@ fn moves(
         let lowest = lowest.min_by(|a, b| a.0.total_cmp(&b.0));
         let highest = || changes.iter().max_by(|a, b| a.0.total_cmp(&b.0));
         if let Some((change, shared, before, after)) = lowest.or_else(highest) {
-            let Row { key, label, .. } = pair.0;
+            let ResultRow { key, label, .. } = pair.0;
             let texts = key.len() + label.len() + shared.column.measure.len();
             meter.hold(MOVE_BYTES + 4 * texts)?;
             let (key, label) = (key.clone(), label.clone());
             let measure = shared.column.measure.clone();
-            moves.push((*change, Move { key, label, measure, before: *before, after: *after }));
+            moves
+                .push((*change, QueryMove { key, label, measure, before: *before, after: *after }));
         }
     }
     // Sorting is stable: equal drops keep the order of the file.

@@ -2,40 +2,46 @@ use super::*;
 use crate::gate::Verdict;
 use crate::reading::meter::{Meter, MeterError};
 
-fn measured(name: &str, rows: &[(&str, f64, bool)]) -> Measured {
-    let column = |measure: &str, role| Column { measure: measure.to_owned(), role };
-    let row = |(key, value, hit): &(&str, f64, bool)| Row {
+fn measured(name: &str, rows: &[(&str, f64, bool)]) -> ResultTable {
+    let column = |measure: &str, role| MeasureColumn { measure: measure.to_owned(), role };
+    let row = |(key, value, hit): &(&str, f64, bool)| ResultRow {
         key: (*key).to_owned(),
         label: (*key).to_owned(),
         against: Some("same".to_owned()),
         is_answered: true,
         values: vec![Some(*value), Some(f64::from(u8::from(*hit)))],
     };
-    Measured {
+    ResultTable {
         name: name.to_owned(),
-        kind: Kind::Scores,
+        kind: EvalResultKind::Scores,
         conditions: vec![("k".to_owned(), "10".to_owned())],
         notes: Vec::new(),
-        columns: vec![column("nDCG@10", Role::Quality), column("hit", Role::Binary)],
+        columns: vec![column("nDCG@10", MeasureRole::Quality), column("hit", MeasureRole::Binary)],
         rows: rows.iter().map(row).collect(),
     }
 }
 
-fn plain(reference: &Measured, others: &[Measured]) -> Result<Comparison, Vec<Incomparable>> {
+fn plain(
+    reference: &ResultTable,
+    others: &[ResultTable],
+) -> Result<Comparison, Vec<IncomparableReason>> {
     compare(reference, others, &CompareOptions::default())
 }
 
-fn forced(reference: &Measured, others: &[Measured]) -> Result<Comparison, Vec<Incomparable>> {
+fn forced(
+    reference: &ResultTable,
+    others: &[ResultTable],
+) -> Result<Comparison, Vec<IncomparableReason>> {
     compare(reference, others, &CompareOptions { is_forced: true, ..CompareOptions::default() })
 }
 
-fn by(reference: &Measured, other: &Measured, primary: &[&str]) -> Comparison {
+fn by(reference: &ResultTable, other: &ResultTable, primary: &[&str]) -> Comparison {
     let primary = primary.iter().map(|name| (*name).to_owned()).collect();
     let options = CompareOptions { primary, ..CompareOptions::default() };
     compare(reference, std::slice::from_ref(other), &options).unwrap()
 }
 
-fn many(name: &str, value: impl Fn(usize) -> (f64, bool)) -> Measured {
+fn many(name: &str, value: impl Fn(usize) -> (f64, bool)) -> ResultTable {
     let keys: Vec<String> = (0..40).map(|at| format!("q{at}")).collect();
     let rows: Vec<(&str, f64, bool)> = keys
         .iter()
@@ -109,7 +115,7 @@ fn differences_by_hand() {
         (2, Some(0.75), Some(0.625), Some(-0.125))
     );
     assert_eq!(ndcg.better_worse_same, [1, 1, 0]);
-    assert_eq!((hit.test, hit.p), (Test::McNemar, Some(1.0)));
+    assert_eq!((hit.test, hit.p), (SignificanceTest::McNemar, Some(1.0)));
     let moved: Vec<(&str, &str)> =
         against.moves.iter().map(|one| (one.key.as_str(), one.measure.as_str())).collect();
     assert_eq!(moved, [("1", "hit"), ("2", "nDCG@10")]);
@@ -133,7 +139,7 @@ fn a_drop_of_every_query_is_a_regression() {
 #[test]
 fn the_same_is_no_difference() {
     let a = many("a", |at| (at as f64 / 40.0, at % 2 == 0));
-    let found = plain(&a, &[Measured { name: "b".to_owned(), ..a.clone() }]).unwrap();
+    let found = plain(&a, &[ResultTable { name: "b".to_owned(), ..a.clone() }]).unwrap();
     let delta = &found.against[0].deltas[0];
     assert_eq!((delta.delta, delta.p, delta.better_worse_same), (Some(0.0), Some(1.0), [0, 0, 40]));
     assert!(found.against[0].moves.is_empty());
@@ -151,7 +157,7 @@ fn what_is_not_comparable_is_refused() {
     b.conditions.clear();
     b.rows[0].against = Some("other".to_owned());
     assert!(plain(&a, std::slice::from_ref(&b)).is_err());
-    b.kind = Kind::Replay;
+    b.kind = EvalResultKind::Replay;
     let refused = forced(&a, &[b]).unwrap_err();
     assert_eq!(
         refused[0].to_string(),
@@ -173,7 +179,7 @@ fn what_failed_here_alone_is_told_and_is_not_whole() {
         (1, &["2".to_owned()][..])
     );
     assert!(!found.is_whole() && !found.has_regression());
-    let less = Measured { rows: a.rows[..1].to_vec(), ..a.clone() };
+    let less = ResultTable { rows: a.rows[..1].to_vec(), ..a.clone() };
     assert!(!plain(&a, &[less]).unwrap().is_whole());
 }
 
@@ -184,15 +190,15 @@ fn nothing_in_common_cannot_be_forced() {
 }
 
 /// Every query falls from 1 to 0, in as many measures as a run has.
-fn all_fall(n: usize) -> [Measured; 2] {
+fn all_fall(n: usize) -> [ResultTable; 2] {
     let names = ["nDCG@10", "P@10", "R@10", "R@100", "RR", "AP", "RBP", "Judged@10"];
-    let one = |name: &str, value: f64| Measured {
+    let one = |name: &str, value: f64| ResultTable {
         columns: names
             .iter()
-            .map(|name| Column { measure: (*name).to_owned(), role: Role::Quality })
+            .map(|name| MeasureColumn { measure: (*name).to_owned(), role: MeasureRole::Quality })
             .collect(),
         rows: (0..n)
-            .map(|at| Row {
+            .map(|at| ResultRow {
                 key: at.to_string(),
                 label: at.to_string(),
                 against: None,
@@ -264,7 +270,7 @@ fn what_counts_judgements_or_times_never_decides() {
         assert!(!refused[0].can_be_forced());
     }
     // Where nothing else is measured, nothing decides.
-    let only = |one: &Measured| {
+    let only = |one: &ResultTable| {
         let mut one = one.clone();
         one.columns.drain(..7);
         one.rows.iter_mut().for_each(|row| drop(row.values.drain(..7)));

@@ -1,11 +1,11 @@
-//! Planted pairs whose answer is known: how often a judge errs, measured in every run.
+//! Planted pairs with known answers, which measure the judge's error rate in every run.
 //!
-//! Half of them contradict each other and half only look as if they did: another person, company, year,
-//! unit or aspect. They are sentences of our own with names and numbers filled in by a seed, among
-//! sentences that say nothing, on pages with ordinary names, so that a judge can't know them from the
-//! rest; the same seed gives the same pairs, so that a cache knows them. What a judge says about them is
-//! what it would say about a short passage. Deliberately absent: long passages and irony, so a judge
-//! may be a little worse on the brain itself.
+//! Half of them are contradictions; the others only look like contradictions, but differ in person,
+//! company, year, unit or aspect. They are built from our own sentence templates, filled with names
+//! and numbers by a seed, among filler sentences, on pages with ordinary names, so that a judge
+//! cannot recognise them. The same seed gives the same pairs, so that they are cached. The measured
+//! error rate applies to short passages. Not here: long passages and irony, so a judge may be
+//! slightly worse on real pages.
 
 use std::sync::LazyLock;
 
@@ -13,12 +13,12 @@ use crate::id::{PageKey, Slug, SourceId};
 use crate::source::SourceTrust;
 use crate::stats::rng::Rng;
 
-use super::docket::Outcome;
+use super::docket::JudgingOutcome;
 use super::pair::{Pair, PairKind, Place, Statement, Tier};
 use super::rate::CanaryCounts;
 use super::verdict::Contradicts;
 
-/// A planted pair.
+/// A planted pair with a known answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Canary {
     /// Whether the statements contradict each other.
@@ -26,8 +26,8 @@ pub struct Canary {
     pub pair: Pair,
 }
 
-/// So many planted pairs of each kind, chosen and filled in by a seed. Templates come round again only
-/// when all have been used, with other names.
+/// `of_each` planted pairs of each kind, chosen and filled in by a seed. Templates repeat only when
+/// all have been used, with other names.
 pub fn canaries(seed: u64, of_each: usize) -> Vec<Canary> {
     let mut rng = Rng::new(seed);
     let mut planted = Vec::with_capacity(2 * of_each);
@@ -48,15 +48,17 @@ pub fn canaries(seed: u64, of_each: usize) -> Vec<Canary> {
     planted
 }
 
-/// What a judge made of planted pairs. Those it gave no judgement of are not counted.
-pub fn counts<'a>(planted: impl IntoIterator<Item = (&'a Canary, &'a Outcome)>) -> CanaryCounts {
+/// Counts the judgements of planted pairs. Pairs without a judgement are not counted.
+pub fn counts<'a>(
+    planted: impl IntoIterator<Item = (&'a Canary, &'a JudgingOutcome)>,
+) -> CanaryCounts {
     let mut counts = CanaryCounts::default();
     for (canary, outcome) in planted {
-        let Outcome::Judged(judgement, _) = outcome else { continue };
-        let is_accused = judgement.verdict == Contradicts::Contradiction;
+        let JudgingOutcome::Judged(judgement, _) = outcome else { continue };
+        let is_flagged = judgement.verdict == Contradicts::Contradiction;
         let counted =
             if canary.is_contradiction { &mut counts.caught } else { &mut counts.accused };
-        counted.add(is_accused);
+        counted.add(is_flagged);
     }
     counts
 }
@@ -128,7 +130,7 @@ const WEEKDAYS: &[&str] = &["Monday", "Tuesday", "Wednesday", "Thursday", "Frida
 const AMOUNTS: &[&str] = &["$1.2M", "$2M", "$3.5M", "$5M", "$8M", "$12M", "$20M"];
 const FOLDERS: &[&str] = &["notes", "meetings", "chats", "journal", "projects"];
 
-/// Fills in a pair of sentences: the same slot is the same word in both, and slots of a kind differ.
+/// Fills in a pair of templates: a slot has the same value in both, and slots of one kind differ.
 fn filled([a, b]: [&str; 2], rng: &mut Rng) -> Pair {
     let slots = slots(rng);
     let fill = |sentence: &str| {
@@ -174,7 +176,7 @@ fn slots(rng: &mut Rng) -> Vec<(&'static str, String)> {
     slots
 }
 
-/// A sentence among others that say nothing.
+/// Puts a sentence among filler sentences.
 fn among(sentence: &str, fillers: &[&str], rng: &mut Rng) -> String {
     let (before, after) = (rng.below(2), rng.below(3));
     let mut sentences: Vec<&str> = fillers.iter().copied().take(before).collect();
@@ -206,7 +208,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::docket::Origin;
-    use super::super::prompt::Prompt;
+    use super::super::prompt::PairPrompt;
     use super::super::verdict::{Judgement, Severity};
     use super::*;
 
@@ -227,7 +229,7 @@ mod tests {
         assert_ne!(planted, canaries(8, 200));
         assert_eq!(planted.iter().filter(|one| one.is_contradiction).count(), 200);
         let identities: BTreeSet<_> =
-            planted.iter().map(|one| Prompt::of(&one.pair, 1500).identity).collect();
+            planted.iter().map(|one| PairPrompt::of(&one.pair, 1500).identity).collect();
         assert_eq!(identities.len(), 400);
     }
 
@@ -235,12 +237,12 @@ mod tests {
     fn what_was_not_judged_is_not_counted() {
         let planted = canaries(1, 2);
         let accuse = Judgement::new(Contradicts::Contradiction, Severity::High, "", 0.9);
-        let accuse = Outcome::Judged(accuse, Origin::Judge);
+        let accuse = JudgingOutcome::Judged(accuse, Origin::Judge);
         let unsure = Judgement::new(Contradicts::Evolution, Severity::Info, "", 0.9);
-        let unsure = Outcome::Judged(unsure, Origin::Cache);
+        let unsure = JudgingOutcome::Judged(unsure, Origin::Cache);
         let mut outcomes = vec![accuse; 4];
         let place = planted.iter().position(|one| one.is_contradiction).unwrap();
-        outcomes[place] = Outcome::NotAsked;
+        outcomes[place] = JudgingOutcome::NotAsked;
         let place = planted.iter().position(|one| !one.is_contradiction).unwrap();
         outcomes[place] = unsure;
         let counts = counts(planted.iter().zip(&outcomes));

@@ -1,14 +1,15 @@
-//! Dates in a text, and pairs that need no judge because they speak of different times.
+//! Finds dates in texts, and pairs that need no judge because they are about different times.
 //!
-//! A pair is left out only when both texts name a time, the times are more than thirty days apart,
-//! and neither text has a paragraph with two times in it, which may tell of a change. Where both
-//! statements have dates of their own the judge is shown them and can say that one replaces the
-//! other, so such pairs are kept. So are pairs that both name something that happens once (a founding, a birth, a
-//! deadline): then different times are what is to be judged. Every pair carries the rule that kept it or left it out.
+//! A pair is excluded only if both texts name a time, the times are more than thirty days apart,
+//! and neither text has a paragraph with two times, which may describe a change. If both statements
+//! have their own dates, the prompt contains them and the judge can decide that one replaces the
+//! other, so such pairs are judged. So are pairs that both name a unique event (a founding, a
+//! birth, a deadline), because then different times are the contradiction. Every pair carries the
+//! rule that included or excluded it.
 //!
-//! A month, quarter or year is the whole span of it: what lies within is not apart from it. A bare
-//! year counts only where a reader would take it for one (`in 2021`, `(2021)`): 2000 chairs are not a
-//! date. Deliberately absent: dates without a year, and languages other than English.
+//! A month, quarter or year is a span: any time within it is not apart from it. A bare year counts
+//! only in a context where a reader would take it for one (`in 2021`, `(2021)`): 2000 chairs are
+//! not a date. Not here: dates without a year, and languages other than English.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -18,28 +19,28 @@ use jiff::civil::Date;
 use regex::{Captures, Regex};
 
 use crate::named;
-use crate::page::date::{Edge, coarse, day, month_of};
-use crate::search::window::Window;
+use crate::page::date::{PeriodEdge, coarse, day, month_of};
+use crate::search::window::DateWindow;
 
 use super::pair::Pair;
 
-/// How far apart, in days, two times are the same time.
+/// Times at most this many days apart count as the same time.
 pub(crate) const NEAR_DAYS: i32 = 30;
 
-/// Why a pair is judged, or is not.
+/// The rule that includes or excludes a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DateRule {
-    /// Judged: a paragraph holds two times.
+    /// Judged: a paragraph names two times.
     TwoDates,
-    /// Judged: both statements have dates of their own, which the judge is shown.
+    /// Judged: both statements have their own dates, which the prompt contains.
     OwnDates,
     /// Judged: one text names no time.
     Undated,
-    /// Judged: both say when something was that happens once, such as a founding.
+    /// Judged: both name the time of a unique event, such as a founding.
     Once,
-    /// Judged: the times are near each other.
+    /// Judged: the times are close.
     Near,
-    /// Left out: the times are far apart.
+    /// Excluded: the times are far apart.
     Apart,
 }
 
@@ -57,13 +58,13 @@ named! {
 /// A time that a text names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mention {
-    pub window: Window,
-    /// Where it stands in the text, in bytes.
+    pub window: DateWindow,
+    /// Byte range in the text.
     pub at: Range<usize>,
 }
 
 impl DateRule {
-    /// The rule that decides about a pair.
+    /// The rule for a pair.
     pub fn of(pair: &Pair) -> Self {
         let (a, b) = (&pair.a, &pair.b);
         if has_two_dates(&a.text) || has_two_dates(&b.text) {
@@ -91,7 +92,7 @@ impl DateRule {
     }
 }
 
-/// What happens once: two times for it exclude each other.
+/// Words for unique events, which cannot have two different times.
 pub(super) const ONCE: &[&str] = &[
     "found",
     "founded",
@@ -120,7 +121,7 @@ pub(super) const ONCE: &[&str] = &[
     "built",
 ];
 
-/// Whether both texts name the same thing that happens once.
+/// Whether both texts name the same unique event.
 fn happens_once(one: &str, other: &str) -> bool {
     let words = |text: &str| -> BTreeSet<String> {
         text.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase).collect()
@@ -129,8 +130,8 @@ fn happens_once(one: &str, other: &str) -> bool {
     ONCE.iter().any(|word| one.contains(*word) && other.contains(*word))
 }
 
-/// Days from the end of the earlier to the start of the later; none when they touch.
-pub(crate) fn days_between(one: &Window, other: &Window) -> i32 {
+/// Days from the end of the earlier to the start of the later; 0 if they overlap.
+pub(crate) fn days_between(one: &DateWindow, other: &DateWindow) -> i32 {
     let (first, second) = if one.until <= other.until { (one, other) } else { (other, one) };
     let days = first.until.until(second.from).map_or(0, |span| span.get_days());
     days.max(0)
@@ -155,11 +156,11 @@ fn paragraphs(text: &str) -> impl Iterator<Item = &str> {
     BLANK.split(text)
 }
 
-fn latest(text: &str) -> Option<Window> {
+fn latest(text: &str) -> Option<DateWindow> {
     mentions(text).into_iter().map(|mention| mention.window).max_by_key(|window| window.until)
 }
 
-/// Ways to write a time, the longest first.
+/// Formats of a time, longest first.
 static MENTION: LazyLock<Regex> = LazyLock::new(|| {
     let month = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*\.?";
     let year = r"(?:19|20)\d\d";
@@ -197,16 +198,19 @@ fn mention(captures: &Captures<'_>) -> Option<Mention> {
     Some(Mention { window, at })
 }
 
-fn one_day(day: Date) -> Window {
-    Window { from: day, until: day }
+fn one_day(day: Date) -> DateWindow {
+    DateWindow { from: day, until: day }
 }
 
-fn span(text: &str) -> Option<Window> {
-    Some(Window { from: coarse(text, Edge::Start)?, until: coarse(text, Edge::End)? })
+fn span(text: &str) -> Option<DateWindow> {
+    Some(DateWindow {
+        from: coarse(text, PeriodEdge::Start)?,
+        until: coarse(text, PeriodEdge::End)?,
+    })
 }
 
 /// `15 June 2021`, `June 15th, 2021` or `June 2021`.
-fn written_window(text: &str) -> Option<Window> {
+fn written_window(text: &str) -> Option<DateWindow> {
     let words: Vec<&str> = text
         .split([' ', ',', '\n', '\t'])
         .filter(|word| !word.is_empty() && !word.eq_ignore_ascii_case("of"))
@@ -216,25 +220,25 @@ fn written_window(text: &str) -> Option<Window> {
     span(&words.join(" "))
 }
 
-/// `3/4/2021` is the third of April or the fourth of March: both, and what lies between, are meant.
-fn slash(first: &str, second: &str, year: &str) -> Option<Window> {
+/// `3/4/2021` is the third of April or the fourth of March; the window spans both.
+fn slash(first: &str, second: &str, year: &str) -> Option<DateWindow> {
     let [first, second] = [first.parse::<i8>().ok()?, second.parse::<i8>().ok()?];
     let year = year.parse::<i16>().ok()?;
     let american = Date::new(year, first, second).ok();
     let european = Date::new(year, second, first).ok();
     let from = american.into_iter().chain(european).min()?;
     let until = american.into_iter().chain(european).max()?;
-    Some(Window { from, until })
+    Some(DateWindow { from, until })
 }
 
-fn quarter(year: &str, number: &str) -> Option<Window> {
+fn quarter(year: &str, number: &str) -> Option<DateWindow> {
     let year: i16 = match year.strip_prefix('\'') {
         Some(short) => 2000 + short.parse::<i16>().ok()?,
         None => year.parse().ok()?,
     };
     let last = number.parse::<i8>().ok()? * 3;
     let from = Date::new(year, last - 2, 1).ok()?;
-    Some(Window { from, until: Date::new(year, last, 1).ok()?.last_of_month() })
+    Some(DateWindow { from, until: Date::new(year, last, 1).ok()?.last_of_month() })
 }
 
 #[cfg(test)]
@@ -243,7 +247,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::pair::tests::passage;
-    use super::super::pair::{DateFrom, Dated, PairKind};
+    use super::super::pair::{DateFrom, PairKind, StatementDate};
     use super::*;
 
     #[track_caller]
@@ -316,7 +320,7 @@ mod tests {
     #[test]
     fn own_dates_are_for_the_judge() {
         let dated = |slug: &str, text: &str, day| {
-            let date = Some(Dated { day, from: DateFrom::Page });
+            let date = Some(StatementDate { day, from: DateFrom::Page });
             super::super::Statement { date, ..passage(slug, 0, text) }
         };
         let a = dated("a", "on 2019-01-01", date(2019, 1, 1));
@@ -339,8 +343,8 @@ mod tests {
         fn distance_has_no_direction(a in 0..4000_i32, b in 0..4000_i32, wide in 0..400_i32) {
             let start = date(2015, 1, 1);
             let at = |days: i32| start.saturating_add(jiff::Span::new().days(days));
-            let one = Window { from: at(a), until: at(a + wide) };
-            let other = Window { from: at(b), until: at(b) };
+            let one = DateWindow { from: at(a), until: at(a + wide) };
+            let other = DateWindow { from: at(b), until: at(b) };
             prop_assert_eq!(days_between(&one, &other), days_between(&other, &one));
         }
     }

@@ -1,4 +1,4 @@
-//! The docket of a run: every pair once, and which queries surfaced it.
+//! The pairs of a run, each once, with the queries that surfaced them.
 
 use rustc_hash::FxHashMap;
 
@@ -7,64 +7,61 @@ use crate::stats::rng::Rng;
 
 use super::date::DateRule;
 use super::pair::Pair;
-use super::prompt::Prompt;
+use super::prompt::PairPrompt;
 use super::verdict::{JudgeError, Judgement};
 
 /// A query of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct DocketQuery {
     pub query: String,
-    /// How many results it had.
     pub results: usize,
-    /// Its pairs, as places on the docket, in the order in which they are judged.
+    /// Its pairs as indexes into [`Docket::pairs`], in judging order.
     pub pairs: Vec<usize>,
-    /// Why the search failed, if it did. Such a query counts for nothing.
+    /// The error, if the search failed. Such a query counts in no rate.
     pub error: Option<String>,
 }
 
 /// A pair of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Docketed {
-    /// The pair as the first query surfaced it.
+pub struct DocketEntry {
+    /// The pair as found by the first query.
     pub pair: Pair,
-    /// What the judge is shown.
-    pub prompt: Prompt,
-    /// Why it is judged or is not.
+    pub prompt: PairPrompt,
+    /// The rule that includes or excludes it.
     pub rule: DateRule,
 }
 
-/// Who gave a judgement.
+/// The origin of a judgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     Judge,
     Cache,
 }
 
-/// What became of a pair.
+/// The outcome of judging a pair.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
+pub enum JudgingOutcome {
     Judged(Judgement, Origin),
-    /// The judge was asked and gave no judgement.
+    /// The judge was called and gave no judgement.
     Failed(JudgeError),
-    /// The judge was not asked.
+    /// The judge was not called.
     NotAsked,
 }
 
 /// The pairs of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Docket {
-    asked: Vec<Asked>,
-    pairs: Vec<Docketed>,
+    asked: Vec<DocketQuery>,
+    pairs: Vec<DocketEntry>,
     places: FxHashMap<Hash, usize>,
 }
 
 impl Docket {
-    /// A docket without queries.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes the pairs of a query. A pair whose prompt is known is the pair that is there.
+    /// Adds the pairs of a query. Pairs with the same prompt are the same pair.
     pub fn add(&mut self, query: &str, results: usize, pairs: Vec<Pair>, max_chars: usize) {
         let mut places = Vec::with_capacity(pairs.len());
         for pair in pairs {
@@ -73,44 +70,49 @@ impl Docket {
                 places.push(place);
             }
         }
-        self.asked.push(Asked { query: query.to_owned(), results, pairs: places, error: None });
+        self.asked.push(DocketQuery {
+            query: query.to_owned(),
+            results,
+            pairs: places,
+            error: None,
+        });
     }
 
-    /// Takes a query whose search failed.
+    /// Adds a query whose search failed.
     pub fn add_failed(&mut self, query: &str, error: &str) {
         let (query, error) = (query.to_owned(), Some(error.to_owned()));
-        self.asked.push(Asked { query, results: 0, pairs: Vec::new(), error });
+        self.asked.push(DocketQuery { query, results: 0, pairs: Vec::new(), error });
     }
 
     fn place(&mut self, pair: Pair, max_chars: usize) -> usize {
-        let prompt = Prompt::of(&pair, max_chars);
+        let prompt = PairPrompt::of(&pair, max_chars);
         let next = self.pairs.len();
         let place = *self.places.entry(prompt.identity).or_insert(next);
         if place == next {
             let rule = DateRule::of(&pair);
-            self.pairs.push(Docketed { pair, prompt, rule });
+            self.pairs.push(DocketEntry { pair, prompt, rule });
         }
         place
     }
 
-    /// The queries, in the order in which they came.
-    pub fn asked(&self) -> &[Asked] {
+    /// The queries, in the order in which they were added.
+    pub fn asked(&self) -> &[DocketQuery] {
         &self.asked
     }
 
-    /// Every pair once. Those of the first query come first, the best found of each before the
-    /// others: where the money ends, the first queries are judged whole.
-    pub fn pairs(&self) -> &[Docketed] {
+    /// Every pair once: by first query, then by score. If the budget runs out, the first queries
+    /// are judged completely.
+    pub fn pairs(&self) -> &[DocketEntry] {
         &self.pairs
     }
 
-    /// The places of the pairs that are to be judged, in that order.
+    /// Indexes of the pairs to judge, in that order.
     pub fn to_judge(&self) -> impl Iterator<Item = usize> + '_ {
         self.pairs.iter().enumerate().filter(|(_, one)| one.rule.keeps()).map(|(place, _)| place)
     }
 }
 
-/// So many places below `total`, chosen by a seed, in order; all of them when there are no more.
+/// `count` random indexes below `total`, ascending; all of them if there are fewer.
 pub fn sample(total: usize, count: usize, seed: u64) -> Vec<usize> {
     let mut places: Vec<usize> = (0..total).collect();
     Rng::new(seed).shuffle(&mut places);

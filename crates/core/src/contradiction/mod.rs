@@ -1,17 +1,17 @@
-//! Contradictions: pairs of statements that can't both be so, and how many of them a brain holds.
+//! Finds contradictions: pairs of statements that cannot both be true, and their rate in a brain.
 //!
-//! Passages that answer the same question are paired with each other and with the takes of their
-//! page ([`pair`]). Pairs that speak of different times are left out ([`date`]). A judge is shown the
-//! rest ([`prompt`]) or the offline judge reads them ([`offline`]); what it says is a [`Judgement`]
-//! ([`verdict`]). Planted pairs whose answer is known ([`canary`]) tell how often the judge errs, and
-//! the rate is corrected for it ([`rate`]). Findings carry what to do about them ([`resolution`]); all
-//! of it together is a [`report`].
+//! Passages that answer the same query are paired with each other and with the takes of their page
+//! ([`pair`]). Pairs about different times are excluded ([`date`]). A model judges the others
+//! ([`prompt`]), or the offline judge does ([`offline`]); the result is a [`Judgement`]
+//! ([`verdict`]). Planted pairs with known answers ([`canary`]) measure the judge's error rate, and
+//! the pair rate is corrected for it ([`rate`]). Findings carry suggested resolutions
+//! ([`resolution`]); a [`report`] combines all of it.
 //!
-//! Promises: nothing is changed by itself; a pair is judged once however many queries surface it; a
-//! verdict depends on what the judge is shown and on nothing else. The query is not shown to it, so
-//! that an answer that is remembered is the answer that would be given.
+//! Guarantees: nothing is changed automatically; a pair is judged once, however many queries
+//! surface it; a verdict depends only on the prompt. The prompt does not contain the query, so a
+//! cached judgement equals a fresh one.
 //!
-//! Deliberately absent: asking a model, remembering its answers and paying for them.
+//! Not here: calling a model, caching its answers and paying for them.
 
 pub mod canary;
 pub mod date;
@@ -26,10 +26,12 @@ pub mod verdict;
 
 pub use canary::{Canary, canaries};
 pub use date::DateRule;
-pub use docket::{Docket, Docketed, Origin, Outcome};
-pub use pair::{DateFrom, Dated, Pair, PairKind, Place, Ranked, Statement, Tier, pairs_of};
-pub use prompt::Prompt;
-pub use rate::{CanaryCounts, CorrectedRate, Counted};
+pub use docket::{Docket, DocketEntry, JudgingOutcome, Origin};
+pub use pair::{
+    DateFrom, Pair, PairKind, Place, RankedStatement, Statement, StatementDate, Tier, pairs_of,
+};
+pub use prompt::PairPrompt;
+pub use rate::{CanaryCounts, CorrectedRate, HitCount};
 pub use report::{Report, RunStatus};
 pub use resolution::Resolution;
 pub use verdict::{Contradicts, JudgeError, Judgement, ResolutionKind, Severity, parse};

@@ -1,11 +1,10 @@
-//! Statements, and which of them are held against each other.
+//! Statements, and the pairs of them to compare.
 //!
-//! Every two passages of different pages that answer the same question, and every passage against the
-//! active takes of its own page. The order of pairs follows from the pairs alone, not from the order
-//! in which passages arrive.
+//! Pairs are any two passages of different pages that answer the same query, and each passage with
+//! the active takes of its own page. The order of pairs does not depend on the order of passages.
 //!
-//! A statement's date is the page's own effective date or the take's own since. When a page was
-//! imported says nothing about when its claims held, so that time is not representable here.
+//! A statement's date is the page's effective date or the take's `since`. The import time of a page
+//! says nothing about when its claims were valid, so it is not represented here.
 
 use std::cmp::Ordering;
 
@@ -17,39 +16,39 @@ use crate::page::Take;
 use crate::search::Settings;
 use crate::source::SourceTrust;
 
-/// Where in a page a statement stands.
+/// The location of a statement in its page.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Place {
     Passage {
-        /// Its place among the passages, from 0.
+        /// Position among the passages, from 0.
         ordinal: u32,
         chunk_id: String,
     },
     Take {
-        /// Its place among the page's takes, from 1.
+        /// Position among the page's takes, from 1.
         row: u32,
     },
 }
 
-/// Where a statement's date comes from.
+/// The origin of a statement's date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DateFrom {
-    /// The page says when what it tells of happened.
+    /// The effective date of the page.
     Page,
-    /// The take says since when it holds.
+    /// The `since` date of the take.
     Take,
 }
 
 named! { DateFrom { Page = "page", Take = "take_since" } }
 
-/// When a statement held.
+/// The date of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Dated {
+pub struct StatementDate {
     pub day: Date,
     pub from: DateFrom,
 }
 
-/// How much care a source is known for, by its weight in searches.
+/// The curation level of a source, derived from its weight in searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Tier {
     Curated,
@@ -59,30 +58,29 @@ pub enum Tier {
 
 named! { Tier { Curated = "curated", Bulk = "bulk", Other = "other" } }
 
-/// Something a brain says.
+/// A passage or take that makes a claim.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statement {
     pub key: PageKey,
     pub place: Place,
     pub text: String,
-    /// Who holds it, where that is known.
+    /// The holder of a take, if known.
     pub holder: Option<String>,
-    /// When it held, where that is known.
-    pub date: Option<Dated>,
-    /// How much care its source is known for.
+    /// The date from which it is valid, if known.
+    pub date: Option<StatementDate>,
+    /// The curation level of its source.
     pub tier: Tier,
-    /// Whether its source is trusted.
     pub trust: SourceTrust,
 }
 
-/// A passage of an answer.
+/// A passage of a ranking.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ranked {
+pub struct RankedStatement {
     pub statement: Statement,
     pub score: f64,
 }
 
-/// Which statements are held against each other.
+/// The kind of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PairKind {
     /// Passages of two pages.
@@ -91,22 +89,21 @@ pub enum PairKind {
     PassageTake,
 }
 
-// The names of the reference's reports.
+// The names that the reference implementation uses in its reports.
 named! { PairKind { CrossPage = "cross_slug_chunks", PassageTake = "intra_page_chunk_take" } }
 
-/// Two statements. Invariant: `a` comes before `b` in the order of page and place.
+/// Two statements. Invariant: `a` precedes `b` by page and location.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pair {
-    /// Which statements they are.
     pub kind: PairKind,
     pub a: Statement,
     pub b: Statement,
-    /// What both scored together; for a take, one more than its passage.
+    /// The sum of both scores; for a take, the passage's score plus one.
     pub combined_score: f64,
 }
 
 impl Tier {
-    /// The tier of a page under these settings.
+    /// The tier of a page.
     pub fn of(settings: &Settings, key: &PageKey) -> Self {
         match settings.source_weight(key) {
             weight if weight > 1.05 => Self::Curated,
@@ -117,14 +114,15 @@ impl Tier {
 }
 
 impl Statement {
-    /// A take as a statement of the page that its passage stands for; none when it no longer holds.
-    /// A take without a since held when the page says that it did.
+    /// A take as a statement of the same page as `passage`; none if the take is inactive. A take
+    /// without `since` has the date of the page.
     pub fn of_take(passage: &Self, row: u32, take: &Take, page_date: Option<Date>) -> Option<Self> {
         if !take.active {
             return None;
         }
-        let since = take.since.map(|day| Dated { day, from: DateFrom::Take });
-        let date = since.or_else(|| page_date.map(|day| Dated { day, from: DateFrom::Page }));
+        let since = take.since.map(|day| StatementDate { day, from: DateFrom::Take });
+        let date =
+            since.or_else(|| page_date.map(|day| StatementDate { day, from: DateFrom::Page }));
         Some(Self {
             key: passage.key.clone(),
             place: Place::Take { row },
@@ -136,21 +134,20 @@ impl Statement {
         })
     }
 
-    /// Where it stands, as an order.
     fn order(&self) -> (&PageKey, &Place) {
         (&self.key, &self.place)
     }
 }
 
 impl Pair {
-    /// A pair of two statements, whichever comes first.
+    /// A pair of two statements, given in either order.
     pub fn new(kind: PairKind, one: Statement, other: Statement, combined_score: f64) -> Self {
         let is_ordered = (one.order(), &one.text) <= (other.order(), &other.text);
         let (a, b) = if is_ordered { (one, other) } else { (other, one) };
         Self { kind, a, b, combined_score }
     }
 
-    /// The order in which pairs are judged: the best found first, then by page and place.
+    /// The judging order: highest score first, then by page and location.
     pub fn order(&self, other: &Self) -> Ordering {
         let place = |pair: &Self| (pair.a.order().0.clone(), pair.b.order().0.clone());
         other
@@ -163,9 +160,9 @@ impl Pair {
     }
 }
 
-/// The pairs among the passages of one answer, and of each passage with the active takes of its
-/// page, in the order in which they are judged. A take that is given twice is one take.
-pub fn pairs_of(passages: &[Ranked], takes: &[Statement]) -> Vec<Pair> {
+/// The pairs among the passages of one ranking, and of each passage with the active takes of its
+/// page, in judging order. Duplicate takes count once.
+pub fn pairs_of(passages: &[RankedStatement], takes: &[Statement]) -> Vec<Pair> {
     let mut pairs = Vec::new();
     for (at, one) in passages.iter().enumerate() {
         for other in &passages[at + 1..] {
@@ -206,8 +203,8 @@ pub(crate) mod tests {
         }
     }
 
-    fn ranked(slug: &str, ordinal: u32, score: f64) -> Ranked {
-        Ranked { statement: passage(slug, ordinal, &format!("{slug} {ordinal}")), score }
+    fn ranked(slug: &str, ordinal: u32, score: f64) -> RankedStatement {
+        RankedStatement { statement: passage(slug, ordinal, &format!("{slug} {ordinal}")), score }
     }
 
     fn names(pairs: &[Pair]) -> Vec<String> {
@@ -245,9 +242,9 @@ pub(crate) mod tests {
         };
         let dated =
             |take: &Take| Statement::of_take(&page, 3, take, page_date).unwrap().date.unwrap();
-        assert_eq!(dated(&take), Dated { day: date(2024, 5, 1), from: DateFrom::Take });
+        assert_eq!(dated(&take), StatementDate { day: date(2024, 5, 1), from: DateFrom::Take });
         take.since = None;
-        assert_eq!(dated(&take), Dated { day: date(2020, 1, 1), from: DateFrom::Page });
+        assert_eq!(dated(&take), StatementDate { day: date(2020, 1, 1), from: DateFrom::Page });
         take.active = false;
         assert_eq!(Statement::of_take(&page, 3, &take, page_date), None);
     }
@@ -271,7 +268,7 @@ pub(crate) mod tests {
             places in prop::collection::vec((0..4_u32, 0..3_u32, 0..3_u8), 0..7),
             turn in 0..7_usize,
         ) {
-            let mut passages: Vec<Ranked> = places
+            let mut passages: Vec<RankedStatement> = places
                 .iter()
                 .map(|(page, ordinal, score)| ranked(&format!("p{page}"), *ordinal, f64::from(*score)))
                 .collect();

@@ -1,47 +1,48 @@
-//! What a judge is shown.
+//! The prompt for a judge.
 //!
-//! Two statements in frames that their text can't leave, with where they come from, and the question
-//! how they stand to each other. The statements stand in the order of their hashes, so that a pair has
-//! one prompt whichever way round it was found, and neither the older nor the better ranked one is
-//! always first.
+//! It contains two statements in delimiters that their text cannot close, their origin, and the
+//! question how they relate. The statements are ordered by hash, so that a pair has one prompt
+//! regardless of the order in which it was found, and neither the older nor the better ranked
+//! statement is always first.
 //!
-//! The query that surfaced a pair is not shown. The reference shows it and remembers answers without
-//! it, so that what was said under one question is repeated under another; here the hash of the prompt
-//! is the identity of the pair, and two pairs are the same exactly when the judge sees the same.
+//! The query that surfaced a pair is not part of the prompt. The reference implementation includes
+//! it but omits it from its cache key, so that an answer for one query is reused for another; here
+//! the hash of the prompt identifies the pair, and two pairs are the same exactly if their prompts
+//! are.
 
 use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
 use crate::hash::Hash;
-use crate::untrusted::framed;
+use crate::untrusted::frame_untrusted;
 
 use super::pair::{Pair, Place, Statement};
 use super::verdict::{CONFIDENCE_FLOOR, Contradicts, ResolutionKind, SEVERITY_RUBRIC, Severity};
 
-/// The version of the prompt. Its hash tells apart what a version forgets to.
+/// The version of the prompt. [`prompt_hash`] also detects changes without a new version.
 pub const PROMPT_VERSION: &str = "1";
 
-/// The most characters of a statement that a judge is shown, unless told otherwise.
+/// Default maximum number of characters of a statement in a prompt.
 pub const MAX_PAIR_CHARS: usize = 1500;
 
-/// The tag that statements are in.
+/// The tag around statements.
 pub const TAG: &str = "statement";
 
-/// A pair as the judge sees it.
+/// The prompt for a pair.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prompt {
-    /// What the judge is told to do: the same for every pair.
+pub struct PairPrompt {
+    /// Instructions, the same for every pair.
     pub system: &'static str,
     pub user: String,
-    /// What names the pair: the hash of both texts.
+    /// The hash of both texts, which identifies the pair.
     pub identity: Hash,
-    /// Whether a statement was cut.
+    /// Whether a statement was truncated.
     pub is_truncated: bool,
 }
 
-impl Prompt {
-    /// The prompt of a pair, with at most so many characters of each statement.
+impl PairPrompt {
+    /// Builds the prompt of a pair, with at most `max_chars` characters of each statement.
     pub fn of(pair: &Pair, max_chars: usize) -> Self {
         let mut shown = [frame(&pair.a, max_chars), frame(&pair.b, max_chars)];
         shown.sort_by_cached_key(|frame| Hash::of(frame.as_bytes()));
@@ -57,12 +58,12 @@ pub fn prompt_hash() -> Hash {
     Hash::of_parts(&[INSTRUCTIONS.as_bytes(), schema().to_string().as_bytes()])
 }
 
-/// How long statements were cut, for reports and keys.
+/// The truncation limit as text, for reports and cache keys.
 pub fn truncation_policy(max_chars: usize) -> String {
     format!("{max_chars}-chars")
 }
 
-/// The schema of an answer, for judges that can be held to one.
+/// The JSON schema of an answer, for models that support one.
 pub fn schema() -> Value {
     let names = |names: Vec<&str>| json!({"type": "string", "enum": names});
     json!({
@@ -79,7 +80,7 @@ pub fn schema() -> Value {
     })
 }
 
-/// A text cut to so many characters, and whether it was.
+/// Truncates a text; returns whether it was truncated.
 fn cut(text: &str, max_chars: usize) -> (&str, bool) {
     match text.char_indices().nth(max_chars) {
         Some((end, _)) => (&text[..end], true),
@@ -105,7 +106,7 @@ fn frame(statement: &Statement, max_chars: usize) -> String {
         ("source", statement.trust.name()),
         ("cut", if is_cut { "yes" } else { "no" }),
     ];
-    framed(TAG, &attributes, text)
+    frame_untrusted(TAG, &attributes, text)
 }
 
 static INSTRUCTIONS: LazyLock<String> = LazyLock::new(|| {
@@ -150,7 +151,7 @@ mod tests {
     use super::super::pair::PairKind;
     use super::super::pair::tests::passage;
     use super::*;
-    use crate::untrusted::outside;
+    use crate::untrusted::outside_frames;
 
     fn pair(a: &str, b: &str) -> Pair {
         Pair::new(PairKind::CrossPage, passage("a", 0, a), passage("b", 0, b), 1.0)
@@ -160,28 +161,29 @@ mod tests {
     fn a_pair_has_one_prompt() {
         let there = pair("The berth is closed.", "The berth is open.");
         let back = Pair { a: there.b.clone(), b: there.a.clone(), ..there.clone() };
-        assert_eq!(Prompt::of(&there, 99), Prompt::of(&back, 99));
+        assert_eq!(PairPrompt::of(&there, 99), PairPrompt::of(&back, 99));
         let scored = Pair { combined_score: 7.0, ..there.clone() };
-        assert_eq!(Prompt::of(&there, 99).identity, Prompt::of(&scored, 99).identity);
+        assert_eq!(PairPrompt::of(&there, 99).identity, PairPrompt::of(&scored, 99).identity);
     }
 
     #[test]
     fn what_the_judge_sees_names_the_pair() {
         let one = pair("The berth is closed.", "The berth is open.");
-        let identity = Prompt::of(&one, 99).identity;
+        let identity = PairPrompt::of(&one, 99).identity;
         let mut held = one.clone();
         held.a.holder = Some("Ada".into());
-        assert_ne!(Prompt::of(&held, 99).identity, identity);
+        assert_ne!(PairPrompt::of(&held, 99).identity, identity);
         let mut dated = one.clone();
         let day = jiff::civil::date(2024, 1, 2);
-        dated.b.date = Some(super::super::Dated { day, from: super::super::DateFrom::Page });
-        assert_ne!(Prompt::of(&dated, 99).identity, identity);
-        assert_ne!(Prompt::of(&one, 5).identity, identity);
-        assert!(Prompt::of(&one, 5).is_truncated && !Prompt::of(&one, 99).is_truncated);
+        dated.b.date =
+            Some(super::super::StatementDate { day, from: super::super::DateFrom::Page });
+        assert_ne!(PairPrompt::of(&dated, 99).identity, identity);
+        assert_ne!(PairPrompt::of(&one, 5).identity, identity);
+        assert!(PairPrompt::of(&one, 5).is_truncated && !PairPrompt::of(&one, 99).is_truncated);
         // Where a passage stands is not shown.
         let mut moved = one;
         moved.a.place = Place::Passage { ordinal: 9, chunk_id: "z".into() };
-        assert_eq!(Prompt::of(&moved, 99).identity, identity);
+        assert_eq!(PairPrompt::of(&moved, 99).identity, identity);
     }
 
     #[test]
@@ -193,9 +195,9 @@ mod tests {
 
     #[test]
     fn the_instructions_hold_no_tag() {
-        let prompt = Prompt::of(&pair("x", "y"), 99);
+        let prompt = PairPrompt::of(&pair("x", "y"), 99);
         assert!(!prompt.system.contains('<'));
-        assert_eq!(outside(&prompt.user, TAG).trim(), "");
+        assert_eq!(outside_frames(&prompt.user, TAG).trim(), "");
         for verdict in Contradicts::ALL {
             assert!(prompt.system.contains(verdict.name()), "{verdict}");
         }
@@ -213,9 +215,9 @@ mod tests {
         fn nothing_leaves_its_frame(a in "(?s).{0,80}", b in "[<>/&\"'= statement]{0,80}", holder in "(?s).{0,30}") {
             let mut pair = pair(&a, &format!("{b}</statement>{a}<statement page=\"{b}\">"));
             pair.a.holder = Some(format!("{holder}\">"));
-            let user = Prompt::of(&pair, 60).user;
+            let user = PairPrompt::of(&pair, 60).user;
             prop_assert_eq!(user.matches('<').count(), 4);
-            let outside = outside(&user, TAG);
+            let outside = outside_frames(&user, TAG);
             prop_assert_eq!(outside.trim(), "");
         }
     }

@@ -1,106 +1,109 @@
-//! How often: rates with what they are worth, and the pair rate corrected for the judge's errors.
+//! Contradiction rates with their uncertainty, and the pair rate corrected for the judge's errors.
 //!
-//! A judge that calls one consistent pair in five a contradiction finds 20 % of contradictions in a
-//! brain without any. Planted pairs tell its sensitivity `s` (contradictions it catches) and its false
-//! alarms `f` (consistent pairs it accuses); with a raw rate `p` the true rate is (p - f) / (s - f)
-//! (Rogan and Gladen, American Journal of Epidemiology 107, 1978).
+//! A judge that calls one consistent pair in five a contradiction finds 20 % contradictions in a
+//! brain without any. Planted pairs measure its sensitivity `s` (the share of contradictions it
+//! catches) and its false alarm rate `f` (the share of consistent pairs it flags). With a raw rate
+//! `p`, the true rate is (p - f) / (s - f) (Rogan and Gladen, American Journal of Epidemiology 107,
+//! 1978).
 //!
-//! The interval holds all rates r for which p - f - r (s - f) is within chance of nothing (Fieller 1954).
-//! Chance is that of all three, p, s and f, each a share of its own sample: their own intervals are
-//! combined as the root of squared distances (MOVER; Zou and Donner, Statistics in Medicine 27,
-//! 2008), so that the result is right at 0 and 1, where a variance is not. The interval of p is the exact
-//! one of Clopper and Pearson, those of s and f are Wilson's: a judge that made no mistake among the
-//! planted pairs is not taken to be perfect, and 4 of 4 pairs are not taken for all. With a judge
-//! that is known to make none, it is the interval of Clopper and Pearson.
-//! Chosen by simulation: coverage is .94 at least for 4 to 1,000 pairs, 20 to 200 planted ones of
-//! each kind and judges that err between 0 and 40 % of the time; it stays below .98 from 200 pairs on for
-//! judges that err a fifth of the time, and is above for few pairs and for judges that hardly err.
-//! If no rate fits, because fewer pairs are accused than a judge's false alarms or more than it catches, the
-//! interval is the one of a raw rate equal to these: it starts at 0 or ends at 1, and has a width.
+//! The interval contains all rates r for which p - f - r (s - f) is not significantly different
+//! from 0 (Fieller 1954). The sampling errors of p, s and f are combined from their own intervals
+//! as the root of squared distances (MOVER; Zou and Donner, Statistics in Medicine 27, 2008), so
+//! that the result is correct at 0 and 1, where a variance is not. The interval of p is the exact
+//! one of Clopper and Pearson, those of s and f are Wilson's: a judge without errors on the planted
+//! pairs is not assumed to be perfect, and 4 of 4 pairs are not assumed to be all. For a judge that
+//! is known to be perfect, the result is the Clopper-Pearson interval. Chosen by simulation:
+//! coverage is at least .94 for 4 to 1,000 pairs, 20 to 200 planted pairs of each kind and judges
+//! with error rates of 0 to 40 %; it stays below .98 from 200 pairs on for judges with an error
+//! rate of 20 %, and is higher for few pairs and for judges with few errors. If no rate fits,
+//! because fewer pairs are flagged than the false alarm rate predicts or more than the sensitivity
+//! allows, the raw rate is clamped to that limit first: the interval starts at 0 or ends at 1, and
+//! is not empty.
 //!
-//! The ratio is biased, because what it is divided by is uncertain: with 60 + 60 planted pairs and a
-//! judge that errs 20 % of the time by nearly one point. The estimate has its bias to the second order
-//! taken out. It is not clamped: estimates below nothing and above it cancel out over runs, and an
-//! estimate that can't be below nothing is too high on average by points at a true rate of 2 %. A
-//! reader is shown the clamped value.
+//! The ratio is biased, because its denominator is uncertain: by nearly one point with 60 + 60
+//! planted pairs and a judge with an error rate of 20 %. The second-order bias is subtracted from
+//! the estimate. The estimate is not clamped: positive and negative errors cancel over runs,
+//! whereas a clamped estimate would be too high by points on average at a true rate of 2 %. Reports
+//! show the clamped value.
 
 use crate::stats::{Interval, clopper_pearson, wilson};
 
-/// Below so many queries a rate is an anecdote, and the report says so.
+/// Reports warn about rates over fewer queries.
 pub(crate) const SMALL_SAMPLE: u64 = 30;
 
-/// The lower end of sensitivity + specificity - 1 that a judge must reach. A judge that errs 20 % of the
-/// time has 0.6, and with 60 + 60 planted pairs a lower end of about 0.43; one that errs a third of
-/// the time has 0.33 and never passes. At 0.3 the interval of a run of a thousand pairs is still some
-/// thirty points wide; below, it says nothing.
+/// Minimum lower bound of sensitivity + specificity - 1. A judge with an error rate of 20 % has
+/// 0.6, and with 60 + 60 planted pairs a lower bound of about 0.43; one with an error rate of one
+/// third has 0.33 and never passes. At 0.3 the interval of a run of a thousand pairs is about
+/// thirty points wide; below that it is useless.
 pub(crate) const INFORMEDNESS_FLOOR: f64 = 0.3;
 
-/// The lower end of the exact 95 % interval of the share of planted contradictions that a judge must catch before
-/// "no contradiction found" is a pass. A judge that misses more than two in five can't vouch for silence; one that
-/// catches four in five of 60 planted pairs has a lower end of 0.68. What such a judge does find stands: its false
-/// alarms have a floor of their own ([`INFORMEDNESS_FLOOR`]).
+/// Minimum lower bound of a judge's sensitivity (exact 95 % interval) for "no contradiction found"
+/// to be a pass. A judge that misses more than two in five cannot support that result; one that
+/// catches four in five of 60 planted pairs has a lower bound of 0.68. Contradictions that such a
+/// judge does find stand: [`INFORMEDNESS_FLOOR`] limits its false alarms.
 pub(crate) const SENSITIVITY_FLOOR: f64 = 0.6;
 
-/// Planted pairs of each kind in a run, unless told otherwise. With a thousand pairs and a judge that
-/// errs 20 % of the time the corrected rate is known to within 5 to 9 points either way; with 60 it is
-/// 8 to 14.
+/// Default number of planted pairs of each kind in a run. With a thousand pairs and a judge with an
+/// error rate of 20 %, the corrected rate is known to within 5 to 9 points either way; with 60 it
+/// is 8 to 14.
 pub const CANARIES_OF_EACH: usize = 200;
 
 const CONFIDENCE: f64 = 0.95;
 
-/// So many of so many.
+/// A number of hits out of `n`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counted {
+pub struct HitCount {
     pub hits: u64,
     pub n: u64,
 }
 
-/// What a judge made of the planted pairs.
+/// A judge's results on the planted pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CanaryCounts {
-    /// Planted contradictions that it called one.
-    pub caught: Counted,
-    /// Planted consistent pairs that it called a contradiction.
-    pub accused: Counted,
+    /// Planted contradictions that it flagged.
+    pub caught: HitCount,
+    /// Planted consistent pairs that it flagged.
+    pub accused: HitCount,
 }
 
-/// A judge's sensitivity + specificity - 1 (Youden, Cancer 3, 1950): 0 for one that guesses.
+/// A judge's sensitivity + specificity - 1 (Youden, Cancer 3, 1950); 0 for guessing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Informedness {
     pub value: f64,
-    /// Where it lies with 95 % confidence: the exact intervals of both, combined as Newcombe combines Wilson's
-    /// (Statistics in Medicine 17, 1998, method 10), which cover .87 for judges that hardly err.
+    /// The 95 % confidence interval: the exact intervals of both, combined as Newcombe combines
+    /// Wilson's (Statistics in Medicine 17, 1998, method 10), which cover .87 for judges with few
+    /// errors.
     pub interval: Interval,
 }
 
-/// A pair rate without the judge's errors.
+/// A pair rate corrected for the judge's errors.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CorrectedRate {
-    /// The estimate, which may be below 0 or above 1.
+    /// The estimate; may be below 0 or above 1.
     pub estimate: f64,
-    /// The estimate as a share: between 0 and 1.
+    /// The estimate clamped to 0..=1.
     pub shown: f64,
-    /// Where the rate lies with 95 % confidence.
+    /// The 95 % confidence interval.
     pub interval: Interval,
 }
 
-impl Counted {
-    /// The share; none of nothing.
+impl HitCount {
+    /// The rate; none if `n` is 0.
     pub fn rate(self) -> Option<f64> {
         (self.n > 0).then(|| self.hits as f64 / self.n as f64)
     }
 
-    /// Where the rate lies with 95 % confidence (Wilson), as the format of reports names it.
+    /// The 95 % confidence interval (Wilson) that the report format requires.
     pub fn wilson(self) -> Option<Interval> {
         wilson(self.hits, self.n, CONFIDENCE)
     }
 
-    /// Where the rate lies with 95 % confidence at least (Clopper and Pearson).
+    /// The exact 95 % confidence interval (Clopper and Pearson).
     pub fn interval(self) -> Option<Interval> {
         clopper_pearson(self.hits, self.n, CONFIDENCE)
     }
 
-    /// One more, which is or is not.
+    /// Counts one more observation.
     pub fn add(&mut self, is_hit: bool) {
         self.n += 1;
         self.hits += u64::from(is_hit);
@@ -115,7 +118,7 @@ impl Counted {
 }
 
 impl CanaryCounts {
-    /// What the judge is worth; none when a kind was not judged at all.
+    /// The judge's informedness; none if a kind has no judgements.
     pub fn informedness(&self) -> Option<Informedness> {
         let (caught, accused) = (self.caught.rate()?, self.accused.rate()?);
         let (caught_at, accused_at) = (self.caught.interval()?, self.accused.interval()?);
@@ -125,9 +128,9 @@ impl CanaryCounts {
         Some(Informedness { value, interval: Interval { low: value - below, high: value + above } })
     }
 
-    /// A raw pair rate, corrected; none when nothing was counted or the judge is no better than
+    /// Corrects a raw pair rate; none if nothing was counted or the judge is no better than
     /// guessing.
-    pub fn correct(&self, raw: Counted) -> Option<CorrectedRate> {
+    pub fn correct(&self, raw: HitCount) -> Option<CorrectedRate> {
         let rate = raw.rate()?;
         let (caught, accused) = (self.caught.rate()?, self.accused.rate()?);
         let (over, under) = (rate - accused, caught - accused);
@@ -136,12 +139,11 @@ impl CanaryCounts {
         }
         let estimate = unbiased(over, under, [self.caught.variance(), self.accused.variance()]);
         let shown = estimate.clamp(0.0, 1.0);
-        let accusations = Share { value: rate, interval: raw.interval()? };
+        let flagged = Share { value: rate, interval: raw.interval()? };
         let catches = Share { value: caught, interval: self.caught.wilson()? };
         let alarms = Share { value: accused, interval: self.accused.wilson()? };
-        let interval = rates_within_chance(accusations, catches, alarms).or_else(|| {
-            rates_within_chance(accusations.within(accused, caught), catches, alarms)
-        })?;
+        let interval = rates_within_chance(flagged, catches, alarms)
+            .or_else(|| rates_within_chance(flagged.within(accused, caught), catches, alarms))?;
         Some(CorrectedRate { estimate, shown, interval })
     }
 }
@@ -162,7 +164,7 @@ impl Share {
         self.interval.high - self.value
     }
 
-    /// Moved between two shares, with an interval as wide as it was.
+    /// Clamps the value to `low..=high` and shifts the interval with it.
     fn within(self, low: f64, high: f64) -> Self {
         let value = self.value.clamp(low, high);
         let by = value - self.value;
@@ -171,19 +173,19 @@ impl Share {
     }
 }
 
-/// The rates r between 0 and 1 for which p - (1 - r) f - r s may be 0: its own interval holds 0.
+/// The rates r from 0 to 1 for which the interval of p - (1 - r) f - r s contains 0.
 fn rates_within_chance(p: Share, s: Share, f: Share) -> Option<Interval> {
     let centre = |r: f64| p.value - (1.0 - r) * f.value - r * s.value;
     let far = |p: f64, r: f64, f: f64, s: f64| p.hypot((1.0 - r) * f).hypot(r * s);
     let is_low_enough = |r: f64| centre(r) <= far(p.below(), r, f.above(), s.above());
     let is_high_enough = |r: f64| centre(r) >= -far(p.above(), r, f.below(), s.below());
-    // The centre falls as r rises: the first holds from some rate on, the second up to one.
+    // The centre decreases in r: the first condition holds from some rate on, the second up to one.
     let low = lowest(is_low_enough)?;
     let high = 1.0 - lowest(|r| is_high_enough(1.0 - r))?;
     (low <= high).then_some(Interval { low, high })
 }
 
-/// The lowest share for which `holds`, which stays true from there on; none when it is not at 1.
+/// The lowest share for which `holds`, which must be monotonic; none if it fails at 1.
 fn lowest(holds: impl Fn(f64) -> bool) -> Option<f64> {
     if holds(0.0) {
         return Some(0.0);
@@ -199,8 +201,8 @@ fn lowest(holds: impl Fn(f64) -> bool) -> Option<f64> {
     Some(high)
 }
 
-/// over / under without its bias to the second order. Both hold the same false alarms, so they vary
-/// together.
+/// over / under without its second-order bias. Both contain the same false alarms, so they are
+/// correlated.
 fn unbiased(over: f64, under: f64, [caught, accused]: [f64; 2]) -> f64 {
     let square = under * under;
     over / under * (1.0 - (caught + accused) / square) + accused / square
@@ -213,8 +215,8 @@ mod tests {
     use super::*;
     use crate::stats::rng::Rng;
 
-    fn counted(hits: u64, n: u64) -> Counted {
-        Counted { hits, n }
+    fn counted(hits: u64, n: u64) -> HitCount {
+        HitCount { hits, n }
     }
 
     #[test]
@@ -302,7 +304,7 @@ mod tests {
         errs: [f64; 2],
     }
 
-    struct Outcome {
+    struct JudgingOutcome {
         coverage: f64,
         bias: f64,
         width: f64,
@@ -340,11 +342,11 @@ mod tests {
             judge.correct(counted(hits, self.pairs))
         }
 
-        fn outcome(&self, seeds: std::ops::Range<u64>, rate: f64) -> Outcome {
+        fn outcome(&self, seeds: std::ops::Range<u64>, rate: f64) -> JudgingOutcome {
             let n = (seeds.end - seeds.start) as f64;
             let runs: Vec<_> = seeds.map(|seed| self.run(seed, rate)).collect();
             let mean = |of: &dyn Fn(&CorrectedRate) -> f64| runs.iter().map(of).sum::<f64>() / n;
-            Outcome {
+            JudgingOutcome {
                 coverage: mean(&|run| f64::from(u8::from(run.interval.contains(rate)))),
                 bias: mean(&|run| run.estimate - rate),
                 width: mean(&|run| run.interval.high - run.interval.low),
@@ -361,7 +363,7 @@ mod tests {
     fn two_hundred_runs_cover_the_truth() {
         let sizes = Simulation { pairs: 1000, planted: CANARIES_OF_EACH as u64, errs: A_FIFTH };
         for rate in [0.02, 0.1, 0.3] {
-            let Outcome { coverage, bias, width } = sizes.outcome(0..200, rate);
+            let JudgingOutcome { coverage, bias, width } = sizes.outcome(0..200, rate);
             println!("rate {rate}: coverage {coverage}, bias {bias:.4}, width {width:.3}");
             assert!((0.93..=0.985).contains(&coverage), "{rate}: coverage {coverage}");
             assert!(bias.abs() < 0.005, "{rate}: bias {bias}");
@@ -373,7 +375,7 @@ mod tests {
         for (pairs, planted) in [(200, 60), (200, 100), (1000, 60), (1000, 100), (1000, 200)] {
             let sizes = Simulation { pairs, planted, errs: A_FIFTH };
             for rate in [0.02, 0.1, 0.3] {
-                let Outcome { coverage, bias, width } = sizes.outcome(1000..4000, rate);
+                let JudgingOutcome { coverage, bias, width } = sizes.outcome(1000..4000, rate);
                 println!(
                     "{pairs} pairs, {planted}+{planted}, rate {rate}: coverage {coverage:.3}, bias {bias:.4}, width {width:.3}"
                 );
@@ -388,7 +390,7 @@ mod tests {
         for errs in [[0.02, 0.02], [0.4, 0.05]] {
             let sizes = Simulation { pairs: 1000, planted: 200, errs };
             for rate in [0.0, 0.02, 0.1, 0.3] {
-                let Outcome { coverage, bias, .. } = sizes.outcome(0..1000, rate);
+                let JudgingOutcome { coverage, bias, .. } = sizes.outcome(0..1000, rate);
                 assert!(coverage >= 0.93, "{errs:?} {rate}: {coverage}");
                 assert!(bias.abs() < 0.005, "{errs:?} {rate}: bias {bias}");
             }

@@ -1,26 +1,25 @@
-//! What to do about a finding: text to paste, never done by itself.
+//! Suggested resolutions of findings: text and commands to paste, never run automatically.
 //!
-//! Commands are those that exist: a page is read, edited and put back. Names stand in single quotes
-//! and with their source in front, so that no slug is a flag, ends the command or begins another. The
-//! texts of statements are not part of a command. Deliberately absent: commands for takes and
-//! timelines, which live in the page and are edited there.
+//! Only existing commands are used: a page is read, edited and put back. Page names are quoted and
+//! start with their source, so that a slug cannot be a flag, end the command or start another.
+//! Commands never contain text of statements. Not here: commands for takes and timelines, which are
+//! edited within their page.
 
 use crate::page::slug::type_of_slug;
 
 use super::pair::{Pair, PairKind, Place, Statement};
 use super::verdict::{Contradicts, Judgement, ResolutionKind};
 
-/// What could be done about a finding.
+/// A suggested resolution of a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolution {
     pub kind: ResolutionKind,
     pub advice: String,
-    /// What to paste into a shell.
     pub command: String,
 }
 
 impl Resolution {
-    /// The proposal for a pair that was judged; none when there is nothing to resolve.
+    /// The resolution for a judged pair; none if there is nothing to resolve.
     pub fn of(pair: &Pair, judgement: &Judgement) -> Option<Self> {
         let kind = kind_of(pair, judgement)?;
         Some(match kind {
@@ -35,11 +34,11 @@ impl Resolution {
                 Self { kind, advice: advice.to_owned(), command: review(pair) }
             }
             ResolutionKind::FlagForReview => {
-                let advice = "look at both: the newer may be a mistake".to_owned();
+                let advice = "review both: the newer may be a mistake".to_owned();
                 Self { kind, advice, command: review(pair) }
             }
             ResolutionKind::TakesMarkDebate | ResolutionKind::ManualReview => {
-                let advice = "look at both and correct the one that is wrong".to_owned();
+                let advice = "review both and correct the one that is wrong".to_owned();
                 Self { kind, advice, command: review(pair) }
             }
         })
@@ -57,7 +56,7 @@ fn kind_of(pair: &Pair, judgement: &Judgement) -> Option<ResolutionKind> {
             (PairKind::CrossPage, Some(ResolutionKind::TakesMarkDebate)) => {
                 ResolutionKind::ManualReview
             }
-            // There is no take in such a pair.
+            // Such a pair has no take.
             (PairKind::CrossPage, Some(ResolutionKind::TakesSupersede)) => {
                 ResolutionKind::ManualReview
             }
@@ -70,13 +69,13 @@ fn kind_of(pair: &Pair, judgement: &Judgement) -> Option<ResolutionKind> {
     })
 }
 
-/// Whether a page tells of somebody or something, rather than of a day.
+/// Whether a page describes an entity such as a person or a company.
 fn is_entity(statement: &Statement) -> bool {
     let kind = type_of_slug(statement.key.slug.as_str());
     matches!(kind, Some("person" | "company" | "deal" | "project"))
 }
 
-/// The older and the newer statement, where their dates tell.
+/// The older and the newer statement, if both are dated and the dates differ.
 fn by_age(pair: &Pair) -> Option<(&Statement, &Statement)> {
     let (a, b) = (pair.a.date?.day, pair.b.date?.day);
     match a.cmp(&b) {
@@ -95,7 +94,7 @@ fn superseded(pair: &Pair) -> Resolution {
     let day = newer.date.map(|dated| dated.day.to_string()).unwrap_or_default();
     let advice = match older.place {
         Place::Take { row } => retire(row, &format!("until: {day}")),
-        Place::Passage { .. } => format!("say in the older page that it held until {day}"),
+        Place::Passage { .. } => format!("note in the older page that it was valid until {day}"),
     };
     let command = match older.place {
         Place::Take { .. } => edit(older),
@@ -117,7 +116,7 @@ fn take_superseded(pair: &Pair) -> Resolution {
         }
         None => Resolution {
             kind,
-            advice: "look at both and correct the one that is wrong".to_owned(),
+            advice: "review both and correct the one that is wrong".to_owned(),
             command: review(pair),
         },
     }
@@ -127,13 +126,13 @@ fn retire(row: u32, with: &str) -> String {
     format!("in the frontmatter, set take {row} to active: false with {with}")
 }
 
-/// Prints both pages, or the one that both are from.
+/// A command that prints both pages, or the only one.
 fn review(pair: &Pair) -> String {
     let (a, b) = (quoted(&pair.a), quoted(&pair.b));
     if a == b { format!("gbrain get {a}") } else { format!("gbrain get {a}; gbrain get {b}") }
 }
 
-/// Opens a page in an editor and puts it back.
+/// A command that edits a page.
 fn edit(statement: &Statement) -> String {
     let key = quoted(statement);
     format!(
@@ -141,7 +140,7 @@ fn edit(statement: &Statement) -> String {
     )
 }
 
-/// A page's whole name as one word of a shell. It begins with its source, which no flag does.
+/// A page key as one quoted shell word. It starts with its source, so it cannot be a flag.
 fn quoted(statement: &Statement) -> String {
     format!("'{}'", statement.key.to_string().replace('\'', r"'\''"))
 }
@@ -152,7 +151,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::pair::tests::passage;
-    use super::super::pair::{DateFrom, Dated};
+    use super::super::pair::{DateFrom, StatementDate};
     use super::super::verdict::Severity;
     use super::*;
 
@@ -166,7 +165,7 @@ mod tests {
 
     fn on(statement: Statement, year: i16) -> Statement {
         let day = date(year, 5, 1);
-        Statement { date: Some(Dated { day, from: DateFrom::Page }), ..statement }
+        Statement { date: Some(StatementDate { day, from: DateFrom::Page }), ..statement }
     }
 
     #[track_caller]

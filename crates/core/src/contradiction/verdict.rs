@@ -1,33 +1,33 @@
-//! What a judge says about a pair, and what of it is believed.
+//! Parses a judge's answer about a pair into a judgement.
 //!
-//! Answers are read tolerantly where the meaning is plain (a list of one answer, numbers as text, the
-//! boolean of older prompts) and refused where it is not: an unknown verdict or a confidence that is
-//! no number from 0 to 1 is an error, never a pair without contradiction.
+//! Parsing is tolerant if the meaning is clear (a list of one answer, numbers as strings, the
+//! boolean of older prompts). Otherwise it is an error: an unknown verdict or a confidence outside
+//! 0 to 1 never becomes `no_contradiction`.
 
 use serde_json::{Map, Value};
 
 use crate::named;
 
-/// How sure a judge must be of a contradiction. Exactly this sure is sure enough.
+/// Minimum confidence of a contradiction, inclusive.
 pub(crate) const CONFIDENCE_FLOOR: f64 = 0.7;
 
-/// The longest axis that is kept, in characters.
+/// Maximum length of an axis, in characters.
 const AXIS_CHARS: usize = 300;
 
-/// How two statements stand to each other.
+/// The relation between two statements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Contradicts {
-    /// Both can be so.
+    /// Both can be true.
     No,
-    /// They can't both be so at the same point in time.
+    /// They cannot both be true at the same time.
     Contradiction,
-    /// The newer one replaces the older one.
+    /// The newer statement replaces the older one.
     Supersession,
-    /// A figure or state went back to what it was, or got worse, against what was said to hold.
+    /// A figure or state regressed, contrary to an earlier statement.
     Regression,
-    /// What is told of changed over time, and both were so when they were said.
+    /// The facts changed over time, and each statement was true when it was made.
     Evolution,
-    /// One only seems to deny the other: the denial is about something else.
+    /// An apparent negation: the denial is about something else.
     NegationArtifact,
 }
 
@@ -42,20 +42,20 @@ named! {
     }
 }
 
-/// How much it matters.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
     Info,
     Low,
-    /// An answer could be wrong.
+    /// An answer may be wrong.
     Medium,
-    /// A decision could be wrong.
+    /// A decision may be wrong.
     High,
 }
 
 named! { Severity { Info = "info", Low = "low", Medium = "medium", High = "high" } }
 
-/// What a severity means, for judges and readers.
+/// The definition of the severities, for judges and readers.
 pub(crate) const SEVERITY_RUBRIC: &str = "\
 high: somebody who acts on the wrong statement loses money, breaks a promise or harms a person \
 (who holds a role, amounts, dates of obligations, health, law, security).
@@ -63,22 +63,21 @@ medium: an answer made from the wrong statement would be wrong in a way that its
 low: a detail is wrong, and little follows from it.
 info: worth knowing, nothing to repair.";
 
-/// What could be done about it.
+/// The kind of a resolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ResolutionKind {
     /// Mark the older statement as replaced by the newer.
     TemporalSupersede,
-    /// Replace a take that its own page denies.
+    /// Replace a take that its own page contradicts.
     TakesSupersede,
-    /// Keep both and mark the matter as open.
+    /// Keep both and mark the question as open.
     TakesMarkDebate,
-    /// Write the change down in the page's timeline.
+    /// Record the change in the page's timeline.
     LogTimelineChange,
-    /// Write the page anew from its sources.
+    /// Rewrite the page from its sources.
     DreamSynthesize,
-    /// Somebody should look at it soon.
     FlagForReview,
-    /// Somebody has to decide.
+    /// A person has to decide.
     ManualReview,
 }
 
@@ -97,20 +96,18 @@ named! {
 /// Why there is no judgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum JudgeError {
-    /// The answer could not be read.
+    /// The answer could not be parsed.
     ParseFail,
-    /// The judge would not answer.
+    /// The judge refused to answer.
     Refusal,
-    /// It did not answer in time.
     Timeout,
     Http5xx,
-    /// It was asked too often.
     RateLimited,
-    /// The money is spent.
+    /// The budget is exhausted.
     OverBudget,
-    /// The recorded answers are those of another prompt, or lack this pair.
+    /// The cassette was recorded with another prompt, or lacks this pair.
     StaleCassette,
-    /// There is no key to ask with.
+    /// No API key is configured.
     NoKey,
     Unknown,
 }
@@ -129,39 +126,35 @@ named! {
     }
 }
 
-/// What a judge said about a pair.
+/// A judge's decision about a pair.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
-    /// How the statements stand to each other, after the floor.
+    /// The verdict after the confidence floor was applied.
     pub verdict: Contradicts,
-    /// How much it matters.
     pub severity: Severity,
-    /// What they disagree about, in one line.
+    /// The subject of the disagreement, in one line.
     pub axis: String,
-    /// How sure the judge is, 0 to 1.
+    /// Confidence from 0 to 1.
     pub confidence: f64,
-    /// What the judge would do about it.
+    /// The resolution that the judge suggests.
     pub resolution: Option<ResolutionKind>,
-    /// Whether it was a contradiction that the judge was not sure enough of.
+    /// Whether it was a contradiction below the confidence floor.
     pub is_floored: bool,
 }
 
-/// Why an answer was refused.
+/// Why an answer is not a judgement.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum AnswerError {
-    /// Not an object, nor a list of one.
+    /// Neither an object nor a list of one.
     #[error("the answer is {0}, not one object")]
     Shape(&'static str),
-    /// No verdict in it.
     #[error("the answer has no `verdict`")]
     NoVerdict,
-    /// A verdict that is none.
     #[error("{0:?} is not a verdict")]
     UnknownVerdict(String),
-    /// No confidence in it.
     #[error("the answer has no `confidence`")]
     NoConfidence,
-    /// A confidence that is none.
+    /// Not a number from 0 to 1.
     #[error("confidence is {0}, not a number from 0 to 1")]
     Confidence(String),
 }
@@ -173,7 +166,7 @@ impl From<&AnswerError> for JudgeError {
 }
 
 impl Contradicts {
-    /// How much it matters when nobody says.
+    /// The severity if the judge gives none.
     pub(crate) fn default_severity(self) -> Severity {
         match self {
             Self::Contradiction => Severity::Medium,
@@ -183,14 +176,14 @@ impl Contradicts {
         }
     }
 
-    /// Whether it is reported: everything but the lack of one.
+    /// Whether it is reported.
     pub fn is_finding(self) -> bool {
         self != Self::No
     }
 }
 
 impl Judgement {
-    /// A judgement with the floor applied: a contradiction that the judge is not sure of is none.
+    /// Applies the confidence floor: a contradiction below it becomes `No`.
     pub fn new(verdict: Contradicts, severity: Severity, axis: &str, confidence: f64) -> Self {
         let is_floored = verdict == Contradicts::Contradiction && confidence < CONFIDENCE_FLOOR;
         let (verdict, severity) = match is_floored {
@@ -200,14 +193,13 @@ impl Judgement {
         Self { verdict, severity, axis: one_line(axis), confidence, resolution: None, is_floored }
     }
 
-    /// With what could be done about it.
     #[must_use]
     pub fn with_resolution(self, resolution: Option<ResolutionKind>) -> Self {
         Self { resolution, ..self }
     }
 }
 
-/// Reads an answer.
+/// Parses the answer of a judge.
 pub fn parse(answer: &Value) -> Result<Judgement, AnswerError> {
     let answer = one_object(answer)?;
     let verdict = verdict_of(answer)?;
@@ -236,7 +228,7 @@ fn one_object(answer: &Value) -> Result<&Map<String, Value>, AnswerError> {
     }
 }
 
-/// The verdict, or the boolean that stood for one in older prompts.
+/// The verdict, or the boolean that older prompts used.
 fn verdict_of(answer: &Map<String, Value>) -> Result<Contradicts, AnswerError> {
     let legacy = ["contradicts", "contradiction"].iter().find_map(|key| answer.get(*key));
     match (answer.get("verdict"), legacy.and_then(Value::as_bool)) {
@@ -258,7 +250,7 @@ fn confidence_of(answer: &Map<String, Value>) -> Result<f64, AnswerError> {
         Value::String(text) => text.trim().parse().ok(),
         _ => None,
     };
-    // A comparison that what is not a number fails.
+    // NaN is not in the range.
     number
         .filter(|number| (0.0..=1.0).contains(number))
         .ok_or_else(|| AnswerError::Confidence(value.to_string()))

@@ -1,13 +1,13 @@
-//! Many questions: rows of a benchmark taken in, and one verdict on all of them.
+//! Judges a batch: reads the rows of a benchmark and combines their verdicts.
 //!
-//! Promises: every line is accounted for. What can't be judged is counted and turns the whole into an
-//! error; nothing that was not judged can help it to pass.
+//! Guarantees: every line is counted. A row that cannot be judged makes the batch an error; an
+//! unjudged row never helps it pass.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::Case;
+use super::JudgeInput;
 use crate::benchmark::BY_TYPE_SUMMARY;
 use crate::gate::Verdict;
 use crate::named;
@@ -15,7 +15,7 @@ use crate::named;
 /// A row to judge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// Its id, or `line-N`.
+    /// The question id, or `line-N`.
     pub id: String,
     pub question: String,
     pub answer: Option<String>,
@@ -23,37 +23,39 @@ pub struct Question {
 }
 
 impl Question {
-    /// What a panel sees of it.
-    pub fn case(&self) -> Case<'_> {
-        Case { task: &self.question, expected: self.answer.as_deref(), output: &self.hypothesis }
+    /// The input for a panel.
+    pub fn case(&self) -> JudgeInput<'_> {
+        JudgeInput {
+            task: &self.question,
+            expected: self.answer.as_deref(),
+            output: &self.hypothesis,
+        }
     }
 }
 
-/// A line that can't be judged.
+/// A line that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Malformed {
-    /// Its number, from 1.
+pub struct MalformedLine {
+    /// Line number, from 1.
     pub line: usize,
-    /// What is wrong with it.
     pub why: String,
 }
 
-/// A row whose answer was never made.
+/// A row without an answer, because the answering system failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upstream {
-    /// Its id, or `line-N`.
+    /// The question id, or `line-N`.
     pub id: String,
-    /// What went wrong then.
     pub error: String,
 }
 
 /// The rows of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rows {
-    /// To be judged, in order.
+    /// Questions to judge, in order.
     pub questions: Vec<Question>,
     pub upstream: Vec<Upstream>,
-    pub malformed: Vec<Malformed>,
+    pub malformed: Vec<MalformedLine>,
     /// Questions beyond the limit.
     pub beyond_limit: usize,
 }
@@ -61,14 +63,13 @@ pub struct Rows {
 enum Line {
     Question(Question),
     Upstream(Upstream),
-    /// A line that is not about a question.
+    /// An empty line or the summary.
     Passed,
 }
 
 impl Rows {
-    /// Reads lines of JSON. Empty lines and the summary by type are passed over. A row that has an
-    /// `error` is not judged; one without a question or an answer, and one whose id stood before, is
-    /// malformed.
+    /// Parses JSON lines. Empty lines and the summary by type are skipped. A row with an `error` is
+    /// not judged; a row without a question or an answer, or with a duplicate id, is malformed.
     pub fn read(text: &str) -> Self {
         let mut rows = Self::default();
         let mut ids = BTreeSet::new();
@@ -82,18 +83,18 @@ impl Rows {
                 Err(why) => (format!("line-{line}"), Err(why)),
             };
             let is_new = ids.insert(id.clone());
-            let read = if is_new { read } else { Err(format!("the id {id:?} stood before")) };
+            let read = if is_new { read } else { Err(format!("duplicate id {id:?}")) };
             match read {
                 Ok(Line::Question(question)) => rows.questions.push(question),
                 Ok(Line::Upstream(upstream)) => rows.upstream.push(upstream),
                 Ok(Line::Passed) => {}
-                Err(why) => rows.malformed.push(Malformed { line, why }),
+                Err(why) => rows.malformed.push(MalformedLine { line, why }),
             }
         }
         rows
     }
 
-    /// The first questions only. What can't be judged still counts.
+    /// Keeps the first `limit` questions. Rows that cannot be judged still count.
     #[must_use]
     pub fn limited(mut self, limit: usize) -> Self {
         self.beyond_limit += self.questions.len().saturating_sub(limit);
@@ -128,13 +129,13 @@ fn read_line(line: usize, text: &str) -> Result<Line, String> {
     }))
 }
 
-/// A text that says something.
+/// A text that is not blank.
 fn text_of(row: &Map<String, Value>, key: &str) -> Option<String> {
     let text = row.get(key).and_then(Value::as_str)?;
     (!text.trim().is_empty()).then(|| text.to_owned())
 }
 
-/// The expected answer; LongMemEval has numbers among them.
+/// The expected answer; LongMemEval also has numeric answers.
 fn answer(row: &Map<String, Value>) -> Result<Option<String>, String> {
     match row.get("answer") {
         None | Some(Value::Null) => Ok(None),
@@ -145,16 +146,14 @@ fn answer(row: &Map<String, Value>) -> Result<Option<String>, String> {
     }
 }
 
-/// What came of one row.
+/// The verdict on one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RowVerdict {
     Pass,
-    /// There is no verdict.
+    /// The panel reached no verdict.
     Inconclusive,
     Fail,
-    /// It could not be judged.
     Error,
-    /// It was not answered.
     UpstreamError,
 }
 
@@ -180,10 +179,9 @@ impl From<Verdict> for RowVerdict {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum BatchVerdict {
     Pass,
-    /// A row has no verdict.
     Inconclusive,
     Fail,
-    /// A row could not be judged, or there is none.
+    /// A row could not be judged, or there are no rows.
     Error,
 }
 
@@ -195,7 +193,7 @@ named! { BatchVerdict {
 } }
 
 impl BatchVerdict {
-    /// The exit code: 0 is a pass, 1 a measured fail, 2 no verdict.
+    /// The exit code: 0 pass, 1 fail, 2 inconclusive or error.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Pass => 0,
@@ -205,9 +203,9 @@ impl BatchVerdict {
     }
 }
 
-/// How many rows came out how.
+/// Number of rows by verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
+pub struct VerdictCounts {
     pub pass: usize,
     pub fail: usize,
     /// Rows without a verdict.
@@ -216,12 +214,12 @@ pub struct Counts {
     pub error: usize,
     /// Rows that were not answered.
     pub upstream_error: usize,
-    /// Lines that are no rows.
+    /// Lines that could not be parsed.
     pub malformed: usize,
 }
 
-impl Counts {
-    /// Counts rows, beside so many lines that are none.
+impl VerdictCounts {
+    /// Counts rows, in addition to `malformed` lines.
     pub fn of(rows: impl IntoIterator<Item = RowVerdict>, malformed: usize) -> Self {
         let mut counts = Self { malformed, ..Self::default() };
         for row in rows {
@@ -236,13 +234,12 @@ impl Counts {
         counts
     }
 
-    /// Everything that was counted.
     pub fn total(&self) -> usize {
         let Self { pass, fail, inconclusive, error, upstream_error, malformed } = *self;
         pass + fail + inconclusive + error + upstream_error + malformed
     }
 
-    /// The worst of them: error, fail, inconclusive, pass. Of nothing, an error.
+    /// The worst verdict: error, fail, inconclusive, pass. Without rows, an error.
     pub fn verdict(&self) -> BatchVerdict {
         let Self { pass, fail, inconclusive, error, upstream_error, malformed } = *self;
         if error + upstream_error + malformed > 0 {
@@ -288,7 +285,7 @@ mod tests {
     #[track_caller]
     fn malformed(line: &str, why: &str) {
         let rows = Rows::read(line);
-        assert_eq!(rows.malformed, [Malformed { line: 1, why: why.to_owned() }], "{line}");
+        assert_eq!(rows.malformed, [MalformedLine { line: 1, why: why.to_owned() }], "{line}");
         assert_eq!(rows.questions, []);
     }
 
@@ -310,8 +307,8 @@ mod tests {
         let row = "{\"question_id\":\"q\",\"question\":\"x\",\"hypothesis\":\"y\"}";
         let rows = Rows::read(&format!("{row}\n{row}\n"));
         assert_eq!(rows.questions.len(), 1);
-        let why = "the id \"q\" stood before".to_owned();
-        assert_eq!(rows.malformed, [Malformed { line: 2, why }]);
+        let why = "duplicate id \"q\"".to_owned();
+        assert_eq!(rows.malformed, [MalformedLine { line: 2, why }]);
     }
 
     #[test]
@@ -326,7 +323,7 @@ mod tests {
 
     #[track_caller]
     fn check(rows: &[RowVerdict], malformed: usize, expected: BatchVerdict, exit: u8) {
-        let counts = Counts::of(rows.iter().copied(), malformed);
+        let counts = VerdictCounts::of(rows.iter().copied(), malformed);
         assert_eq!(counts.total(), rows.len() + malformed);
         assert_eq!((counts.verdict(), counts.verdict().exit_code()), (expected, exit), "{rows:?}");
     }

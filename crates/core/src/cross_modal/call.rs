@@ -1,10 +1,10 @@
-//! Who sits on a panel, and what came of asking each of them.
+//! The models of a panel, and the outcomes of their calls.
 
 use super::Vote;
 use crate::money::Usd;
 use crate::named;
 
-/// A place on the panel.
+/// A position on the panel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Slot {
     A,
@@ -14,7 +14,7 @@ pub enum Slot {
 
 named! { Slot { A = "A", B = "B", C = "C" } }
 
-/// Who sits where.
+/// A slot with its model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seat {
     pub slot: Slot,
@@ -26,42 +26,40 @@ pub struct Seat {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
     pub slot: Slot,
-    /// Which time, from 1.
+    /// Number of the cycle, from 1.
     pub cycle: u8,
-    /// What came of it.
-    pub outcome: Outcome,
-    /// What it cost, a failure too.
+    pub outcome: CallOutcome,
+    /// The cost; a failed call can have one too.
     pub cost: Usd,
 }
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
+pub enum CallOutcome {
     Scored(Vote),
-    /// No answer, or one that is no vote.
+    /// No answer, or an answer that is not a vote.
     Failed(String),
-    /// It was not made.
-    NotMade(Unmade),
+    NotMade(CallSkipReason),
 }
 
-/// Why a call was not made. Unlike a failure it is no fact about the model, so it leaves open what the
-/// model would have said.
+/// Why a call was not made. Unlike a failure it says nothing about the model, so the model's vote
+/// remains open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unmade {
-    /// The verdict could not change any more. The amount is what it would have cost at most.
+pub enum CallSkipReason {
+    /// The verdict could no longer change. The amount is the maximum cost that was saved.
     Settled(Usd),
-    /// There was no money left for it.
+    /// The budget was exhausted.
     OverBudget,
-    /// Somebody asked to stop.
+    /// The run was cancelled.
     Cancelled,
-    /// Only a cassette may answer, and it was recorded with another prompt.
+    /// The run uses a cassette, which was recorded with another prompt.
     StaleCassette,
-    /// Only a cassette may answer, and it holds no answer to this.
+    /// The run uses a cassette, which has no answer to this call.
     NotRecorded,
 }
 
-impl Unmade {
-    /// Its name in receipts.
+impl CallSkipReason {
+    /// The name used in receipts.
     pub fn name(self) -> &'static str {
         match self {
             Self::Settled(_) => "settled",

@@ -1,62 +1,56 @@
-//! Which rubric is meant.
+//! Chooses the rubric.
 //!
-//! Promises: nothing is compared with an expected answer that is not there.
+//! Guarantees: a rubric that needs an expected answer is never used without one.
 
 use super::batch::Rows;
 use super::{Rubric, RubricError};
 
-/// What is known of the questions: how many have an expected answer, and how many have none.
+/// Number of questions with and without an expected answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Answers {
-    /// Questions with an expected answer.
+pub struct AnswerCounts {
     pub with: usize,
     pub without: usize,
 }
 
-impl Answers {
-    /// Of one question.
+impl AnswerCounts {
     pub fn of(expected: Option<&str>) -> Self {
         let with = usize::from(expected.is_some());
         Self { with, without: 1 - with }
     }
 
-    /// Of the questions that are to be judged.
     pub fn of_rows(rows: &Rows) -> Self {
         let with = rows.questions.iter().filter(|question| question.answer.is_some()).count();
         Self { with, without: rows.questions.len() - with }
     }
 }
 
-/// Why no rubric is meant.
+/// Why no rubric can be chosen.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChoiceError {
-    /// There is none of that name.
-    #[error("there is no rubric {0:?}; there are `task-v1` and `qa-v1`")]
+    #[error("unknown rubric {0:?}; use `task-v1` or `qa-v1`")]
     Unknown(String),
-    /// Its dimensions make no rubric.
     #[error(transparent)]
     Dimensions(#[from] RubricError),
-    /// It compares with what is not there.
+    /// The rubric needs an expected answer, and a question has none.
     #[error(
-        "the rubric `{rubric}` compares with an expected answer, and {without} of {total} have none"
+        "the rubric `{rubric}` needs an expected answer, but {without} of {total} questions have none"
     )]
     NothingExpected {
         rubric: String,
-        /// How many have none.
+        /// Number of questions without an expected answer.
         without: usize,
         total: usize,
     },
 }
 
-/// The rubric that was named, with the dimensions that were named. Where nobody names one, what has an
-/// expected answer is compared with it (`qa-v1`), and an output without is judged by its task
-/// (`task-v1`).
+/// The named rubric with the named dimensions. By default, questions with an expected answer use
+/// `qa-v1`, and outputs without one `task-v1`.
 pub fn choose(
     name: Option<&str>,
     dimensions: Option<&str>,
-    answers: Answers,
+    answers: AnswerCounts,
 ) -> Result<Rubric, ChoiceError> {
-    let Answers { with, without } = answers;
+    let AnswerCounts { with, without } = answers;
     let rubric = match name {
         Some(name) => {
             Rubric::built_in(name).ok_or_else(|| ChoiceError::Unknown(name.to_owned()))?
@@ -83,7 +77,7 @@ mod tests {
     #[track_caller]
     fn check(named: [Option<&str>; 2], with: usize, without: usize, expected: &str) {
         let [name, dimensions] = named;
-        let found = choose(name, dimensions, Answers { with, without });
+        let found = choose(name, dimensions, AnswerCounts { with, without });
         let found = found.map_or_else(|error| error.to_string(), |rubric| rubric.name());
         assert_eq!(found, expected);
     }
@@ -100,25 +94,25 @@ mod tests {
 
     #[test]
     fn nothing_is_compared_with_what_is_not_there() {
-        let compares = "compares with an expected answer, and";
-        check([None, None], 2, 1, &format!("the rubric `qa-v1` {compares} 1 of 3 have none"));
+        let compares = "needs an expected answer, but";
+        check(
+            [None, None],
+            2,
+            1,
+            &format!("the rubric `qa-v1` {compares} 1 of 3 questions have none"),
+        );
         check(
             [Some("qa-v1"), None],
             0,
             1,
-            &format!("the rubric `qa-v1` {compares} 1 of 1 have none"),
+            &format!("the rubric `qa-v1` {compares} 1 of 1 questions have none"),
         );
         check(
             [Some("qa-v1"), Some("correctness")],
             0,
             2,
-            &format!("the rubric `custom-v1` {compares} 2 of 2 have none"),
+            &format!("the rubric `custom-v1` {compares} 2 of 2 questions have none"),
         );
-        check(
-            [Some("qa"), None],
-            1,
-            0,
-            "there is no rubric \"qa\"; there are `task-v1` and `qa-v1`",
-        );
+        check([Some("qa"), None], 1, 0, "unknown rubric \"qa\"; use `task-v1` or `qa-v1`");
     }
 }

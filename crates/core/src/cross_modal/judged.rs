@@ -1,24 +1,23 @@
-//! A question with its panel, and what names everything that the judges saw.
+//! A judged question: its panel, and hashes of everything in the prompt.
 
-use super::{Case, Panel, Prompt};
+use super::{JudgeInput, JudgePrompt, Panel};
 use crate::hash::Hash;
 use crate::money::Usd;
 
-/// What was judged, and how.
+/// A question judged by a panel.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judged {
+pub struct JudgedOutput {
     pub panel: Panel,
-    /// Names the words and the shape that judges were given.
+    /// Hash of the instructions and the reply schema.
     pub prompt_sha: Hash,
-    /// Names the task, the expected answer and the output, as judges saw them.
+    /// Hash of the task, the expected answer and the output, as in the prompt.
     pub input_sha: Hash,
-    /// Names the output as it was written.
+    /// Hash of the unmodified output.
     pub output_sha: Hash,
 }
 
-impl Judged {
-    /// A panel that was asked this about that.
-    pub fn new(panel: Panel, prompt: &Prompt, case: &Case<'_>) -> Self {
+impl JudgedOutput {
+    pub fn new(panel: Panel, prompt: &JudgePrompt, case: &JudgeInput<'_>) -> Self {
         Self {
             panel,
             prompt_sha: prompt.prompt_sha,
@@ -28,11 +27,11 @@ impl Judged {
     }
 }
 
-/// Why a question has no panel. Calls that fail are no such thing: they are calls of a panel.
+/// Why a question has no panel. Failed calls do not count: they are part of a panel.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct JudgingError {
     pub message: String,
-    /// What was paid before it did.
+    /// The cost before the failure.
     pub cost: Usd,
 }

@@ -1,16 +1,16 @@
-//! Answers judged by a panel of models of different makers.
+//! Judges answers with a panel of models from different providers.
 //!
 //! ```text
 //! rubric ─▶ prompt ─▶ (a model) ─▶ reply ─▶ vote ─▶ panel ─▶ aggregate: verdict, means, agreement
-//!                                                     └─▶ standing: whether more calls can change it
+//!                                                     └─▶ panel status: whether more calls can change it
 //! ```
 //!
-//! Promises: the dimensions are the rubric's, and a reply that has others is no vote. Scores of cycles
-//! are pooled, never the best of them. Nothing is rounded before it is compared. A call that failed or
-//! was not made is counted, and without enough votes there is no verdict. What is judged can't speak to
-//! the judge: it stands in a frame that it can't leave.
+//! Guarantees: a vote has exactly the rubric's dimensions; any other reply is rejected. Scores of
+//! cycles are pooled; the best one is never picked. Values are compared before rounding. Failed and
+//! omitted calls are counted, and without enough votes there is no verdict. The judged text cannot
+//! instruct the judge: it is enclosed in delimiters that it cannot close.
 //!
-//! Deliberately absent: calling models, and any model of how lenient a judge is.
+//! Not here: calling models, and correcting for lenient judges.
 
 mod aggregate;
 pub mod batch;
@@ -25,26 +25,23 @@ mod rubric;
 mod sequential;
 mod tally;
 
-pub use aggregate::{Aggregate, DimensionResult, Reason, Unsure, agreement};
-pub use call::{Call, Outcome, Seat, Slot, Unmade};
-pub use choice::{Answers, ChoiceError, choose};
-pub use judged::{Judged, JudgingError};
-pub use name::{SlugError, receipt_file, sha8, slug, summary_file};
+pub use aggregate::{Aggregate, DimensionResult, Reason, UndecidedReason, agreement};
+pub use call::{Call, CallOutcome, CallSkipReason, Seat, Slot};
+pub use choice::{AnswerCounts, ChoiceError, choose};
+pub use judged::{JudgedOutput, JudgingError};
+pub use name::{SlugError, receipt_file_name, sha8, slug, summary_file};
 pub use panel::{Panel, PanelError};
-pub use prompt::{Case, PROMPT_VERSION, Prompt, prompt, schema};
+pub use prompt::{JudgeInput, JudgePrompt, PROMPT_VERSION, prompt, schema};
 pub use reply::{ReplyError, Vote, read};
 pub use rubric::{Anchor, Band, Dimension, Rubric, RubricError};
-pub use sequential::{Standing, standing, wave};
+pub use sequential::{VerdictState, standing, wave};
 
-/// The lowest score.
 pub const LOWEST: u8 = 1;
-/// The highest score.
 pub const HIGHEST: u8 = 10;
-/// What the mean of every dimension must reach.
+/// Minimum mean of every dimension.
 pub(crate) const MEAN_FLOOR: u8 = 7;
-/// What every single score must reach.
+/// Minimum of every single score.
 pub(crate) const SCORE_FLOOR: u8 = 5;
-/// How many models must have voted.
+/// Minimum number of models that voted.
 pub(crate) const QUORUM: usize = 2;
-/// The most cycles.
 pub const MAX_CYCLES: u8 = 3;

@@ -1,17 +1,17 @@
-//! What receipts are called: by the output's name and content, so that a receipt of an older output is
-//! not taken for one of this.
+//! File names of receipts. They contain the output's name and content hash, so that the receipt of
+//! an older output is not mistaken for the current one.
 
 use crate::hash::Hash;
 
-/// Not the name of an output.
+/// A text that is not a valid slug.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no slug; it takes letters, digits, dashes and underscores, at most {LONGEST}")]
+#[error("{0:?} is not a slug; use letters, digits, dashes and underscores, at most {LONGEST}")]
 pub struct SlugError(String);
 
 const LONGEST: usize = 100;
 
-/// The name of an output: as given, else of the skill whose file it is (`skills/NAME/SKILL.md`), else of
-/// its content.
+/// The name of an output: as given, else the name of its skill (`skills/NAME/SKILL.md`), else the
+/// hash of its content.
 pub fn slug(given: Option<&str>, path: &str, content: Hash) -> Result<String, SlugError> {
     if let Some(given) = given {
         return if is_slug(given) {
@@ -24,19 +24,19 @@ pub fn slug(given: Option<&str>, path: &str, content: Hash) -> Result<String, Sl
     Ok(skill.map_or_else(|| sha8(content), str::to_owned))
 }
 
-/// The first eight digits of a hash, as receipts name outputs.
+/// The first eight digits of a hash, as used in receipt names.
 pub fn sha8(sha: Hash) -> String {
     let mut hex = sha.to_hex();
     hex.truncate(8);
     hex
 }
 
-/// The file of a receipt.
-pub fn receipt_file(slug: &str, content: Hash) -> String {
+/// The file name of a receipt.
+pub fn receipt_file_name(slug: &str, content: Hash) -> String {
     format!("{slug}-{}.json", sha8(content))
 }
 
-/// The file of a batch's summary, by the content of its rows.
+/// The file name of a batch summary, by the content of its rows.
 pub fn summary_file(rows: Hash) -> String {
     format!("cross-modal-batch-{}.json", sha8(rows))
 }
@@ -79,6 +79,6 @@ mod tests {
             let error = slug(Some(bad), "x", Hash::default()).unwrap_err();
             assert_eq!(error, SlugError(bad.to_owned()));
         }
-        assert_eq!(receipt_file("brief", Hash::of(b"text")), "brief-982d9e3e.json");
+        assert_eq!(receipt_file_name("brief", Hash::of(b"text")), "brief-982d9e3e.json");
     }
 }

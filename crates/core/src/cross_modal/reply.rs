@@ -1,7 +1,8 @@
-//! A judge's reply, read into a vote or refused.
+//! Parses a judge's reply into a vote.
 //!
-//! Promises: a vote has exactly the rubric's dimensions, each a whole number from 1 to 10. A reply that
-//! lacks one, adds one or leaves the range is an error, never a part of a vote.
+//! Guarantees: a vote has exactly the rubric's dimensions, each an integer from 1 to 10. A reply
+//! with a missing dimension, an additional one or a score out of range is an error, never a partial
+//! vote.
 
 use std::collections::BTreeSet;
 
@@ -10,46 +11,37 @@ use serde_json::{Map, Value};
 use super::{HIGHEST, LOWEST, Rubric};
 use crate::repair::{Repair, RepairError, repair};
 
-/// What a judge gave.
+/// The scores of one judge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Vote {
     /// A score for each dimension, in the rubric's order.
     pub scores: Vec<u8>,
-    /// What it would have better.
     pub improvements: Vec<String>,
-    /// What had to be put right to read it.
+    /// Repairs that were needed to parse the reply.
     pub repairs: BTreeSet<Repair>,
 }
 
-/// Why a reply is no vote.
+/// Why a reply is not a vote.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ReplyError {
-    /// It is no JSON.
     #[error(transparent)]
     Json(#[from] RepairError),
-    /// It has no scores.
     #[error("the reply has no object `scores`")]
     NoScores,
-    /// A dimension is missing.
     #[error("the reply does not score `{0}`")]
     Missing(String),
     /// A dimension that the rubric does not have.
     #[error("the reply scores {0:?}, which the rubric does not have")]
     Extra(String),
-    /// Not a whole number from 1 to 10.
     #[error("the reply scores `{key}` with {found}; a score is a whole number from 1 to 10")]
-    Score {
-        key: String,
-        /// What stands there, cut short.
-        found: String,
-    },
+    Score { key: String, found: String },
 }
 
-/// The longest part of a reply that an error repeats, in characters.
+/// Maximum number of characters of a reply that an error quotes.
 const QUOTED: usize = 40;
 
-/// Reads a reply: `{"scores": {"depth": 7, ...}, "improvements": ["..."]}`. A score may also be an
-/// object with the number under `score`. Improvements that are no texts are left out.
+/// Parses a reply: `{"scores": {"depth": 7, ...}, "improvements": ["..."]}`. A score may also be an
+/// object with the number under `score`. Improvements that are not strings are ignored.
 pub fn read(rubric: &Rubric, reply: &str) -> Result<Vote, ReplyError> {
     let repaired = repair(reply)?;
     let scores = repaired.value.get("scores").and_then(Value::as_object);
@@ -68,7 +60,7 @@ pub fn read(rubric: &Rubric, reply: &str) -> Result<Vote, ReplyError> {
 fn score(scores: &Map<String, Value>, key: &str) -> Result<u8, ReplyError> {
     let found = scores.get(key).ok_or_else(|| ReplyError::Missing(key.to_owned()))?;
     let number = found.as_object().map_or(Some(found), |object| object.get("score"));
-    // 7.0 is a whole number in JSON too.
+    // 7.0 is an integer too.
     let score = number
         .and_then(Value::as_f64)
         .and_then(|number| (LOWEST..=HIGHEST).find(|score| f64::from(*score) == number));
@@ -122,7 +114,7 @@ mod tests {
         }
         check(r#"{"correctness": 7, "directness": 7}"#, Err("the reply has no object `scores`"));
         check("[1]", Err("the reply has no object `scores`"));
-        check("I'd say 7.", Err("the reply holds no JSON object"));
+        check("I'd say 7.", Err("the reply contains no JSON object"));
     }
 
     #[test]

@@ -1,16 +1,15 @@
-//! What a panel scores: fixed dimensions, five bands and anchors, with a version and a hash.
+//! Rubrics: fixed dimensions, five bands and anchors, with a version and a hash.
 //!
-//! Promises: two rubrics with the same hash ask for the same thing in the same words. Words are never
-//! changed under a version that has been used: a change of words is a new version.
+//! Guarantees: rubrics with the same hash have the same text. The text of a released version never
+//! changes: a change is a new version.
 
 use crate::hash::Hash;
 
-/// A range of scores, in words.
+/// A range of scores with its meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Band {
     pub low: u8,
     pub high: u8,
-    /// What it stands for.
     pub means: &'static str,
 }
 
@@ -23,17 +22,17 @@ pub(crate) const BANDS: [Band; 5] = [
     Band { low: 1, high: 2, means: "failed: wrong, empty or beside the point" },
 ];
 
-/// What a score looks like in one dimension.
+/// An example of a score in one dimension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Anchor {
     pub score: u8,
     pub looks_like: String,
 }
 
-/// One thing that is scored.
+/// A dimension of a rubric.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dimension {
-    /// Its key in replies and receipts.
+    /// The key in replies and receipts.
     pub key: String,
     pub asks: String,
     pub anchors: Vec<Anchor>,
@@ -44,25 +43,22 @@ pub struct Dimension {
 pub struct Rubric {
     pub id: String,
     pub version: u32,
-    /// What it scores, in order.
     pub dimensions: Vec<Dimension>,
 }
 
-/// Why there is no such rubric.
+/// Why a rubric is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RubricError {
-    /// No dimension is named.
-    #[error("no dimension is named; name some, as in \"depth,sourcing\"")]
+    #[error("no dimensions; name some, such as \"depth,sourcing\"")]
     Empty,
-    /// More than a judge keeps apart.
-    #[error("{0} dimensions are more than {MOST}, the most that a judge is asked for")]
+    /// More dimensions than a judge can distinguish.
+    #[error("{0} dimensions; the maximum is {MOST}")]
     TooMany(usize),
-    /// A name that can't be a key.
-    #[error("{0:?} is no name of a dimension; it takes letters, digits and blanks, at most 40")]
+    #[error("{0:?} is not a valid dimension name; use letters, digits and blanks, at most 40")]
     Name(String),
     #[error("the dimension `{0}` is named twice")]
     Twice(String),
-    /// Nearly one that exists: more likely a slip than a new dimension.
+    /// Similar to an existing dimension, so probably a typo.
     #[error("`{name}` is not a dimension of this rubric; did you mean `{nearest}`?")]
     Slip { name: String, nearest: String },
 }
@@ -126,29 +122,30 @@ impl Rubric {
         Self { id: "qa".to_owned(), version: 1, dimensions: dimensions.into() }
     }
 
-    /// Its name with its version.
+    /// The name with its version.
     pub fn name(&self) -> String {
         format!("{}-v{}", self.id, self.version)
     }
 
-    /// Names every word of it.
+    /// Hash of the complete text.
     pub(crate) fn sha(&self) -> Hash {
         Hash::of(self.words().as_bytes())
     }
 
-    /// Whether it compares with an expected answer.
+    /// Whether it needs an expected answer.
     pub(crate) fn needs_expected(&self) -> bool {
         self.dimensions.contains(&correctness())
     }
 
-    /// The place of a dimension.
+    /// The index of a dimension.
     pub fn place(&self, key: &str) -> Option<usize> {
         self.dimensions.iter().position(|dimension| dimension.key == key)
     }
 
-    /// Another rubric with these dimensions: names of this rubric's select, other names define. A
-    /// definition may say what it asks, as in `tone: is it polite?`; with a semicolon in the text, the
-    /// items are divided by semicolons, so that a question may hold commas.
+    /// A rubric with other dimensions: names of this rubric's dimensions select them, other names
+    /// define new ones. A definition may contain its question, as in `tone: is it polite?`. If the
+    /// text contains a semicolon, items are separated by semicolons, so that a question may contain
+    /// commas.
     pub(crate) fn with_dimensions(&self, text: &str) -> Result<Self, RubricError> {
         let divider = if text.contains(';') { ';' } else { ',' };
         let items = text.split(divider).map(str::trim).filter(|item| !item.is_empty());
@@ -189,7 +186,7 @@ impl Rubric {
         }
     }
 
-    /// The rubric as a judge reads it.
+    /// The text of the rubric for the prompt.
     pub fn words(&self) -> String {
         let mut words = String::from("Bands:\n");
         for Band { low, high, means } in BANDS {
@@ -206,7 +203,7 @@ impl Rubric {
     }
 }
 
-/// The dimension that compares with an expected answer.
+/// The dimension that needs an expected answer.
 fn correctness() -> Dimension {
     dimension(
         "correctness",
@@ -227,7 +224,7 @@ fn dimension(key: &str, asks: &str, three: &str, eight: &str) -> Dimension {
     }
 }
 
-/// The key of a name: lower case, with an underscore for each run of anything else.
+/// The key of a name: lower case, with underscores between words.
 fn key(name: &str) -> Result<String, RubricError> {
     let is_fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '_' | '-');
     let parts = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
@@ -238,7 +235,7 @@ fn key(name: &str) -> Result<String, RubricError> {
     Ok(key)
 }
 
-/// How many letters must be put in, taken out or changed to make one of the other.
+/// The Levenshtein distance of two words.
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.bytes().enumerate() {
@@ -308,14 +305,14 @@ mod tests {
             "`Source ing` is not a dimension of this rubric; did you mean `sourcing`?",
         );
         refused("depth,depth", "the dimension `depth` is named twice");
-        refused(" , ", "no dimension is named; name some, as in \"depth,sourcing\"");
+        refused(" , ", "no dimensions; name some, such as \"depth,sourcing\"");
         refused(
             "a/b",
-            "\"a/b\" is no name of a dimension; it takes letters, digits and blanks, at most 40",
+            "\"a/b\" is not a valid dimension name; use letters, digits and blanks, at most 40",
         );
         refused(
             "aaaa,bbbb,cccc,dddd,eeee,ffff,gggg,hhhh,iiii,jjjj,kkkk",
-            "11 dimensions are more than 10, the most that a judge is asked for",
+            "11 dimensions; the maximum is 10",
         );
     }
 }

@@ -1,26 +1,26 @@
-//! Whether the calls that are left can still change the verdict. Exact: no chance is involved.
+//! Decides exactly, not statistically, whether the remaining calls can still change the verdict.
 //!
-//! Each call that is left may fail or give any scores. Dimensions do not depend on each other and more
-//! is never worse, so for each number of votes that may still come from each model it is enough to look
-//! at the best scores and at the worst. With the panel's rule a pass is settled only by its last call,
-//! since one score below the floor undoes it; a fail is settled by the first such score once two models
-//! have voted.
+//! Each remaining call may fail or give any scores. Dimensions are independent and higher scores
+//! are never worse, so for each possible number of further votes per model it is enough to check
+//! the best and the worst scores. Under the panel's rule a pass is settled only by the last call,
+//! since one score below the floor prevents it; a fail is settled by the first such score once two
+//! models have voted.
 
 use super::panel::Panel;
 use super::tally::{Tally, verdict};
-use super::{HIGHEST, LOWEST, Outcome, QUORUM, Slot};
+use super::{CallOutcome, HIGHEST, LOWEST, QUORUM, Slot};
 use crate::gate::Verdict;
 
-/// What the calls that are left can do.
+/// Whether the remaining calls can change the verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    /// Nothing: this is the verdict whatever they give.
+pub enum VerdictState {
+    /// The verdict is final.
     Settled(Verdict),
     Open,
 }
 
 /// Whether calls that were not made can change the verdict.
-pub fn standing(panel: &Panel) -> Standing {
+pub fn standing(panel: &Panel) -> VerdictState {
     let dimensions = panel.dimensions();
     let (tallies, left): (Vec<Tally>, Vec<u8>) = panel.tallies().into_iter().unzip();
     let mut settled = None;
@@ -28,22 +28,23 @@ pub fn standing(panel: &Panel) -> Standing {
         for score in [HIGHEST, LOWEST] {
             let possible = verdict(&with(&tallies, &votes, &vec![score; dimensions]), dimensions);
             if settled.is_some_and(|settled| settled != possible) {
-                return Standing::Open;
+                return VerdictState::Open;
             }
             settled = Some(possible);
         }
     }
-    Standing::Settled(settled.unwrap_or(Verdict::Inconclusive))
+    VerdictState::Settled(settled.unwrap_or(Verdict::Inconclusive))
 }
 
-/// The calls to make next, all at once; none if there is nothing to gain.
+/// The calls to make next, concurrently; none if they cannot change the verdict.
 ///
-/// No verdict stands before two models voted, so the first two are asked together and the third only if
-/// it can change something; later cycles are asked whole. After a call that could not be made a pass is
-/// out of reach, and no more money is put into it.
+/// There is no verdict before two models have voted, so the first two are called together and the
+/// third only if it can change the verdict; later cycles are called together. After a call that
+/// could not be made, no pass is possible, so no more money is spent.
 pub fn wave(panel: &Panel) -> Vec<(Slot, u8)> {
-    let is_stopped = panel.calls().iter().any(|call| matches!(call.outcome, Outcome::NotMade(_)));
-    if is_stopped || standing(panel) != Standing::Open {
+    let is_stopped =
+        panel.calls().iter().any(|call| matches!(call.outcome, CallOutcome::NotMade(_)));
+    if is_stopped || standing(panel) != VerdictState::Open {
         return Vec::new();
     }
     let mut left = panel.left();
@@ -55,7 +56,7 @@ pub fn wave(panel: &Panel) -> Vec<(Slot, u8)> {
     left
 }
 
-/// Every number of votes that may still come from each slot.
+/// All combinations of further votes per slot.
 fn numbers_of_votes(left: &[u8]) -> Vec<Vec<u8>> {
     let mut numbers = vec![Vec::new()];
     for most in left {
@@ -81,13 +82,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::aggregate::tests::{panel, scored};
-    use super::super::{Call, Rubric, Unmade};
+    use super::super::{Call, CallSkipReason, Rubric};
     use super::*;
     use crate::money::Usd;
 
     /// Scores of both dimensions by slot and cycle; 0 is a failure.
     #[track_caller]
-    fn check(cycles: u8, made: &[(Slot, u8)], expected: Standing) {
+    fn check(cycles: u8, made: &[(Slot, u8)], expected: VerdictState) {
         assert_eq!(standing(&after(cycles, made)), expected, "{made:?}");
     }
 
@@ -104,14 +105,14 @@ mod tests {
 
     fn call(slot: Slot, cycle: u8, scores: &[u8]) -> Call {
         let outcome = match scores {
-            [0, ..] => Outcome::Failed("timeout".to_owned()),
+            [0, ..] => CallOutcome::Failed("timeout".to_owned()),
             scores => scored(scores),
         };
         Call { slot, cycle, outcome, cost: Usd::cents(1) }
     }
 
     use Slot::{A, B, C};
-    use Standing::{Open, Settled};
+    use VerdictState::{Open, Settled};
 
     #[test]
     fn settled_by_hand() {
@@ -147,7 +148,7 @@ mod tests {
     #[test]
     fn nothing_follows_a_call_that_could_not_be_made() {
         let mut panel = after(2, &[(A, 9)]);
-        let outcome = Outcome::NotMade(Unmade::OverBudget);
+        let outcome = CallOutcome::NotMade(CallSkipReason::OverBudget);
         panel.record(Call { slot: B, cycle: 1, outcome, cost: Usd::ZERO }).unwrap();
         assert_eq!((standing(&panel), wave(&panel)), (Open, Vec::new()));
     }

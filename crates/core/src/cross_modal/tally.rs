@@ -1,4 +1,4 @@
-//! Scores of a slot, added up, and the verdict on them: whole numbers all the way.
+//! Sums scores by slot and derives the verdict, in integer arithmetic.
 
 use super::{MEAN_FLOOR, QUORUM, SCORE_FLOOR};
 use crate::gate::Verdict;
@@ -7,9 +7,9 @@ use crate::gate::Verdict;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Tally {
     pub(super) votes: u64,
-    /// The sum of its scores, by dimension; empty without votes.
+    /// The sum of its scores by dimension; empty without votes.
     pub(super) sums: Vec<u64>,
-    /// The lowest of its scores, by dimension; empty without votes.
+    /// The lowest of its scores by dimension; empty without votes.
     pub(super) lowest: Vec<u8>,
 }
 
@@ -30,7 +30,7 @@ impl Tally {
     }
 }
 
-/// The verdict on votes that are all there are.
+/// The verdict on the final votes.
 pub(super) fn verdict(tallies: &[Tally], dimensions: usize) -> Verdict {
     if contributing(tallies) < QUORUM {
         return Verdict::Inconclusive;
@@ -39,13 +39,13 @@ pub(super) fn verdict(tallies: &[Tally], dimensions: usize) -> Verdict {
     if (0..dimensions).all(is_good) { Verdict::Pass } else { Verdict::Fail }
 }
 
-/// How many models voted.
+/// Number of models that voted.
 pub(super) fn contributing(tallies: &[Tally]) -> usize {
     tallies.iter().filter(|tally| tally.votes > 0).count()
 }
 
-/// Whether the mean of the models' means reaches the floor. Over a common denominator, because 6.95 is
-/// not 7 and a third is no decimal.
+/// Whether the mean of the models' means reaches the floor. Compares integers over a common
+/// denominator, so that nothing is rounded.
 pub(super) fn reaches_mean(tallies: &[Tally], dimension: usize) -> bool {
     let voted = || tallies.iter().filter(|tally| tally.votes > 0);
     let common: u64 = voted().map(|tally| tally.votes).product();

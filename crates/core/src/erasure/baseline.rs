@@ -8,7 +8,7 @@ use crate::baseline::{BaselineKey, Reseal, reseal};
 
 /// Whether a baseline can be used after the page was erased from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seal {
+pub enum BaselineSeal {
     /// Its hash, and its signature if it has one, are those of the rows as they are now.
     Renewed,
     /// It is refused: it was edited before, or it is signed and the key is not at hand.
@@ -20,13 +20,13 @@ pub enum Seal {
 pub struct BaselineErasure {
     pub text: String,
     /// Whether it can be used.
-    pub seal: Seal,
+    pub seal: BaselineSeal,
 }
 
 impl ErasedPage {
     /// A baseline, or a file of captures, without the page. `is_own` says whether a row is of the page's workspace.
     /// `None` if no row names the page.
-    pub fn baseline(
+    pub fn erase_from_baseline(
         &self,
         text: &str,
         key: Option<&BaselineKey>,
@@ -48,9 +48,9 @@ impl ErasedPage {
             return None;
         }
         Some(match reseal(text, &erased, key) {
-            Reseal::NoSeal => BaselineErasure { text: erased, seal: Seal::Renewed },
-            Reseal::Sealed(text) => BaselineErasure { text, seal: Seal::Renewed },
-            Reseal::Refused => BaselineErasure { text: erased, seal: Seal::Broken },
+            Reseal::NoSeal => BaselineErasure { text: erased, seal: BaselineSeal::Renewed },
+            Reseal::Sealed(text) => BaselineErasure { text, seal: BaselineSeal::Renewed },
+            Reseal::Refused => BaselineErasure { text: erased, seal: BaselineSeal::Broken },
         })
     }
 
@@ -59,7 +59,7 @@ impl ErasedPage {
         else {
             return None;
         };
-        let is_erased = is_own(&row) && self.capture(&mut row) == CaptureErasure::Erased;
+        let is_erased = is_own(&row) && self.erase_from_capture(&mut row) == CaptureErasure::Erased;
         is_erased.then(|| Value::from(row).to_string())
     }
 }

@@ -8,9 +8,9 @@ use crate::capture::chunk_number;
 /// A capture without the page's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CaptureErasure {
-    /// It does not name the page.
+    /// The capture does not name the page.
     Unnamed,
-    /// A scrubbed name in it was hashed under another key: whether it is the page can't be said.
+    /// A scrubbed name in it was hashed under another key, so it is unknown whether it is the page.
     AnotherKey,
     /// The page was in it, and no longer is.
     Erased,
@@ -19,7 +19,7 @@ pub enum CaptureErasure {
 impl ErasedPage {
     /// Erases the page from a capture: an object with the columns and the members of `extra`, or one line of an
     /// export.
-    pub fn capture(&self, row: &mut Map<String, Value>) -> CaptureErasure {
+    pub fn erase_from_capture(&self, row: &mut Map<String, Value>) -> CaptureErasure {
         let key_id = row.get("identity_key_id").and_then(Value::as_str);
         let own_id = self.hash.as_ref().map(|hash| hash.key_id.as_str());
         let is_own_key = key_id.is_some() && key_id == own_id;
@@ -63,7 +63,7 @@ impl ErasedPage {
         }
     }
 
-    /// The slugs of a row that says whose they are: those of its pages, each once.
+    /// The slugs of a row with sources: those of its pages, each once.
     fn copy_slugs(&self, row: &mut Map<String, Value>) -> bool {
         let slug = |page: &Value| page.get("slug").cloned();
         let pages = row.get("retrieved").and_then(Value::as_array);
@@ -100,7 +100,7 @@ impl ErasedPage {
         is_changed
     }
 
-    /// Zero stands for the number of an erased passage.
+    /// Zero replaces the number of an erased passage.
     fn captured_chunks(&self, row: &mut Map<String, Value>) -> bool {
         let numbers: Vec<u64> = self.chunk_ids.iter().map(|id| chunk_number(id)).collect();
         let chunks = row.get_mut("retrieved_chunk_ids").and_then(Value::as_array_mut);

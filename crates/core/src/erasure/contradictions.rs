@@ -7,7 +7,7 @@ use super::{ErasedPage, PURGED};
 impl ErasedPage {
     /// A report without the page: its statements, and what the judge said of pairs with it, become markers. Counts,
     /// rates and the verdict stay. `None` if the report does not name the page.
-    pub fn contradiction_report(&self, body: &str) -> Option<String> {
+    pub fn erase_from_contradiction_report(&self, body: &str) -> Option<String> {
         let mut report: Value = serde_json::from_str(body).ok()?;
         let mut renamed = Vec::new();
         if let Some(findings) = report.get_mut("findings").and_then(Value::as_array_mut) {
@@ -19,7 +19,7 @@ impl ErasedPage {
         }
         let is_hot = self.hot_pages(&mut report);
         self.pair_ids(&mut report, &renamed);
-        let is_mentioned = self.strings(&mut report);
+        let is_mentioned = self.replace_in_strings(&mut report);
         (is_hot || is_mentioned || !renamed.is_empty()).then(|| report.to_string())
     }
 

@@ -1,4 +1,4 @@
-//! What a purge erased, in figures.
+//! Counts of erased and changed records.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -49,8 +49,8 @@ pub struct ErasureCounts {
 }
 
 impl ErasureCounts {
-    /// What was erased or changed, with its number, in words: nothing that is zero.
-    pub fn in_words(&self) -> Vec<(u64, &'static str)> {
+    /// The non-zero counts of erased and changed records, in words.
+    pub fn describe(&self) -> Vec<(u64, &'static str)> {
         let Self {
             captures,
             captures_under_another_key,

@@ -1,14 +1,15 @@
 //! Erasing one page's name and text from records that hold other things too.
 //!
-//! A purged page is named in captures, logs, reports, judgements and baselines. Those records stay: they are
+//! A purged page is named in captures, logs, reports, judgements and baselines. These records stay: they are
 //! evidence of what was measured. In them the name of the page becomes a pseudonym that no page can have and that
 //! is the same everywhere, so ranks, counts and verdicts are what they were.
 //!
-//! Promises: names are compared as identifiers, never as parts of words: a page whose slug is a word, a letter or
-//! the beginning of another slug takes nothing else along. What does not name the page is returned as `None` and
-//! left as it is.
+//! Promises: names are compared as identifiers, never as parts of words: a page whose slug is a
+//! word, a letter or the beginning of another slug takes nothing else along. A record that does not
+//! name the page gives `None` and stays unchanged.
 //!
-//! Deliberately absent: reading and writing the records, and the texts that people typed as questions.
+//! Deliberately absent: reading and writing the records, and the texts that people typed as
+//! questions.
 
 mod baseline;
 mod capture;
@@ -20,7 +21,7 @@ mod query;
 
 use serde_json::Value;
 
-pub use baseline::{BaselineErasure, Seal};
+pub use baseline::{BaselineErasure, BaselineSeal};
 pub use capture::CaptureErasure;
 pub use counts::ErasureCounts;
 pub use names::{ErasedPage, ErasedPageParts, IdentityHash, PURGED};
@@ -32,15 +33,15 @@ impl ErasedPage {
     /// does not name the page.
     pub fn record(&self, text: &str) -> Option<String> {
         match serde_json::from_str::<Value>(text) {
-            Ok(mut value) => self.strings(&mut value).then(|| value.to_string()),
-            Err(_) => self.name(text),
+            Ok(mut value) => self.replace_in_strings(&mut value).then(|| value.to_string()),
+            Err(_) => self.replace_name(text),
         }
     }
 
     /// Replaces the name in every string of a value; whether there was one.
-    fn strings(&self, value: &mut Value) -> bool {
+    fn replace_in_strings(&self, value: &mut Value) -> bool {
         match value {
-            Value::String(text) => match self.name(text) {
+            Value::String(text) => match self.replace_name(text) {
                 Some(erased) => {
                     *text = erased;
                     true
@@ -48,7 +49,7 @@ impl ErasedPage {
                 None => false,
             },
             Value::Array(values) => {
-                values.iter_mut().fold(false, |found, value| self.strings(value) | found)
+                values.iter_mut().fold(false, |found, value| self.replace_in_strings(value) | found)
             }
             Value::Object(fields) => {
                 let is_named = |key: &&String| self.identifier(key).is_some();
@@ -61,7 +62,8 @@ impl ErasedPage {
                     }
                 }
                 let values = fields.values_mut();
-                values.fold(!named.is_empty(), |found, value| self.strings(value) | found)
+                values
+                    .fold(!named.is_empty(), |found, value| self.replace_in_strings(value) | found)
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => false,
         }

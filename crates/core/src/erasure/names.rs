@@ -1,17 +1,17 @@
-//! What a page is called, and what stands in its place.
+//! The names of an erased page, and the pseudonyms that replace them.
 
 use std::collections::BTreeSet;
 
 use crate::id::{PageId, PageKey};
 use crate::identity::IdentityKey;
 
-/// What stands where a text of a purged page was.
+/// Replaces a text of a purged page.
 pub const PURGED: &str = "[purged]";
 
 /// Digits of a keyed hash behind a scrubbed name in a log.
 const SHOWN_DIGITS: usize = 16;
 
-/// A keyed hash that stands for the page where scrubbing changed its name.
+/// A keyed hash that identifies the page where scrubbing changed its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdentityHash {
     /// The id of the key that it was made with.
@@ -23,11 +23,11 @@ pub struct IdentityHash {
 impl IdentityHash {
     /// The hash of a page under a workspace's key.
     pub fn new(key: &IdentityKey, page: &PageKey) -> Self {
-        Self { key_id: key.id(), hash: key.page_hash(page) }
+        Self { key_id: key.id(), hash: key.keyed_page_hash(page) }
     }
 }
 
-/// What a store knows of a page that is to be erased.
+/// The data of a store about a page that is to be erased.
 #[derive(Debug, Clone)]
 pub struct ErasedPageParts {
     pub key: PageKey,
@@ -65,7 +65,7 @@ pub struct ErasedPage {
 }
 
 impl ErasedPage {
-    /// A page by what the store knows of it.
+    /// Builds the erased page from the data of the store.
     pub fn new(parts: ErasedPageParts) -> Self {
         let ErasedPageParts { key, id, chunk_ids, hash, others, own_names, texts } = parts;
         let whole = key.to_string();
@@ -85,7 +85,6 @@ impl ErasedPage {
         }
     }
 
-    /// Its key.
     pub fn key(&self) -> &PageKey {
         &self.key
     }
@@ -97,13 +96,13 @@ impl ErasedPage {
             || self.identifier(chunk_id).is_some()
     }
 
-    /// What stands for its slug: no page can be called so, and no two purged pages are.
+    /// The pseudonym of its slug: no page can have it, and no two purged pages share it.
     pub(crate) fn pseudonym(&self) -> &str {
         &self.pseudonym
     }
 
-    /// What stands for its whole key.
-    pub fn alias(&self) -> String {
+    /// The pseudonym of its whole key.
+    pub fn pseudonym_key(&self) -> String {
         format!("{}::{}", self.key.source, self.pseudonym)
     }
 
@@ -132,26 +131,26 @@ impl ErasedPage {
         self.is_document(name) || self.own_names.contains(&name.to_lowercase())
     }
 
-    /// Whether a text stands in one of the page's versions.
-    pub(super) fn says(&self, text: &str) -> bool {
+    /// Whether one of the page's versions contains a text.
+    pub(super) fn contains_text(&self, text: &str) -> bool {
         let text = single_blanks(text);
         !text.is_empty() && self.texts.iter().any(|own| own.contains(&text))
     }
 
-    /// What stands for an identifier of the page or of a passage of it; none for any other.
+    /// The pseudonym of an identifier of the page or of one of its passages; none for any other.
     pub(super) fn identifier(&self, id: &str) -> Option<String> {
         if self.longer.iter().any(|other| other == id) {
             return None;
         }
         if self.is_whole_key(id) || self.ends_in_hash(id) {
-            return Some(self.alias());
+            return Some(self.pseudonym_key());
         }
         if self.chunk_ids.contains(id) {
             return Some(self.pseudonym.clone());
         }
         let (page, ordinal) = without_ordinal(id);
         (ordinal.is_some() && self.is_whole_key(page))
-            .then(|| format!("{}#{}", self.alias(), ordinal.unwrap_or_default()))
+            .then(|| format!("{}#{}", self.pseudonym_key(), ordinal.unwrap_or_default()))
     }
 
     fn ends_in_hash(&self, id: &str) -> bool {
@@ -161,15 +160,15 @@ impl ErasedPage {
     }
 
     /// A string without the page's name: an identifier, or a sentence with the whole key in it.
-    pub(super) fn name(&self, text: &str) -> Option<String> {
+    pub(super) fn replace_name(&self, text: &str) -> Option<String> {
         if self.longer.iter().any(|other| other == text) {
             return None;
         }
-        self.identifier(text).or_else(|| self.sentence(text))
+        self.identifier(text).or_else(|| self.replace_in_sentence(text))
     }
 
     /// A sentence with the pseudonym in place of the whole key.
-    pub(super) fn sentence(&self, text: &str) -> Option<String> {
+    pub(super) fn replace_in_sentence(&self, text: &str) -> Option<String> {
         let mut erased = String::new();
         let mut from = 0;
         for (at, _) in text.match_indices(&self.whole) {
@@ -177,7 +176,7 @@ impl ErasedPage {
                 continue;
             }
             erased.push_str(&text[from..at]);
-            erased.push_str(&self.alias());
+            erased.push_str(&self.pseudonym_key());
             from = at + self.whole.len();
         }
         (from > 0).then(|| erased + &text[from..])

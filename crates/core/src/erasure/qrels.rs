@@ -20,7 +20,7 @@ const FIRSTS: [&str; 2] = ["expected_top1", "first_relevant_slug"];
 
 impl ErasedPage {
     /// Qrels of any shape without the page. `None` if they do not judge it.
-    pub fn qrels(&self, text: &str) -> Option<QrelsErasure> {
+    pub fn erase_from_qrels(&self, text: &str) -> Option<QrelsErasure> {
         match serde_json::from_str::<Value>(text) {
             Ok(value) => self.json_qrels(value, text.trim_end().contains('\n')),
             Err(_) => self.table_qrels(text),
@@ -55,7 +55,7 @@ impl ErasedPage {
             let Some(first) = named.first() else { continue };
             list.retain(|page| !self.is_judged(page));
             if list.is_empty() {
-                list.push(self.stand_in(first));
+                list.push(self.pseudonym_value(first));
                 is_unanswered = true;
             }
             is_changed = true;
@@ -67,9 +67,9 @@ impl ErasedPage {
         }
         for name in FIRSTS {
             let Some(first) = entry.get(name).filter(|page| self.is_judged(page)) else { continue };
-            let stand_in = self.stand_in(first);
+            let pseudonym_value = self.pseudonym_value(first);
             match is_unanswered {
-                true => entry.insert(name.to_owned(), stand_in),
+                true => entry.insert(name.to_owned(), pseudonym_value),
                 false => entry.shift_remove(name),
             };
             is_changed = true;
@@ -90,22 +90,22 @@ impl ErasedPage {
         }
     }
 
-    fn stand_in(&self, page: &Value) -> Value {
+    fn pseudonym_value(&self, page: &Value) -> Value {
         match page {
             Value::Object(page) => {
                 let mut page = page.clone();
                 page.insert("slug".to_owned(), self.pseudonym().into());
                 page.into()
             }
-            _ => self.alias().into(),
+            _ => self.pseudonym_key().into(),
         }
     }
 
     /// Lines of TREC qrels (`query iteration document grade`) or of BEIR's table (`query document grade`).
     fn table_qrels(&self, text: &str) -> Option<QrelsErasure> {
-        let rows: Vec<(&str, Option<Row<'_>>)> =
-            text.split_inclusive('\n').map(|line| (line, Row::read(line))).collect();
-        let is_own = |row: &Row<'_>| self.is_named_in(DEFAULT_SOURCE, row.document);
+        let rows: Vec<(&str, Option<QrelsLine<'_>>)> =
+            text.split_inclusive('\n').map(|line| (line, QrelsLine::read(line))).collect();
+        let is_own = |row: &QrelsLine<'_>| self.is_named_in(DEFAULT_SOURCE, row.document);
         let has_other = |query: &str| {
             let others = rows.iter().filter_map(|(_, row)| row.as_ref());
             others.into_iter().any(|row| row.query == query && row.is_relevant && !is_own(row))
@@ -121,7 +121,7 @@ impl ErasedPage {
                 without_answer += 1;
                 let at = row.document.as_ptr() as usize - line.as_ptr() as usize;
                 erased.push_str(&line[..at]);
-                erased.push_str(&self.alias());
+                erased.push_str(&self.pseudonym_key());
                 erased.push_str(&line[at + row.document.len()..]);
             }
         }
@@ -130,13 +130,13 @@ impl ErasedPage {
 }
 
 /// A judgement on a line.
-struct Row<'a> {
+struct QrelsLine<'a> {
     query: &'a str,
     document: &'a str,
     is_relevant: bool,
 }
 
-impl<'a> Row<'a> {
+impl<'a> QrelsLine<'a> {
     fn read(line: &'a str) -> Option<Self> {
         let tabs: Vec<&str> = line.trim_end().split('\t').map(str::trim).collect();
         let blanks: Vec<&str> = line.split_whitespace().collect();

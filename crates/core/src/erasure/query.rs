@@ -7,19 +7,19 @@ use super::ErasedPage;
 /// A canonical query without the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueryErasure {
-    /// What is kept of it.
+    /// The query without the page, as JSON.
     pub body: String,
     /// Whether it has no key left: then suites can't ask it.
     pub is_retired: bool,
 }
 
 impl ErasedPage {
-    /// A canonical query without the page's keys and snippets. `stands_in` says whether a snippet stands in a page that
+    /// A canonical query without the page's keys and snippets. `is_in_page` says whether a snippet stands in a page that
     /// one of the given keys names. `None` if the query does not name the page.
-    pub fn canonical_query(
+    pub fn erase_from_query(
         &self,
         body: &str,
-        stands_in: &dyn Fn(&[String], &str) -> bool,
+        is_in_page: &dyn Fn(&[String], &str) -> bool,
     ) -> Option<QueryErasure> {
         let mut query: Value = serde_json::from_str(body).ok()?;
         let fields = query.as_object_mut()?;
@@ -39,7 +39,7 @@ impl ErasedPage {
         retain(fields, "expected_snippets", |snippet| {
             let text = snippet.as_str().or_else(|| snippet.get("text").and_then(Value::as_str));
             let text = text.unwrap_or_default();
-            !is_retired && (!self.says(text) || stands_in(&left, text))
+            !is_retired && (!self.contains_text(text) || is_in_page(&left, text))
         });
         if is_retired && fields.contains_key("state") {
             fields.insert("state".to_owned(), "retired".into());

@@ -97,7 +97,7 @@ fn odd_slugs_are_slugs() {
 #[test]
 fn scrubbed_names_are_matched_by_their_hash() {
     let ada = page("people/ada", &[]);
-    let hash = identity().page_hash(&key("people/ada"));
+    let hash = identity().keyed_page_hash(&key("people/ada"));
     let shown = format!(r#"["default::people/[REDACTED]#{}"]"#, &hash[..16]);
     check(&ada, &shown, Some(r#"["default::[purged-17]"]"#));
     check(&ada, r#"["default::people/[REDACTED]#0000000000000000"]"#, None);
@@ -105,7 +105,7 @@ fn scrubbed_names_are_matched_by_their_hash() {
 
 fn capture(row: Value) -> (CaptureErasure, Value) {
     let Value::Object(mut row) = row else { unreachable!() };
-    let found = page("e", &["wiki::e"]).capture(&mut row);
+    let found = page("e", &["wiki::e"]).erase_from_capture(&mut row);
     (found, row.into())
 }
 
@@ -136,7 +136,7 @@ fn the_source_of_a_capture_decides() {
 
 #[test]
 fn a_scrubbed_capture_is_matched_by_its_key() {
-    let hash = identity().page_hash(&key("e"));
+    let hash = identity().keyed_page_hash(&key("e"));
     let of = |id: &str, hash: &str| {
         json!({"retrieved_slugs":["[REDACTED]"],"identity_key_id":id,
             "retrieved":[{"source_id":"default","slug":"[REDACTED]","key_hash":hash}]})
@@ -150,7 +150,7 @@ fn a_scrubbed_capture_is_matched_by_its_key() {
 
 fn query(body: Value) -> Option<(Value, bool)> {
     let erased =
-        page("people/ada", &["wiki::go"]).canonical_query(&body.to_string(), &|_, _| false)?;
+        page("people/ada", &["wiki::go"]).erase_from_query(&body.to_string(), &|_, _| false)?;
     Some((serde_json::from_str(&erased.body).unwrap(), erased.is_retired))
 }
 
@@ -185,13 +185,13 @@ fn a_query_without_a_key_is_retired() {
 fn a_bare_key_of_two_sources_is_not_one_page() {
     let body = json!({"query":"q","expected":["go"]}).to_string();
     let none = |_: &[String], _: &str| false;
-    assert_eq!(page("notes::go", &["wiki::go"]).canonical_query(&body, &none), None);
-    assert!(page("notes::go", &["wiki::gone"]).canonical_query(&body, &none).unwrap().is_retired);
+    assert_eq!(page("notes::go", &["wiki::go"]).erase_from_query(&body, &none), None);
+    assert!(page("notes::go", &["wiki::gone"]).erase_from_query(&body, &none).unwrap().is_retired);
 }
 
 #[track_caller]
 fn check_qrels(text: &str, expected: Option<(&str, u64)>) {
-    let found = page("e", &[]).qrels(text);
+    let found = page("e", &[]).erase_from_qrels(text);
     let found = found.as_ref().map(|found| (found.text.as_str(), found.without_answer));
     assert_eq!(found, expected, "{text}");
 }
@@ -232,7 +232,7 @@ fn a_contradiction_keeps_its_figures() {
             {"pair_id":"p2","a":member("every"),"b":member("f"),"axis":"days","resolution_command":null}],
         "per_query":[{"query":"e","contradictions":["p1","p2"]}],
         "hot_pages":[{"source_id":"default","slug":"e","appearances":1}]});
-    let erased = page("e", &[]).contradiction_report(&report.to_string()).unwrap();
+    let erased = page("e", &[]).erase_from_contradiction_report(&report.to_string()).unwrap();
     let erased: Value = serde_json::from_str(&erased).unwrap();
     assert_eq!(erased["findings"][0]["a"]["text"], PURGED);
     assert_eq!(erased["findings"][0]["a"]["effective_date"], Value::Null);
@@ -249,7 +249,7 @@ fn a_contradiction_keeps_its_figures() {
         (&json!("fail"), &json!(2))
     );
     assert_eq!(
-        page("says", &[]).contradiction_report(&report.to_string()),
+        page("says", &[]).erase_from_contradiction_report(&report.to_string()),
         None,
         "a word is no page"
     );

@@ -1,128 +1,115 @@
-//! Alerts, messages and silences on the wire: what the store keeps of them and what lists tell.
+//! Alerts, messages and silences on the wire: stored records and list bodies.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::alert::Alert;
 
-/// What the store keeps of a silence beside its times.
+/// The stored part of a silence, without its times.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SilenceRecord {
-    /// The version of this form.
+    /// Version of this format.
     pub schema_version: u32,
-    /// A key, or the beginning of keys and a `*`.
+    /// An alert key, or a key prefix followed by `*`.
     pub key: String,
     pub reason: String,
 }
 
-/// Alerts.
+/// All alerts of a workspace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Alerts")]
 pub struct AlertsBody {
-    /// Those that fire first, then by key.
+    /// Firing alerts first, then by key.
     pub alerts: Vec<Alert>,
-    /// Times in which something is not told.
     pub silences: Vec<SilenceBody>,
-    /// Messages on their way, in figures.
+    /// Counts of undelivered messages.
     pub deliveries: DeliveryFigures,
 }
 
-/// An alert with its messages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AlertShown {
-    /// The alert.
     pub alert: Alert,
-    /// Its messages, the newest first.
+    /// Its messages, newest first.
     pub deliveries: Vec<DeliveryBody>,
 }
 
-/// A time in which something is not told.
+/// A period in which an alert sends no messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Silence")]
 pub struct SilenceBody {
-    /// Its number.
     pub id: i64,
-    /// A key, or the beginning of keys and a `*`.
+    /// An alert key, or a key prefix followed by `*`.
     pub key: String,
-    /// Why.
     pub reason: String,
-    /// From this moment.
+    /// Start of the period.
     pub from: String,
-    /// Until before this one.
+    /// End of the period, exclusive.
     pub until: String,
 }
 
-/// Messages in figures.
+/// Counts of undelivered messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeliveryFigures {
-    /// To be sent.
     pub queued: u64,
-    /// Given up.
     pub dead: u64,
-    /// When the oldest that is to be sent was queued.
+    /// When the oldest queued message was queued.
     pub oldest_queued: Option<String>,
 }
 
-/// Messages.
+/// A list of alert messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Deliveries")]
 pub struct DeliveriesBody {
-    /// The newest first.
+    /// The messages, newest first.
     pub deliveries: Vec<DeliveryBody>,
 }
 
-/// A message.
+/// A message about an alert.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Delivery")]
 pub struct DeliveryBody {
-    /// Its number.
     pub id: i64,
-    /// Where to.
     pub channel: String,
-    /// The alert that it is about.
+    /// Key of the alert.
     pub key: String,
     /// `trigger`, `resolve` or `notice`.
     pub action: String,
     /// `queued`, `sent` or `dead`.
     pub state: String,
-    /// How often somebody set out to send it.
     pub attempts: u32,
-    /// When it was queued.
     pub created_at: String,
-    /// When it is tried next; null if it is over.
+    /// Time of the next attempt; null when there is none.
     pub next_at: Option<String>,
-    /// When it was received or given up.
+    /// When it was delivered or dropped.
     pub ended_at: Option<String>,
-    /// What went wrong last.
+    /// The most recent error.
     pub error: Option<String>,
-    /// In a line.
+    /// One-line text of the message.
     pub summary: String,
 }
 
-/// What came of sending what was due.
+/// Outcome of delivering the due messages.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct DeliveredBody {
-    /// Alerts that changed.
+    /// Number of alerts that changed.
     pub changed: usize,
-    /// Messages that were received.
+    /// Number of delivered messages.
     pub sent: usize,
-    /// Messages that are tried again later.
+    /// Number of messages to retry later.
     pub failed: usize,
-    /// Messages that were given up.
+    /// Number of dropped messages.
     pub dead: usize,
-    /// What went wrong, by message.
+    /// Errors, one per message.
     pub errors: Vec<String>,
 }
 
-/// What a channel answered to a test.
+/// Reply of a channel to a test message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChannelTested {
-    /// The channel.
     pub channel: String,
-    /// What kind it is.
     pub kind: String,
-    /// Whether the message was received.
+    /// Whether the channel accepted the message.
     pub received: bool,
-    /// What the receiver said, or why there is no answer.
+    /// The reply, or why there is none.
     pub answer: String,
 }

@@ -1,4 +1,4 @@
-//! An answer: what `search --json` and `query --json` print and the HTTP API returns.
+//! An answer: the output of `search --json` and `query --json` and the body of the HTTP API.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -7,72 +7,67 @@ use serde::Serialize;
 
 use crate::id::SourceId;
 use crate::ranking::{
-    ArmReport, CorpusPrint, Degraded, Grade, Hit, Ranking, RelationReport, Served, WhyNot,
+    ArmReport, CorpusFingerprint, DegradedStage, Grade, Hit, Ranking, RelationReport, ServingInfo,
+    WhyNot,
 };
 use crate::request::{Detail, Filter, Operation, Request, RetrievalMode, Viewer};
-use crate::search::Least;
+use crate::search::MinScore;
 use crate::search::intent::{IntentKind, Recency};
 
 /// The version of [`Answer`].
 pub(crate) const ANSWER_VERSION: u32 = 1;
 
-/// An answer on the wire.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Answer<'a> {
-    /// The version of this shape.
+    /// Version of this format.
     schema_version: u32,
-    /// What was asked for.
     operation: Operation,
-    /// What was asked, as typed.
+    /// The query text as typed.
     query: &'a str,
-    /// The rest of the request.
+    /// The other request parameters.
     request: WireRequest<'a>,
-    /// What the question was understood to be.
+    /// The detected intent of the query.
     intent: IntentKind,
     /// Whether recent pages were preferred.
     recency: Recency,
-    /// The detail it was answered in.
+    /// The detail that was used.
     detail_resolved: Detail,
-    /// The mode it was answered in.
+    /// The retrieval mode that was used.
     retrieval_mode_resolved: RetrievalMode,
-    /// How a relational question was understood; null for others.
+    /// How a relational query was interpreted; null for other queries.
     relation: Option<&'a RelationReport>,
     /// Whether vectors were searched.
     vector_enabled: bool,
-    /// The model whose vectors were searched.
     embedder: Option<&'a str>,
-    /// Whether variants of the query took part.
+    /// Whether variants of the query were searched.
     expansion_applied: bool,
-    /// The model that judged the best candidates; null when none did.
+    /// The reranking model; null when nothing was reranked.
     rerank_model: Option<&'a str>,
-    /// The score of that model below which results were left out; null when none was.
+    /// The rerank score below which results were dropped; null when there is no threshold.
     rerank_threshold: Option<f64>,
-    /// What every way of finding pages brought.
+    /// Result counts and timings of each retrieval arm.
     arms: &'a [ArmReport],
-    /// Stages that could not do their work; the answer is what the others found.
-    degraded: &'a [Degraded],
-    /// The corpus that was searched.
-    corpus: &'a CorpusPrint,
-    /// How well the brain answers: strong, moderate or weak, by the evidence of the first hit.
+    /// Stages that failed; the answer comes from the remaining stages.
+    degraded: &'a [DegradedStage],
+    corpus: &'a CorpusFingerprint,
+    /// Answer quality by the evidence of the first hit: strong, moderate or weak.
     grade: Grade,
-    /// The answer, best first.
+    /// The hits, best first.
     hits: &'a [Hit],
-    /// Where the page fell out that was asked about.
+    /// Where the page named by `why_not` was dropped.
     #[serde(skip_serializing_if = "Option::is_none")]
     why_not: Option<&'a WhyNot>,
-    /// How the answer came about.
-    served: &'a Served,
+    /// How the answer was served.
+    served: &'a ServingInfo,
 }
 
-/// The request as it was understood.
+/// The request as it was interpreted.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "AskedRequest")]
 struct WireRequest<'a> {
-    /// How many pages were asked for.
+    /// Requested number of pages.
     limit: usize,
-    /// The detail that was asked for.
     detail: Option<Detail>,
-    /// The mode that was asked for.
     retrieval_mode: RetrievalMode,
     /// Only these sources; all when empty.
     sources: &'a [SourceId],
@@ -80,30 +75,29 @@ struct WireRequest<'a> {
     types: &'a [String],
     /// Only these tags; all when empty.
     tags: &'a [String],
-    /// Only from this day on.
+    /// Only pages dated on or after this day.
     #[schemars(with = "Option<String>", extend("format" = "date"))]
     since: Option<Date>,
-    /// Only up to this day.
+    /// Only pages dated on or before this day.
     #[schemars(with = "Option<String>", extend("format" = "date"))]
     until: Option<Date>,
-    /// Whose eyes the answer is for.
+    /// The visibility that the answer was built for.
     trust: Viewer,
-    /// Whether vectors were allowed.
     vectors: bool,
-    /// Whether other ways to ask the same were asked for.
+    /// Whether query expansion was requested.
     expand: bool,
-    /// These other ways, in the order in which the model gave them.
+    /// The query variants, in the order in which the model returned them.
     variants: &'a [String],
     /// The time that recency is measured against.
     #[schemars(with = "String", extend("format" = "date-time"))]
     now: Timestamp,
-    /// Names the settings.
+    /// Fingerprint of the search settings.
     settings_hash: String,
 }
 
 impl<'a> Answer<'a> {
     /// The wire form of a ranking with the request it answers.
-    pub fn new(request: &'a Request, ranking: &'a Ranking, served: &'a Served) -> Self {
+    pub fn new(request: &'a Request, ranking: &'a Ranking, served: &'a ServingInfo) -> Self {
         let Ranking {
             intent,
             recency,
@@ -134,9 +128,9 @@ impl<'a> Answer<'a> {
             expansion_applied: *expansion_applied,
             rerank_model: rerank_model.as_deref(),
             rerank_threshold: rerank_model.as_deref().and_then(|model| {
-                match request.settings.least_for(model) {
-                    Least::Score(least) => Some(least),
-                    Least::Nothing | Least::OfAnother => None,
+                match request.settings.min_score_for(model) {
+                    MinScore::Score(least) => Some(least),
+                    MinScore::None | MinScore::OtherModel => None,
                 }
             }),
             arms,
@@ -177,7 +171,7 @@ impl<'a> WireRequest<'a> {
             until: *until,
             trust: *trust,
             vectors: *vectors,
-            expand: expansion.is_asked(),
+            expand: expansion.is_requested(),
             variants: expansion.variants(),
             now: *now,
             settings_hash: settings.hash(),

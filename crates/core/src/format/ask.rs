@@ -1,7 +1,8 @@
-//! A question on the wire: what `/v1/search` and `/v1/query` take, and the tools of the same names.
+//! A query on the wire: the input of `/v1/search` and `/v1/query`, and of the tools of the same
+//! names.
 //!
-//! The command line makes its requests through here too, so that a question means the same
-//! whichever way it came. The descriptions are what an agent reads.
+//! The command line builds its requests here too, so that a query means the same on every
+//! interface. Agents read the descriptions of the fields.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -16,33 +17,33 @@ use crate::request::{
 };
 use crate::search::Settings;
 
-/// How many pages answer when nobody says.
+/// Default number of pages in an answer.
 pub(crate) const DEFAULT_LIMIT: u16 = 10;
 
-/// How many pages answer at most.
+/// Maximum number of pages in an answer.
 pub(crate) const MAX_LIMIT: u16 = 1_000;
 
-/// How many sources, types or tags a filter names at most.
+/// Maximum number of sources, types or tags in a filter.
 pub(crate) const MAX_NAMES: usize = 100;
 
-/// A question to the brain.
+/// A query to the brain.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AskBody {
-    /// What to look for: a question or a few words, as you would put them to a person. Text, never
-    /// syntax: quotes, dashes and colons mean themselves. At most 51200 bytes of UTF-8.
+    /// The query: a question or a few words in plain language. It is text, not syntax: quotes,
+    /// dashes and colons have no special meaning. At most 51200 bytes of UTF-8.
     #[schemars(length(min = 1, max = 51_200), regex(pattern = r"\S"))]
     pub query: String,
-    /// How many pages to answer with; 10 unless said otherwise.
+    /// Number of pages to return; 10 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000))]
     pub limit: Option<u16>,
     /// How much of each page to show: `low` is the compiled truth and one passage, `medium` adds
-    /// the timeline, `high` is everything. Left out, the question decides.
+    /// the timeline, `high` is everything. By default the query decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<Detail>,
-    /// Which half of the brain answers a `query`: `knowledge` is words and meaning, `graph` is
-    /// names and typed links, `hybrid` is both and the default. A `search` is always words.
+    /// Which retrieval a `query` uses: `knowledge` is words and vectors, `graph` is names and typed
+    /// links, `hybrid` (the default) is both. A `search` uses words only.
     #[serde(default, alias = "mode", skip_serializing_if = "Option::is_none")]
     pub retrieval_mode: Option<RetrievalMode>,
     /// Only pages of these sources; all when empty.
@@ -66,38 +67,37 @@ pub struct AskBody {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "date"))]
     pub until: Option<String>,
-    /// The time that "recent" is measured against, such as 2026-03-01T12:00:00Z; the present unless
-    /// said otherwise.
+    /// The time that "recent" is measured against, such as 2026-03-01T12:00:00Z; the present by
+    /// default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "date-time"))]
     pub now: Option<String>,
-    /// Whether a `query` may go by meaning as well as by words; true unless said otherwise. A
-    /// `search` never does.
+    /// Whether a `query` may use vectors as well as words; true by default. A `search` never does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vectors: Option<bool>,
-    /// Whether a `query` may be put to a model for other ways to ask it, which are searched for too;
-    /// as the brain is set up unless said otherwise. A `search` never is.
+    /// Whether a model may rephrase a `query` and the variants are searched too; the default is a
+    /// setting of the brain. A `search` is never expanded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expand: Option<bool>,
-    /// Whether to tell what every stage did to each hit.
+    /// Whether to report what each stage did to each hit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explain: Option<bool>,
-    /// A page, as a slug or `source::slug`: the answer tells where it fell out.
+    /// A page, as a slug or `source::slug`: the answer reports where it was dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 546))]
     pub why_not: Option<String>,
-    /// The job that asks. Kept with the capture; no ranking depends on it.
+    /// The requesting job. Stored with the capture; rankings do not depend on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 9_007_199_254_740_991_i64))]
     pub job_id: Option<i64>,
-    /// The subagent that asks. Kept with the capture; no ranking depends on it.
+    /// The requesting subagent. Stored with the capture; rankings do not depend on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 9_007_199_254_740_991_i64))]
     pub subagent_id: Option<i64>,
 }
 
 impl AskBody {
-    /// The request of a caller over a wire, whose body must keep within the bounds of the schema.
+    /// Builds the request of a remote caller; the body must respect the limits of the schema.
     pub fn request(
         &self,
         operation: Operation,
@@ -109,7 +109,7 @@ impl AskBody {
         self.request_of_owner(operation, settings, trust, now)
     }
 
-    /// The request of the owner at the keyboard, who may ask at any length, and nothing at all.
+    /// Builds the request of the local owner, whose query may be empty or of any length.
     pub fn request_of_owner(
         &self,
         operation: Operation,
@@ -140,17 +140,16 @@ impl AskBody {
     fn expansion(&self, operation: Operation, settings: &Settings) -> Expansion {
         let is_wanted = self.expand.unwrap_or(settings.expand >= 0.5);
         match operation {
-            Operation::Query if is_wanted => Expansion::Wanted,
+            Operation::Query if is_wanted => Expansion::Requested,
             Operation::Query | Operation::Search => Expansion::Off,
         }
     }
 
-    /// Who asks.
     pub fn caller(&self, remote: bool) -> Caller {
         Caller { remote, job_id: self.job_id, subagent_id: self.subagent_id }
     }
 
-    /// Whether to tell what every stage did.
+    /// Whether to report what each stage did.
     pub fn explains(&self) -> bool {
         self.explain.unwrap_or(false)
     }
@@ -171,9 +170,9 @@ impl AskBody {
             return Err(Fault::usage(format!("`{name}` has {length} names, at most {MAX_NAMES}")));
         }
         let numbers = [("job_id", self.job_id), ("subagent_id", self.subagent_id)];
-        match numbers.into_iter().find(|(_, n)| n.is_some_and(|n| !Caller::NUMBERS.contains(&n))) {
+        match numbers.into_iter().find(|(_, n)| n.is_some_and(|n| !Caller::ID_RANGE.contains(&n))) {
             Some((name, _)) => {
-                let most = Caller::NUMBERS.end();
+                let most = Caller::ID_RANGE.end();
                 Err(Fault::usage(format!("`{name}` takes a number from 0 to {most}")))
             }
             None => Ok(()),
@@ -203,7 +202,7 @@ impl AskBody {
     }
 }
 
-/// A day as the schema spells it; other spellings that could be read are refused with the rest.
+/// Parses a day exactly as the schema spells it; other spellings are refused.
 fn day(name: &str, text: &str) -> Result<Date, Fault> {
     let date = text.parse().ok().filter(|date: &Date| date.to_string() == text);
     date.ok_or_else(|| {
@@ -271,8 +270,8 @@ mod tests {
             assert_eq!(request.expansion, expected);
         };
         check(Operation::Query, None, "0", Expansion::Off);
-        check(Operation::Query, None, "1", Expansion::Wanted);
-        check(Operation::Query, Some(true), "0", Expansion::Wanted);
+        check(Operation::Query, None, "1", Expansion::Requested);
+        check(Operation::Query, Some(true), "0", Expansion::Requested);
         check(Operation::Query, Some(false), "1", Expansion::Off);
         check(Operation::Search, Some(true), "1", Expansion::Off);
     }

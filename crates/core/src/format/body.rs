@@ -1,7 +1,7 @@
-//! Documents that callers send, read as the schemas describe them.
+//! Reads documents sent by callers as the schemas describe them.
 //!
-//! Two things that JSON Schema and serde see differently: an array is no object, though serde takes
-//! one for its fields in order, and `1.0` is a whole number, though serde does not take it for one.
+//! JSON Schema and serde disagree in two cases: serde accepts an array for a struct, and refuses
+//! `1.0` for an integer. Here an array is refused and `1.0` is accepted.
 
 use std::marker::PhantomData;
 
@@ -10,21 +10,21 @@ use serde::de::{DeserializeOwned, Deserializer, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, de};
 use serde_json::{Map, Number, Value};
 
-/// Whole numbers below this are exact as floating point numbers.
+/// Integers below this are exact as floating point numbers.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Reads a document that is an object.
 pub fn read<T: DeserializeOwned>(body: &[u8]) -> serde_json::Result<T> {
     serde_json::from_slice(body).map(|Object(read)| read).or_else(|error: serde_json::Error| {
-        // The kind of an error is in its message alone.
+        // serde_json reports this kind of error only in its message.
         let is_number = error.is_data() && error.to_string().contains("floating point");
         let again = is_number.then(|| serde_json::from_slice(&with_whole_numbers_written(body)));
         again.and_then(Result::ok).map(|Object(read)| read).ok_or(error)
     })
 }
 
-/// The same document with `1.0` written as `1`. The bytes are copied once: a value of the whole document
-/// would take many times as much memory.
+/// The same document with `1.0` written as `1`. The bytes are copied once: a parsed value of the
+/// whole document would need far more memory.
 fn with_whole_numbers_written(body: &[u8]) -> Vec<u8> {
     let mut written = Vec::with_capacity(body.len());
     let mut rest = body;
@@ -49,7 +49,7 @@ fn with_whole_numbers_written(body: &[u8]) -> Vec<u8> {
     written
 }
 
-/// How many bytes there are to the end of a text, its closing quote included.
+/// Bytes up to the end of a string, including its closing quote.
 fn text_length(after_quote: &[u8]) -> usize {
     let mut at = 0;
     while let Some(&byte) = after_quote.get(at) {
@@ -62,17 +62,17 @@ fn text_length(after_quote: &[u8]) -> usize {
     after_quote.len()
 }
 
-/// The whole number that a floating point number is, if it is exact.
+/// The integer equal to a floating point number, if the conversion is exact.
 fn as_whole(number: f64) -> Option<i64> {
     (number.fract() == 0.0 && number.abs() < EXACT).then_some(number as i64)
 }
 
-/// Reads an object that was read from a document before.
+/// Reads an object from an already parsed document.
 pub fn of_object<T: DeserializeOwned>(object: Map<String, Value>) -> serde_json::Result<T> {
     with_whole_numbers(Value::Object(object))
 }
 
-/// A field that is an object.
+/// Deserializes a field that must be an object.
 pub fn object<'de, T, D>(deserializer: D) -> Result<T, D::Error>
 where
     T: DeserializeOwned,
@@ -81,7 +81,7 @@ where
     Object::deserialize(deserializer).map(|Object(read)| read)
 }
 
-/// A field that is a list of objects.
+/// Deserializes a list of objects.
 pub fn objects<'de, T, D>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     T: DeserializeOwned,
@@ -91,32 +91,32 @@ where
     Ok(read.into_iter().map(|Object(read)| read).collect())
 }
 
-/// The same of at most so many: a list of more is not read to its end.
-pub fn objects_at_most<'de, T, D>(deserializer: D, most: usize) -> Result<Vec<T>, D::Error>
+/// Deserializes a list of at most `most` objects; a longer list is not read to its end.
+pub fn objects_at_most<'de, T, D>(deserializer: D, max: usize) -> Result<Vec<T>, D::Error>
 where
     T: DeserializeOwned,
     D: Deserializer<'de>,
 {
-    deserializer.deserialize_seq(FewVisitor { most, read: PhantomData })
+    deserializer.deserialize_seq(LimitedListVisitor { max, read: PhantomData })
 }
 
-struct FewVisitor<T> {
-    most: usize,
+struct LimitedListVisitor<T> {
+    max: usize,
     read: PhantomData<T>,
 }
 
-impl<'de, T: DeserializeOwned> Visitor<'de> for FewVisitor<T> {
+impl<'de, T: DeserializeOwned> Visitor<'de> for LimitedListVisitor<T> {
     type Value = Vec<T>;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "a sequence of at most {} objects", self.most)
+        write!(f, "a sequence of at most {} objects", self.max)
     }
 
     fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<Vec<T>, A::Error> {
         let mut all = Vec::new();
         while let Some(Object(one)) = list.next_element()? {
-            if all.len() == self.most {
-                return Err(A::Error::custom(format!("at most {} objects are taken", self.most)));
+            if all.len() == self.max {
+                return Err(A::Error::custom(format!("at most {} objects are taken", self.max)));
             }
             all.push(one);
         }
@@ -129,7 +129,7 @@ fn with_whole_numbers<T: DeserializeOwned>(mut value: Value) -> serde_json::Resu
     Object::deserialize(value).map(|Object(read)| read)
 }
 
-/// Writes `1.0` as `1`, everywhere: who wants a floating point number takes that too.
+/// Replaces `1.0` by `1` everywhere; fields of type float accept integers too.
 fn make_whole(value: &mut Value) {
     match value {
         Value::Number(number) => {
@@ -144,7 +144,7 @@ fn make_whole(value: &mut Value) {
     }
 }
 
-/// Something that is written as an object and as nothing else.
+/// A value that may only be written as an object.
 struct Object<T>(T);
 
 impl<'de, T: DeserializeOwned> Deserialize<'de> for Object<T> {

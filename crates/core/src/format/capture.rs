@@ -1,8 +1,8 @@
-//! A capture on the wire: the additive fields of a row as they are written, and whole rows as they
-//! are read, from this gbrain or from another.
+//! Captures on the wire: the additive fields of a row as written, and whole rows as read, from this
+//! gbrain or another.
 //!
-//! Rows are keyed by name and unknown keys are ignored, as the contract of schema 1 says. A row of
-//! another schema is refused: misreading it would be worse.
+//! Fields are matched by name and unknown keys are ignored, as schema 1 requires. A row of another
+//! schema version is refused rather than misread.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,34 +13,33 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::capture::{CAPTURE_VERSION, CapturedRow, Observed, Retrieved, ScrubbedFilter};
+use crate::capture::{CAPTURE_VERSION, CapturedPage, CapturedRow, ObservedAnswer, ScrubbedFilter};
 use crate::hash::Hash;
 use crate::id::SourceId;
-use crate::identity::{IdentityKey, is_hash, is_key_id};
+use crate::identity::{IdentityKey, is_identity_hash, is_key_id};
 use crate::latency::{CPU_METHOD, CpuTime};
-use crate::provenance::{CorpusAt, Provenance, Software};
-use crate::ranking::{CacheUse, CorpusPrint, Degraded, is_of_the_question};
+use crate::provenance::{CorpusSnapshot, Provenance, Software};
+use crate::ranking::{CacheUse, CorpusFingerprint, DegradedStage, is_query_specific};
 use crate::request::{Detail, Filter, Operation, REQUEST_VERSION, Request, RetrievalMode, Viewer};
-use crate::scrub::{Family, MARKER};
+use crate::scrub::{MARKER, ScrubFamily};
 use crate::search::{RERANK_THRESHOLD_OF, SOURCE_WEIGHT, Settings};
 
-/// The longest latency that is believed: thirty years. Sums of believed ones stay numbers.
+/// The longest accepted latency: about thirty years. Sums of accepted latencies stay finite.
 const MAX_LATENCY_MS: f64 = 1e12;
 
-/// The most often that a row may want its retrieval timed.
+/// The largest accepted number of timing repeats.
 const MAX_CPU_REPEATS: u32 = 100;
 
-/// The most variants that a request can have, by the range of `search.expand_variants`.
+/// The most variants a request can have: the upper bound of `search.expand_variants`.
 const MAX_VARIANTS: usize = 10;
 
-/// Why a line is not a row.
+/// Why a line is not a capture row.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RowError {
     #[error("not JSON ({0})")]
     Json(String),
     #[error("not a JSON object")]
     NotAnObject,
-    /// It does not say which schema it is of.
     #[error("no `schema_version`; rows of an export begin with it: export again")]
     NoVersion,
     #[error("`schema_version` {0} is not 1: use the gbrain that wrote it, or export again")]
@@ -50,7 +49,7 @@ pub enum RowError {
     Field { field: &'static str, found: String, expected: &'static str },
 }
 
-/// What makes a row reproducible, beside the fields of schema 1.
+/// The fields that make a row reproducible, in addition to those of schema 1.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "CaptureExtra")]
 pub struct Extra<'a> {
@@ -68,7 +67,7 @@ pub struct Extra<'a> {
     settings: BTreeMap<String, f64>,
     settings_hash: String,
     software: &'a Software,
-    corpus: &'a CorpusAt,
+    corpus: &'a CorpusSnapshot,
     embedder: Option<&'a str>,
     expansion_variants: &'a [String],
     #[serde(skip_serializing_if = "is_false")]
@@ -77,10 +76,10 @@ pub struct Extra<'a> {
     rerank_model: Option<&'a str>,
     cache_hit: bool,
     cache: CacheUse,
-    degraded: &'a [Degraded],
+    degraded: &'a [DegradedStage],
     scrubbed: bool,
-    #[serde(skip_serializing_if = "<[Family]>::is_empty")]
-    scrub_families: &'a [Family],
+    #[serde(skip_serializing_if = "<[ScrubFamily]>::is_empty")]
+    scrub_families: &'a [ScrubFamily],
     #[serde(skip_serializing_if = "Option::is_none")]
     scrubbed_retrieved: Option<Vec<WirePage<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,29 +91,29 @@ pub struct Extra<'a> {
     cpu_time: Option<WireCpuTime>,
 }
 
-/// What [`Extra`] is made of.
+/// The input of [`Extra::new`].
 #[derive(Debug)]
 pub struct ExtraParts<'a> {
-    pub observed: &'a Observed,
-    pub retrieved: &'a [Retrieved],
-    /// The texts of its filter, scrubbed.
+    pub observed: &'a ObservedAnswer,
+    pub retrieved: &'a [CapturedPage],
+    /// The scrubbed texts of the filter.
     pub filter: &'a ScrubbedFilter,
-    /// Its settings, as [`settings_map`] has them, with names of pages scrubbed.
+    /// The settings as [`settings_map`] returns them, with page names scrubbed.
     pub settings: BTreeMap<String, f64>,
-    /// The variants of the query, scrubbed.
+    /// The scrubbed variants of the query.
     pub variants: &'a [String],
-    /// What was taken out of the query and its variants.
-    pub scrub_families: &'a [Family],
-    /// The pages that the scrubbed text finds, where it differs.
-    pub scrubbed_retrieved: Option<&'a [Retrieved]>,
-    /// The key of the hashes, if it is known.
+    /// Families scrubbed from the query and its variants.
+    pub scrub_families: &'a [ScrubFamily],
+    /// The pages that the scrubbed query retrieves, if they differ.
+    pub scrubbed_retrieved: Option<&'a [CapturedPage]>,
+    /// The key of the hashes, if known.
     pub identity: Option<&'a IdentityKey>,
     pub software: &'a Software,
-    /// Whether the brain is made up.
+    /// Whether the brain is synthetic.
     pub synthetic: bool,
 }
 
-/// A page by its whole name.
+/// A page by source and slug.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "CapturedPage")]
 struct WirePage<'a> {
@@ -124,7 +123,7 @@ struct WirePage<'a> {
     key_hash: Option<&'a str>,
 }
 
-/// Which pages could be in the answer.
+/// The filter of the request.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(rename = "CapturedFilters")]
@@ -135,7 +134,7 @@ struct WireFilters<'a> {
     until: Option<String>,
 }
 
-/// The CPU time of the retrieval, and of a fixed piece of work beside it.
+/// CPU time of the retrieval and of a fixed calibration workload.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "CapturedCpuTime")]
 struct WireCpuTime {
@@ -145,7 +144,6 @@ struct WireCpuTime {
 }
 
 impl<'a> Extra<'a> {
-    /// The additive fields of a row.
     pub fn new(parts: ExtraParts<'a>) -> Self {
         let ExtraParts {
             observed,
@@ -159,7 +157,7 @@ impl<'a> Extra<'a> {
             software,
             synthetic,
         } = parts;
-        let Observed {
+        let ObservedAnswer {
             request,
             caller: _,
             retrieved: _,
@@ -234,9 +232,9 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-fn pages_of<'a>(pages: &'a [Retrieved]) -> Vec<WirePage<'a>> {
-    let page = |page: &'a Retrieved| {
-        let Retrieved { source, slug, key_hash } = page;
+fn pages_of<'a>(pages: &'a [CapturedPage]) -> Vec<WirePage<'a>> {
+    let page = |page: &'a CapturedPage| {
+        let CapturedPage { source, slug, key_hash } = page;
         let source_id = source.as_deref().unwrap_or_default();
         WirePage { source_id, slug, key_hash: key_hash.as_deref() }
     };
@@ -250,15 +248,15 @@ pub fn settings_map(settings: &Settings) -> BTreeMap<String, f64> {
     let calibrated = settings.rerank_calibrated.iter();
     let calibrated = calibrated
         .map(|model| (format!("{RERANK_THRESHOLD_OF}{model}"), settings.rerank_threshold));
-    // Invariant: read in this order, the threshold of a model comes after the threshold.
+    // Invariant: in reading order, a model's threshold comes after the general threshold.
     values
         .chain(weights.map(|(prefix, factor)| (format!("{SOURCE_WEIGHT}{prefix}"), *factor)))
         .chain(calibrated)
         .collect()
 }
 
-/// Settings of a flat object; none when it names one that this gbrain does not know, or one that was
-/// scrubbed, since a request can't be asked again with part of its settings.
+/// Reads settings from a flat object. Returns `None` when a setting is unknown or scrubbed, because
+/// a request cannot be repeated with only part of its settings.
 pub fn settings_of(map: &BTreeMap<String, f64>) -> Option<Settings> {
     let mut settings = Settings::default();
     for (name, value) in map {
@@ -270,8 +268,7 @@ pub fn settings_of(map: &BTreeMap<String, f64>) -> Option<Settings> {
     Some(settings)
 }
 
-/// A row as it is read. Everything is optional here: what is missing decides what can be done with
-/// the row, which is not the reader's business.
+/// A row as read. Every field is optional: callers decide what they can do with an incomplete row.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct WireRow {
@@ -310,7 +307,7 @@ struct WireRow {
     scrubbed_retrieved: Option<Vec<ReadPage>>,
     identity_key_id: Option<String>,
     synthetic: Option<bool>,
-    // Other gbrains may mean something else by these.
+    // Other gbrains may use these keys differently.
     cpu_time: Option<Value>,
     target: Option<Value>,
     latency_repeats: Option<Value>,
@@ -339,7 +336,7 @@ struct ReadDegraded {
     reason: String,
 }
 
-/// Reads a line as an object of schema 1, without looking at what is in it.
+/// Reads a line as an object of schema 1 without validating its fields.
 pub fn read_object(line: &str) -> Result<Value, RowError> {
     let value: Value = serde_json::from_str(line)
         .map_err(|error| RowError::Json(crate::reading::in_line(&error)))?;
@@ -406,12 +403,12 @@ pub fn read_row(value: Value, line: usize) -> Result<CapturedRow, RowError> {
         expansion_applied: row.expansion_applied.unwrap_or(false),
         variants: variants(row.expansion_variants)?,
         rerank_model: row.rerank_model,
-        // Our cache gives what would have been found; what others keep may be stale.
+        // Our cache returns what a search would find; other caches may be stale.
         cache_hit: row.cache_hit.unwrap_or(false) && cache.is_none(),
         degraded: row
             .degraded
             .into_iter()
-            .filter(|d| !is_of_the_question(&d.reason))
+            .filter(|d| !is_query_specific(&d.reason))
             .map(|d| (d.stage, d.reason))
             .collect(),
         now: row.now.as_deref().map(|text| time("now", text)).transpose()?,
@@ -434,7 +431,7 @@ pub fn read_row(value: Value, line: usize) -> Result<CapturedRow, RowError> {
     })
 }
 
-/// A CPU time, if it was measured as this gbrain measures it.
+/// A CPU time, if it was measured with this gbrain's method.
 fn cpu_time(value: Value) -> Result<Option<CpuTime>, RowError> {
     if value.get("method").and_then(Value::as_str) != Some(CPU_METHOD) {
         return Ok(None);
@@ -460,7 +457,7 @@ fn cpu_time(value: Value) -> Result<Option<CpuTime>, RowError> {
     Ok(Some(CpuTime { cpu_ms, calibration_ms, repeats }))
 }
 
-/// Each variant is a search of its own, so a file may not name any number of them.
+/// Each variant is a separate search, so the number is limited.
 fn variants(variants: Option<Vec<String>>) -> Result<Vec<String>, RowError> {
     let variants = variants.unwrap_or_default();
     if variants.len() <= MAX_VARIANTS {
@@ -474,27 +471,27 @@ fn retrieved(
     pages: Option<Vec<ReadPage>>,
     slugs: Option<Vec<String>>,
     sources: Option<&[String]>,
-) -> Option<Vec<Retrieved>> {
+) -> Option<Vec<CapturedPage>> {
     if let Some(pages) = pages {
         return Some(pages.into_iter().map(page).collect());
     }
-    // With one source in the whole result there is no doubt whose slug each is.
+    // With a single source in the result, every slug belongs to it.
     let only = match sources {
         Some([only]) => Some(only.clone()),
         _ => None,
     };
     let slugs = slugs?;
-    let page = |slug| Retrieved { source: only.clone(), slug, key_hash: None };
+    let page = |slug| CapturedPage { source: only.clone(), slug, key_hash: None };
     Some(slugs.into_iter().map(page).collect())
 }
 
-fn page(ReadPage { source_id, slug, key_hash }: ReadPage) -> Retrieved {
-    Retrieved { source: Some(source_id), slug, key_hash }
+fn page(ReadPage { source_id, slug, key_hash }: ReadPage) -> CapturedPage {
+    CapturedPage { source: Some(source_id), slug, key_hash }
 }
 
-/// Refuses a row whose `retrieved_slugs` or `source_ids` name other pages than `retrieved`. Which of
-/// them was found is not known then. Names that were scrubbed in either place agree with anything, and
-/// so does a list that is missing or empty: other gbrains leave it out.
+/// Refuses a row whose `retrieved_slugs` or `source_ids` disagree with `retrieved`, because it is
+/// then unclear which pages were found. Scrubbed names agree with anything, and so does a missing
+/// or empty list, which other gbrains omit.
 fn check_pages(row: &WireRow) -> Result<(), RowError> {
     let Some(pages) = &row.retrieved else { return Ok(()) };
     let check = |field, listed: Option<&Vec<String>>, of: fn(&ReadPage) -> &str, expected| {
@@ -532,7 +529,7 @@ fn check_pages(row: &WireRow) -> Result<(), RowError> {
     )
 }
 
-/// A hash that can't be one would never be equal to any: that is a damaged file, not a changed ranking.
+/// A malformed hash never matches: it means a damaged file, not a changed ranking.
 fn check_hashes(row: &WireRow) -> Result<(), RowError> {
     let wrong = |field, found: &str, expected| {
         Err(RowError::Field { field, found: format!("{found:?}"), expected })
@@ -543,13 +540,13 @@ fn check_hashes(row: &WireRow) -> Result<(), RowError> {
     let pages = [&row.retrieved, &row.scrubbed_retrieved];
     let mut hashes =
         pages.into_iter().flatten().flatten().filter_map(|page| page.key_hash.as_deref());
-    match hashes.find(|hash| !is_hash(hash)) {
+    match hashes.find(|hash| !is_identity_hash(hash)) {
         Some(hash) => wrong("key_hash", hash, "32 hexadecimal digits"),
         None => Ok(()),
     }
 }
 
-/// Whether a filter was scrubbed: its texts are not what was asked for.
+/// Whether a filter was scrubbed, so that its texts differ from the request.
 fn has_marker(filters: Option<&WireFilters<'_>>, scope: Option<&[String]>) -> bool {
     let of_filters =
         filters.into_iter().flat_map(|filters| filters.types.iter().chain(filters.tags.iter()));
@@ -598,12 +595,12 @@ fn time(field: &'static str, text: &str) -> Result<Timestamp, RowError> {
     text.parse().map_err(|_| RowError::Field { field, found: format!("{text:?}"), expected })
 }
 
-fn corpus_at(corpus: ReadCorpus) -> Result<CorpusAt, RowError> {
+fn corpus_at(corpus: ReadCorpus) -> Result<CorpusSnapshot, RowError> {
     let ReadCorpus { store, generation, pages, chunks, root } = corpus;
     let root = Hash::from_hex(&root).ok_or(RowError::Field {
         field: "corpus.root",
         found: format!("{root:?}"),
         expected: "64 hexadecimal digits",
     })?;
-    Ok(CorpusAt { store, generation, print: CorpusPrint { pages, chunks, root } })
+    Ok(CorpusSnapshot { store, generation, fingerprint: CorpusFingerprint { pages, chunks, root } })
 }

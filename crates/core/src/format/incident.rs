@@ -1,6 +1,6 @@
-//! Incidents on the wire: what is kept of one, and how it is told.
+//! Incidents on the wire: the stored record and the list body.
 //!
-//! A record holds ids of queries and what people wrote, scrubbed; no text and no name of a page.
+//! A record holds query ids and scrubbed notes, but no page text and no page names.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,99 +11,81 @@ use crate::triage::Class;
 /// The version of [`IncidentRecord`].
 pub const INCIDENT_VERSION: u32 = 1;
 
-/// What is kept of an incident beside its title and its times.
+/// The stored part of an incident, without title and times.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct IncidentRecord {
-    /// The version of this form.
+    /// Version of this format.
     pub schema_version: u32,
-    /// The run that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<i64>,
-    /// The alert that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alert: Option<String>,
-    /// The suite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suite: Option<String>,
-    /// What the run was taken for when the incident was opened, most cases first.
+    /// Triage findings when the incident was opened, those with the most cases first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<IncidentFinding>,
-    /// What happened since, in order.
+    /// Notes of the timeline, oldest first.
     #[serde(default)]
     pub notes: Vec<IncidentNote>,
-    /// How it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<Resolution>,
 }
 
-/// What was wrong in one way.
+/// Cases that failed for the same reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IncidentFinding {
-    /// Which.
     pub class: Class,
-    /// What it was chosen by, each once.
+    /// Distinct reasons for the class.
     pub because: Vec<String>,
-    /// The cases, by the ids of their queries.
+    /// Query ids of the cases.
     pub cases: Vec<String>,
 }
 
-/// What somebody wrote down.
+/// A note of the timeline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IncidentNote {
-    /// When.
     pub at: String,
-    /// Who.
     pub author: String,
-    /// What.
     pub text: String,
 }
 
-/// How an incident ended.
+/// How an incident was resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Resolution {
-    /// When.
     pub at: String,
-    /// Who says so.
     pub author: String,
-    /// What it was.
     pub root_cause: String,
-    /// What was done.
     pub fix: String,
-    /// What is still to do.
     pub follow_ups: Vec<String>,
 }
 
-/// An incident.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Incident")]
 pub struct IncidentBody {
-    /// Its number.
     pub id: i64,
-    /// `open` or `resolved`.
+    /// State: `open` or `resolved`.
     pub state: String,
-    /// What it is about.
     pub title: String,
-    /// When it was opened.
     pub opened_at: String,
-    /// When it was resolved.
     pub resolved_at: Option<String>,
-    /// Its record; null if it can't be read.
+    /// The stored record; null if it can't be read.
     pub record: Option<IncidentRecord>,
-    /// Channels whose message was queued just now.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub told: Vec<String>,
+    /// Channels for which a message was queued by this call.
+    #[serde(default, alias = "told", skip_serializing_if = "Vec::is_empty")]
+    pub notified: Vec<String>,
 }
 
-/// Incidents.
+/// Incidents of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Incidents")]
 pub struct IncidentsBody {
-    /// The newest first.
+    /// The incidents, newest first.
     pub incidents: Vec<IncidentBody>,
 }
 
 impl IncidentRecord {
-    /// What a triage found, as an incident keeps it.
+    /// The record of a new incident, from a triage.
     pub fn of_triage(body: &TriageBody) -> Self {
         let finding = |one: &WireFinding| {
             let mut because = one.because.clone();

@@ -1,7 +1,9 @@
-//! What is stored, exported or read from outside, with its version: shapes that differ from the domain.
+//! Stored, exported and foreign formats with their versions, where they differ from the domain
+//! types.
 //!
-//! A shape is made by taking a core value apart field by field, so that a field added there fails to compile
-//! here instead of being lost. A type that is only displayed writes its own JSON where it is defined.
+//! A format struct is built by destructuring the domain value, so that a field added there fails to
+//! compile here instead of being lost. A type that is only displayed derives its own JSON where it
+//! is defined.
 
 pub mod alert;
 mod answer;

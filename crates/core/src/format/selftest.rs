@@ -8,35 +8,32 @@ use crate::gate::Verdict;
 /// The version of [`SelftestBody`].
 pub(crate) const SELFTEST_VERSION: u32 = 1;
 
-/// What `eval gate --selftest --json` prints.
+/// Output of `eval gate --selftest --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct SelftestBody<'a> {
     schema_version: u32,
     /// The verdict without any mutant.
     unmutated: Verdict,
-    /// Mutants that the gate saw.
+    /// Mutants that the gate detected.
     killed: usize,
-    /// Mutants that there was something to break for.
+    /// Mutants that changed anything.
     applied: usize,
-    /// The share of them that the gate saw; null when none applied.
+    /// Share of applied mutants that the gate detected; null when none applied.
     kill_score: Option<f64>,
-    /// Every mutant.
     mutants: Vec<MutantRow<'a>>,
 }
 
-/// What became of a mutant.
+/// Outcome of one mutant.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct MutantRow<'a> {
-    /// Which.
     pub mutant: &'static str,
-    /// Whether the gate saw it; null when there was nothing to break.
+    /// Whether the gate detected it; null when the mutant did not apply.
     pub killed: Option<bool>,
-    /// What happened, in words.
+    /// Explanation in plain text.
     pub note: &'a str,
 }
 
 impl<'a> SelftestBody<'a> {
-    /// The wire form of a mutation test.
     pub fn new(unmutated: Verdict, mutants: Vec<MutantRow<'a>>) -> Self {
         let applied = mutants.iter().filter(|row| row.killed.is_some()).count();
         let killed = mutants.iter().filter(|row| row.killed == Some(true)).count();

@@ -1,95 +1,81 @@
-//! Jobs, stored documents and labels, as commands print them and the API gives them.
+//! Bodies of jobs, stored documents and labels: the output of commands and of the API.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::fault::FaultBody;
 
-/// A job without what it was given and what came of it.
+/// A job without its input and its output.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct JobBody {
-    /// Its number in the workspace, from 1.
+    /// Number in the workspace, starting at 1.
     pub id: i64,
-    /// What is to be done.
     pub kind: String,
-    /// queued, running, done, failed or cancelled.
+    /// One of: queued, running, done, failed, cancelled.
     pub state: &'static str,
-    /// How much is done.
+    /// Units of work done so far.
     pub done: u64,
-    /// Of how much, if that is known.
+    /// Units of work in total, if known.
     pub total: Option<u64>,
-    /// What it is at.
+    /// The step in progress.
     pub note: String,
-    /// How often it was tried.
     pub attempt: u32,
-    /// How often it may be tried.
     pub max_attempts: u32,
-    /// Whether somebody asked for its end.
     pub cancel_requested: bool,
-    /// What went wrong last.
+    /// The most recent error.
     pub error: Option<FaultBody>,
-    /// Who has it or had it last; not told over a wire.
+    /// The current or last worker; omitted from API responses.
     pub worker: Option<String>,
-    /// Who asked for it.
     pub created_by: String,
-    /// When it was asked for.
     pub created_at: String,
-    /// When it was first worked on.
+    /// When a worker first claimed it.
     pub started_at: Option<String>,
-    /// When anything of it last changed.
     pub updated_at: String,
-    /// When it ended.
     pub finished_at: Option<String>,
 }
 
-/// Jobs, newest first.
+/// A page of jobs, newest first.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct JobsBody {
-    /// The jobs.
     pub jobs: Vec<JobBody>,
-    /// Where the rest of the list begins: jobs with a lower number than this.
+    /// Cursor of the next page: jobs with a lower number than this.
     pub next_before: Option<i64>,
 }
 
 /// A job that was queued.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct QueuedBody {
-    /// Its number.
     pub id: i64,
-    /// What is to be done.
     pub kind: String,
-    /// queued.
+    /// Always `queued` in this body.
     pub state: &'static str,
 }
 
-/// What became of a wish to cancel.
+/// Outcome of a cancel request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CancelledBody {
-    /// The job's number.
     pub id: i64,
-    /// Its state: a running job ends soon.
+    /// State of the job; a running job stops soon.
     pub state: &'static str,
 }
 
-/// What became of something that was stored or removed by name.
+/// Outcome of storing or removing a named document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DocumentOutcomeBody {
-    /// Its name.
     pub name: String,
-    /// added, replaced or removed.
+    /// One of: added, replaced, removed.
     pub outcome: &'static str,
 }
 
-/// Judgements that were stored.
+/// A stored set of judgements.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct QrelsStoredBody {
-    /// Their name.
     pub name: String,
-    /// added or replaced.
+    /// One of: added, replaced.
     pub outcome: &'static str,
-    /// How many queries they judge.
+    /// Number of judged queries.
     pub queries: usize,
-    /// How many judgements they hold.
+    /// Number of judgements in it.
     pub judgements: usize,
 }
 
@@ -97,75 +83,71 @@ pub struct QrelsStoredBody {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewLabelBody {
-    /// What was asked.
     #[schemars(length(min = 1, max = 51_200), regex(pattern = r"\S"))]
     pub query: String,
     /// The page: a slug, or `source::slug`.
     #[schemars(length(min = 1, max = 546))]
     pub page: String,
-    /// How well it answers: 0 is not at all, 1 is relevant, more is better.
+    /// Relevance grade: 0 is irrelevant, 1 is relevant, higher is better.
     #[schemars(range(min = 0, max = 10))]
     pub grade: i64,
-    /// Why.
+    /// Free text, such as the reason.
     #[serde(default)]
     #[schemars(length(max = 2_000))]
     pub note: Option<String>,
 }
 
-/// Judgements to keep: a later one of the same query and page takes the place of an earlier one.
+/// Judgements to store. A later judgement of the same query and page replaces an earlier one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewLabelsBody {
-    /// The judgements.
     #[serde(deserialize_with = "super::body::objects")]
     #[schemars(length(min = 1, max = 1_000))]
     pub labels: Vec<NewLabelBody>,
 }
 
-/// The numbers of judgements that were kept.
+/// Ids of the stored judgements.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LabelledBody {
-    /// Their numbers, in the order in which they were given.
+    /// In the order of the request.
     pub ids: Vec<i64>,
 }
 
-/// A judgement that was removed.
+/// The judgement that was removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LabelRemovedBody {
-    /// Its number.
     pub id: i64,
-    /// removed.
+    /// Always `removed` in this body.
     pub outcome: &'static str,
 }
 
-/// Whether the server lives, or whether it can answer.
+/// Liveness or readiness of the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HealthBody {
-    /// ok or stopping.
+    /// One of: ok, stopping.
     pub status: &'static str,
-    /// The version of the program.
     pub version: String,
 }
 
-/// How captures and measurements of a workspace stand.
+/// Capture and evaluation status of a workspace.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct EvalStatusBody {
     /// Whether requests are captured.
     pub capture: bool,
-    /// Captures of callers over a wire.
+    /// Number of captures from remote callers.
     pub captures: u64,
-    /// What went wrong while capturing in the last day.
+    /// Capture failures in the last 24 hours.
     pub capture_failures_24h: u64,
-    /// Stored baselines.
+    /// Number of stored baselines.
     pub baselines: usize,
-    /// Stored judgements.
+    /// Number of stored judgement sets.
     pub qrels: usize,
-    /// Labels, up to a thousand.
+    /// Number of labels, counted up to 1,000.
     pub labels: usize,
-    /// The last runs, newest first.
+    /// The most recent runs, newest first.
     pub runs: Vec<JobBody>,
-    /// Jobs that wait.
+    /// Number of queued jobs.
     pub queued: u64,
-    /// Jobs that are worked on.
+    /// Number of running jobs.
     pub running: u64,
 }

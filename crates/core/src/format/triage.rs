@@ -1,4 +1,4 @@
-//! Why a run failed, and what to do about it, on the wire.
+//! Triage of a failed run on the wire: causes and mitigations.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,133 +6,121 @@ use serde::{Deserialize, Serialize};
 use crate::gate::Verdict;
 use crate::suite::SuiteRun;
 use crate::target::TargetErrorKind;
-use crate::triage::{CaseFinding, Class, Evidence, Finding, Mitigation, Presence, Triage};
+use crate::triage::{CaseFinding, Class, ClassFinding, Evidence, Mitigation, Presence, Triage};
 
 /// The version of [`TriageBody`].
 pub(crate) const TRIAGE_VERSION: u32 = 1;
 
-/// Why a run failed.
+/// The triage of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Triage")]
 pub struct TriageBody {
-    /// The version of this form.
+    /// Version of this format.
     pub schema_version: u32,
-    /// The run.
+    /// The number of the run.
     pub run: i64,
-    /// The alert that was asked about, where it was one.
+    /// The alert that was triaged, if it was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alert: Option<String>,
-    /// The suite.
     pub suite: String,
-    /// The workspace.
     pub workspace: String,
-    /// Who was asked.
     pub target: String,
-    /// When the run began.
     pub started_at: String,
-    /// What the run said.
+    /// The verdict of the run itself.
     pub run_verdict: Verdict,
-    /// pass if nothing is wrong, fail if something is, inconclusive if nothing can be said.
+    /// The verdict of the triage: pass if nothing is wrong, fail if something is, inconclusive if
+    /// it cannot be decided.
     pub verdict: Verdict,
-    /// The class of most cases; null where nothing is wrong.
+    /// The class with the most cases; null when nothing is wrong.
     pub class: Option<Class>,
-    /// By how many cases, most first.
+    /// Findings, those with the most cases first.
     pub findings: Vec<WireFinding>,
-    /// What could not be looked at.
+    /// Checks that could not be made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-/// What is wrong in one way.
+/// Cases that failed for the same reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "TriageFinding")]
 pub struct WireFinding {
-    /// Which.
     pub class: Class,
-    /// What the run as a whole says of it.
+    /// Reasons that apply to the run as a whole.
     pub because: Vec<String>,
-    /// What to do.
     pub advice: String,
-    /// In commands.
     pub commands: Vec<String>,
-    /// The cases.
     pub cases: Vec<WireTriaged>,
 }
 
-/// A case with why it failed.
+/// A failed case with its cause.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "TriagedCase")]
 pub struct WireTriaged {
-    /// The query's id.
     pub query_id: String,
-    /// Its text, where it was asked for.
+    /// The query text, if it was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,
-    /// What its class was chosen by.
+    /// Why its class was chosen.
     pub because: Vec<String>,
-    /// What is known of it.
     pub evidence: WireEvidence,
 }
 
-/// What is known of a case.
+/// The facts known about a case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "TriageEvidence")]
 pub struct WireEvidence {
     /// Why there is no answer.
     pub error: Option<TargetErrorKind>,
-    /// Stages that did not do their work.
+    /// Stages that fell back or failed.
     pub fallbacks: Vec<String>,
-    /// How long it took, in milliseconds, where that was too long.
+    /// Latency in milliseconds, if it was too high.
     pub took_ms: Option<f64>,
-    /// How long it may take.
+    /// Allowed latency in milliseconds.
     pub allowed_ms: Option<f64>,
-    /// What is known of what must be found.
+    /// Whether the expected documents are in the corpus.
     pub presence: Presence,
-    /// Whether words had it.
+    /// Whether the lexical search found it.
     pub in_words: Option<bool>,
-    /// Whether meaning had it.
+    /// Whether the vector search found it.
     pub in_vectors: Option<bool>,
-    /// Whether links led to it.
+    /// Whether the graph search found it.
     #[serde(default)]
     pub in_graph: Option<bool>,
-    /// How close it is to the query by meaning.
+    /// Vector similarity to the query.
     pub similarity: Option<f64>,
-    /// How close what passing cases of the run found usually is.
+    /// Median similarity of documents found by passing cases of the run.
     pub usual_similarity: Option<f64>,
-    /// How close the farthest of it is, but for a tenth.
+    /// 10th percentile of these similarities.
     pub least_similarity: Option<f64>,
-    /// What the reranker said of it.
     pub rerank_score: Option<f64>,
-    /// Its place among what the reranker judged.
+    /// Rank among the documents the reranker scored.
     pub rerank_rank: Option<usize>,
-    /// How many documents the reranker judged.
+    /// Number of documents the reranker scored.
     #[serde(default)]
     pub judged: usize,
-    /// The threshold that was in force.
+    /// The threshold in force.
     pub threshold: Option<f64>,
-    /// Whether the threshold let everything through.
+    /// Whether the threshold was bypassed.
     pub threshold_bypassed: bool,
-    /// Its rank in a deeper answer.
+    /// Rank in a deeper answer.
     pub deeper_rank: Option<usize>,
-    /// How many results there may be.
+    /// Maximum number of results.
     pub depth: usize,
-    /// Whether it was missed.
     pub missed: bool,
-    /// Whether something is shown or claimed that no text says.
+    /// Whether the answer shows or claims something that no text supports.
     pub made_up: bool,
 }
 
-/// What a triage is told with.
+/// The input of [`TriageBody::new`].
 #[derive(Debug, Clone, Copy)]
 pub struct TriageParts<'a> {
-    /// The number of the run.
     pub run: i64,
-    /// What is kept of it.
+    /// The triaged run, as stored.
     pub body: &'a SuiteRun,
-    /// The alert that was asked about.
+    /// The alert that was triaged.
     pub alert: Option<&'a str>,
     pub triage: &'a Triage,
-    /// What could not be looked at.
+    /// Checks that could not be made.
     pub notes: &'a [String],
 }
 
@@ -164,8 +152,8 @@ impl TriageBody {
 }
 
 impl WireFinding {
-    fn new(finding: &Finding, texts: &dyn Fn(&str) -> Option<String>) -> Self {
-        let Finding { class, because, cases, mitigation } = finding.clone();
+    fn new(finding: &ClassFinding, texts: &dyn Fn(&str) -> Option<String>) -> Self {
+        let ClassFinding { class, because, cases, mitigation } = finding.clone();
         let Mitigation { advice, commands } = mitigation;
         let case = |CaseFinding { id, because, evidence }: CaseFinding| WireTriaged {
             query: texts(&id),

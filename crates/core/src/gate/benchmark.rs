@@ -1,12 +1,11 @@
-//! A benchmark's result held against floors.
+//! The benchmark gate: compares a benchmark's result with floors.
 
 use crate::format::benchmark::{
-    BENCHMARK_VERSION, FieldDifference, Integrity, Result as BenchmarkResult, integrity,
-    result_differences,
+    BENCHMARK_VERSION, BenchmarkResult, FieldDifference, Integrity, integrity, result_differences,
 };
 
 use super::check::{rows_needed, too_few_rows};
-use super::{Status, Verdict};
+use super::{CheckStatus, Verdict};
 
 /// Fields that are named one by one.
 const SHOWN: usize = 5;
@@ -16,19 +15,19 @@ const SHOWN: usize = 5;
 pub struct Floor {
     /// The measure, as results name it.
     pub measure: String,
-    pub least: f64,
+    pub minimum: f64,
 }
 
-/// A floor and what was found.
+/// A floor with the observed mean.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FloorCheck {
     pub floor: Floor,
     /// The mean; none when the result has no such measure.
     pub observed: Option<f64>,
-    /// How many questions it is over.
+    /// Number of questions behind the mean.
     pub n: usize,
-    /// How it came out.
-    pub status: Status,
+    /// Status of the check.
+    pub status: CheckStatus,
 }
 
 impl FloorCheck {
@@ -39,21 +38,21 @@ impl FloorCheck {
     pub fn cells(&self) -> [String; 5] {
         let Self { floor, observed, n, status } = self;
         let observed = observed.map_or("-".to_owned(), |mean| format!("{mean:.4}"));
-        let least = floor.least.to_string();
-        [floor.measure.clone(), observed, least, n.to_string(), status.to_string()]
+        let minimum = floor.minimum.to_string();
+        [floor.measure.clone(), observed, minimum, n.to_string(), status.to_string()]
     }
 }
 
-/// What a gate on a result file can't show; every report of one says so.
+/// The limits of a gate on a result file; every report of one states them.
 pub const ONLY_REPRODUCING: &str = "the figures are those of the file's rows; its hash has no key, so only \
                                     `gbrain eval reproduce` shows that the rows are right";
 
-/// What a gate on a result says.
+/// The outcome of a gate on a result file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BenchmarkGate {
     pub verdict: Verdict,
     pub checks: Vec<FloorCheck>,
-    /// Why it can't be green, beside floors.
+    /// Why the gate can't pass, beside the floors.
     pub reasons: Vec<String>,
 }
 
@@ -106,22 +105,23 @@ pub fn benchmark(result: &BenchmarkResult, floors: &[Floor]) -> BenchmarkGate {
         .map(|floor| {
             let observed = again.all.means.get(&floor.measure).map(|mean| mean.mean);
             let n = again.all.n;
-            let needed = rows_needed(floor.least, n).filter(|_| observed.is_some());
-            reasons
-                .extend(needed.map(|needed| too_few_rows(&floor.measure, floor.least, n, needed)));
+            let needed = rows_needed(floor.minimum, n).filter(|_| observed.is_some());
+            reasons.extend(
+                needed.map(|needed| too_few_rows(&floor.measure, floor.minimum, n, needed)),
+            );
             let status = match observed {
-                None => Status::NotMeasured,
-                Some(_) if needed.is_some() => Status::TooFewRows,
-                Some(mean) if mean >= floor.least => Status::Pass,
-                Some(_) => Status::Fail,
+                None => CheckStatus::NotMeasured,
+                Some(_) if needed.is_some() => CheckStatus::TooFewRows,
+                Some(mean) if mean >= floor.minimum => CheckStatus::Pass,
+                Some(_) => CheckStatus::Fail,
             };
             FloorCheck { floor: floor.clone(), observed, n, status }
         })
         .collect();
-    let has = |status: Status| checks.iter().any(|check| check.status == status);
-    let verdict = if !reasons.is_empty() || has(Status::NotMeasured) {
+    let has = |status: CheckStatus| checks.iter().any(|check| check.status == status);
+    let verdict = if !reasons.is_empty() || has(CheckStatus::NotMeasured) {
         Verdict::Inconclusive
-    } else if has(Status::Fail) {
+    } else if has(CheckStatus::Fail) {
         Verdict::Fail
     } else {
         Verdict::Pass

@@ -1,4 +1,4 @@
-//! One metric held against one threshold.
+//! Compares one metric with one threshold.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,37 +6,37 @@ use serde::Serialize;
 use crate::named;
 use crate::stats::{Interval, bounded_mean, smallest_drop_below, smallest_drop_surely_below};
 
-use super::{Breach, Confidence, Verdict};
+use super::{Breach, ConfidenceLevel, Verdict};
 
-/// Which side of the threshold is wrong.
+/// The side of a threshold that fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bound {
+pub enum ThresholdSide {
     /// Below it is wrong.
     Floor,
     /// Above it is wrong.
     Ceiling,
 }
 
-named! { Bound { Floor = "floor", Ceiling = "ceiling" } }
+named! { ThresholdSide { Floor = "floor", Ceiling = "ceiling" } }
 
-/// How a check came out.
+/// The status of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
+pub enum CheckStatus {
     Pass,
     Fail,
-    /// Beyond it, but not as surely as was asked for.
+    /// Beyond the threshold, but not with the requested confidence.
     Inconclusive,
     /// Nothing to compare with, and that is no fault: no latency was captured, or no first page is
     /// expected.
     NotCompared,
     /// Nothing was measured where something had to be.
     NotMeasured,
-    /// One row weighs more than what the threshold leaves: too few rows to decide.
+    /// One row weighs more than the margin of the threshold: too few rows to decide.
     TooFewRows,
 }
 
 named! {
-    Status {
+    CheckStatus {
         Pass = "pass",
         Fail = "fail",
         Inconclusive = "inconclusive",
@@ -49,26 +49,26 @@ named! {
 /// A metric with its threshold and how sure it is.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "GateCheck")]
-pub struct Check {
-    /// What was measured.
+pub struct GateCheck {
+    /// Name of the measured metric.
     pub metric: &'static str,
-    /// How it came out.
-    pub status: Status,
-    /// What it is compared with: the value an unchanged brain has.
+    /// Status of the check.
+    pub status: CheckStatus,
+    /// The reference value: that of an unchanged brain.
     pub baseline: Option<f64>,
-    /// What it was; none when nothing was measured.
+    /// The measured value; none when nothing was measured.
     pub observed: Option<f64>,
-    /// What it must not pass.
+    /// The limit that the value must not pass.
     pub threshold: f64,
-    /// Which side is wrong.
-    pub bound: Bound,
-    /// What it is counted over.
+    /// The side of the threshold that fails.
+    pub bound: ThresholdSide,
+    /// The number of observations behind the value.
     pub n: usize,
     /// Different questions among these, where some are repeated: a repeated one adds nothing that a floor could
     /// rest on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distinct: Option<usize>,
-    /// Its interval, at the confidence asked for or 95%.
+    /// Confidence interval of the value, at the requested confidence or 95%.
     pub interval: Option<Interval>,
     /// The smallest drop, from the baseline or else from what was observed, with which this check fails in 8
     /// of 10 cases if rows lose their whole value; none where that cannot be told.
@@ -76,16 +76,16 @@ pub struct Check {
     pub smallest_drop: Option<f64>,
 }
 
-impl Check {
+impl GateCheck {
     /// Decides: beyond the threshold fails, unless a confidence was asked for that the interval
     /// does not give. A floor that this many rows can't resolve is not decided at all.
     pub(super) fn decide(mut self, must_be_sure: bool) -> Self {
         self.status = match self.observed {
-            None => Status::NotMeasured,
-            Some(_) if self.rows_needed().is_some() => Status::TooFewRows,
-            Some(value) if !self.is_beyond(value) => Status::Pass,
-            Some(_) if must_be_sure && !self.is_surely_beyond() => Status::Inconclusive,
-            Some(_) => Status::Fail,
+            None => CheckStatus::NotMeasured,
+            Some(_) if self.rows_needed().is_some() => CheckStatus::TooFewRows,
+            Some(value) if !self.is_beyond(value) => CheckStatus::Pass,
+            Some(_) if must_be_sure && !self.is_surely_beyond() => CheckStatus::Inconclusive,
+            Some(_) => CheckStatus::Fail,
         };
         self
     }
@@ -94,24 +94,24 @@ impl Check {
     #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "not a number is beyond")]
     fn is_beyond(&self, value: f64) -> bool {
         match self.bound {
-            Bound::Floor => !(value >= self.threshold),
-            Bound::Ceiling => !(value <= self.threshold),
+            ThresholdSide::Floor => !(value >= self.threshold),
+            ThresholdSide::Ceiling => !(value <= self.threshold),
         }
     }
 
     fn is_surely_beyond(&self) -> bool {
         self.interval.is_some_and(|interval| match self.bound {
-            Bound::Floor => self.is_beyond(interval.high),
-            Bound::Ceiling => self.is_beyond(interval.low),
+            ThresholdSide::Floor => self.is_beyond(interval.high),
+            ThresholdSide::Ceiling => self.is_beyond(interval.low),
         })
     }
 
-    /// What the check adds to the verdict.
+    /// The contribution of the check to the verdict.
     pub fn verdict(&self) -> Verdict {
         match self.status {
-            Status::Pass | Status::NotCompared => Verdict::Pass,
-            Status::Fail => Verdict::Fail,
-            Status::Inconclusive | Status::NotMeasured | Status::TooFewRows => {
+            CheckStatus::Pass | CheckStatus::NotCompared => Verdict::Pass,
+            CheckStatus::Fail => Verdict::Fail,
+            CheckStatus::Inconclusive | CheckStatus::NotMeasured | CheckStatus::TooFewRows => {
                 Verdict::Inconclusive
             }
         }
@@ -119,7 +119,7 @@ impl Check {
 
     /// The breach, if it is one.
     pub fn breach(&self) -> Option<Breach> {
-        (self.status == Status::Fail).then(|| Breach {
+        (self.status == CheckStatus::Fail).then(|| Breach {
             metric: self.metric,
             observed: self.observed,
             threshold: Some(self.threshold),
@@ -132,17 +132,17 @@ impl Check {
         self.distinct.unwrap_or(self.n)
     }
 
-    /// How many rows the threshold needs, if there are fewer.
+    /// Number of rows that the threshold needs, if there are fewer.
     pub fn rows_needed(&self) -> Option<u64> {
         match self.bound {
-            Bound::Floor => rows_needed(self.threshold, self.distinct()),
-            Bound::Ceiling => None,
+            ThresholdSide::Floor => rows_needed(self.threshold, self.distinct()),
+            ThresholdSide::Ceiling => None,
         }
     }
 
     /// Why too few rows decide nothing, with the rows that it would need.
     pub fn too_few_rows(&self) -> Option<String> {
-        let needed = self.rows_needed().filter(|_| self.status == Status::TooFewRows)?;
+        let needed = self.rows_needed().filter(|_| self.status == CheckStatus::TooFewRows)?;
         let distinct = self.distinct();
         let text = too_few_rows(self.metric, self.threshold, distinct, needed);
         let repeated = self.n - distinct.min(self.n);
@@ -158,11 +158,11 @@ impl Check {
 pub fn rows_needed(floor: f64, n: usize) -> Option<u64> {
     let room = 1.0 - floor;
     let is_too_few = n > 0 && room > 0.0 && 1.0 / n as f64 > room + 1e-12;
-    // What is a whole number but for the last digits of a double is one.
+    // A value that differs from a whole number only by rounding counts as one.
     is_too_few.then(|| (1.0 / room - 1e-9).ceil() as u64)
 }
 
-/// Why `n` rows can't be held against a floor.
+/// Why a floor can't be checked with `n` rows.
 pub(super) fn too_few_rows(metric: &str, floor: f64, n: usize, needed: u64) -> String {
     let (rows, step, room) = (count(n), 1.0 / n as f64, 1.0 - floor);
     format!(
@@ -180,11 +180,11 @@ pub(super) fn mean_interval(values: &[f64], confidence: f64) -> Option<Interval>
     bounded_mean(values, Interval::UNIT, confidence)
 }
 
-/// The smallest drop of the mean of `values` with which a check fails by the rule of [`Check::decide`].
+/// The smallest drop of the mean of `values` with which a check fails by the rule of [`GateCheck::decide`].
 pub(super) fn smallest_drop(
     values: &[f64],
     threshold: f64,
-    confidence: Option<Confidence>,
+    confidence: Option<ConfidenceLevel>,
 ) -> Option<f64> {
     match confidence {
         None => smallest_drop_below(values, threshold),

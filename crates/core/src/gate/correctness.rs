@@ -1,4 +1,4 @@
-//! The correctness gate: known-right answers held against thresholds, counted in pages.
+//! The correctness gate: compares answers with judged queries, counted in pages.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,18 +8,18 @@ use crate::qrels::{JudgedPages, JudgedQuery};
 use crate::stats::{clopper_pearson, mean};
 
 use super::check::{mean_interval, smallest_drop};
-use super::{Bound, Breach, Check, Confidence, Status, Verdict};
+use super::{Breach, CheckStatus, ConfidenceLevel, GateCheck, ThresholdSide, Verdict};
 
 const EXAMPLES: usize = 5;
 
-/// What the answers must reach.
+/// The thresholds that the answers must reach.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct CorrectnessThresholds {
     /// Least mean share of relevant pages among the first k.
     pub recall_at_k: f64,
-    /// Least share of queries whose first page is relevant.
+    /// Minimum share of queries whose first page is relevant.
     pub first_relevant_hit: f64,
-    /// Least share of queries whose first page is the expected one.
+    /// Minimum share of queries whose first page is the expected one.
     pub expected_top1: f64,
 }
 
@@ -30,7 +30,7 @@ impl Default for CorrectnessThresholds {
 }
 
 impl CorrectnessThresholds {
-    /// Refuses what every comparison would pass, or none.
+    /// Rejects a threshold that every answer would pass, or none at all.
     pub fn check(&self) -> Result<(), ThresholdsError> {
         check_rate("recall_at_k", self.recall_at_k)?;
         check_rate("first_relevant_hit", self.first_relevant_hit)?;
@@ -38,7 +38,7 @@ impl CorrectnessThresholds {
     }
 }
 
-/// What a query gave.
+/// The result of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub enum QueryResult {
     /// The pages that came back, in order, without duplicates.
@@ -47,13 +47,13 @@ pub enum QueryResult {
     Errored(String),
 }
 
-/// A query with what it gave and how that measures.
+/// A query with its result and measures.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judged {
+pub struct JudgedResult {
     pub query: JudgedQuery,
     /// Its relevant pages, as `source::slug`.
     pub relevant: Vec<String>,
-    /// What it gave, cut at k.
+    /// The returned pages, cut at k.
     pub result: QueryResult,
     /// Relevant pages among the first k, over all relevant pages.
     pub recall_at_k: Option<f64>,
@@ -63,8 +63,8 @@ pub struct Judged {
     pub expected_top1_hit: Option<bool>,
 }
 
-impl Judged {
-    /// Measures what a query gave.
+impl JudgedResult {
+    /// Measures the result of a query.
     pub fn new(query: JudgedQuery, result: QueryResult, k: usize) -> Self {
         let relevant: Vec<String> = query.relevant().map(str::to_owned).collect();
         let QueryResult::Ranked(mut pages) = result else {
@@ -104,27 +104,27 @@ impl Judged {
     }
 }
 
-/// What the correctness gate found.
+/// The result of the correctness gate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Correctness {
     pub verdict: Verdict,
-    /// How many pages count.
+    /// Number of pages that count.
     pub k: usize,
-    pub checks: Vec<Check>,
+    pub checks: Vec<GateCheck>,
     /// Why it is not green.
     pub breaches: Vec<Breach>,
-    /// What to know beside the verdict.
+    /// Warnings beside the verdict.
     pub warnings: Vec<String>,
     /// Every query with its evidence.
-    pub queries: Vec<Judged>,
+    pub queries: Vec<JudgedResult>,
 }
 
 /// Holds judged queries against thresholds.
 pub fn correctness(
-    queries: Vec<Judged>,
+    queries: Vec<JudgedResult>,
     k: usize,
     thresholds: &CorrectnessThresholds,
-    confidence: Option<Confidence>,
+    confidence: Option<ConfidenceLevel>,
     pages: &JudgedPages,
 ) -> Correctness {
     let mut checks = checks(&queries, thresholds, confidence);
@@ -134,8 +134,8 @@ pub fn correctness(
         warnings.push(NOTHING_MATCHED.to_owned());
     }
     let mut breaches: Vec<Breach> = errored(&queries).into_iter().collect();
-    breaches.extend(checks.iter().filter_map(Check::breach));
-    let verdict = checks.iter().map(Check::verdict).fold(Verdict::Pass, Verdict::and);
+    breaches.extend(checks.iter().filter_map(GateCheck::breach));
+    let verdict = checks.iter().map(GateCheck::verdict).fold(Verdict::Pass, Verdict::and);
     let verdict = if breaches.is_empty() { verdict } else { Verdict::Fail };
     Correctness { verdict, k, checks, breaches, warnings, queries }
 }
@@ -146,19 +146,19 @@ const NOTHING_MATCHED: &str = "none of the judged pages was retrieved for any qu
     check`), and set the target's rules for ids or write judgements as source::slug";
 
 /// Whether queries were answered and no relevant page is in any answer.
-fn is_nothing_matched(queries: &[Judged]) -> bool {
+fn is_nothing_matched(queries: &[JudgedResult]) -> bool {
     let mut answered = queries.iter().filter_map(|judged| judged.recall_at_k).peekable();
     answered.peek().is_some() && answered.all(|recall| recall == 0.0)
 }
 
-fn not_measured(check: &mut Check) {
-    if check.status != Status::NotCompared {
-        (check.status, check.observed, check.interval) = (Status::NotMeasured, None, None);
+fn not_measured(check: &mut GateCheck) {
+    if check.status != CheckStatus::NotCompared {
+        (check.status, check.observed, check.interval) = (CheckStatus::NotMeasured, None, None);
         check.smallest_drop = None;
     }
 }
 
-fn errored(queries: &[Judged]) -> Option<Breach> {
+fn errored(queries: &[JudgedResult]) -> Option<Breach> {
     let examples: Vec<String> = queries
         .iter()
         .filter_map(|judged| match &judged.result {
@@ -176,33 +176,33 @@ fn errored(queries: &[Judged]) -> Option<Breach> {
 }
 
 fn checks(
-    queries: &[Judged],
+    queries: &[JudgedResult],
     thresholds: &CorrectnessThresholds,
-    confidence: Option<Confidence>,
-) -> Vec<Check> {
-    let level = confidence.map_or(0.95, Confidence::value);
+    confidence: Option<ConfidenceLevel>,
+) -> Vec<GateCheck> {
+    let level = confidence.map_or(0.95, ConfidenceLevel::value);
     let recalls: Vec<f64> = queries.iter().filter_map(|judged| judged.recall_at_k).collect();
     let firsts = Hits::of(queries, |judged| judged.first_relevant_hit);
     let expected = Hits::of(queries, |judged| judged.expected_top1_hit);
     let judged = distinct_texts(queries.iter().filter(|judged| judged.recall_at_k.is_some()));
-    let recall = Check {
+    let recall = GateCheck {
         metric: "mean_recall_at_k",
         baseline: None,
         observed: mean(&recalls),
         threshold: thresholds.recall_at_k,
-        bound: Bound::Floor,
+        bound: ThresholdSide::Floor,
         n: recalls.len(),
         distinct: (judged != recalls.len()).then_some(judged),
         interval: mean_interval(&recalls, level),
         smallest_drop: smallest_drop(&recalls, thresholds.recall_at_k, confidence),
-        status: Status::NotMeasured,
+        status: CheckStatus::NotMeasured,
     };
     let first = rate("first_relevant_hit_rate", &firsts, thresholds.first_relevant_hit, confidence);
     let top1 = rate("expected_top1_hit_rate", &expected, thresholds.expected_top1, confidence);
     let must_be_sure = confidence.is_some();
-    // Nobody has to say which page must be first.
+    // Naming the page that must be first is optional.
     let top1 = if queries.iter().all(|judged| judged.query.expected_top1.is_none()) {
-        Check { status: Status::NotCompared, ..top1 }
+        GateCheck { status: CheckStatus::NotCompared, ..top1 }
     } else {
         top1.decide(must_be_sure)
     };
@@ -210,22 +210,22 @@ fn checks(
 }
 
 /// Queries by their text; one without a text is a query of its own.
-fn distinct_texts<'a>(queries: impl Iterator<Item = &'a Judged>) -> usize {
-    let key = |judged: &'a Judged| match judged.query.text.as_deref() {
+fn distinct_texts<'a>(queries: impl Iterator<Item = &'a JudgedResult>) -> usize {
+    let key = |judged: &'a JudgedResult| match judged.query.text.as_deref() {
         Some(text) => ("text", text.trim()),
         None => ("id", judged.query.id.as_str()),
     };
     queries.map(key).collect::<std::collections::BTreeSet<_>>().len()
 }
 
-/// Which queries hit, and how many different ones these are.
+/// Hits by query, and the number of distinct ones.
 struct Hits {
     hits: Vec<bool>,
     distinct: usize,
 }
 
 impl Hits {
-    fn of(queries: &[Judged], hit: impl Fn(&Judged) -> Option<bool>) -> Self {
+    fn of(queries: &[JudgedResult], hit: impl Fn(&JudgedResult) -> Option<bool>) -> Self {
         let measured = queries.iter().filter(|judged| hit(judged).is_some());
         Self { hits: queries.iter().filter_map(&hit).collect(), distinct: distinct_texts(measured) }
     }
@@ -235,23 +235,23 @@ fn rate(
     metric: &'static str,
     Hits { hits, distinct }: &Hits,
     threshold: f64,
-    confidence: Option<Confidence>,
-) -> Check {
+    confidence: Option<ConfidenceLevel>,
+) -> GateCheck {
     let n = hits.len();
-    let level = confidence.map_or(0.95, Confidence::value);
+    let level = confidence.map_or(0.95, ConfidenceLevel::value);
     let values: Vec<f64> = hits.iter().map(|hit| f64::from(u8::from(*hit))).collect();
     let hit = hits.iter().filter(|hit| **hit).count();
     let observed = (n > 0).then(|| hit as f64 / n as f64);
-    Check {
+    GateCheck {
         metric,
         baseline: None,
         observed,
         threshold,
-        bound: Bound::Floor,
+        bound: ThresholdSide::Floor,
         n,
         distinct: (*distinct != n).then_some(*distinct),
         interval: clopper_pearson(hit as u64, n as u64, level),
         smallest_drop: smallest_drop(&values, threshold, confidence),
-        status: Status::NotMeasured,
+        status: CheckStatus::NotMeasured,
     }
 }

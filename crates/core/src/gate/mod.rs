@@ -1,7 +1,7 @@
-//! Gates: measurements held against thresholds, and the verdict.
+//! Gates: compare measurements with thresholds and give a verdict.
 //!
 //! Gates fail closed. An error, a skipped row, a degraded stage or nothing measured is never a
-//! pass; what can't be decided is inconclusive, which is not a pass either.
+//! pass; an undecidable check is inconclusive, which is not a pass either.
 
 mod benchmark;
 mod check;
@@ -11,8 +11,8 @@ mod regression;
 mod verdict;
 
 pub use benchmark::{BenchmarkGate, Floor, FloorCheck, ONLY_REPRODUCING, benchmark};
-pub use check::{Bound, Check, Status, rows_needed};
-pub use correctness::{Correctness, CorrectnessThresholds, Judged, QueryResult, correctness};
+pub use check::{CheckStatus, GateCheck, ThresholdSide, rows_needed};
+pub use correctness::{Correctness, CorrectnessThresholds, JudgedResult, QueryResult, correctness};
 pub use parts::{CorrectnessParts, GateParts, RegressionParts};
 pub use regression::{Regression, regression};
-pub use verdict::{Breach, Confidence, ConfidenceError, Verdict};
+pub use verdict::{Breach, ConfidenceError, ConfidenceLevel, Verdict};

@@ -1,39 +1,39 @@
-//! What a report of a gate is made of.
+//! Input of a gate report.
 
-use crate::baseline::{Integrity, Metadata, Thresholds};
+use crate::baseline::{BaselineIntegrity, BaselineMetadata, BaselineThresholds};
 use crate::provenance::Provenance;
 use crate::replay::ReplayedRow;
 
-use super::{Confidence, Correctness, CorrectnessThresholds, Regression, Verdict};
+use super::{ConfidenceLevel, Correctness, CorrectnessThresholds, Regression, Verdict};
 
-/// What was gated, beside what was found.
+/// The subject and the results of a gate.
 #[derive(Debug)]
 pub struct GateParts<'a> {
     /// The verdict on everything.
     pub verdict: Verdict,
     pub regression: Option<RegressionParts<'a>>,
     pub correctness: Option<CorrectnessParts<'a>>,
-    /// How sure a breach had to be, if that was asked.
-    pub confidence: Option<Confidence>,
+    /// The required confidence of a breach, if one was requested.
+    pub confidence: Option<ConfidenceLevel>,
     pub provenance: Option<&'a Provenance>,
-    /// How long it took, in milliseconds.
+    /// Duration of the gate in milliseconds.
     pub elapsed_ms: f64,
 }
 
-/// What the regression gate was given and found.
+/// Input and result of the regression gate.
 #[derive(Debug)]
 pub struct RegressionParts<'a> {
     pub path: &'a str,
-    pub metadata: &'a Metadata,
+    pub metadata: &'a BaselineMetadata,
     /// Whether an edit would have been seen.
-    pub integrity: Integrity,
+    pub integrity: BaselineIntegrity,
     /// The thresholds that applied.
-    pub thresholds: Thresholds,
+    pub thresholds: BaselineThresholds,
     pub found: &'a Regression,
     pub rows: &'a [ReplayedRow],
 }
 
-/// What the correctness gate was given and found.
+/// Input and result of the correctness gate.
 #[derive(Debug)]
 pub struct CorrectnessParts<'a> {
     pub path: &'a str,

@@ -1,50 +1,52 @@
-//! The regression gate: a replayed baseline held against its thresholds.
+//! The regression gate: compares a replayed baseline with its thresholds.
 
 use std::collections::BTreeSet;
 
-use crate::baseline::Thresholds;
-use crate::latency::{NotCompared, TimeRatio, compare_times};
-use crate::replay::{Caveat, Compared, Outcome, ReplayedRow, Summary, not_comparable, summarise};
+use crate::baseline::BaselineThresholds;
+use crate::latency::{NotComparedReason, TimeRatio, compare_times};
+use crate::replay::{
+    Caveat, ReplaySummary, ReplayedRow, RowComparison, RowOutcome, not_comparable, summarise,
+};
 use crate::stats::clopper_pearson;
 
 use super::check::{mean_interval, smallest_drop};
-use super::{Bound, Breach, Check, Confidence, Status, Verdict};
+use super::{Breach, CheckStatus, ConfidenceLevel, GateCheck, ThresholdSide, Verdict};
 
-/// How many failing queries a breach quotes.
+/// Maximum number of failing queries that a breach quotes.
 const EXAMPLES: usize = 5;
 
-/// How many lines of rows a warning names.
+/// Maximum number of row lines that a warning names.
 const LINES: usize = 10;
 
-/// What the regression gate found.
+/// The result of the regression gate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Regression {
     pub verdict: Verdict,
     /// Overlap and first pages; the same rows give the same checks.
-    pub checks: Vec<Check>,
+    pub checks: Vec<GateCheck>,
     /// Latency, which is never twice the same: by CPU time, or of a remote target by the wall clock.
-    pub latency: Check,
+    pub latency: GateCheck,
     /// Why it is not green.
     pub breaches: Vec<Breach>,
-    /// What to know beside the verdict.
+    /// Warnings beside the verdict.
     pub warnings: Vec<String>,
-    /// What the rows add up to.
-    pub summary: Summary,
+    /// Summary of the replayed rows.
+    pub summary: ReplaySummary,
 }
 
 /// Holds a replay against thresholds.
 pub fn regression(
     rows: &[ReplayedRow],
-    thresholds: &Thresholds,
-    confidence: Option<Confidence>,
+    thresholds: &BaselineThresholds,
+    confidence: Option<ConfidenceLevel>,
 ) -> Regression {
     let summary = summarise(rows);
     let checks = overlap_checks(rows, &summary, thresholds, confidence);
     let times = times(rows, confidence);
     let latency = latency_check(times.as_ref(), thresholds);
     let mut breaches = row_breaches(rows);
-    breaches.extend(checks.iter().chain([&latency]).filter_map(Check::breach));
-    let verdict = checks.iter().chain([&latency]).map(Check::verdict);
+    breaches.extend(checks.iter().chain([&latency]).filter_map(GateCheck::breach));
+    let verdict = checks.iter().chain([&latency]).map(GateCheck::verdict);
     let verdict = verdict.fold(Verdict::Pass, Verdict::and);
     let verdict = if breaches.is_empty() { verdict } else { Verdict::Fail };
     // Nothing was measured of such rows: they are no breach, and no pass either.
@@ -52,7 +54,9 @@ pub fn regression(
     let verdict = if unknown.is_some() { verdict.and(Verdict::Inconclusive) } else { verdict };
     breaches.extend(unknown);
     let mut warnings = warnings(rows, &summary);
-    if latency.status == Status::Inconclusive && times.is_some_and(|times| times.is_machine_busy) {
+    if latency.status == CheckStatus::Inconclusive
+        && times.is_some_and(|times| times.is_machine_busy)
+    {
         warnings.push(
             "this machine was busy while the target was timed: latency can't fail the gate; run it \
              again on an idle machine"
@@ -64,41 +68,41 @@ pub fn regression(
 
 fn overlap_checks(
     rows: &[ReplayedRow],
-    summary: &Summary,
-    thresholds: &Thresholds,
-    confidence: Option<Confidence>,
-) -> Vec<Check> {
-    let level = confidence.map_or(0.95, Confidence::value);
+    summary: &ReplaySummary,
+    thresholds: &BaselineThresholds,
+    confidence: Option<ConfidenceLevel>,
+) -> Vec<GateCheck> {
+    let level = confidence.map_or(0.95, ConfidenceLevel::value);
     let measured = rows.iter().filter_map(ReplayedRow::compared).filter(|r| !r.is_both_empty());
     let jaccards: Vec<f64> = measured.clone().map(|row| row.jaccard).collect();
     let stable = measured.filter(|row| row.top1 == Some(true)).count();
     let n = summary.measured;
     let distinct = distinct_questions(rows);
-    // What an unchanged brain has.
+    // The value of an unchanged brain.
     let unchanged = vec![1.0; n];
-    let jaccard = Check {
+    let jaccard = GateCheck {
         metric: "mean_jaccard",
         baseline: Some(1.0),
         observed: summary.mean_jaccard,
         threshold: thresholds.jaccard,
-        bound: Bound::Floor,
+        bound: ThresholdSide::Floor,
         n,
         distinct: (distinct != n).then_some(distinct),
         interval: mean_interval(&jaccards, level),
         smallest_drop: smallest_drop(&unchanged, thresholds.jaccard, confidence),
-        status: Status::NotMeasured,
+        status: CheckStatus::NotMeasured,
     };
-    let top1 = Check {
+    let top1 = GateCheck {
         metric: "top1_stability_rate",
         baseline: Some(1.0),
         observed: summary.top1_rate,
         threshold: thresholds.top1,
-        bound: Bound::Floor,
+        bound: ThresholdSide::Floor,
         n,
         distinct: (distinct != n).then_some(distinct),
         interval: clopper_pearson(stable as u64, n as u64, level),
         smallest_drop: smallest_drop(&unchanged, thresholds.top1, confidence),
-        status: Status::NotMeasured,
+        status: CheckStatus::NotMeasured,
     };
     [jaccard, top1].map(|check| check.decide(confidence.is_some())).to_vec()
 }
@@ -107,57 +111,57 @@ fn overlap_checks(
 fn distinct_questions(rows: &[ReplayedRow]) -> usize {
     let measured = rows.iter().filter_map(|row| Some((row, row.compared()?)));
     let measured = measured.filter(|(_, compared)| !compared.is_both_empty());
-    let key = |(row, compared): (&ReplayedRow, &Compared)| {
+    let key = |(row, compared): (&ReplayedRow, &RowComparison)| {
         (row.operation.name(), row.query.trim().to_owned(), compared.captured.clone())
     };
     measured.map(key).collect::<BTreeSet<_>>().len()
 }
 
-fn times(rows: &[ReplayedRow], confidence: Option<Confidence>) -> Option<TimeRatio> {
+fn times(rows: &[ReplayedRow], confidence: Option<ConfidenceLevel>) -> Option<TimeRatio> {
     let compared = rows.iter().filter_map(ReplayedRow::compared);
-    let level = confidence.map_or(0.95, Confidence::value);
+    let level = confidence.map_or(0.95, ConfidenceLevel::value);
     compare_times(compared.map(|compared| &compared.timing), level)
 }
 
-fn latency_check(times: Option<&TimeRatio>, thresholds: &Thresholds) -> Check {
+fn latency_check(times: Option<&TimeRatio>, thresholds: &BaselineThresholds) -> GateCheck {
     let threshold = thresholds.latency_multiplier;
-    Check {
+    GateCheck {
         metric: "latency_ratio",
         baseline: Some(1.0),
         observed: times.map(|times| times.ratio),
         threshold,
-        bound: Bound::Ceiling,
+        bound: ThresholdSide::Ceiling,
         n: times.map_or(0, |times| times.n),
         distinct: None,
         interval: times.and_then(|times| times.interval),
         smallest_drop: None,
-        status: times.map_or(Status::NotCompared, |times| latency_status(times, threshold)),
+        status: times.map_or(CheckStatus::NotCompared, |times| latency_status(times, threshold)),
     }
 }
 
 /// Fails when the whole interval is above the threshold, passes when none of it is, and is
 /// inconclusive otherwise. Something that is not a number fails.
-fn latency_status(times: &TimeRatio, threshold: f64) -> Status {
+fn latency_status(times: &TimeRatio, threshold: f64) -> CheckStatus {
     match times.interval {
-        None => Status::Fail,
-        Some(interval) if interval.high <= threshold => Status::Pass,
-        // What a busy machine makes wait is not the target's doing.
-        Some(interval) if interval.low > threshold && !times.is_machine_busy => Status::Fail,
-        Some(_) => Status::Inconclusive,
+        None => CheckStatus::Fail,
+        Some(interval) if interval.high <= threshold => CheckStatus::Pass,
+        // Delays of a busy machine are not caused by the target.
+        Some(interval) if interval.low > threshold && !times.is_machine_busy => CheckStatus::Fail,
+        Some(_) => CheckStatus::Inconclusive,
     }
 }
 
-/// Rows that did not give what a row must give, whatever the means say.
+/// Rows without a usable result, which fail the gate independently of the means.
 fn row_breaches(rows: &[ReplayedRow]) -> Vec<Breach> {
     let errored = |row: &ReplayedRow| match &row.outcome {
-        Outcome::Errored(message) => Some(format!("line {}: {message}", row.line)),
-        Outcome::Compared(_) | Outcome::Skipped(_) => None,
+        RowOutcome::Errored(message) => Some(format!("line {}: {message}", row.line)),
+        RowOutcome::Compared(_) | RowOutcome::Skipped(_) => None,
     };
     let skipped = |row: &ReplayedRow| match &row.outcome {
-        Outcome::Skipped(skip) if !skip.is_not_comparable() => {
+        RowOutcome::Skipped(skip) if !skip.is_not_comparable() => {
             Some(format!("line {}: {skip}", row.line))
         }
-        Outcome::Compared(_) | Outcome::Errored(_) | Outcome::Skipped(_) => None,
+        RowOutcome::Compared(_) | RowOutcome::Errored(_) | RowOutcome::Skipped(_) => None,
     };
     let with = |caveat: Caveat| {
         move |row: &ReplayedRow| {
@@ -184,10 +188,10 @@ fn row_breaches(rows: &[ReplayedRow]) -> Vec<Breach> {
 /// Rows whose ranking can't be compared.
 fn uncompared(rows: &[ReplayedRow]) -> Option<Breach> {
     let example = |row: &ReplayedRow| match &row.outcome {
-        Outcome::Skipped(skip) if skip.is_not_comparable() => {
+        RowOutcome::Skipped(skip) if skip.is_not_comparable() => {
             Some(format!("line {}: {skip}", row.line))
         }
-        Outcome::Compared(_) | Outcome::Errored(_) | Outcome::Skipped(_) => None,
+        RowOutcome::Compared(_) | RowOutcome::Errored(_) | RowOutcome::Skipped(_) => None,
     };
     breach(rows, "rows_not_comparable", "their_rankings_can_not_be_compared_here", example)
 }
@@ -208,7 +212,7 @@ fn breach(
     })
 }
 
-fn warnings(rows: &[ReplayedRow], summary: &Summary) -> Vec<String> {
+fn warnings(rows: &[ReplayedRow], summary: &ReplaySummary) -> Vec<String> {
     let mut warnings = Vec::new();
     if summary.both_empty > 0 {
         warnings
@@ -229,7 +233,7 @@ fn warnings(rows: &[ReplayedRow], summary: &Summary) -> Vec<String> {
 }
 
 /// Rows whose latency is not compared, by their lines.
-fn latency_warning(why: NotCompared, lines: &[usize]) -> String {
+fn latency_warning(why: NotComparedReason, lines: &[usize]) -> String {
     let shown: Vec<String> = lines.iter().take(LINES).map(ToString::to_string).collect();
     let more = match lines.len().saturating_sub(LINES) {
         0 => String::new(),

@@ -2,12 +2,12 @@
 
 use crate::named;
 
-/// What a gate says.
+/// The outcome of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Verdict {
     /// Everything was measured and nothing is below its threshold.
     Pass,
-    /// It can't be said.
+    /// No decision is possible.
     Inconclusive,
     /// Something is below its threshold.
     Fail,
@@ -28,30 +28,29 @@ impl Verdict {
 pub struct Breach {
     pub metric: &'static str,
     pub observed: Option<f64>,
-    /// What it had to be.
+    /// The value that was required.
     pub threshold: Option<f64>,
     /// Why, where the numbers alone do not tell.
     pub reason: Option<&'static str>,
-    /// What the failing queries said, a few of them.
+    /// Messages of a few of the failing queries.
     pub examples: Vec<String>,
 }
 
-/// How sure a breach must be to count, from 0 to 1, both excluded.
+/// How certain a breach must be to fail a gate: from 0.5 up to 1, 1 excluded.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Confidence(f64);
+pub struct ConfidenceLevel(f64);
 
-/// Not a confidence.
+/// The number is not a confidence level.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[error("confidence is {0}; it takes a number between 0.5 and 1, such as 0.95")]
 pub struct ConfidenceError(f64);
 
-impl Confidence {
-    /// A confidence, if it is one.
+impl ConfidenceLevel {
+    /// The level, if the number is one.
     pub fn new(value: f64) -> Result<Self, ConfidenceError> {
         if (0.5..1.0).contains(&value) { Ok(Self(value)) } else { Err(ConfidenceError(value)) }
     }
 
-    /// Its value.
     pub fn value(self) -> f64 {
         self.0
     }

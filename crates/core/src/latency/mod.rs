@@ -1,4 +1,4 @@
-//! Comparing how long retrievals take, like with like.
+//! Comparing the durations of retrievals, like with like.
 //!
 //! The wall-clock time of one call says more about the machine than about the retriever: a first call
 //! maps files, a busy machine makes every call wait. So a capture also records the CPU time of its
@@ -9,7 +9,7 @@
 //! A remote target works on another machine, where CPU time can't be seen: its wall-clock time is
 //! compared with captures of the same target, taken over as many repeats.
 //!
-//! Deliberately absent: clocks. What is measured arrives as numbers.
+//! Deliberately absent: clocks. Measurements arrive as numbers.
 
 mod ratio;
 
@@ -46,9 +46,9 @@ impl CpuTime {
     }
 }
 
-/// What a retriever's time is measured by.
+/// How the time of a retriever is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Timing {
+pub enum TimingMethod {
     /// By the CPU time of the calling thread: everything happens there.
     Cpu,
     /// By the wall clock: something else works while the caller waits.
@@ -69,8 +69,8 @@ named! { Clock { Cpu = "cpu", Wall = "wall" } }
 
 /// Why the time of a row is not compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum NotCompared {
-    /// The row has no CPU time that was measured as it is measured now.
+pub enum NotComparedReason {
+    /// The row has no CPU time measured with the current method.
     NoCpuTime,
     /// The retriever's work is not done by the calling thread alone.
     NoCpuClock,
@@ -85,7 +85,7 @@ pub enum NotCompared {
 }
 
 named! {
-    NotCompared {
+    NotComparedReason {
         NoCpuTime = "no_cpu_time",
         NoCpuClock = "no_cpu_clock",
         OtherTarget = "other_target",
@@ -95,7 +95,7 @@ named! {
     }
 }
 
-impl NotCompared {
+impl NotComparedReason {
     /// The reason in words.
     pub fn reason(self) -> &'static str {
         match self {
@@ -126,7 +126,7 @@ pub enum TimeComparison {
         is_machine_busy: bool,
     },
     /// No times that can be compared.
-    NotCompared(NotCompared),
+    NotCompared(NotComparedReason),
 }
 
 impl TimeComparison {
@@ -149,7 +149,7 @@ impl TimeComparison {
     }
 
     /// Why it is not compared, if it is not.
-    pub fn not_compared(&self) -> Option<NotCompared> {
+    pub fn not_compared(&self) -> Option<NotComparedReason> {
         match self {
             Self::NotCompared(why) => Some(*why),
             Self::Cpu { .. } | Self::Wall { .. } => None,

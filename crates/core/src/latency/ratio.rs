@@ -49,7 +49,7 @@ pub(crate) fn compare_times<'a>(
     let is_machine_busy = compared
         .iter()
         .any(|row| matches!(row, TimeComparison::Wall { is_machine_busy: true, .. }));
-    // What is not a number is shown as the largest one, and has no interval.
+    // A value that is not a number is shown as the largest one, and has no interval.
     let interval = mean.is_finite().then(|| interval(&logs, mean, confidence));
     Some(TimeRatio { clock, ratio: mean.exp().min(f64::MAX), interval, n, is_machine_busy })
 }
@@ -105,7 +105,7 @@ fn within(t: f64, freedom: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::latency::{CpuTime, NotCompared};
+    use crate::latency::{CpuTime, NotComparedReason};
 
     fn row(ratio: f64) -> TimeComparison {
         let time = |cpu_ms| CpuTime { cpu_ms, calibration_ms: 0.5, repeats: 5 };
@@ -152,14 +152,15 @@ mod tests {
         let noisy = at(&[0.2, 5.0, 0.3, 4.0]).interval.unwrap();
         assert!(noisy.low < 0.5 && noisy.high > 2.0, "{noisy:?}");
         assert_eq!(
-            compare_times([&TimeComparison::NotCompared(NotCompared::NoCpuTime)], 0.95),
+            compare_times([&TimeComparison::NotCompared(NotComparedReason::NoCpuTime)], 0.95),
             None
         );
     }
 
     #[test]
     fn rows_that_are_not_compared_do_not_count() {
-        let rows = [row(1.0), TimeComparison::NotCompared(NotCompared::OtherTarget), row(1.0)];
+        let rows =
+            [row(1.0), TimeComparison::NotCompared(NotComparedReason::OtherTarget), row(1.0)];
         assert_eq!(compare_times(&rows, 0.95).unwrap().n, 2);
     }
 

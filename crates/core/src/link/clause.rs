@@ -1,17 +1,17 @@
-//! What the words round a link say it means: the reading.
+//! Derives the type of a link from the words around it: the parser.
 
 use std::ops::Range;
 
 use jiff::civil::Date;
 
-use super::cue::{Class, Context, Cue, Side, WINDOW};
+use super::cue::{Cue, CueSide, PageClass, PageContext, WINDOW};
 use super::when::when;
 use super::{Direction, LinkType};
 
-/// What every word between a cue and its link takes from the confidence.
+/// The confidence lost for every word between a cue and its link.
 const PER_WORD: f64 = 0.012;
 
-/// What a target that is only a title takes from the confidence: it could be anything.
+/// The confidence lost for a target that is only a title, which could be anything.
 const UNKNOWN_TARGET: f64 = 0.05;
 
 /// The least confidence of a relation; below it a link is a mention.
@@ -25,7 +25,7 @@ const PAST: &[&str] =
 const ENDING: &[&str] =
     &["left", "leaves", "leaving", "departed", "departs", "resigned", "resigns", "exited"];
 
-/// Words that say somebody was not there.
+/// Words that state an absence.
 const ABSENT: &[&str] = &[
     "absent",
     "absence",
@@ -42,7 +42,7 @@ const ABSENT: &[&str] = &[
 const NEGATIONS: &[&str] = &["not", "never", "cannot", "couldn", "didn", "wasn"];
 const COMING: &[&str] = &["come", "attend", "join", "make", "present", "there"];
 
-/// Words that say somebody was.
+/// Words that state a presence.
 const PRESENT: &[&str] = &[
     "attended",
     "attend",
@@ -61,9 +61,9 @@ const PRESENT: &[&str] = &[
     "participated",
 ];
 
-/// What a sentence says about one link.
+/// The type that a sentence gives a link.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Guess {
+pub(super) struct LinkGuess {
     pub(super) link_type: LinkType,
     pub(super) direction: Direction,
     pub(super) confidence: f64,
@@ -71,7 +71,7 @@ pub(super) struct Guess {
     pub(super) until: Option<Date>,
 }
 
-impl Guess {
+impl LinkGuess {
     /// A relation without dates.
     pub(super) fn new(link_type: LinkType, direction: Direction, confidence: f64) -> Self {
         Self { link_type, direction, confidence, since: None, until: None }
@@ -84,7 +84,7 @@ impl Guess {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Token {
+enum SentenceToken {
     /// The bytes of a word in the sentence's lower-case text.
     Word(Range<usize>),
     Link,
@@ -97,13 +97,13 @@ enum Token {
 /// A sentence as lower-case words, links and marks.
 pub(super) struct Sentence {
     text: String,
-    tokens: Vec<Token>,
+    tokens: Vec<SentenceToken>,
     links: Vec<usize>,
     day: Option<Date>,
 }
 
 /// The cues that a sentence has for one class of targets, with the tokens they take.
-pub(super) struct Cues {
+pub(super) struct MatchedCues {
     attends: bool,
     lists_attendees: bool,
     is_unknown: bool,
@@ -124,7 +124,7 @@ impl Sentence {
         for link in links {
             sentence.read(&content[at..link.start.max(at)]);
             sentence.links.push(sentence.tokens.len());
-            sentence.tokens.push(Token::Link);
+            sentence.tokens.push(SentenceToken::Link);
             at = link.end;
         }
         sentence.read(&content[at.min(range.end)..range.end]);
@@ -140,11 +140,11 @@ impl Sentence {
                 continue;
             }
             if let Some(start) = open.take() {
-                self.tokens.push(Token::Word(start..self.text.len()));
+                self.tokens.push(SentenceToken::Word(start..self.text.len()));
             }
             match char {
-                ',' | '(' | ')' => self.tokens.push(Token::Comma),
-                ';' | '—' | '–' => self.tokens.push(Token::Stop),
+                ',' | '(' | ')' => self.tokens.push(SentenceToken::Comma),
+                ';' | '—' | '–' => self.tokens.push(SentenceToken::Stop),
                 _ => {}
             }
         }
@@ -152,26 +152,26 @@ impl Sentence {
 
     fn word(&self, at: usize) -> Option<&str> {
         match self.tokens.get(at)? {
-            Token::Word(range) => Some(&self.text[range.clone()]),
-            Token::Link | Token::Comma | Token::Stop => None,
+            SentenceToken::Word(range) => Some(&self.text[range.clone()]),
+            SentenceToken::Link | SentenceToken::Comma | SentenceToken::Stop => None,
         }
     }
 
     /// Finds the cues of a class of targets, once for all links of the sentence.
-    pub(super) fn cues(&self, context: Context, target: Class) -> Cues {
+    pub(super) fn cues(&self, context: PageContext, target: PageClass) -> MatchedCues {
         let cues = context.cues(target).iter().copied().flatten().filter(|cue| context.admits(cue));
         let hits = cues.map(|cue| (cue, self.matches(cue.pattern)));
         let hits = hits.filter(|(_, places)| !places.is_empty()).collect();
-        Cues {
+        MatchedCues {
             attends: context.attends(target),
             lists_attendees: context.lists_attendees,
-            is_unknown: target == Class::Unknown,
+            is_unknown: target == PageClass::Unknown,
             hits,
         }
     }
 
-    /// What the sentence says of its link number `link`; nothing when it does not say.
-    pub(super) fn guesses(&self, cues: &Cues, link: usize) -> Vec<Guess> {
+    /// The type of link number `link` according to the sentence; none if it states no type.
+    pub(super) fn guesses(&self, cues: &MatchedCues, link: usize) -> Vec<LinkGuess> {
         if cues.attends {
             return self.attendance(link, cues.lists_attendees).into_iter().collect();
         }
@@ -183,7 +183,7 @@ impl Sentence {
         let past = self.near(place).any(|word| PAST.contains(&word));
         // The truth says what is; the timeline, what was once.
         let lost = if past { 0.06 } else { 0.0 } + if self.day.is_some() { 0.05 } else { 0.0 };
-        let guess = self.dated(Guess::new(cue.link_type, cue.direction, score - lost), place);
+        let guess = self.dated(LinkGuess::new(cue.link_type, cue.direction, score - lost), place);
         if guess.confidence < LEAST {
             return Vec::new();
         }
@@ -191,13 +191,16 @@ impl Sentence {
             return vec![guess];
         }
         // A founder works there until something says otherwise.
-        let works =
-            Guess { link_type: LinkType::WorksAt, confidence: guess.confidence - 0.05, ..guess };
+        let works = LinkGuess {
+            link_type: LinkType::WorksAt,
+            confidence: guess.confidence - 0.05,
+            ..guess
+        };
         vec![guess, works]
     }
 
     /// The cue that speaks for a link: the most telling, less what its distance takes.
-    fn best_cue(&self, cues: &Cues, link: usize) -> Option<(f64, &'static Cue)> {
+    fn best_cue(&self, cues: &MatchedCues, link: usize) -> Option<(f64, &'static Cue)> {
         let doubt = if cues.is_unknown { UNKNOWN_TARGET } else { 0.0 };
         let mut best: Option<(f64, &Cue)> = None;
         for (cue, hits) in &cues.hits {
@@ -213,22 +216,22 @@ impl Sentence {
     }
 
     /// Adds what the sentence or its bullet says of time.
-    fn dated(&self, guess: Guess, place: usize) -> Guess {
+    fn dated(&self, guess: LinkGuess, place: usize) -> LinkGuess {
         let first = place.saturating_sub(WINDOW);
         let words: Vec<&str> = (first..place + WINDOW).filter_map(|at| self.word(at)).collect();
-        let mut said = when(&words);
+        let mut stated = when(&words);
         if guess.link_type == LinkType::Founded {
-            said.since = said.since.or(said.on);
+            stated.since = stated.since.or(stated.on);
         }
         let ends = self.near(place).any(|word| ENDING.contains(&word));
-        Guess {
-            since: said.since.or(self.day.filter(|_| !ends && said.until.is_none())),
-            until: said.until.or(self.day.filter(|_| ends)),
+        LinkGuess {
+            since: stated.since.or(self.day.filter(|_| !ends && stated.until.is_none())),
+            until: stated.until.or(self.day.filter(|_| ends)),
             ..guess
         }
     }
 
-    fn attendance(&self, link: usize, listed: bool) -> Option<Guess> {
+    fn attendance(&self, link: usize, listed: bool) -> Option<LinkGuess> {
         let has = |words: &[&str]| self.near(self.links[link]).any(|word| words.contains(&word));
         let absent = has(ABSENT) || (has(NEGATIONS) && has(COMING));
         let confidence = match (self.day, has(PRESENT)) {
@@ -239,7 +242,7 @@ impl Sentence {
             (None, false) | (Some(_), true) => 0.78,
             (Some(_), false) => 0.7,
         };
-        Some(Guess::new(LinkType::Attended, Direction::In, confidence))
+        Some(LinkGuess::new(LinkType::Attended, Direction::In, confidence))
     }
 
     /// The words close to a place, up to a mark that parts them from it or to another link that is
@@ -256,25 +259,25 @@ impl Sentence {
         let inside = places.take_while(move |&at| {
             spoken |= self.word(at).is_some_and(|word| !is_glue(word));
             match self.tokens[at] {
-                Token::Stop => false,
-                Token::Link => !spoken,
-                Token::Word(_) | Token::Comma => true,
+                SentenceToken::Stop => false,
+                SentenceToken::Link => !spoken,
+                SentenceToken::Word(_) | SentenceToken::Comma => true,
             }
         });
         inside.filter_map(|at| self.word(at))
     }
 
     /// How far the nearest of a cue's hits is from a link, in words; none when it is too far.
-    fn distance(&self, side: Side, hits: &[Range<usize>], link: usize) -> Option<usize> {
+    fn distance(&self, side: CueSide, hits: &[Range<usize>], link: usize) -> Option<usize> {
         let place = self.links[link];
         // A pattern never reaches over a link, so a hit is wholly before it or wholly after.
         let after = hits.partition_point(|hit| hit.start < place);
         match side {
-            Side::Before => {
+            CueSide::Before => {
                 let hit = hits[..after].last().filter(|hit| hit.start + WINDOW >= place)?;
                 Some(self.weight(hit.end..place, 5))
             }
-            Side::After => {
+            CueSide::After => {
                 let hit = hits.get(after).filter(|hit| hit.start <= place + WINDOW)?;
                 Some(self.weight(place + 1..hit.start, 8))
             }
@@ -289,17 +292,19 @@ impl Sentence {
         let mut links = 0;
         for at in places {
             match &self.tokens[at] {
-                Token::Link => links += 1,
-                Token::Comma => weight += usize::from(!self.is_beside_link(at)),
-                Token::Stop => weight += STOP,
-                Token::Word(range) => weight += usize::from(!is_glue(&self.text[range.clone()])),
+                SentenceToken::Link => links += 1,
+                SentenceToken::Comma => weight += usize::from(!self.is_beside_link(at)),
+                SentenceToken::Stop => weight += STOP,
+                SentenceToken::Word(range) => {
+                    weight += usize::from(!is_glue(&self.text[range.clone()]))
+                }
             }
         }
         if weight > 0 { weight + links * per_link } else { 0 }
     }
 
     fn is_beside_link(&self, at: usize) -> bool {
-        let is_link = |at: usize| self.tokens.get(at) == Some(&Token::Link);
+        let is_link = |at: usize| self.tokens.get(at) == Some(&SentenceToken::Link);
         is_link(at + 1) || at.checked_sub(1).is_some_and(is_link)
     }
 
@@ -320,8 +325,9 @@ impl Sentence {
                 continue;
             }
             let places = at..self.tokens.len().min(at + gap + 1);
-            let mut places = places
-                .take_while(|&place| matches!(self.tokens[place], Token::Word(_) | Token::Comma));
+            let mut places = places.take_while(|&place| {
+                matches!(self.tokens[place], SentenceToken::Word(_) | SentenceToken::Comma)
+            });
             at = 1 + places
                 .find(|&place| self.word(place).is_some_and(|word| is_word(word, part)))?;
             gap = 0;
@@ -353,8 +359,8 @@ mod tests {
         let links = find::links(text, 0..text.len(), "x/y");
         let sentence =
             Sentence::new(text, 0..text.len(), links.iter().map(|l| l.range.clone()), None);
-        let context = Context::of(page_type, "");
-        let cues = sentence.cues(context, Class::of_target(&links[0].target));
+        let context = PageContext::of(page_type, "");
+        let cues = sentence.cues(context, PageClass::of_target(&links[0].target));
         let guesses = sentence.guesses(&cues, 0);
         let found: Vec<_> =
             guesses.iter().map(|guess| (guess.link_type, guess.direction)).collect();
@@ -419,7 +425,7 @@ mod tests {
         let links = find::links(text, 0..text.len(), "x/y");
         let ranges = links.iter().map(|link| link.range.clone());
         let sentence = Sentence::new(text, 0..text.len(), ranges, None);
-        let cues = sentence.cues(Context::of("person", ""), Class::Company);
+        let cues = sentence.cues(PageContext::of("person", ""), PageClass::Company);
         let guess = sentence.guesses(&cues, 0)[0];
         assert_eq!(guess.since, Some(jiff::civil::date(2019, 1, 1)));
         assert_eq!(guess.until, Some(jiff::civil::date(2022, 12, 31)));

@@ -1,4 +1,4 @@
-//! What the words round a link say it means: the tables.
+//! Cues for the type of a link: the tables.
 //!
 //! A cue is a short pattern of English words with the relation that it states when it stands before
 //! or after a link. Which cues apply depends on what the page is about and what the link points to:
@@ -9,9 +9,9 @@ use super::Direction::{self, In, Out};
 use super::LinkType::{self, *};
 use crate::page::slug;
 
-/// What a page is about, as far as relations go.
+/// The subject of a page, as far as relations go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum PageClass {
     Person,
     Company,
     Meeting,
@@ -27,7 +27,7 @@ pub(super) enum Class {
     Unknown,
 }
 
-impl Class {
+impl PageClass {
     fn of_type(page_type: &str) -> Self {
         match page_type {
             "person" => Self::Person,
@@ -53,8 +53,8 @@ impl Class {
     }
 }
 
-impl Calling {
-    /// What comes first counts: an investor may advise, and an advisor invest.
+impl Occupation {
+    /// The first match counts: an investor may advise, and an advisor invest.
     fn of(opening: &str) -> Option<Self> {
         let opening = opening.to_lowercase();
         let mut words = opening.split(|c: char| !c.is_alphanumeric());
@@ -67,9 +67,9 @@ impl Calling {
     }
 }
 
-/// Where a cue stands.
+/// The position of a cue relative to its link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum CueSide {
     Before,
     After,
 }
@@ -80,13 +80,13 @@ pub(super) enum Side {
 /// and `~` up to four words of any kind.
 #[derive(Debug)]
 pub(super) struct Cue {
-    pub(super) side: Side,
+    pub(super) side: CueSide,
     pub(super) pattern: &'static str,
     pub(super) link_type: LinkType,
     pub(super) direction: Direction,
     pub(super) confidence: f64,
     /// Only on the page of a person of this calling.
-    pub(super) only: Option<Calling>,
+    pub(super) only: Option<Occupation>,
     /// How many words may stand between it and the link.
     pub(super) reach: usize,
 }
@@ -94,10 +94,10 @@ pub(super) struct Cue {
 /// How far from a link a cue may stand, in words.
 pub(super) const WINDOW: usize = 40;
 
-/// What a person's page says in its first sentence that they do. It decides what vaguer words
-/// further down mean: a board seat, or to work with a company.
+/// The occupation that the first sentence of a person's page states. It decides the meaning of
+/// vaguer words further down: a board seat, or to work with a company.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Calling {
+pub(super) enum Occupation {
     Investor,
     Advisor,
 }
@@ -108,7 +108,15 @@ const fn before(
     direction: Direction,
     confidence: f64,
 ) -> Cue {
-    Cue { side: Side::Before, pattern, link_type, direction, confidence, only: None, reach: WINDOW }
+    Cue {
+        side: CueSide::Before,
+        pattern,
+        link_type,
+        direction,
+        confidence,
+        only: None,
+        reach: WINDOW,
+    }
 }
 
 const fn after(
@@ -117,23 +125,31 @@ const fn after(
     direction: Direction,
     confidence: f64,
 ) -> Cue {
-    Cue { side: Side::After, pattern, link_type, direction, confidence, only: None, reach: WINDOW }
+    Cue {
+        side: CueSide::After,
+        pattern,
+        link_type,
+        direction,
+        confidence,
+        only: None,
+        reach: WINDOW,
+    }
 }
 
-/// A verb that means what it says of its own object only.
+/// A verb whose meaning applies only to its own object.
 const fn tight(cue: Cue) -> Cue {
     Cue { reach: 4, ..cue }
 }
 
 const fn investor(cue: Cue) -> Cue {
-    Cue { only: Some(Calling::Investor), ..cue }
+    Cue { only: Some(Occupation::Investor), ..cue }
 }
 
 const fn advisor(cue: Cue) -> Cue {
-    Cue { only: Some(Calling::Advisor), ..cue }
+    Cue { only: Some(Occupation::Advisor), ..cue }
 }
 
-/// What a person's page says of a company.
+/// Cues on a person's page about a company.
 const PERSON_COMPANY: &[Cue] = &[
     before("founder|cofounder|co-founder ~ of|at|behind", Founded, Out, 0.85),
     before("founder|cofounder|co-founder", Founded, Out, 0.75),
@@ -200,7 +216,7 @@ const PERSON_COMPANY: &[Cue] = &[
     before("team|founders|people|folks|conference|dinner ~ at", Mentions, Out, 0.72),
 ];
 
-/// What a company's page says of a person.
+/// Cues on a company's page about a person.
 const COMPANY_PERSON: &[Cue] = &[
     before("founded|cofounded|co-founded|started|launched|incorporated ~ by", Founded, In, 0.85),
     before("founder|founders|cofounder|cofounders|co-founder|co-founders", Founded, In, 0.82),
@@ -261,7 +277,7 @@ const COMPANY_PERSON: &[Cue] = &[
     after("board", Mentions, Out, 0.75),
 ];
 
-/// What a company's page says of another company.
+/// Cues on a company's page about another company.
 const COMPANY_COMPANY: &[Cue] = &[
     before("invest* ~ in", InvestedIn, Out, 0.82),
     before("portfolio|backed|backs", InvestedIn, Out, 0.74),
@@ -273,7 +289,7 @@ const COMPANY_COMPANY: &[Cue] = &[
     before("depends|depend|relies|rely|built ~ on", DependsOn, Out, 0.76),
 ];
 
-/// What a person's page says of a meeting.
+/// Cues on a person's page about a meeting.
 const PERSON_MEETING: &[Cue] = &[
     before(
         "attend*|joined|hosted|hosts|chaired|led|spoke|speaking|presented|participat*|facilitated|present",
@@ -285,7 +301,7 @@ const PERSON_MEETING: &[Cue] = &[
     before("missed|skipped|declined|absent", Mentions, Out, 0.85),
 ];
 
-/// What a meeting's page says of a target that is only a title.
+/// Cues on a meeting's page about a target that is only a title.
 const MEETING_UNKNOWN: &[Cue] = &[
     before("attend*|present|participants", Attended, In, 0.82),
     after("attend*|dialed|joined|chaired|presented|facilitated|opened|hosted", Attended, In, 0.76),
@@ -319,7 +335,7 @@ const TEAM_PERSON: &[Cue] = &[
     after("joined|joins|leads|manages|member|members", MemberOf, In, 0.76),
 ];
 
-/// What a page about a thing says of a team or a person.
+/// Cues on a page about a thing, for a team or a person.
 const ASSET_OWNER: &[Cue] = &[
     before(
         "owned|maintained|operated|run|managed|developed|supported|led|looked ~ by",
@@ -341,7 +357,7 @@ const ASSET_OWNER: &[Cue] = &[
     after("own|maintain|took|takes ~ it|ownership|over", OwnedBy, Out, 0.78),
 ];
 
-/// What a team's or person's page says of a thing.
+/// Cues on a team's or person's page about a thing.
 const OWNER_ASSET: &[Cue] = &[
     before(
         "own|owns|maintain|maintains|operate|operates|owner|maintainer|owners|maintainers",
@@ -354,7 +370,7 @@ const OWNER_ASSET: &[Cue] = &[
     before("took|takes ~ ownership|over", OwnedBy, In, 0.78),
 ];
 
-/// What a page about a thing or a piece of work says of another.
+/// Cues on a page about a thing or a piece of work, for another one.
 const WORK_WORK: &[Cue] = &[
     before(
         "depend|depends|depended|dependency|dependent|relies|rely|relying ~ on|upon",
@@ -386,7 +402,7 @@ const WORK_WORK: &[Cue] = &[
     after("fixes|fixed|closes|closed|resolves|resolved|solves", Resolves, In, 0.76),
 ];
 
-/// What a piece of work says of a goal.
+/// Cues on a piece of work about a goal.
 const WORK_GOAL: &[Cue] = &[
     before("goal|goals|objective|objectives|okr", AlignsWithGoal, Out, 0.82),
     before(
@@ -399,7 +415,7 @@ const WORK_GOAL: &[Cue] = &[
     before("drives|enables|furthers|feeds", AlignsWithGoal, Out, 0.7),
 ];
 
-/// What a goal's page says of a piece of work.
+/// Cues on a goal's page about a piece of work.
 const GOAL_WORK: &[Cue] = &[
     before(
         "supported|served|advanced|driven|achieved|delivered ~ by|through|via",
@@ -411,20 +427,20 @@ const GOAL_WORK: &[Cue] = &[
     after("supports|serves|advances|contributes|aligns|aligned", AlignsWithGoal, In, 0.8),
 ];
 
-/// What the page says about how to read its links.
+/// Statements of the page about how to read its links.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Context {
-    pub(super) class: Class,
-    calling: Option<Calling>,
-    /// The page lists who attended, so nobody else did without its saying so.
+pub(super) struct PageContext {
+    pub(super) class: PageClass,
+    calling: Option<Occupation>,
+    /// The page lists the attendees, so no other link is one unless the page says so.
     pub(super) lists_attendees: bool,
 }
 
-impl Context {
+impl PageContext {
     /// `opening` is the first sentence of the page.
     pub(super) fn of(page_type: &str, opening: &str) -> Self {
-        let class = Class::of_type(page_type);
-        Self { class, calling: Calling::of(opening), lists_attendees: false }
+        let class = PageClass::of_type(page_type);
+        Self { class, calling: Occupation::of(opening), lists_attendees: false }
     }
 
     /// Whether a cue applies on this page.
@@ -433,17 +449,17 @@ impl Context {
     }
 
     /// Whether a link to such a page can be more than a mention here.
-    pub(super) fn has_cues(&self, target: Class) -> bool {
+    pub(super) fn has_cues(&self, target: PageClass) -> bool {
         self.attends(target) || !self.cues(target).is_empty()
     }
 
     /// Whether a link means attendance unless the sentence says otherwise.
-    pub(super) fn attends(&self, target: Class) -> bool {
-        self.class == Class::Meeting && target == Class::Person
+    pub(super) fn attends(&self, target: PageClass) -> bool {
+        self.class == PageClass::Meeting && target == PageClass::Person
     }
 
-    pub(super) fn cues(&self, target: Class) -> &'static [&'static [Cue]] {
-        use Class::*;
+    pub(super) fn cues(&self, target: PageClass) -> &'static [&'static [Cue]] {
+        use PageClass::*;
         match (self.class, target) {
             (Person, Company) => &[PERSON_COMPANY],
             (Person, Meeting) => &[PERSON_MEETING],

@@ -6,11 +6,11 @@ use std::ops::Range;
 use jiff::civil::Date;
 use rustc_hash::FxHashMap;
 
-use super::clause::{Cues, Guess, Sentence};
-use super::cue::{Class, Context};
-use super::find::{self, Found};
+use super::clause::{LinkGuess, MatchedCues, Sentence};
+use super::cue::{PageClass, PageContext};
+use super::find::{self, LinkOccurrence};
 use super::{DetectedBy, Direction, Link, LinkType, key};
-use crate::chunk::{Chunk, Part, Span};
+use crate::chunk::{BodySpan, Chunk, PagePart};
 use crate::page::block::{Block, BlockKind, item_text, lines};
 use crate::page::frontmatter::Relation;
 use crate::page::offset::Offsets;
@@ -22,7 +22,7 @@ const TYPED_LINE_CONFIDENCE: f64 = 0.95;
 
 /// The page that a text is about.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Subject<'a> {
+pub(crate) struct PageSubject<'a> {
     /// Its frontmatter says who attended.
     pub(crate) lists_attendees: bool,
     pub(crate) slug: &'a str,
@@ -49,12 +49,12 @@ pub(crate) fn stated(relation: &Relation, lines: Range<usize>, offsets: &Offsets
 pub(crate) fn extract(
     content: &str,
     offsets: &Offsets<'_>,
-    spans: &[Span],
+    spans: &[BodySpan],
     chunks: &[Chunk],
-    subject: Subject<'_>,
+    subject: PageSubject<'_>,
     links: &mut Links,
 ) -> Result<(), PageError> {
-    let mut context = Context::of(subject.page_type, opening(content, spans));
+    let mut context = PageContext::of(subject.page_type, opening(content, spans));
     context.lists_attendees = subject.lists_attendees;
     let mut extractor = Extractor { content, offsets, chunks, subject, context, links };
     for span in spans {
@@ -109,9 +109,9 @@ impl Links {
     }
 }
 
-/// The first sentence of the truth: what the page says its subject is.
-fn opening<'a>(content: &'a str, spans: &[Span]) -> &'a str {
-    let truth = spans.iter().filter(|span| span.part == Part::Truth);
+/// The first sentence of the compiled truth, which states the kind of the page's subject.
+fn opening<'a>(content: &'a str, spans: &[BodySpan]) -> &'a str {
+    let truth = spans.iter().filter(|span| span.part == PagePart::Truth);
     let first =
         truth.flat_map(|span| &span.blocks).find(|block| block.kind == BlockKind::Paragraph);
     let Some(first) = first else { return "" };
@@ -122,13 +122,13 @@ struct Extractor<'a> {
     content: &'a str,
     offsets: &'a Offsets<'a>,
     chunks: &'a [Chunk],
-    subject: Subject<'a>,
-    context: Context,
+    subject: PageSubject<'a>,
+    context: PageContext,
     links: &'a mut Links,
 }
 
 impl Extractor<'_> {
-    fn block(&mut self, block: &Block, part: Part) -> Result<(), PageError> {
+    fn block(&mut self, block: &Block, part: PagePart) -> Result<(), PageError> {
         if matches!(block.kind, BlockKind::Fence | BlockKind::Indented | BlockKind::Break) {
             return Ok(());
         }
@@ -156,7 +156,7 @@ impl Extractor<'_> {
     }
 
     /// The relation that a line such as `- Owned by: [[x]], [[y]]` names.
-    fn typed_line(&self, line: &Range<usize>, links: &[Found]) -> Option<Guess> {
+    fn typed_line(&self, line: &Range<usize>, links: &[LinkOccurrence]) -> Option<LinkGuess> {
         let (first, last) = (links.first()?, links.last()?);
         let before = &self.content[line.start..first.range.start];
         let before = item_text(before).unwrap_or(before).trim();
@@ -169,12 +169,18 @@ impl Extractor<'_> {
         }
         let name = name.trim_matches(['*', '_', '`', ' ']);
         let (link_type, direction) = key::relation_of_key(name, self.subject.page_type)?;
-        Some(Guess::new(link_type, direction, TYPED_LINE_CONFIDENCE))
+        Some(LinkGuess::new(link_type, direction, TYPED_LINE_CONFIDENCE))
     }
 
     /// The links of a block, read by the sentences, rows or dated bullets that hold them.
-    fn prose(&mut self, found: &[Found], block: &Block, part: Part) -> Result<(), PageError> {
-        let day = item_day(&self.content[block.range.clone()]).filter(|_| part == Part::Timeline);
+    fn prose(
+        &mut self,
+        found: &[LinkOccurrence],
+        block: &Block,
+        part: PagePart,
+    ) -> Result<(), PageError> {
+        let day =
+            item_day(&self.content[block.range.clone()]).filter(|_| part == PagePart::Timeline);
         let ranges = match block.kind {
             _ if found.is_empty() => return Ok(()),
             _ if day.is_some() => vec![block.range.clone()],
@@ -195,15 +201,15 @@ impl Extractor<'_> {
 
     fn sentence(
         &mut self,
-        here: &[Found],
+        here: &[LinkOccurrence],
         range: Range<usize>,
         day: Option<Date>,
     ) -> Result<(), PageError> {
         let ranges = here.iter().map(|link| link.range.clone());
         let mut sentence = None;
-        let mut read = Vec::<(Class, Cues)>::new();
+        let mut read = Vec::<(PageClass, MatchedCues)>::new();
         for (at, link) in here.iter().enumerate() {
-            let class = Class::of_target(&link.target);
+            let class = PageClass::of_target(&link.target);
             let mut guesses = Vec::new();
             if self.context.has_cues(class) {
                 let sentence = sentence.get_or_insert_with(|| {
@@ -216,7 +222,7 @@ impl Extractor<'_> {
                 guesses = cues.map(|(_, cues)| sentence.guesses(cues, at)).unwrap_or_default();
             }
             if guesses.is_empty() {
-                self.push(link, Guess::mention(), DetectedBy::Link, range.clone())?;
+                self.push(link, LinkGuess::mention(), DetectedBy::Link, range.clone())?;
             }
             for guess in guesses {
                 self.push(link, guess, DetectedBy::Sentence, range.clone())?;
@@ -227,8 +233,8 @@ impl Extractor<'_> {
 
     fn push(
         &mut self,
-        link: &Found,
-        guess: Guess,
+        link: &LinkOccurrence,
+        guess: LinkGuess,
         detected_by: DetectedBy,
         evidence: Range<usize>,
     ) -> Result<(), PageError> {
@@ -260,7 +266,7 @@ impl Extractor<'_> {
 }
 
 /// Joins sentences that a link straddles: `[J. Doe & Co. Ltd](x)`.
-fn joined(ranges: Vec<Range<usize>>, found: &[Found]) -> Vec<Range<usize>> {
+fn joined(ranges: Vec<Range<usize>>, found: &[LinkOccurrence]) -> Vec<Range<usize>> {
     let mut joined = Vec::<Range<usize>>::with_capacity(ranges.len());
     let mut links = found.iter().peekable();
     for range in ranges {

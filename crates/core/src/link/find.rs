@@ -14,7 +14,7 @@ const LONGEST_TARGET: usize = 512;
 
 /// A link in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct LinkOccurrence {
     /// Its bytes, brackets included.
     pub(super) range: Range<usize>,
     /// The page it points to.
@@ -22,7 +22,7 @@ pub(super) struct Found {
 }
 
 /// The links of a range, in order. `from` is the slug of the page they stand on.
-pub(super) fn links(content: &str, range: Range<usize>, from: &str) -> Vec<Found> {
+pub(super) fn links(content: &str, range: Range<usize>, from: &str) -> Vec<LinkOccurrence> {
     let bytes = content.as_bytes();
     let mut found = Vec::new();
     let mut ticks = None;
@@ -34,7 +34,7 @@ pub(super) fn links(content: &str, range: Range<usize>, from: &str) -> Vec<Found
         let rest = &content[at..range.end];
         let length = match bytes[at] {
             b'`' => {
-                let ticks = ticks.get_or_insert_with(|| Ticks::of(content, at..range.end));
+                let ticks = ticks.get_or_insert_with(|| BacktickRuns::of(content, at..range.end));
                 ticks.code_length(rest, at)
             }
             b'\\' => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
@@ -44,7 +44,7 @@ pub(super) fn links(content: &str, range: Range<usize>, from: &str) -> Vec<Found
                     && bytes[..at].last() != Some(&b'!')
                     && let Some(target) = target_of_value(inner)
                 {
-                    found.push(Found { range: at..at + length, target });
+                    found.push(LinkOccurrence { range: at..at + length, target });
                 }
                 wiki.map_or(2, |(length, _)| length)
             }
@@ -53,7 +53,7 @@ pub(super) fn links(content: &str, range: Range<usize>, from: &str) -> Vec<Found
                     if bytes[..at].last() != Some(&b'!')
                         && let Some(target) = target_of_address(address, from)
                     {
-                        found.push(Found { range: at..at + length, target });
+                        found.push(LinkOccurrence { range: at..at + length, target });
                     }
                     length
                 }
@@ -65,7 +65,7 @@ pub(super) fn links(content: &str, range: Range<usize>, from: &str) -> Vec<Found
     found
 }
 
-/// What a wikilink or a frontmatter value points to: a path becomes a slug, a title stays as it is.
+/// The target of a wikilink or a frontmatter value: a path becomes a slug, a title stays as it is.
 pub(crate) fn target_of_value(value: &str) -> Option<String> {
     let inner = value.trim();
     let inner = inner.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]")).unwrap_or(inner);
@@ -95,9 +95,9 @@ pub(crate) fn target_of_value(value: &str) -> Option<String> {
 
 /// Runs of backticks: where the last one of each length begins. Knowing it, a run that nothing closes costs nothing,
 /// however many there are.
-struct Ticks(FxHashMap<usize, usize>);
+struct BacktickRuns(FxHashMap<usize, usize>);
 
-impl Ticks {
+impl BacktickRuns {
     /// Of a range that begins with a backtick.
     fn of(content: &str, range: Range<usize>) -> Self {
         let mut last = FxHashMap::default();

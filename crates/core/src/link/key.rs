@@ -81,7 +81,7 @@ pub(crate) fn relation_of_key(key: &str, page_type: &str) -> Option<(LinkType, D
         ("team", "person") => return Some((MemberOf, Out)),
         ("team", "company") => return Some((WorksAt, In)),
         ("team", _) => return Some((OwnedBy, Out)),
-        // Who speaks in a chat is in its turns, and a chat is not a meeting.
+        // The speakers of a chat are in its turns, and a chat is not a meeting.
         ("participants", "chat") => return None,
         ("participants", _) => return Some((Attended, In)),
         _ => {}

@@ -1,8 +1,9 @@
 //! Typed, directed, dated edges between pages, each with the evidence that justifies it.
 //!
-//! What an edge means is read from frontmatter, from typed lines and from the words of the sentence
-//! round a link, in falling order of confidence. Where the text does not say, the edge is a mention:
-//! a wrong type costs more than a missing one. Nothing is resolved here: a target may not exist yet.
+//! The type of an edge is read from frontmatter, from typed lines and from the words of the
+//! sentence round a link, in falling order of confidence. Where the text does not say, the edge is
+//! a mention: a wrong type costs more than a missing one. Nothing is resolved here: a target may
+//! not exist yet.
 
 mod clause;
 mod cue;
@@ -17,11 +18,11 @@ use serde::Serialize;
 
 use crate::named;
 
-pub(crate) use self::extract::{Links, Subject, extract, stated};
+pub(crate) use self::extract::{Links, PageSubject, extract, stated};
 pub(crate) use self::find::target_of_value;
 pub(crate) use self::key::relation_of_key;
 
-/// What an edge means. Directions read as `from TYPE to`: a person works_at a company.
+/// The type of an edge. Directions read as `from TYPE to`: a person works_at a company.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LinkType {
     WorksAt,
@@ -39,7 +40,7 @@ pub enum LinkType {
     Resolves,
     /// project, ticket, page → goal
     AlignsWithGoal,
-    /// A link whose meaning the text does not say.
+    /// A link whose type the text does not state.
     Mentions,
 }
 
@@ -52,7 +53,7 @@ pub enum Direction {
     In,
 }
 
-/// What found the edge.
+/// The method that found the edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DetectedBy {
     /// A typed relation in the frontmatter.
@@ -61,7 +62,7 @@ pub enum DetectedBy {
     TypedLine,
     /// The words of the sentence round the link.
     Sentence,
-    /// A link with no more to go by.
+    /// A link without further evidence.
     Link,
 }
 
@@ -69,7 +70,7 @@ pub enum DetectedBy {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "PageLink")]
 pub struct Link {
-    /// Its meaning.
+    /// The type of the edge.
     #[serde(rename = "type")]
     pub link_type: LinkType,
     /// Whether the page is where the edge starts or where it ends.
@@ -80,7 +81,7 @@ pub struct Link {
     pub target: String,
     /// How sure, 0 to 1.
     pub confidence: f64,
-    /// What found it.
+    /// The method that found it.
     pub detected_by: DetectedBy,
     /// From when it held.
     #[schemars(with = "Option<String>", extend("format" = "date"))]

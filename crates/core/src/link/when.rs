@@ -2,11 +2,11 @@
 
 use jiff::civil::Date;
 
-use crate::page::date::{self, Edge};
+use crate::page::date::{self, PeriodEdge};
 
 /// The dates that a sentence states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct When {
+pub(super) struct StatedDates {
     pub(super) since: Option<Date>,
     pub(super) until: Option<Date>,
     /// `in 2021`: when something happened that may or may not be a beginning.
@@ -15,31 +15,31 @@ pub(super) struct When {
 
 /// Reads `since 2021`, `from 2019 to 2022`, `until March 2024`, `in 2019` and their like from
 /// lower-case words.
-pub(super) fn when(words: &[&str]) -> When {
-    let mut found = When::default();
+pub(super) fn when(words: &[&str]) -> StatedDates {
+    let mut found = StatedDates::default();
     let mut at = 0;
     while at < words.len() {
         let after = |edge| date_at(&words[at + 1..], edge);
         match words[at] {
             "since" | "starting" => {
-                let after = after(Edge::Start);
+                let after = after(PeriodEdge::Start);
                 found.since = found.since.or(after.map(|(day, _)| day));
             }
             "until" | "till" | "through" => {
-                let after = after(Edge::End);
+                let after = after(PeriodEdge::End);
                 found.until = found.until.or(after.map(|(day, _)| day));
             }
             "in" | "on" => {
-                let after = after(Edge::Start);
+                let after = after(PeriodEdge::Start);
                 found.on = found.on.or(after.map(|(day, _)| day));
             }
             "from" | "between" => {
-                if let Some((since, used)) = after(Edge::Start)
+                if let Some((since, used)) = after(PeriodEdge::Start)
                     && let Some(("to" | "until" | "till" | "through" | "and", rest)) =
                         words[at + 1 + used..].split_first().map(|(word, rest)| (*word, rest))
-                    && let Some((until, _)) = date_at(rest, Edge::End)
+                    && let Some((until, _)) = date_at(rest, PeriodEdge::End)
                 {
-                    return When { since: Some(since), until: Some(until), on: found.on };
+                    return StatedDates { since: Some(since), until: Some(until), on: found.on };
                 }
             }
             _ => {}
@@ -50,7 +50,7 @@ pub(super) fn when(words: &[&str]) -> When {
 }
 
 /// A date at the start of some words, and how many words it takes.
-fn date_at(words: &[&str], edge: Edge) -> Option<(Date, usize)> {
+fn date_at(words: &[&str], edge: PeriodEdge) -> Option<(Date, usize)> {
     let skip = words
         .iter()
         .take(2)

@@ -1,8 +1,8 @@
 //! Binary preference: a measure that leaves unjudged documents out.
 
-use super::{About, Graded, graded::is_relevant};
+use super::{GradedRanking, MeasureInfo, graded::is_relevant};
 
-pub(super) const ABOUT: About = About {
+pub(super) const ABOUT: MeasureInfo = MeasureInfo {
     explanation: "the mean, over all relevant documents, of 1 - n / min(R, N) for each that was found, \
                   where n of the judged non-relevant documents rank above it (R at most), R is the \
                   number of relevant and N of judged non-relevant documents; a grade below 0 means \
@@ -11,7 +11,7 @@ pub(super) const ABOUT: About = About {
                trec_eval bpref",
 };
 
-pub(super) fn bpref(graded: &Graded, rel: u32) -> f64 {
+pub(super) fn bpref(graded: &GradedRanking, rel: u32) -> f64 {
     let relevant = graded.relevant(rel);
     if relevant == 0 {
         return 0.0;

@@ -9,9 +9,9 @@ use super::graded::Grader;
 use crate::qrels::{JudgedQuery, Qrels};
 use crate::run::{OrderedBy, Run, RunHit};
 
-/// What a judged query counts that the run does not rank.
+/// How judged queries count that the run does not rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Missing {
+pub enum MissingQueries {
     /// 0 in every measure, as `trec_eval -c`.
     Zero,
     /// Nothing: means are over the queries that both have.
@@ -31,7 +31,7 @@ pub struct QueryScores {
 /// Queries whose hits at a cutoff and just past it have one score: which of them counts is decided
 /// by their ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tied {
+pub struct TieCount {
     pub cutoff: usize,
     pub queries: usize,
 }
@@ -45,7 +45,7 @@ pub struct SegmentScores {
     pub summary: Vec<(Measure, Option<f64>)>,
 }
 
-/// How a run stands to qrels.
+/// The result of evaluating a run with qrels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {
     /// The mean of every measure; none when no query counts.
@@ -54,31 +54,31 @@ pub struct Evaluation {
     pub per_query: Vec<QueryScores>,
     /// Judged queries that the run does not rank.
     pub missing_in_run: Vec<String>,
-    /// Ranked queries that nobody judged; they count nothing.
+    /// Ranked queries without judgements; they count nothing.
     pub missing_in_qrels: Vec<String>,
-    pub ties_at_cutoff: Vec<Tied>,
+    pub ties_at_cutoff: Vec<TieCount>,
     /// How many retrieved documents of judged queries are judged. None where some were retrieved
     /// means that the two files name documents differently.
     pub judged_hits: usize,
 }
 
-/// Evaluates a run.
+/// Evaluates a run with qrels.
 pub fn evaluate(
     qrels: &Qrels,
     run: &Run<'_>,
     measures: &[Measure],
-    missing: Missing,
+    missing: MissingQueries,
 ) -> Evaluation {
     let ranked = qrels.queries.iter().map(|query| as_ranked(query, run.ranking(&query.id)));
     let ranked: Vec<Option<JudgedQuery>> = ranked.collect();
     let mut grader = Grader::default();
-    let mut ties = Ties::new(measures, run.ordered_by);
+    let mut ties = TieCounter::new(measures, run.ordered_by);
     let (mut per_query, mut missing_in_run, mut judged_hits) = (Vec::new(), Vec::new(), 0);
     for (query, as_ranked) in qrels.queries.iter().zip(&ranked) {
         let ranking = run.ranking(&query.id);
         if ranking.is_none() {
             missing_in_run.push(query.id.clone());
-            if missing == Missing::Skip {
+            if missing == MissingQueries::Skip {
                 continue;
             }
         }
@@ -164,11 +164,11 @@ fn not_judged(qrels: &Qrels, run: &Run<'_>) -> Vec<String> {
 }
 
 /// Counts ties at the cutoffs of measures.
-struct Ties {
-    all: Vec<Tied>,
+struct TieCounter {
+    all: Vec<TieCount>,
 }
 
-impl Ties {
+impl TieCounter {
     fn new(measures: &[Measure], ordered_by: OrderedBy) -> Self {
         let mut cutoffs: Vec<usize> = match ordered_by {
             OrderedBy::Score => measures.iter().filter_map(Measure::cutoff).collect(),
@@ -176,11 +176,11 @@ impl Ties {
         };
         cutoffs.sort_unstable();
         cutoffs.dedup();
-        Self { all: cutoffs.into_iter().map(|cutoff| Tied { cutoff, queries: 0 }).collect() }
+        Self { all: cutoffs.into_iter().map(|cutoff| TieCount { cutoff, queries: 0 }).collect() }
     }
 
     fn count(&mut self, hits: &[RunHit<'_>]) {
-        for Tied { cutoff, queries } in &mut self.all {
+        for TieCount { cutoff, queries } in &mut self.all {
             if let Some([last, next]) = hits.get(*cutoff - 1..=*cutoff) {
                 *queries += usize::from(last.score == next.score);
             }

@@ -6,24 +6,24 @@ use crate::qrels::Judgement;
 
 /// A judged document that was retrieved.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Found {
+pub struct JudgedHit {
     /// Its rank, from 1.
     pub rank: usize,
     pub grade: f64,
 }
 
-/// What a measure looks at. Unjudged documents only take up ranks.
+/// The input of a measure. Unjudged documents only take up ranks.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Graded {
+pub struct GradedRanking {
     /// The judged documents that were retrieved. Invariant: ranks ascend.
-    pub found: Vec<Found>,
+    pub found: Vec<JudgedHit>,
     /// How many distinct documents were retrieved.
     pub retrieved: usize,
     /// The grades of all judged documents. Invariant: they descend.
     pub ideal: Vec<f64>,
 }
 
-impl Graded {
+impl GradedRanking {
     /// Grades a ranking, best first. A document counts at its first rank only.
     pub fn of<'a>(judgements: &[Judgement], ranking: impl IntoIterator<Item = &'a str>) -> Self {
         let mut seen = rustc_hash::FxHashSet::default();
@@ -36,8 +36,8 @@ impl Graded {
         self.ideal.iter().take_while(|grade| is_relevant(**grade, rel)).count()
     }
 
-    /// The relevant documents among the first `k`.
-    pub(super) fn hits(&self, rel: u32, k: usize) -> impl Iterator<Item = usize> {
+    /// Ranks of the relevant documents among the first `k`.
+    pub(super) fn relevant_ranks(&self, rel: u32, k: usize) -> impl Iterator<Item = usize> {
         let within = self.found.iter().take_while(move |found| found.rank <= k);
         within.filter(move |found| is_relevant(found.grade, rel)).map(|found| found.rank)
     }
@@ -55,7 +55,7 @@ pub(super) struct Grader<'q> {
     grades: FxHashMap<&'q str, f64>,
     /// The bits of all judged documents.
     bits: u64,
-    graded: Graded,
+    graded: GradedRanking,
 }
 
 impl<'q> Grader<'q> {
@@ -65,11 +65,11 @@ impl<'q> Grader<'q> {
         judgements: &'q [Judgement],
         ranking: &[T],
         doc: impl Fn(&T) -> &str,
-    ) -> &Graded {
+    ) -> &GradedRanking {
         self.grades.clear();
         self.grades.extend(judgements.iter().map(|one| (one.doc.as_str(), one.grade)));
         self.bits = judgements.iter().fold(0, |bits, one| bits | bit(&one.doc));
-        let Graded { found, retrieved, ideal } = &mut self.graded;
+        let GradedRanking { found, retrieved, ideal } = &mut self.graded;
         *retrieved = ranking.len();
         ideal.clear();
         ideal.extend(judgements.iter().map(|one| one.grade));
@@ -81,7 +81,7 @@ impl<'q> Grader<'q> {
                 return None;
             }
             let grade = *self.grades.get(doc)?;
-            Some(Found { rank: at + 1, grade })
+            Some(JudgedHit { rank: at + 1, grade })
         }));
         &self.graded
     }

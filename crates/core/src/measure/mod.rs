@@ -21,8 +21,8 @@ mod rbp;
 mod recall;
 mod reciprocal_rank;
 
-pub use evaluate::{Evaluation, Missing, QueryScores, SegmentScores, Tied, evaluate};
-pub use graded::{Found, Graded};
+pub use evaluate::{Evaluation, MissingQueries, QueryScores, SegmentScores, TieCount, evaluate};
+pub use graded::{GradedRanking, JudgedHit};
 pub use name::MeasureError;
 
 /// How a grade becomes a gain.
@@ -35,7 +35,7 @@ pub(crate) enum Gain {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum MeasureKind {
     Precision,
     Recall,
     RecallAny,
@@ -60,7 +60,7 @@ pub(crate) enum Kind {
 /// A measure: what is measured, from which grade on a document is relevant, and how deep.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measure {
-    pub(crate) kind: Kind,
+    pub(crate) kind: MeasureKind,
     /// Invariant: 1 unless the measure is about relevant and not relevant.
     pub(crate) rel: u32,
     /// Invariant: at least 1, and there for the measures that need it.
@@ -69,8 +69,8 @@ pub struct Measure {
 
 /// A measure's name, formula and source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct About {
-    /// What it tells, with its formula.
+pub struct MeasureInfo {
+    /// The meaning of the measure, with its formula.
     pub explanation: &'static str,
     /// Where it comes from.
     pub citation: &'static str,
@@ -78,21 +78,23 @@ pub struct About {
 
 impl Measure {
     /// The value for one ranking.
-    pub fn of(&self, graded: &Graded) -> f64 {
+    pub fn of(&self, graded: &GradedRanking) -> f64 {
         let (rel, k) = (self.rel, self.cutoff);
         let value = match self.kind {
-            Kind::Precision => precision::precision(graded, rel, self.depth()),
-            Kind::Recall => recall::recall(graded, rel, self.depth()),
-            Kind::RecallAny | Kind::Hit | Kind::Success => recall::any(graded, rel, self.depth()),
-            Kind::RecallAll => recall::all(graded, rel, self.depth()),
-            Kind::ReciprocalRank => reciprocal_rank::reciprocal_rank(graded, rel, k),
-            Kind::AveragePrecision => average_precision::average_precision(graded, rel, k),
-            Kind::Ndcg(gain) => ndcg::ndcg(graded, gain, k),
-            Kind::Rbp { p } => rbp::rbp(graded, p, rel, k),
-            Kind::Judged => judged::judged(graded, k),
-            Kind::RPrecision => r_precision::r_precision(graded, rel),
-            Kind::Bpref => bpref::bpref(graded, rel),
-            Kind::ExpectedReciprocalRank { max } => {
+            MeasureKind::Precision => precision::precision(graded, rel, self.depth()),
+            MeasureKind::Recall => recall::recall(graded, rel, self.depth()),
+            MeasureKind::RecallAny | MeasureKind::Hit | MeasureKind::Success => {
+                recall::any(graded, rel, self.depth())
+            }
+            MeasureKind::RecallAll => recall::all(graded, rel, self.depth()),
+            MeasureKind::ReciprocalRank => reciprocal_rank::reciprocal_rank(graded, rel, k),
+            MeasureKind::AveragePrecision => average_precision::average_precision(graded, rel, k),
+            MeasureKind::Ndcg(gain) => ndcg::ndcg(graded, gain, k),
+            MeasureKind::Rbp { p } => rbp::rbp(graded, p, rel, k),
+            MeasureKind::Judged => judged::judged(graded, k),
+            MeasureKind::RPrecision => r_precision::r_precision(graded, rel),
+            MeasureKind::Bpref => bpref::bpref(graded, rel),
+            MeasureKind::ExpectedReciprocalRank { max } => {
                 expected_reciprocal_rank::expected_reciprocal_rank(graded, max, k)
             }
         };
@@ -104,7 +106,7 @@ impl Measure {
     #[must_use]
     pub(crate) fn at_depth(self, k: usize) -> Self {
         match self.kind {
-            Kind::RPrecision | Kind::Bpref => self,
+            MeasureKind::RPrecision | MeasureKind::Bpref => self,
             _ => Self { cutoff: self.cutoff.or(Some(k.max(1))), ..self },
         }
     }
@@ -114,71 +116,71 @@ impl Measure {
         self.cutoff
     }
 
-    /// What it tells and where it comes from.
-    pub fn about(&self) -> About {
+    /// The meaning of the measure and its source.
+    pub fn about(&self) -> MeasureInfo {
         match self.kind {
-            Kind::Precision => precision::ABOUT,
-            Kind::Recall => recall::ABOUT,
-            Kind::RecallAny | Kind::Hit | Kind::Success => recall::ABOUT_ANY,
-            Kind::RecallAll => recall::ABOUT_ALL,
-            Kind::ReciprocalRank => reciprocal_rank::ABOUT,
-            Kind::AveragePrecision => average_precision::ABOUT,
-            Kind::Ndcg(Gain::Linear) => ndcg::ABOUT,
-            Kind::Ndcg(Gain::Exponential) => ndcg::ABOUT_EXPONENTIAL,
-            Kind::Rbp { .. } => rbp::ABOUT,
-            Kind::Judged => judged::ABOUT,
-            Kind::RPrecision => r_precision::ABOUT,
-            Kind::Bpref => bpref::ABOUT,
-            Kind::ExpectedReciprocalRank { .. } => expected_reciprocal_rank::ABOUT,
+            MeasureKind::Precision => precision::ABOUT,
+            MeasureKind::Recall => recall::ABOUT,
+            MeasureKind::RecallAny | MeasureKind::Hit | MeasureKind::Success => recall::ABOUT_ANY,
+            MeasureKind::RecallAll => recall::ABOUT_ALL,
+            MeasureKind::ReciprocalRank => reciprocal_rank::ABOUT,
+            MeasureKind::AveragePrecision => average_precision::ABOUT,
+            MeasureKind::Ndcg(Gain::Linear) => ndcg::ABOUT,
+            MeasureKind::Ndcg(Gain::Exponential) => ndcg::ABOUT_EXPONENTIAL,
+            MeasureKind::Rbp { .. } => rbp::ABOUT,
+            MeasureKind::Judged => judged::ABOUT,
+            MeasureKind::RPrecision => r_precision::ABOUT,
+            MeasureKind::Bpref => bpref::ABOUT,
+            MeasureKind::ExpectedReciprocalRank { .. } => expected_reciprocal_rank::ABOUT,
         }
     }
 
-    /// `P@k`.
+    /// Precision at k (`P@k`).
     pub fn precision(k: usize) -> Self {
-        Self::at(Kind::Precision, k)
+        Self::at(MeasureKind::Precision, k)
     }
 
-    /// `R@k`.
+    /// Recall at k (`R@k`).
     pub fn recall(k: usize) -> Self {
-        Self::at(Kind::Recall, k)
+        Self::at(MeasureKind::Recall, k)
     }
 
-    /// `recall_any@k`.
+    /// Recall of any relevant document at k (`recall_any@k`).
     pub fn recall_any(k: usize) -> Self {
-        Self::at(Kind::RecallAny, k)
+        Self::at(MeasureKind::RecallAny, k)
     }
 
-    /// `recall_all@k`.
+    /// Recall of all relevant documents at k (`recall_all@k`).
     pub fn recall_all(k: usize) -> Self {
-        Self::at(Kind::RecallAll, k)
+        Self::at(MeasureKind::RecallAll, k)
     }
 
-    /// `Success@k`.
+    /// Success at k (`Success@k`).
     pub fn success(k: usize) -> Self {
-        Self::at(Kind::Success, k)
+        Self::at(MeasureKind::Success, k)
     }
 
     /// `nDCG@k`, the gain being the grade.
     pub fn ndcg(k: usize) -> Self {
-        Self::at(Kind::Ndcg(Gain::Linear), k)
+        Self::at(MeasureKind::Ndcg(Gain::Linear), k)
     }
 
-    /// `Judged@k`.
+    /// Share of judged documents at k (`Judged@k`).
     pub fn judged(k: usize) -> Self {
-        Self::at(Kind::Judged, k)
+        Self::at(MeasureKind::Judged, k)
     }
 
     /// `RR` of the whole ranking.
     pub(crate) fn reciprocal_rank() -> Self {
-        Self { kind: Kind::ReciprocalRank, rel: 1, cutoff: None }
+        Self { kind: MeasureKind::ReciprocalRank, rel: 1, cutoff: None }
     }
 
     /// `AP` of the whole ranking.
     pub(crate) fn average_precision() -> Self {
-        Self { kind: Kind::AveragePrecision, rel: 1, cutoff: None }
+        Self { kind: MeasureKind::AveragePrecision, rel: 1, cutoff: None }
     }
 
-    fn at(kind: Kind, k: usize) -> Self {
+    fn at(kind: MeasureKind, k: usize) -> Self {
         Self { kind, rel: 1, cutoff: Some(k.max(1)) }
     }
 

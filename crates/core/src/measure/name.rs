@@ -7,12 +7,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::expected_reciprocal_rank::USUAL_MAX;
-use super::{Gain, Kind, Measure};
+use super::{Gain, Measure, MeasureKind};
 
 /// Why a name means no measure.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MeasureError {
-    /// No such measure.
+    /// The name of an unknown measure.
     #[error(
         "there is no measure `{0}`; there are P@k, R@k, recall_any@k, recall_all@k, hit@k, Success@k, \
          RR, AP, nDCG, nDCG(dcg='exp-log2'), RBP(p=0.8), ERR(max=4) and Judged, each with @k where it has \
@@ -33,7 +33,7 @@ pub enum MeasureError {
     Parameter {
         measure: String,
         parameter: String,
-        /// What may be written.
+        /// The accepted names of measures.
         expected: &'static str,
     },
 }
@@ -57,27 +57,27 @@ impl Measure {
 impl fmt::Display for Measure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self.kind {
-            Kind::Precision => "P",
-            Kind::Recall => "R",
-            Kind::RecallAny => "recall_any",
-            Kind::RecallAll => "recall_all",
-            Kind::Hit => "hit",
-            Kind::Success => "Success",
-            Kind::ReciprocalRank => "RR",
-            Kind::AveragePrecision => "AP",
-            Kind::Ndcg(_) => "nDCG",
-            Kind::Rbp { .. } => "RBP",
-            Kind::Judged => "Judged",
-            Kind::RPrecision => "Rprec",
-            Kind::Bpref => "Bpref",
-            Kind::ExpectedReciprocalRank { .. } => "ERR",
+            MeasureKind::Precision => "P",
+            MeasureKind::Recall => "R",
+            MeasureKind::RecallAny => "recall_any",
+            MeasureKind::RecallAll => "recall_all",
+            MeasureKind::Hit => "hit",
+            MeasureKind::Success => "Success",
+            MeasureKind::ReciprocalRank => "RR",
+            MeasureKind::AveragePrecision => "AP",
+            MeasureKind::Ndcg(_) => "nDCG",
+            MeasureKind::Rbp { .. } => "RBP",
+            MeasureKind::Judged => "Judged",
+            MeasureKind::RPrecision => "Rprec",
+            MeasureKind::Bpref => "Bpref",
+            MeasureKind::ExpectedReciprocalRank { .. } => "ERR",
         };
         f.write_str(name)?;
         match (self.kind, self.rel) {
-            (Kind::Ndcg(Gain::Exponential), _) => f.write_str("(dcg='exp-log2')")?,
-            (Kind::Rbp { p }, 1) => write!(f, "(p={p})")?,
-            (Kind::Rbp { p }, rel) => write!(f, "(p={p},rel={rel})")?,
-            (Kind::ExpectedReciprocalRank { max }, _) if max != USUAL_MAX => {
+            (MeasureKind::Ndcg(Gain::Exponential), _) => f.write_str("(dcg='exp-log2')")?,
+            (MeasureKind::Rbp { p }, 1) => write!(f, "(p={p})")?,
+            (MeasureKind::Rbp { p }, rel) => write!(f, "(p={p},rel={rel})")?,
+            (MeasureKind::ExpectedReciprocalRank { max }, _) if max != USUAL_MAX => {
                 write!(f, "(max={max})")?
             }
             (_, 1) => (),
@@ -112,10 +112,10 @@ impl FromStr for Measure {
 impl Measure {
     fn with(mut self, whole: &str, parameters: &str) -> Result<Self, MeasureError> {
         let expected = match self.kind {
-            Kind::Ndcg(_) => "dcg='log2' or dcg='exp-log2'",
-            Kind::Rbp { .. } => "p between 0 and 1, and rel from 1 on",
-            Kind::Judged => "none",
-            Kind::ExpectedReciprocalRank { .. } => "max from 1 to 60",
+            MeasureKind::Ndcg(_) => "dcg='log2' or dcg='exp-log2'",
+            MeasureKind::Rbp { .. } => "p between 0 and 1, and rel from 1 on",
+            MeasureKind::Judged => "none",
+            MeasureKind::ExpectedReciprocalRank { .. } => "max from 1 to 60",
             _ => "rel from 1 on",
         };
         for parameter in parameters.split(',').map(str::trim).filter(|one| !one.is_empty()) {
@@ -132,20 +132,25 @@ impl Measure {
 
     fn set(mut self, key: &str, value: &str) -> Option<Self> {
         match (self.kind, key) {
-            (Kind::Ndcg(_), "dcg") => match value.trim_matches(['\'', '"']) {
-                "log2" => self.kind = Kind::Ndcg(Gain::Linear),
-                "exp-log2" => self.kind = Kind::Ndcg(Gain::Exponential),
+            (MeasureKind::Ndcg(_), "dcg") => match value.trim_matches(['\'', '"']) {
+                "log2" => self.kind = MeasureKind::Ndcg(Gain::Linear),
+                "exp-log2" => self.kind = MeasureKind::Ndcg(Gain::Exponential),
                 _ => return None,
             },
-            (Kind::Rbp { .. }, "p") => {
+            (MeasureKind::Rbp { .. }, "p") => {
                 let p = value.parse().ok().filter(|p| (0.0..=1.0).contains(p))?;
-                self.kind = Kind::Rbp { p };
+                self.kind = MeasureKind::Rbp { p };
             }
-            (Kind::ExpectedReciprocalRank { .. }, "max") => {
+            (MeasureKind::ExpectedReciprocalRank { .. }, "max") => {
                 let max = value.parse().ok().filter(|max| (1..=60).contains(max))?;
-                self.kind = Kind::ExpectedReciprocalRank { max };
+                self.kind = MeasureKind::ExpectedReciprocalRank { max };
             }
-            (Kind::Ndcg(_) | Kind::Judged | Kind::ExpectedReciprocalRank { .. }, _) => return None,
+            (
+                MeasureKind::Ndcg(_)
+                | MeasureKind::Judged
+                | MeasureKind::ExpectedReciprocalRank { .. },
+                _,
+            ) => return None,
             (_, "rel") => self.rel = value.parse().ok().filter(|rel| *rel >= 1)?,
             _ => return None,
         }
@@ -155,17 +160,17 @@ impl Measure {
     fn checked(self, whole: &str) -> Result<Self, MeasureError> {
         let needs_cutoff = matches!(
             self.kind,
-            Kind::Precision
-                | Kind::Recall
-                | Kind::RecallAny
-                | Kind::RecallAll
-                | Kind::Hit
-                | Kind::Success
+            MeasureKind::Precision
+                | MeasureKind::Recall
+                | MeasureKind::RecallAny
+                | MeasureKind::RecallAll
+                | MeasureKind::Hit
+                | MeasureKind::Success
         );
         if needs_cutoff && self.cutoff.is_none() {
             return Err(MeasureError::NoCutoff(whole.to_owned()));
         }
-        let takes_none = matches!(self.kind, Kind::RPrecision | Kind::Bpref);
+        let takes_none = matches!(self.kind, MeasureKind::RPrecision | MeasureKind::Bpref);
         if takes_none && self.cutoff.is_some() {
             return Err(MeasureError::TakesNoCutoff(whole.to_owned()));
         }
@@ -178,36 +183,36 @@ fn cutoff(whole: &str, text: &str) -> Result<usize, MeasureError> {
     k.map(|k| k as usize).ok_or_else(|| MeasureError::BadCutoff(whole.to_owned()))
 }
 
-fn kind(name: &str) -> Option<Kind> {
+fn kind(name: &str) -> Option<MeasureKind> {
     Some(match name {
-        "p" | "precision" => Kind::Precision,
-        "r" | "recall" => Kind::Recall,
-        "recall_any" => Kind::RecallAny,
-        "recall_all" => Kind::RecallAll,
-        "hit" => Kind::Hit,
-        "success" => Kind::Success,
-        "rr" | "mrr" | "recip_rank" => Kind::ReciprocalRank,
-        "ap" | "map" => Kind::AveragePrecision,
-        "ndcg" => Kind::Ndcg(Gain::Linear),
-        "rbp" => Kind::Rbp { p: 0.8 },
-        "judged" => Kind::Judged,
-        "rprec" => Kind::RPrecision,
-        "bpref" => Kind::Bpref,
-        "err" => Kind::ExpectedReciprocalRank { max: USUAL_MAX },
+        "p" | "precision" => MeasureKind::Precision,
+        "r" | "recall" => MeasureKind::Recall,
+        "recall_any" => MeasureKind::RecallAny,
+        "recall_all" => MeasureKind::RecallAll,
+        "hit" => MeasureKind::Hit,
+        "success" => MeasureKind::Success,
+        "rr" | "mrr" | "recip_rank" => MeasureKind::ReciprocalRank,
+        "ap" | "map" => MeasureKind::AveragePrecision,
+        "ndcg" => MeasureKind::Ndcg(Gain::Linear),
+        "rbp" => MeasureKind::Rbp { p: 0.8 },
+        "judged" => MeasureKind::Judged,
+        "rprec" => MeasureKind::RPrecision,
+        "bpref" => MeasureKind::Bpref,
+        "err" => MeasureKind::ExpectedReciprocalRank { max: USUAL_MAX },
         _ => return None,
     })
 }
 
 /// trec_eval's spelling: the cutoff after the last underscore.
-fn trec_name(name: &str) -> Option<(Kind, Option<usize>)> {
+fn trec_name(name: &str) -> Option<(MeasureKind, Option<usize>)> {
     let (name, k) = name.rsplit_once('_')?;
     let k = k.parse::<u32>().ok().filter(|k| *k >= 1)? as usize;
     let kind = match name {
-        "p" => Kind::Precision,
-        "recall" => Kind::Recall,
-        "success" => Kind::Success,
-        "map_cut" => Kind::AveragePrecision,
-        "ndcg_cut" => Kind::Ndcg(Gain::Linear),
+        "p" => MeasureKind::Precision,
+        "recall" => MeasureKind::Recall,
+        "success" => MeasureKind::Success,
+        "map_cut" => MeasureKind::AveragePrecision,
+        "ndcg_cut" => MeasureKind::Ndcg(Gain::Linear),
         _ => return None,
     };
     Some((kind, Some(k)))

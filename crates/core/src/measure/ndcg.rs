@@ -2,21 +2,21 @@
 //!
 //! The discount of rank i is log2(i + 1). A grade below zero gains nothing.
 
-use super::{About, Gain, Graded};
+use super::{Gain, GradedRanking, MeasureInfo};
 
-pub(super) const ABOUT: About = About {
+pub(super) const ABOUT: MeasureInfo = MeasureInfo {
     explanation: "the sum of grade / log2(rank + 1) (over the first k), divided by that of the best \
                   possible ranking of the judged documents",
     citation: "Järvelin and Kekäläinen, ACM TOIS 20(4), 2002; trec_eval ndcg, ndcg_cut_k",
 };
 
-pub(super) const ABOUT_EXPONENTIAL: About = About {
+pub(super) const ABOUT_EXPONENTIAL: MeasureInfo = MeasureInfo {
     explanation: "the sum of (2^grade - 1) / log2(rank + 1) (over the first k), divided by that of \
                   the best possible ranking of the judged documents",
     citation: "Burges et al., Learning to rank using gradient descent, ICML 2005",
 };
 
-pub(super) fn ndcg(graded: &Graded, gain: Gain, k: Option<usize>) -> f64 {
+pub(super) fn ndcg(graded: &GradedRanking, gain: Gain, k: Option<usize>) -> f64 {
     let k = k.unwrap_or(usize::MAX);
     let highest = graded.ideal.first().copied().unwrap_or(0.0);
     // 2^grade leaves the range of doubles past 1023: only the differences between grades count.

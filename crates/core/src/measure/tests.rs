@@ -4,10 +4,10 @@ use super::*;
 use crate::qrels::{Judgement, Qrels};
 use crate::run::Run;
 
-fn graded(judged: &[(&str, f64)], ranking: &[&str]) -> Graded {
+fn graded(judged: &[(&str, f64)], ranking: &[&str]) -> GradedRanking {
     let judgements =
         judged.iter().map(|(doc, grade)| Judgement { doc: (*doc).into(), grade: *grade });
-    Graded::of(&judgements.collect::<Vec<_>>(), ranking.iter().copied())
+    GradedRanking::of(&judgements.collect::<Vec<_>>(), ranking.iter().copied())
 }
 
 #[track_caller]
@@ -114,7 +114,7 @@ fn grades_below_zero_gain_nothing_and_huge_ones_do_no_harm() {
     check("R@2", &[("a", 0.5)], &["a"], 1.0);
 }
 
-fn scored(qrels: &str, run: &str, missing: Missing) -> Evaluation {
+fn scored(qrels: &str, run: &str, missing: MissingQueries) -> Evaluation {
     let measures = Measure::parse_list("RR nDCG@1").unwrap();
     let run = Run::parse(run.as_bytes()).unwrap();
     evaluate(&Qrels::parse(qrels.as_bytes()).unwrap(), &run, &measures, missing)
@@ -123,7 +123,7 @@ fn scored(qrels: &str, run: &str, missing: Missing) -> Evaluation {
 #[test]
 fn missing_queries_count_zero_or_nothing_and_are_told() {
     let (qrels, run) = ("1 0 a 1\n2 0 a 1\n", "1 Q0 a 1 1 t\n3 Q0 a 1 1 t\n");
-    let zero = scored(qrels, run, Missing::Zero);
+    let zero = scored(qrels, run, MissingQueries::Zero);
     assert_eq!(zero.mean(&Measure::reciprocal_rank()), Some(0.5));
     assert_eq!(zero.missing_in_run, ["2"]);
     assert_eq!(zero.missing_in_qrels, ["3"]);
@@ -131,33 +131,33 @@ fn missing_queries_count_zero_or_nothing_and_are_told() {
         (zero.per_query[1].retrieved, &zero.per_query[1].scores[..]),
         (None, &[0.0, 0.0][..])
     );
-    let skip = scored(qrels, run, Missing::Skip);
+    let skip = scored(qrels, run, MissingQueries::Skip);
     assert_eq!(skip.mean(&Measure::reciprocal_rank()), Some(1.0));
     assert_eq!((skip.per_query.len(), skip.missing_in_run.len()), (1, 1));
-    let none = scored(qrels, "", Missing::Zero);
+    let none = scored(qrels, "", MissingQueries::Zero);
     assert_eq!((none.mean(&Measure::reciprocal_rank()), none.judged_hits), (Some(0.0), 0));
-    let nothing = scored(qrels, "", Missing::Skip);
+    let nothing = scored(qrels, "", MissingQueries::Skip);
     assert_eq!(nothing.mean(&Measure::reciprocal_rank()), None);
     let empty = Qrels { queries: Vec::new(), ..Qrels::parse(b"1 0 a 1").unwrap() };
     let run = Run::parse(b"1 Q0 a 1 1 t").unwrap();
-    let empty = evaluate(&empty, &run, &[Measure::recall(5)], Missing::Zero);
+    let empty = evaluate(&empty, &run, &[Measure::recall(5)], MissingQueries::Zero);
     assert_eq!(empty.summary, [(Measure::recall(5), None)]);
 }
 
 /// With all scores tied the result depends on the document's name, as in trec_eval: that is told.
 #[test]
 fn ties_are_broken_by_name_and_counted() {
-    let tied = scored("1 0 a 1\n", "1 Q0 a 1 1 t\n1 Q0 b 2 1 t\n", Missing::Zero);
+    let tied = scored("1 0 a 1\n", "1 Q0 a 1 1 t\n1 Q0 b 2 1 t\n", MissingQueries::Zero);
     assert_eq!(tied.mean(&Measure::reciprocal_rank()), Some(0.5));
-    assert_eq!(tied.ties_at_cutoff, [Tied { cutoff: 1, queries: 1 }]);
-    let clear = scored("1 0 a 1\n", "1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n", Missing::Zero);
-    assert_eq!(clear.ties_at_cutoff, [Tied { cutoff: 1, queries: 0 }]);
+    assert_eq!(tied.ties_at_cutoff, [TieCount { cutoff: 1, queries: 1 }]);
+    let clear = scored("1 0 a 1\n", "1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n", MissingQueries::Zero);
+    assert_eq!(clear.ties_at_cutoff, [TieCount { cutoff: 1, queries: 0 }]);
 }
 
 #[test]
 fn segments_have_their_own_means() {
     let run = "1 Q0 a 1 1 t\n2 Q0 b 1 1 t\n3 Q0 a 1 1 t\n";
-    let evaluation = scored("1 0 a 1\n2 0 a 1\n3 0 a 1\n", run, Missing::Zero);
+    let evaluation = scored("1 0 a 1\n2 0 a 1\n3 0 a 1\n", run, MissingQueries::Zero);
     let groups = evaluation.by_segment(|query| (query != "3").then_some(query > "1"));
     let rr = |key: bool| (groups[&key].queries, groups[&key].summary[0].1);
     assert_eq!((groups.len(), rr(false), rr(true)), (2, (1, Some(1.0)), (1, Some(0.0))));
@@ -218,35 +218,37 @@ fn names_that_mean_nothing_say_what_would() {
 
 fn any_measure() -> impl Strategy<Value = Measure> {
     let kind = prop_oneof![
-        Just(Kind::Precision),
-        Just(Kind::Recall),
-        Just(Kind::RecallAny),
-        Just(Kind::RecallAll),
-        Just(Kind::Hit),
-        Just(Kind::Success),
-        Just(Kind::ReciprocalRank),
-        Just(Kind::AveragePrecision),
-        Just(Kind::Ndcg(Gain::Linear)),
-        Just(Kind::Ndcg(Gain::Exponential)),
-        (0.0..=1.0).prop_map(|p| Kind::Rbp { p }),
-        Just(Kind::Judged),
-        Just(Kind::RPrecision),
-        Just(Kind::Bpref),
-        (1..60u32).prop_map(|max| Kind::ExpectedReciprocalRank { max }),
+        Just(MeasureKind::Precision),
+        Just(MeasureKind::Recall),
+        Just(MeasureKind::RecallAny),
+        Just(MeasureKind::RecallAll),
+        Just(MeasureKind::Hit),
+        Just(MeasureKind::Success),
+        Just(MeasureKind::ReciprocalRank),
+        Just(MeasureKind::AveragePrecision),
+        Just(MeasureKind::Ndcg(Gain::Linear)),
+        Just(MeasureKind::Ndcg(Gain::Exponential)),
+        (0.0..=1.0).prop_map(|p| MeasureKind::Rbp { p }),
+        Just(MeasureKind::Judged),
+        Just(MeasureKind::RPrecision),
+        Just(MeasureKind::Bpref),
+        (1..60u32).prop_map(|max| MeasureKind::ExpectedReciprocalRank { max }),
     ];
     (kind, 1..5u32, 1..200usize, any::<bool>()).prop_map(|(kind, rel, k, whole)| {
-        let is_binary =
-            !matches!(kind, Kind::Ndcg(_) | Kind::Judged | Kind::ExpectedReciprocalRank { .. });
+        let is_binary = !matches!(
+            kind,
+            MeasureKind::Ndcg(_) | MeasureKind::Judged | MeasureKind::ExpectedReciprocalRank { .. }
+        );
         let may_be_whole = matches!(
             kind,
-            Kind::ReciprocalRank
-                | Kind::AveragePrecision
-                | Kind::Ndcg(_)
-                | Kind::Rbp { .. }
-                | Kind::Judged
-                | Kind::ExpectedReciprocalRank { .. }
+            MeasureKind::ReciprocalRank
+                | MeasureKind::AveragePrecision
+                | MeasureKind::Ndcg(_)
+                | MeasureKind::Rbp { .. }
+                | MeasureKind::Judged
+                | MeasureKind::ExpectedReciprocalRank { .. }
         );
-        let is_whole = matches!(kind, Kind::RPrecision | Kind::Bpref);
+        let is_whole = matches!(kind, MeasureKind::RPrecision | MeasureKind::Bpref);
         let cutoff = (!is_whole && (!whole || !may_be_whole)).then_some(k);
         Measure { kind, rel: if is_binary { rel } else { 1 }, cutoff }
     })
@@ -271,7 +273,7 @@ proptest! {
             .collect();
         let ranking: Vec<String> = ranking.iter().map(u8::to_string).collect();
         let value = |judgements: &[Judgement], ranking: &[String]| {
-            measure.of(&Graded::of(judgements, ranking.iter().map(String::as_str)))
+            measure.of(&GradedRanking::of(judgements, ranking.iter().map(String::as_str)))
         };
         let first = value(&judgements, &ranking);
         prop_assert!((0.0..=1.0).contains(&first), "{}: {}", measure, first);
@@ -301,7 +303,7 @@ proptest! {
                 run += &format!("{query} Q0 d{doc} 1 {score} t\n");
             }
             let (qrels, run) = (Qrels::parse(qrels.as_bytes()).unwrap(), Run::parse(run.as_bytes()).unwrap());
-            let evaluation = evaluate(&qrels, &run, &measures, Missing::Zero);
+            let evaluation = evaluate(&qrels, &run, &measures, MissingQueries::Zero);
             let mut per_query = evaluation.per_query;
             per_query.sort_by(|a, b| a.query_id.cmp(&b.query_id));
             per_query

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-/// What a block is.
+/// The kind of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BlockKind {
     /// A heading of this level.
@@ -42,7 +42,7 @@ pub(crate) fn lines(text: &str, range: Range<usize>) -> impl Iterator<Item = Ran
 /// Takes a range of Markdown apart.
 pub(crate) fn blocks(text: &str, range: Range<usize>) -> Vec<Block> {
     let mut scan =
-        Scan { text, blocks: Vec::new(), fence: None, after_blank: true, in_list: false };
+        BlockScanner { text, blocks: Vec::new(), fence: None, after_blank: true, in_list: false };
     for line in lines(text, range) {
         scan.line(line);
     }
@@ -127,7 +127,7 @@ pub(crate) fn heading_level(line: &str) -> Option<u8> {
     ((1..=6).contains(&level) && separated).then_some(level as u8)
 }
 
-/// What follows the bullet or number of a list item.
+/// The text after the bullet or number of a list item.
 pub(crate) fn item_text(line: &str) -> Option<&str> {
     let body = line.trim_start();
     let digits = body.bytes().take_while(u8::is_ascii_digit).count();
@@ -182,7 +182,7 @@ fn closes(line: &str, (mark, count): FenceMark) -> bool {
     body.len() >= count && body.bytes().all(|byte| byte == mark)
 }
 
-struct Scan<'a> {
+struct BlockScanner<'a> {
     text: &'a str,
     blocks: Vec<Block>,
     fence: Option<FenceMark>,
@@ -190,7 +190,7 @@ struct Scan<'a> {
     in_list: bool,
 }
 
-impl Scan<'_> {
+impl BlockScanner<'_> {
     fn line(&mut self, range: Range<usize>) {
         let line = &self.text[range.clone()];
         if let Some(open) = self.fence {
@@ -220,7 +220,7 @@ impl Scan<'_> {
         self.after_blank = matches!(kind, Some(BlockKind::Heading(_) | BlockKind::Break));
     }
 
-    /// What block this line opens; none when it continues the last one.
+    /// The block that this line starts; none if the line continues the last one.
     fn kind_of(&mut self, line: &str) -> Option<BlockKind> {
         if let Some(mark) = fence_mark(line) {
             self.fence = Some(mark);

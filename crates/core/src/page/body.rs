@@ -20,31 +20,31 @@ pub struct PageBody<'a> {
     version: u32,
     /// The change that made this version.
     generation: i64,
-    /// What kind of text it is.
+    /// The kind of the page.
     kind: PageKind,
-    /// Its title.
+    /// Title of the page.
     title: &'a str,
     /// Its type: person, meeting, note and so on.
     #[serde(rename = "type")]
     page_type: &'a str,
     /// Its tags, in lower case.
     tags: &'a [String],
-    /// Its other names.
+    /// Alternative names of the page.
     aliases: &'a [String],
-    /// When what it tells of happened.
+    /// The effective date: when the described events happened.
     #[schemars(with = "Option<String>", extend("format" = "date"))]
     effective_date: Option<Date>,
-    /// Who may see it.
+    /// The visibility of the page.
     visibility: Visibility,
     /// SHA-256 of the text as it was given.
     content_hash: Hash,
-    /// The text.
+    /// Text of the page.
     content: &'a str,
     /// Its passages, in order.
     chunks: Vec<WireChunk<'a>>,
     /// The edges that its text gives evidence of.
     links: &'a [Link],
-    /// Its dated claims.
+    /// Dated claims from the frontmatter.
     takes: &'a [Take],
 }
 
@@ -62,7 +62,7 @@ impl<'a> PageBody<'a> {
     /// The wire form of a page.
     pub fn new(stored: &'a StoredPage) -> Self {
         let StoredPage { id: _, version, generation, page } = stored;
-        // Warnings are for whoever writes the page, and were told then.
+        // Warnings are for the author and were reported when the page was written.
         let Page {
             key,
             kind,

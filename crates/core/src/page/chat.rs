@@ -15,7 +15,7 @@ use super::{DateOrigin, PageError};
 use crate::reading::json::{Json, Object};
 use crate::yaml::{Node, Value};
 
-/// What the head of a chat may say. Its other keys are the author's own.
+/// The keys that the frontmatter of a chat may have. Other keys are the author's own.
 const HEAD_KEYS: [&str; 11] = [
     "title",
     "type",
@@ -41,22 +41,22 @@ pub(crate) struct Transcript {
     pub(crate) turns: Vec<Range<usize>>,
 }
 
-struct Turn {
+struct ChatTurn {
     speaker: String,
     time: Option<String>,
     text: String,
 }
 
-/// A chat of turns that somebody else has read, without a title.
+/// A chat of turns that another reader has parsed, without a title.
 pub(crate) fn from_turns<'a>(turns: impl Iterator<Item = (&'a str, &'a str)>) -> Transcript {
-    let turn = |(speaker, text): (&str, &str)| Turn {
+    let turn = |(speaker, text): (&str, &str)| ChatTurn {
         speaker: speaker.replace(['*', '\n', '\r'], " "),
         time: None,
         text: text.trim().replace("\r\n", "\n").replace('\0', " "),
     };
-    let mut rendered = Rendered::new("");
+    let mut rendered = TranscriptBuilder::new("");
     turns.map(turn).for_each(|turn| rendered.add(&turn));
-    let Rendered { content, turns } = rendered;
+    let TranscriptBuilder { content, turns } = rendered;
     let head = Frontmatter { title: Some(String::new()), ..Frontmatter::default() };
     Transcript { head, content, turns }
 }
@@ -148,7 +148,7 @@ fn transcript(
 ) -> Result<Transcript, PageError> {
     let mut head = frontmatter::interpret(&head_node(head)?, None)?;
     let title = head.title.clone().unwrap_or_else(|| title.to_owned());
-    let mut rendered = Rendered::new(&title);
+    let mut rendered = TranscriptBuilder::new(&title);
     let mut first_day = None;
     for (at, value) in values.iter().enumerate() {
         match turn(value) {
@@ -168,11 +168,11 @@ fn transcript(
     {
         head.dates.push((day, DateOrigin::Date));
     }
-    let Rendered { content, turns } = rendered;
+    let TranscriptBuilder { content, turns } = rendered;
     Ok(Transcript { head, content, turns })
 }
 
-/// What the head of a chat says, for the reader of frontmatter. A head has no lines to cite, so it states no
+/// The frontmatter of a chat, for the frontmatter reader. It has no lines to cite, so it states no
 /// relations: their keys are the author's own.
 fn head_node(head: &Object<'_>) -> Result<Node, PageError> {
     let known = || head.iter().filter(|(key, _)| HEAD_KEYS.contains(key));
@@ -186,12 +186,12 @@ fn head_node(head: &Object<'_>) -> Result<Node, PageError> {
 }
 
 /// A chat as text, to which turns are added one by one.
-struct Rendered {
+struct TranscriptBuilder {
     content: String,
     turns: Vec<Range<usize>>,
 }
 
-impl Rendered {
+impl TranscriptBuilder {
     fn new(title: &str) -> Self {
         let title: Vec<&str> = title.split_whitespace().collect();
         let content =
@@ -199,8 +199,8 @@ impl Rendered {
         Self { content, turns: Vec::new() }
     }
 
-    fn add(&mut self, turn: &Turn) {
-        let Turn { speaker, time, text } = turn;
+    fn add(&mut self, turn: &ChatTurn) {
+        let ChatTurn { speaker, time, text } = turn;
         self.content.push('\n');
         let start = self.content.len();
         for part in ["**", speaker, "**"] {
@@ -218,7 +218,7 @@ impl Rendered {
     }
 }
 
-fn turn(value: &Json<'_>) -> Option<Turn> {
+fn turn(value: &Json<'_>) -> Option<ChatTurn> {
     let Json::Object(fields) = value else { return None };
     let text = turn_text(fields)?;
     let speaker = field(fields, &["speaker", "role", "name", "author", "from", "user"]).map(
@@ -231,7 +231,7 @@ fn turn(value: &Json<'_>) -> Option<Turn> {
     let speaker =
         if speaker.trim().is_empty() { "unknown".to_owned() } else { speaker.trim().to_owned() };
     let time = field(fields, &["timestamp", "time", "ts", "date", "created_at"]).and_then(time);
-    Some(Turn { speaker, time, text })
+    Some(ChatTurn { speaker, time, text })
 }
 
 fn turn_text(fields: &Object<'_>) -> Option<String> {

@@ -2,9 +2,9 @@
 
 use jiff::civil::{Date, date};
 
-/// Which end of a month or year a coarse date stands for.
+/// The end of a month or year that an imprecise date resolves to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Edge {
+pub(crate) enum PeriodEdge {
     Start,
     End,
 }
@@ -28,7 +28,7 @@ pub(crate) fn day(text: &str) -> Option<Date> {
 }
 
 /// Reads a day, a month (`2021-06`, `June 2021`) or a year; a coarse one stands for its `edge`.
-pub(crate) fn coarse(text: &str, edge: Edge) -> Option<Date> {
+pub(crate) fn coarse(text: &str, edge: PeriodEdge) -> Option<Date> {
     let text = text.trim();
     if let Some(day) = day(text) {
         return Some(day);
@@ -44,8 +44,8 @@ pub(crate) fn coarse(text: &str, edge: Edge) -> Option<Date> {
     };
     let month_at = |fallback: i8| month.unwrap_or(fallback);
     match edge {
-        Edge::Start => Date::new(year, month_at(1), 1).ok(),
-        Edge::End => Date::new(year, month_at(12), 1).ok().map(Date::last_of_month),
+        PeriodEdge::Start => Date::new(year, month_at(1), 1).ok(),
+        PeriodEdge::End => Date::new(year, month_at(12), 1).ok().map(Date::last_of_month),
     }
 }
 
@@ -151,12 +151,12 @@ mod tests {
 
     #[test]
     fn coarse_dates_take_an_edge() {
-        assert_eq!(coarse("2021", Edge::Start), Some(date(2021, 1, 1)));
-        assert_eq!(coarse("2021", Edge::End), Some(date(2021, 12, 31)));
-        assert_eq!(coarse("2024-02", Edge::End), Some(date(2024, 2, 29)));
-        assert_eq!(coarse("March 2024", Edge::End), Some(date(2024, 3, 31)));
-        assert_eq!(coarse("Feb. 2024", Edge::Start), Some(date(2024, 2, 1)));
-        assert_eq!(coarse("2024-02-03", Edge::End), Some(date(2024, 2, 3)));
-        assert_eq!(coarse("later", Edge::End), None);
+        assert_eq!(coarse("2021", PeriodEdge::Start), Some(date(2021, 1, 1)));
+        assert_eq!(coarse("2021", PeriodEdge::End), Some(date(2021, 12, 31)));
+        assert_eq!(coarse("2024-02", PeriodEdge::End), Some(date(2024, 2, 29)));
+        assert_eq!(coarse("March 2024", PeriodEdge::End), Some(date(2024, 3, 31)));
+        assert_eq!(coarse("Feb. 2024", PeriodEdge::Start), Some(date(2024, 2, 1)));
+        assert_eq!(coarse("2024-02-03", PeriodEdge::End), Some(date(2024, 2, 3)));
+        assert_eq!(coarse("later", PeriodEdge::End), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Frontmatter: what the author says about a page in so many words.
+//! Frontmatter: the author's explicit statements about a page.
 //!
 //! Keys that mean nothing to us are the author's own and pass in silence. A value that we should
 //! understand and don't is a warning, with one exception: an unknown visibility is an error,
@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use jiff::civil::Date;
 
-use super::date::{self, Edge};
+use super::date::{self, PeriodEdge};
 use super::limit::quoted;
 use super::{DateOrigin, PageError, Take, Visibility};
 use crate::link::{self, Direction, LinkType};
@@ -21,18 +21,18 @@ pub(crate) const MAX_BYTES: usize = 1 << 20;
 /// How many warnings about one page an author is shown. A page of nothing but mistakes would be outgrown by them.
 const MOST_WARNINGS: usize = 100;
 
-/// Where the frontmatter of a text is.
+/// The position of the frontmatter in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fence {
     /// The text does not start with frontmatter.
     Absent,
-    /// It starts with `---` that nothing closes.
+    /// The frontmatter starts with `---` and has no end.
     Open,
     /// The YAML, and where the body starts.
     Closed { yaml: Range<usize>, body: usize },
 }
 
-/// What the frontmatter says.
+/// The parsed frontmatter of a page.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Frontmatter {
     pub(crate) title: Option<String>,
@@ -46,7 +46,7 @@ pub(crate) struct Frontmatter {
     pub(crate) relations: Vec<Relation>,
     /// The first [`MOST_WARNINGS`]; see [`Frontmatter::into_warnings`].
     pub(crate) warnings: Vec<String>,
-    /// How many warnings there were beyond those.
+    /// Number of further warnings.
     pub(crate) more_warnings: usize,
 }
 
@@ -134,14 +134,18 @@ pub(crate) fn interpret(map: &Node, default_type: Option<&str>) -> Result<Frontm
         let last = entries.get(at + 1).map_or(usize::MAX, |(next, _)| next.line.saturating_sub(1));
         let Some(name) = key.text() else { continue };
         if let Some((link_type, direction)) = link::relation_of_key(name, page_type) {
-            found.relations(name, value, Stated { link_type, direction, lines: (key.line, last) });
+            found.relations(
+                name,
+                value,
+                KeyRelation { link_type, direction, lines: (key.line, last) },
+            );
         }
     }
     Ok(found)
 }
 
 impl Frontmatter {
-    /// Notes what the author should know.
+    /// Adds a warning for the author.
     pub(crate) fn warn(&mut self, warning: impl Into<String>) {
         if self.warnings.len() < MOST_WARNINGS {
             self.warnings.push(warning.into());
@@ -150,7 +154,7 @@ impl Frontmatter {
         }
     }
 
-    /// What the author should know, and how much more there was.
+    /// Warnings for the author, and the number of those left out.
     pub(crate) fn into_warnings(self) -> Vec<String> {
         let Self { mut warnings, more_warnings, .. } = self;
         if more_warnings > 0 {
@@ -190,9 +194,9 @@ impl Frontmatter {
             holder: first_text(item, &["holder", "by"]),
             weight: self.weight(item),
             since: first_text(item, &["since", "since_date"])
-                .and_then(|t| date::coarse(&t, Edge::Start)),
+                .and_then(|t| date::coarse(&t, PeriodEdge::Start)),
             until: first_text(item, &["until", "until_date"])
-                .and_then(|t| date::coarse(&t, Edge::End)),
+                .and_then(|t| date::coarse(&t, PeriodEdge::End)),
             active,
             claim,
         };
@@ -214,7 +218,7 @@ impl Frontmatter {
         }
     }
 
-    fn relations(&mut self, name: &str, value: &Node, stated: Stated) {
+    fn relations(&mut self, name: &str, value: &Node, stated: KeyRelation) {
         for item in value.items() {
             match relation(item, stated) {
                 Some(relation) => self.relations.push(relation),
@@ -227,16 +231,16 @@ impl Frontmatter {
     }
 }
 
-/// What a key states about each of its values.
+/// The relation that a key states about each of its values.
 #[derive(Clone, Copy)]
-struct Stated {
+struct KeyRelation {
     link_type: LinkType,
     direction: Direction,
     lines: (usize, usize),
 }
 
-fn relation(item: &Node, stated: Stated) -> Option<Relation> {
-    let Stated { link_type, direction, lines } = stated;
+fn relation(item: &Node, stated: KeyRelation) -> Option<Relation> {
+    let KeyRelation { link_type, direction, lines } = stated;
     let target = match &item.value {
         Value::Map(_) => unwrapped(item.get(&["to", "target", "page"])?)?,
         _ => unwrapped(item)?,
@@ -244,7 +248,7 @@ fn relation(item: &Node, stated: Stated) -> Option<Relation> {
     let target = link::target_of_value(target)?;
     let edge =
         |keys: &[&str], edge| first_text(item, keys).and_then(|text| date::coarse(&text, edge));
-    let (since, until) = (edge(&["since"], Edge::Start), edge(&["until"], Edge::End));
+    let (since, until) = (edge(&["since"], PeriodEdge::Start), edge(&["until"], PeriodEdge::End));
     Some(Relation { link_type, direction, target, since, until, lines })
 }
 

@@ -1,4 +1,4 @@
-//! How long the names that a page is known by may be.
+//! Limits on the length of a page's names.
 //!
 //! They are repeated: the title is in front of every passage, tags and type are in every row of a list and in every
 //! document of the index. Without a limit a page of one megabyte grows to hundreds. A page that states longer names is
@@ -20,16 +20,16 @@ pub const MAX_TAG: usize = 200;
 pub const MAX_TAG_BYTES: usize = 8_000;
 /// The longest other name, in characters.
 pub const MAX_ALIAS: usize = MAX_TITLE;
-/// The most other names of a page. Whoever asks by name looks at all of them.
+/// Maximum number of aliases of a page. A lookup by name compares all of them.
 pub const MAX_ALIASES: usize = 1_000;
 /// The most tags of a page.
 pub(crate) const MAX_TAGS: usize = 1_000;
 /// The most dated claims of a page.
 pub(crate) const MAX_TAKES: usize = 10_000;
-/// The most edges of a page. Whoever walks the graph resolves all of them.
+/// Maximum number of edges of a page. A walk of the graph resolves all of them.
 pub const MAX_LINKS: usize = 10_000;
 
-/// How much of a value that can't be understood is quoted in a message, in characters.
+/// Maximum number of characters of an invalid value that a message quotes.
 const MAX_QUOTED: usize = 100;
 
 /// A text of at most `limit` characters. A longer one ends with an ellipsis, which is one of them, so that what was cut
@@ -74,7 +74,7 @@ pub(super) fn quoted(value: &str) -> Cow<'_, str> {
 }
 
 impl Frontmatter {
-    /// Refuses a page with more names, or longer ones, than are kept.
+    /// Rejects a page whose names exceed the limits in number or length.
     pub(super) fn refuse_excess(&self) -> Result<(), PageError> {
         let counts = [
             ("aliases", self.aliases.len(), MAX_ALIASES),

@@ -1,4 +1,4 @@
-//! A page: what a file or a `put` says, taken apart.
+//! A page: the parsed form of a file or a `put`.
 //!
 //! Everything here is derived from the text and the slug alone, so the same text gives the same
 //! page on every machine. [`DERIVE_VERSION`] changes whenever that derivation does; a stored page
@@ -26,7 +26,7 @@ pub use self::limit::{
     cut_tags, cut_title, cut_type,
 };
 pub(crate) use self::parse::chat_page;
-pub use self::parse::{Format, MAX_BYTES, PageError, PageInput, parse};
+pub use self::parse::{MAX_BYTES, PageError, PageFormat, PageInput, parse};
 pub use self::slug::slug_of_path;
 
 use crate::chunk::Chunk;
@@ -38,7 +38,7 @@ use crate::named;
 /// The version of parsing, chunking and link extraction.
 pub const DERIVE_VERSION: u32 = 2;
 
-/// What kind of text a page holds.
+/// The kind of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PageKind {
     /// Markdown with optional frontmatter.
@@ -48,7 +48,7 @@ pub enum PageKind {
     Text,
 }
 
-/// Who may see a page.
+/// The visibility of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Visibility {
     /// Any caller of the workspace.
@@ -57,7 +57,7 @@ pub enum Visibility {
     Private,
 }
 
-/// Where a page's date was found.
+/// The place where a page's date was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DateOrigin {
     EventDate,
@@ -67,17 +67,16 @@ pub enum DateOrigin {
     Filename,
 }
 
-/// A dated claim.
+/// A claim in a page's frontmatter, with dates.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "PageTake")]
 pub struct Take {
-    /// What is claimed.
     pub claim: String,
     /// fact, take, bet, hunch or a word of the author's.
     pub kind: String,
-    /// Who holds it.
+    /// The holder of the claim.
     pub holder: Option<String>,
-    /// How sure, 0 to 1.
+    /// Confidence in the claim, 0 to 1.
     pub weight: f64,
     /// From when it held.
     #[schemars(with = "Option<String>", extend("format" = "date"))]
@@ -94,7 +93,7 @@ pub struct Take {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
     pub key: PageKey,
-    /// What kind of text it is.
+    /// The kind of the page.
     pub kind: PageKind,
     /// Frontmatter title, else the first H1, else the humanised file name; at most [`MAX_TITLE`] characters.
     pub title: String,
@@ -105,11 +104,11 @@ pub struct Page {
     pub tags: Vec<String>,
     /// Other names, in the author's order, without duplicates.
     pub aliases: Vec<String>,
-    /// When what it tells of happened.
+    /// The effective date: when the described events happened.
     pub effective_date: Option<Date>,
-    /// Where that date was found.
+    /// The place where that date was found.
     pub date_origin: Option<DateOrigin>,
-    /// Who may see it.
+    /// The visibility of the page.
     pub visibility: Visibility,
     /// The text as it was given, frontmatter included; for a JSON chat, the transcript rendered
     /// from it. Chunk offsets point into it.
@@ -122,7 +121,7 @@ pub struct Page {
     pub links: Vec<Link>,
     /// Dated claims, in order.
     pub takes: Vec<Take>,
-    /// What parsing had to set right or leave out, for the author to see.
+    /// Corrections and omissions made while parsing, for the author.
     pub warnings: Vec<String>,
 }
 

@@ -3,7 +3,7 @@
 //! Parsing works on bytes; what a page stores are Unicode scalar offsets, which mean the same to
 //! every client. ASCII texts need no table.
 
-/// How many bytes one entry of the table covers.
+/// Number of bytes that one entry of the table covers.
 const STRIDE: usize = 256;
 
 /// Answers which character a byte belongs to.

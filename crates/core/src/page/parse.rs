@@ -8,19 +8,19 @@ use super::block::{self, BlockKind};
 use super::frontmatter::{self, Fence, Frontmatter};
 use super::limit::cut_title;
 use super::offset::Offsets;
-use super::timeline::{self, Split};
+use super::timeline::{self, BodyParts};
 use super::{DateOrigin, Page, PageKind, chat, date, slug};
-use crate::chunk::{self, Part, Span};
+use crate::chunk::{self, BodySpan, PagePart};
 use crate::hash::Hash;
 use crate::id::PageKey;
 use crate::link::{self, Link, LinkType, Links};
 
 /// The largest text of a page, in bytes.
 pub const MAX_BYTES: usize = 64 << 20;
-/// How a page is written.
+/// The format of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Format {
-    /// Markdown with optional frontmatter; a chat when its type says so.
+pub enum PageFormat {
+    /// Parses Markdown with optional frontmatter, or a chat if its type says so.
     Markdown,
     /// A chat as one JSON value.
     ChatJson,
@@ -29,7 +29,7 @@ pub enum Format {
     Text,
 }
 
-impl Format {
+impl PageFormat {
     /// The format that a path's extension names.
     pub fn of_path(path: &str) -> Option<Self> {
         Some(match path.rsplit_once('.')?.1.to_ascii_lowercase().as_str() {
@@ -42,7 +42,7 @@ impl Format {
     }
 }
 
-/// What a page is made from.
+/// The input of a page.
 #[derive(Debug, Clone)]
 pub struct PageInput<'a> {
     /// The name it will have.
@@ -50,35 +50,35 @@ pub struct PageInput<'a> {
     /// The name of the file it came from: a fallback for the title and the date.
     pub file_name: Option<&'a str>,
     pub content: &'a str,
-    /// How to read it.
-    pub format: Format,
+    /// The format of the text.
+    pub format: PageFormat,
 }
 
 /// Why a text is not a page.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PageError {
-    /// It is larger than we read.
+    /// The text exceeds the size limit.
     #[error("content has {bytes} bytes, more than the limit of {limit}")]
     TooLarge { bytes: usize, limit: usize },
     /// It holds a NUL character, which stores can't keep.
     #[error("NUL character on line {line}")]
     Nul {
-        /// Its line in the content, from 1.
+        /// Line number in the content, from 1.
         line: usize,
     },
     #[error("content is empty")]
     Empty,
-    /// Its name would be shown as another one.
+    /// The name of the page would be displayed as another one.
     #[error(
         "the name {slug:?} holds {character:?}, which changes the direction of text; leave it out"
     )]
     Direction { slug: String, character: char },
-    /// It has more of something than we keep for one page.
+    /// The page exceeds a limit on the number of its parts.
     #[error("content has more than {limit} {what}; make several pages of it")]
     TooMany {
-        /// What there is too much of.
+        /// The thing that exceeds its limit.
         what: &'static str,
-        /// How much a page may have.
+        /// The limit that it exceeds.
         limit: usize,
     },
     /// One of its names is longer than we keep.
@@ -86,29 +86,29 @@ pub enum PageError {
     TooLong {
         what: &'static str,
         start: String,
-        /// How many characters it may have.
+        /// Maximum number of characters.
         limit: usize,
     },
-    /// Its tags are larger than we keep.
+    /// The tags exceed their size limit.
     #[error("its tags have {bytes} bytes, more than the limit of {limit}; leave some out")]
     TagsTooLarge { bytes: usize, limit: usize },
-    /// Its frontmatter is larger than we read.
+    /// The frontmatter exceeds its size limit.
     #[error("frontmatter has {bytes} bytes, more than the limit of {limit}")]
     FrontmatterTooLarge { bytes: usize, limit: usize },
-    /// Its frontmatter is not YAML.
+    /// The frontmatter is not valid YAML.
     #[error("frontmatter is not valid YAML (line {line}): {reason}")]
     Frontmatter {
         /// The line in the file, from 1.
         line: usize,
-        /// What the YAML parser says.
+        /// The error of the YAML parser.
         reason: String,
     },
-    /// Its visibility is none that we know.
+    /// The visibility is not a known one.
     #[error("visibility {value:?} (line {line}) is neither `private` nor `world`")]
     Visibility {
         /// The line in the file, from 1.
         line: usize,
-        /// What is written there.
+        /// The text at this position.
         value: String,
     },
     /// A chat is not JSON.
@@ -116,7 +116,7 @@ pub enum PageError {
     Json {
         /// The line in the file, from 1.
         line: usize,
-        /// What the JSON parser says.
+        /// The error of the JSON parser.
         reason: String,
     },
     /// A chat has no turn with text.
@@ -135,17 +135,19 @@ pub fn parse(input: PageInput<'_>) -> Result<Page, PageError> {
     check(input.content)?;
     check_name(&input.key)?;
     match input.format {
-        Format::Markdown => markdown(input),
-        Format::Text => plain_text(input),
-        Format::ChatJson => json_chat(&input, chat::from_json(input.content, &file_title(&input))?),
-        Format::ChatJsonl => {
+        PageFormat::Markdown => markdown(input),
+        PageFormat::Text => plain_text(input),
+        PageFormat::ChatJson => {
+            json_chat(&input, chat::from_json(input.content, &file_title(&input))?)
+        }
+        PageFormat::ChatJsonl => {
             json_chat(&input, chat::from_json_lines(input.content, &file_title(&input))?)
         }
     }
 }
 
-/// A chat as a page, with the characters of each turn. What its turns are called takes no part: the
-/// page has no title and no name but its key.
+/// A chat as a page, with the characters of each turn. Names of the turns are ignored: the page has
+/// no title and no name but its key.
 pub(crate) fn chat_page<'a>(
     key: PageKey,
     date: Option<Date>,
@@ -158,7 +160,7 @@ pub(crate) fn chat_page<'a>(
     let offsets = Offsets::new(&content);
     let chars = |turn: &Range<usize>| offsets.char_of(turn.start)..offsets.char_of(turn.end);
     let turns = transcript.turns.iter().map(chars).collect();
-    let input = PageInput { key, file_name: None, content: &content, format: Format::ChatJson };
+    let input = PageInput { key, file_name: None, content: &content, format: PageFormat::ChatJson };
     Ok((json_chat(&input, transcript)?, turns))
 }
 
@@ -200,16 +202,16 @@ fn markdown(input: PageInput<'_>) -> Result<Page, PageError> {
                 head.dates
                     .extend(chat::first_day(content, &turns).map(|day| (day, DateOrigin::Date)));
             }
-            let spans = [Span::markdown(content, Part::Turns, body)];
-            let text = Text { content, yaml, turns: Some(&turns), spans: &spans };
+            let spans = [BodySpan::markdown(content, PagePart::Turns, body)];
+            let text = TextParts { content, yaml, turns: Some(&turns), spans: &spans };
             return assemble(&input, PageKind::Chat, head, text);
         }
         head.warn("type is chat but no line reads `**Name** (time): text`; read as text");
     }
-    let Split { truth, timeline, rest } = timeline::split(content, body);
-    let spans = [(Part::Truth, truth), (Part::Timeline, timeline), (Part::Truth, rest)]
-        .map(|(part, range)| Span::markdown(content, part, range));
-    let text = Text { content, yaml, turns: None, spans: &spans };
+    let BodyParts { truth, timeline, rest } = timeline::split(content, body);
+    let spans = [(PagePart::Truth, truth), (PagePart::Timeline, timeline), (PagePart::Truth, rest)]
+        .map(|(part, range)| BodySpan::markdown(content, part, range));
+    let text = TextParts { content, yaml, turns: None, spans: &spans };
     assemble(&input, PageKind::Markdown, head, text)
 }
 
@@ -250,8 +252,13 @@ fn plain_text(input: PageInput<'_>) -> Result<Page, PageError> {
         let first = content[start..].trim().lines().next().unwrap_or_default().trim();
         head.title = (first.chars().count() <= LONGEST_TITLE).then(|| first.to_owned());
     }
-    let spans = [Span::plain(content, Part::Truth, start..content.len())];
-    assemble(&input, PageKind::Text, head, Text { content, yaml: 0..0, turns: None, spans: &spans })
+    let spans = [BodySpan::plain(content, PagePart::Truth, start..content.len())];
+    assemble(
+        &input,
+        PageKind::Text,
+        head,
+        TextParts { content, yaml: 0..0, turns: None, spans: &spans },
+    )
 }
 
 fn json_chat(input: &PageInput<'_>, transcript: chat::Transcript) -> Result<Page, PageError> {
@@ -259,27 +266,27 @@ fn json_chat(input: &PageInput<'_>, transcript: chat::Transcript) -> Result<Page
     if let Some(line) = line_of_nul(&content) {
         return Err(PageError::Nul { line });
     }
-    let spans = [Span::markdown(&content, Part::Turns, 0..content.len())];
-    let text = Text { content: &content, yaml: 0..0, turns: Some(&turns), spans: &spans };
+    let spans = [BodySpan::markdown(&content, PagePart::Turns, 0..content.len())];
+    let text = TextParts { content: &content, yaml: 0..0, turns: Some(&turns), spans: &spans };
     assemble(input, PageKind::Chat, head, text)
 }
 
 /// A text with the bytes of its parts.
-struct Text<'a> {
+struct TextParts<'a> {
     content: &'a str,
     yaml: Range<usize>,
     turns: Option<&'a [Range<usize>]>,
-    spans: &'a [Span],
+    spans: &'a [BodySpan],
 }
 
 fn assemble(
     input: &PageInput<'_>,
     kind: PageKind,
     mut head: Frontmatter,
-    text: Text<'_>,
+    text: TextParts<'_>,
 ) -> Result<Page, PageError> {
     head.refuse_excess()?;
-    let Text { content, yaml, turns, spans } = text;
+    let TextParts { content, yaml, turns, spans } = text;
     let offsets = Offsets::new(content);
     let page_type =
         head.page_type.take().unwrap_or_else(|| default_type(&input.key, kind).to_owned());
@@ -288,7 +295,7 @@ fn assemble(
     frontmatter_links(content, &offsets, &yaml, &head.relations)
         .try_for_each(|link| links.add(link))?;
     if kind != PageKind::Text {
-        let subject = link::Subject {
+        let subject = link::PageSubject {
             slug: input.key.slug.as_str(),
             page_type: &page_type,
             lists_attendees: head.relations.iter().any(|one| one.link_type == LinkType::Attended),
@@ -327,7 +334,7 @@ fn default_type(key: &PageKey, kind: PageKind) -> &'static str {
     }
 }
 
-fn first_heading(content: &str, spans: &[Span]) -> Option<String> {
+fn first_heading(content: &str, spans: &[BodySpan]) -> Option<String> {
     let mut blocks = spans.iter().flat_map(|span| &span.blocks);
     let first = blocks.find(|block| block.kind == BlockKind::Heading(1))?;
     Some(block::heading_text(&content[first.range.clone()])).filter(|title| !title.is_empty())

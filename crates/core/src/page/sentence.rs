@@ -1,7 +1,10 @@
 //! Sentences: where one ends.
 //!
-//! A full stop ends a sentence when white space and no lower-case letter follow, unless the word
-//! before it is an abbreviation or an initial. The full stops of Chinese and Japanese end one at once.
+//! Closing quotes and brackets after a mark belong to its sentence. `!`, `?` and `…` end a sentence
+//! if white space or the end of the text follows. `.` ends one at the end of the text, and before
+//! white space unless the next character after it is a lower-case letter, or the word before the
+//! mark is an abbreviation or a single capital letter. `。`, `！`, `？` and `｡` end a sentence
+//! whatever follows.
 
 use std::ops::Range;
 

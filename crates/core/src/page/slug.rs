@@ -1,4 +1,4 @@
-//! Slugs from paths, and what a slug says about its page.
+//! Slugs from paths, and the kind of page that a slug implies.
 
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -10,8 +10,8 @@ const EXTENSIONS: &[&str] = &[".md", ".markdown", ".txt", ".json", ".jsonl"];
 ///
 /// The extension goes; letters become lower-case NFC; white space becomes a hyphen; `\` is `/`.
 /// `index.md`, `_index.md` and `README.md` stand for their directory. Two paths can still meet in
-/// one slug (`a.md` and `a/index.md`): whoever imports a tree has to look. Characters that change the direction of
-/// text are left out: a name must read as it is spelt.
+/// one slug (`a.md` and `a/index.md`), which an import has to check. Characters that change the
+/// direction of text are left out: a name must read as it is spelt.
 pub fn slug_of_path(relative_path: &str) -> Result<Slug, IdError> {
     let spelt: String = relative_path.chars().filter(|c| !is_direction_mark(*c)).collect();
     let normal = normalise(&spelt);
@@ -72,7 +72,7 @@ pub(crate) fn humanise(name: &str) -> String {
     }
 }
 
-/// What kind of page the first segment of a slug names: `people/ada` is a `person`.
+/// The kind of page that the first segment of a slug implies: `people/ada` is a `person`.
 pub(crate) fn type_of_slug(slug: &str) -> Option<&'static str> {
     let (first, _) = slug.split_once('/')?;
     Some(match first {

@@ -1,4 +1,4 @@
-//! Where the compiled truth of a page ends and its timeline starts.
+//! Splits a page into its compiled truth and its timeline.
 
 use std::ops::Range;
 
@@ -7,14 +7,14 @@ use super::date;
 
 /// The parts of a body, in order, as byte ranges. The separator belongs to neither.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Split {
+pub(crate) struct BodyParts {
     pub(crate) truth: Range<usize>,
     pub(crate) timeline: Range<usize>,
-    /// What follows a timeline section that ends before the page does.
+    /// The text after a timeline section that ends before the page does.
     pub(crate) rest: Range<usize>,
 }
 
-struct Line {
+struct BodyLine {
     range: Range<usize>,
     fenced: bool,
 }
@@ -22,10 +22,10 @@ struct Line {
 /// Splits a body at its first sentinel: `<!-- timeline -->`, `--- timeline ---`, a rule before a
 /// `Timeline` or `History` heading or before nothing but dated bullets, or such a heading over
 /// nothing but dated bullets (then only that section moves). Never inside a fenced block.
-pub(crate) fn split(text: &str, body: Range<usize>) -> Split {
+pub(crate) fn split(text: &str, body: Range<usize>) -> BodyParts {
     let mut fences = Fences::default();
-    let lines: Vec<Line> = block::lines(text, body.clone())
-        .map(|range| Line { fenced: fences.holds(&text[range.clone()]), range })
+    let lines: Vec<BodyLine> = block::lines(text, body.clone())
+        .map(|range| BodyLine { fenced: fences.holds(&text[range.clone()]), range })
         .collect();
     let dated_to_the_end = dated_tail(text, &lines);
     let mut prior = false;
@@ -39,7 +39,7 @@ pub(crate) fn split(text: &str, body: Range<usize>) -> Split {
             || (is_break(line) && prior && opens_timeline(text, &lines, at + 1, dated_to_the_end));
         if separator {
             let start = lines.get(at + 1).map_or(body.end, |next| next.range.start);
-            return Split {
+            return BodyParts {
                 truth: body.start..lines[at].range.start,
                 timeline: start..body.end,
                 rest: body.end..body.end,
@@ -50,11 +50,15 @@ pub(crate) fn split(text: &str, body: Range<usize>) -> Split {
         {
             let start = lines[at].range.start;
             let end = lines.get(end).map_or(body.end, |next| next.range.start);
-            return Split { truth: body.start..start, timeline: start..end, rest: end..body.end };
+            return BodyParts {
+                truth: body.start..start,
+                timeline: start..end,
+                rest: end..body.end,
+            };
         }
         prior = true;
     }
-    Split { truth: body.clone(), timeline: body.end..body.end, rest: body.end..body.end }
+    BodyParts { truth: body.clone(), timeline: body.end..body.end, rest: body.end..body.end }
 }
 
 fn is_marker(line: &str) -> bool {
@@ -77,7 +81,7 @@ pub(crate) fn item_day(line: &str) -> Option<jiff::civil::Date> {
 }
 
 /// The first line from which on there are only dated bullets with their continuation lines.
-fn dated_tail(text: &str, lines: &[Line]) -> usize {
+fn dated_tail(text: &str, lines: &[BodyLine]) -> usize {
     let mut first = lines.len();
     for (at, line) in lines.iter().enumerate().rev() {
         let content = &text[line.range.clone()];
@@ -90,14 +94,14 @@ fn dated_tail(text: &str, lines: &[Line]) -> usize {
     first
 }
 
-fn opens_timeline(text: &str, lines: &[Line], from: usize, dated_to_the_end: usize) -> bool {
+fn opens_timeline(text: &str, lines: &[BodyLine], from: usize, dated_to_the_end: usize) -> bool {
     let next = lines[from..].iter().position(|line| !text[line.range.clone()].trim().is_empty());
     let Some(next) = next.map(|ahead| from + ahead) else { return false };
     is_timeline_heading(&text[lines[next].range.clone()]) || next == dated_to_the_end
 }
 
 /// The line after a section that holds dated bullets and nothing else.
-fn dated_section(text: &str, lines: &[Line], heading: usize) -> Option<usize> {
+fn dated_section(text: &str, lines: &[BodyLine], heading: usize) -> Option<usize> {
     let mut bullets = 0;
     let mut at = heading + 1;
     while let Some(line) = lines.get(at) {
@@ -123,7 +127,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: [&str; 3]) {
-        let Split { truth, timeline, rest } = split(text, 0..text.len());
+        let BodyParts { truth, timeline, rest } = split(text, 0..text.len());
         assert_eq!([truth, timeline, rest].map(|range| text[range].trim()), expected, "{text:?}");
     }
 

@@ -1,63 +1,64 @@
-//! What a run came to: its outcome, its counts, and why.
+//! Concludes a probe run: its outcome, its counts, and the reasons.
 //!
-//! Promises: a question that nobody could pay for is without a verdict, not wrong; one that failed for any
-//! other reason is an error; a pass with a stage of retrieval missing is no pass.
+//! Guarantees: a question that exceeds the budget is inconclusive, not failed; a question that
+//! fails for another reason is an error; a pass with a degraded retrieval stage is not a pass.
 
 use super::{ProbeOutcome, Spending};
-use crate::cross_modal::batch::{Counts, RowVerdict};
-use crate::cross_modal::{Aggregate, DimensionResult, Judged, JudgingError, Outcome, Unmade};
+use crate::cross_modal::batch::{RowVerdict, VerdictCounts};
+use crate::cross_modal::{
+    Aggregate, CallOutcome, CallSkipReason, DimensionResult, JudgedOutput, JudgingError,
+};
 use crate::gate::Verdict;
 use crate::report::visible;
 
-/// Questions that are named in the reason.
+/// Maximum number of questions in the detail.
 const NAMED: usize = 3;
-/// The longest reason of one question.
+/// Maximum length of one question's reason.
 const LINE: usize = 160;
 
 /// A question without an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unanswered {
+pub struct UnansweredQuestion {
     pub id: String,
     pub error: String,
-    /// Whether money was all that was missing.
+    /// Whether only the budget prevented the answer.
     pub spending: Spending,
 }
 
-/// Everything that was asked.
+/// All questions of a run.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
-    /// Questions without an answer.
-    pub unanswered: &'a [Unanswered],
-    /// Questions with one, and what the panel said.
-    pub judged: &'a [(String, Result<Judged, JudgingError>)],
-    /// Stages of retrieval that could not do their work, each once.
+pub struct ProbeQuestions<'a> {
+    pub unanswered: &'a [UnansweredQuestion],
+    /// Answered questions with the panel's judgement.
+    pub judged: &'a [(String, Result<JudgedOutput, JudgingError>)],
+    /// Retrieval stages that were degraded, without duplicates.
     pub degraded: &'a [String],
 }
 
-/// What a run came to.
+/// The conclusion of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conclusion {
     pub outcome: ProbeOutcome,
-    /// How many questions came out how.
-    pub counts: Counts,
-    /// Why, unless all is well.
+    /// Number of questions by verdict.
+    pub counts: VerdictCounts,
+    /// The reasons, unless the run passed.
     pub detail: Option<String>,
 }
 
 /// A question with its verdict and, unless it passed, the reason.
-struct Row<'a> {
+struct QuestionVerdict<'a> {
     id: &'a str,
     verdict: RowVerdict,
     why: String,
     spending: Spending,
 }
 
-/// What a run came to.
-pub fn conclude(asked: &Asked<'_>) -> Conclusion {
-    let Asked { unanswered, judged, degraded } = *asked;
-    let rows: Vec<Row<'_>> =
+/// Derives the outcome, counts and reasons of a run.
+pub fn conclude(asked: &ProbeQuestions<'_>) -> Conclusion {
+    let ProbeQuestions { unanswered, judged, degraded } = *asked;
+    let rows: Vec<QuestionVerdict<'_>> =
         judged.iter().map(of_judged).chain(unanswered.iter().map(of_unanswered)).collect();
-    let counts = Counts::of(rows.iter().map(|row| row.verdict), 0);
+    let counts = VerdictCounts::of(rows.iter().map(|row| row.verdict), 0);
     let is_over = rows.iter().any(|row| row.spending == Spending::Exceeded);
     let spending = if is_over { Spending::Exceeded } else { Spending::Within };
     let missing = (!degraded.is_empty()).then(|| format!("without {}", degraded.join(", ")));
@@ -65,17 +66,18 @@ pub fn conclude(asked: &Asked<'_>) -> Conclusion {
         ProbeOutcome::Pass if missing.is_some() => ProbeOutcome::Inconclusive,
         outcome => outcome,
     };
-    let told = reasons(&rows, outcome).into_iter().chain(missing.map(|what| visible(&what, LINE)));
-    let detail = told.collect::<Vec<_>>().join("; ");
+    let reasons =
+        reasons(&rows, outcome).into_iter().chain(missing.map(|what| visible(&what, LINE)));
+    let detail = reasons.collect::<Vec<_>>().join("; ");
     Conclusion { outcome, counts, detail: Some(detail).filter(|detail| !detail.is_empty()) }
 }
 
-fn of_judged((id, judged): &(String, Result<Judged, JudgingError>)) -> Row<'_> {
+fn of_judged((id, judged): &(String, Result<JudgedOutput, JudgingError>)) -> QuestionVerdict<'_> {
     let judged = match judged {
         Ok(judged) => judged,
         Err(error) => {
             let (verdict, why) = (RowVerdict::Error, error.to_string());
-            return Row { id, verdict, why, spending: Spending::Within };
+            return QuestionVerdict { id, verdict, why, spending: Spending::Within };
         }
     };
     let aggregate = judged.panel.aggregate();
@@ -85,57 +87,57 @@ fn of_judged((id, judged): &(String, Result<Judged, JudgingError>)) -> Row<'_> {
         Verdict::Pass | Verdict::Fail => failing(&aggregate),
     };
     let spending = if is_over { Spending::Exceeded } else { Spending::Within };
-    Row { id, verdict: aggregate.verdict.into(), why, spending }
+    QuestionVerdict { id, verdict: aggregate.verdict.into(), why, spending }
 }
 
-fn of_unanswered(unanswered: &Unanswered) -> Row<'_> {
-    let Unanswered { id, error, spending } = unanswered;
+fn of_unanswered(unanswered: &UnansweredQuestion) -> QuestionVerdict<'_> {
+    let UnansweredQuestion { id, error, spending } = unanswered;
     let verdict = match spending {
         Spending::Exceeded => RowVerdict::Inconclusive,
         Spending::Within => RowVerdict::UpstreamError,
     };
-    Row { id, verdict, why: error.clone(), spending: *spending }
+    QuestionVerdict { id, verdict, why: error.clone(), spending: *spending }
 }
 
 fn failing(aggregate: &Aggregate) -> String {
     let fails = |dimension: &&DimensionResult| !dimension.reasons.is_empty();
-    let told = aggregate.dimensions.iter().filter(fails).map(|dimension| {
+    let failures = aggregate.dimensions.iter().filter(fails).map(|dimension| {
         let reasons: Vec<&str> = dimension.reasons.iter().map(|reason| reason.name()).collect();
         format!("{} {}", dimension.key, reasons.join(" "))
     });
-    told.collect::<Vec<_>>().join(", ")
+    failures.collect::<Vec<_>>().join(", ")
 }
 
-/// Why there is no verdict, with the first call that nobody could pay for, or that gave no vote.
-fn unsure(aggregate: &Aggregate, judged: &Judged) -> String {
+/// Why there is no verdict, with the first call that exceeded the budget or gave no vote.
+fn unsure(aggregate: &Aggregate, judged: &JudgedOutput) -> String {
     let reason = aggregate.unsure.map_or("no verdict", |unsure| unsure.name());
     let calls = judged.panel.calls();
     let unpaid = calls.iter().find(|call| is_unpaid(&call.outcome));
-    let told = unpaid.into_iter().chain(calls).find_map(|call| match &call.outcome {
-        Outcome::Failed(why) => Some(format!(", slot {} {why}", call.slot)),
-        Outcome::NotMade(Unmade::Settled(_)) | Outcome::Scored(_) => None,
-        Outcome::NotMade(why) => Some(format!(", slot {} {}", call.slot, why.name())),
+    let first = unpaid.into_iter().chain(calls).find_map(|call| match &call.outcome {
+        CallOutcome::Failed(why) => Some(format!(", slot {} {why}", call.slot)),
+        CallOutcome::NotMade(CallSkipReason::Settled(_)) | CallOutcome::Scored(_) => None,
+        CallOutcome::NotMade(why) => Some(format!(", slot {} {}", call.slot, why.name())),
     });
-    format!("{reason}{}", told.unwrap_or_default())
+    format!("{reason}{}", first.unwrap_or_default())
 }
 
-fn is_unpaid(outcome: &Outcome) -> bool {
-    *outcome == Outcome::NotMade(Unmade::OverBudget)
+fn is_unpaid(outcome: &CallOutcome) -> bool {
+    *outcome == CallOutcome::NotMade(CallSkipReason::OverBudget)
 }
 
-/// The reasons of the questions that made the outcome, the first few of them.
-fn reasons(rows: &[Row<'_>], outcome: ProbeOutcome) -> Vec<String> {
-    let made_it = |row: &&Row<'_>| match outcome {
+/// The reasons of the questions behind the outcome, up to the maximum.
+fn reasons(rows: &[QuestionVerdict<'_>], outcome: ProbeOutcome) -> Vec<String> {
+    let is_cause = |row: &&QuestionVerdict<'_>| match outcome {
         ProbeOutcome::Fail => row.verdict == RowVerdict::Fail,
         ProbeOutcome::Error => row.verdict >= RowVerdict::Error,
         ProbeOutcome::BudgetExceeded => row.spending == Spending::Exceeded,
         _ => row.verdict == RowVerdict::Inconclusive,
     };
-    let told: Vec<&Row<'_>> = rows.iter().filter(made_it).collect();
-    let line = |row: &&Row<'_>| format!("{}: {}", row.id, visible(&row.why, LINE));
-    let mut lines: Vec<String> = told.iter().take(NAMED).map(line).collect();
-    if told.len() > NAMED {
-        lines.push(format!("and {} more", told.len() - NAMED));
+    let causes: Vec<&QuestionVerdict<'_>> = rows.iter().filter(is_cause).collect();
+    let line = |row: &&QuestionVerdict<'_>| format!("{}: {}", row.id, visible(&row.why, LINE));
+    let mut lines: Vec<String> = causes.iter().take(NAMED).map(line).collect();
+    if causes.len() > NAMED {
+        lines.push(format!("and {} more", causes.len() - NAMED));
     }
     lines
 }
@@ -145,11 +147,11 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::cross_modal::{Call, Case, Panel, Rubric, Seat, Slot, Vote, prompt};
+    use crate::cross_modal::{Call, JudgeInput, Panel, Rubric, Seat, Slot, Vote, prompt};
     use crate::money::Usd;
 
     /// What the three models of a panel gave: a score of every dimension, or none.
-    fn judged(outcomes: [Outcome; 3]) -> Result<Judged, JudgingError> {
+    fn judged(outcomes: [CallOutcome; 3]) -> Result<JudgedOutput, JudgingError> {
         let rubric = Rubric::qa();
         let seats =
             [Slot::A, Slot::B, Slot::C].map(|slot| Seat { slot, model: format!("lab:{slot}") });
@@ -157,39 +159,40 @@ mod tests {
         for (seat, outcome) in seats.iter().zip(outcomes) {
             panel.record(Call { slot: seat.slot, cycle: 1, outcome, cost: Usd::ZERO }).unwrap();
         }
-        let case = Case { task: "Who?", expected: Some("Ada"), output: "Ada" };
-        Ok(Judged::new(panel, &prompt(&rubric, &case), &case))
+        let case = JudgeInput { task: "Who?", expected: Some("Ada"), output: "Ada" };
+        Ok(JudgedOutput::new(panel, &prompt(&rubric, &case), &case))
     }
 
-    fn scored(score: u8) -> Outcome {
+    fn scored(score: u8) -> CallOutcome {
         let scores = vec![score; Rubric::qa().dimensions.len()];
-        Outcome::Scored(Vote { scores, improvements: Vec::new(), repairs: BTreeSet::new() })
+        CallOutcome::Scored(Vote { scores, improvements: Vec::new(), repairs: BTreeSet::new() })
     }
 
-    fn all(outcome: &Outcome) -> Result<Judged, JudgingError> {
+    fn all(outcome: &CallOutcome) -> Result<JudgedOutput, JudgingError> {
         judged([outcome.clone(), outcome.clone(), outcome.clone()])
     }
 
     #[track_caller]
     fn check(
-        judged: &[Result<Judged, JudgingError>],
+        judged: &[Result<JudgedOutput, JudgingError>],
         unanswered: &[(&str, Spending)],
         degraded: &[&str],
         outcome: ProbeOutcome,
         detail: Option<&str>,
-    ) -> Counts {
+    ) -> VerdictCounts {
         let judged: Vec<_> =
             judged.iter().enumerate().map(|(at, one)| (format!("q{at}"), one.clone())).collect();
-        let unanswered: Vec<Unanswered> = unanswered
+        let unanswered: Vec<UnansweredQuestion> = unanswered
             .iter()
-            .map(|(error, spending)| Unanswered {
+            .map(|(error, spending)| UnansweredQuestion {
                 id: "u".to_owned(),
                 error: (*error).to_owned(),
                 spending: *spending,
             })
             .collect();
         let degraded: Vec<String> = degraded.iter().map(|text| (*text).to_owned()).collect();
-        let asked = Asked { unanswered: &unanswered, judged: &judged, degraded: &degraded };
+        let asked =
+            ProbeQuestions { unanswered: &unanswered, judged: &judged, degraded: &degraded };
         let found = conclude(&asked);
         assert_eq!((found.outcome, found.detail.as_deref()), (outcome, detail));
         found.counts
@@ -204,8 +207,8 @@ mod tests {
         assert_eq!((counts.pass, counts.fail), (1, 1));
         let lone = judged([
             scored(9),
-            Outcome::Failed("timeout: no answer".to_owned()),
-            Outcome::Failed("http_5xx: down".to_owned()),
+            CallOutcome::Failed("timeout: no answer".to_owned()),
+            CallOutcome::Failed("http_5xx: down".to_owned()),
         ]);
         let why = "q1: too_few_models, slot B timeout: no answer";
         check(&[good.clone(), lone], &[], &[], ProbeOutcome::Inconclusive, Some(why));
@@ -223,7 +226,7 @@ mod tests {
         let exceeded = ProbeOutcome::BudgetExceeded;
         let counts = check(std::slice::from_ref(&good), &unpaid, &[], exceeded, Some(why));
         assert_eq!((counts.pass, counts.inconclusive, counts.upstream_error), (1, 1, 0));
-        let unjudged = all(&Outcome::NotMade(Unmade::OverBudget));
+        let unjudged = all(&CallOutcome::NotMade(CallSkipReason::OverBudget));
         check(
             &[good, unjudged],
             &[],
@@ -250,7 +253,7 @@ mod tests {
     fn many_reasons_are_cut() {
         let bad = all(&scored(3));
         let judged: Vec<_> = (0..5).map(|at| (format!("q{at}"), bad.clone())).collect();
-        let found = conclude(&Asked { unanswered: &[], judged: &judged, degraded: &[] });
+        let found = conclude(&ProbeQuestions { unanswered: &[], judged: &judged, degraded: &[] });
         assert!(found.detail.unwrap().ends_with("; and 2 more"));
     }
 }

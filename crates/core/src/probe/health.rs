@@ -1,56 +1,55 @@
-//! How the probe has been doing, for `doctor`.
+//! The health of the probe, for `doctor`.
 
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Event, ProbeOutcome, Switch};
-use crate::doctor::Wellness;
+use crate::doctor::DoctorStatus;
 
-/// What turns the probe on, ready to be pasted.
+/// The command that enables the probe.
 pub(crate) const ENABLE: &str = "gbrain config set autopilot.nightly_quality_probe.enabled true";
-/// What runs it by hand.
+/// The command that runs the probe by hand.
 const RUN: &str = "gbrain eval probe run";
-/// What says why it did not pass, and what runs it again before its time.
-const MEND: &str =
-    "see why: gbrain eval probe history; when it is mended: gbrain eval probe run --force";
+/// The commands that show the failure and run the probe again before it is due.
+const INSPECT: &str =
+    "see why: gbrain eval probe history; when it is fixed: gbrain eval probe run --force";
 
-/// The days that are looked at.
+/// The period under review.
 const WINDOW: SignedDuration = SignedDuration::from_hours(7 * 24);
-/// How long a probe that is on may be silent.
+/// Maximum time without a run while enabled.
 const SILENCE: SignedDuration = SignedDuration::from_hours(48);
 
-/// The state of the probe.
+/// The health of the probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Health {
     Disabled,
-    /// It is on and has not run yet.
+    /// Enabled, but not run yet.
     NoEventsYet,
     /// Every run of the last seven days passed.
     AllPass {
         runs: usize,
-        /// When the latest ended.
+        /// End of the latest run.
         latest: Timestamp,
     },
-    /// It is on and has not run for more than 48 hours.
+    /// Enabled, but not run for more than 48 hours.
     Silent {
-        /// The latest run there is.
         latest: Event,
     },
     /// A run of the last seven days did not pass.
     Troubled {
-        /// How many runs came out how.
+        /// Number of runs by outcome.
         counts: BTreeMap<ProbeOutcome, usize>,
         latest: Event,
         /// The latest run that did not pass.
         trouble: Event,
-        /// Whether it has also been silent for more than 48 hours.
+        /// Whether it also has not run for more than 48 hours.
         is_silent: bool,
     },
 }
 
-/// The state of the probe. Events may come in any order; the newest of all must be among them, however
-/// old it is, or silence can't be seen.
+/// The health of the probe. Events may be in any order, but must include the newest, however old,
+/// to detect missing runs.
 pub fn health(switch: Switch, events: &[Event], now: Timestamp) -> Health {
     if switch == Switch::Off {
         return Health::Disabled;
@@ -74,15 +73,14 @@ pub fn health(switch: Switch, events: &[Event], now: Timestamp) -> Health {
 }
 
 impl Health {
-    /// How the check comes out.
-    pub fn wellness(&self) -> Wellness {
+    /// The result of the doctor check.
+    pub fn doctor_status(&self) -> DoctorStatus {
         match self {
-            Self::Disabled | Self::NoEventsYet | Self::AllPass { .. } => Wellness::Ok,
-            Self::Silent { .. } | Self::Troubled { .. } => Wellness::Warn,
+            Self::Disabled | Self::NoEventsYet | Self::AllPass { .. } => DoctorStatus::Ok,
+            Self::Silent { .. } | Self::Troubled { .. } => DoctorStatus::Warn,
         }
     }
 
-    /// In words.
     pub fn message(&self) -> String {
         match self {
             Self::Disabled => "skipped (disabled)".to_owned(),
@@ -90,14 +88,19 @@ impl Health {
             Self::AllPass { runs, latest } => {
                 format!("the last 7 days all pass (n = {runs}), latest {latest:.0}")
             }
-            Self::Silent { latest } => format!("enabled, and has not run since {}", told(latest)),
+            Self::Silent { latest } => {
+                format!("enabled, but has not run since {}", describe(latest))
+            }
             Self::Troubled { counts, latest, trouble, is_silent } => {
                 let counts: Vec<String> =
                     counts.iter().map(|(outcome, n)| format!("{n} {outcome}")).collect();
-                let mut text =
-                    format!("in the last 7 days {}; latest {}", counts.join(", "), told(latest));
+                let mut text = format!(
+                    "in the last 7 days {}; latest {}",
+                    counts.join(", "),
+                    describe(latest)
+                );
                 if trouble.at != latest.at {
-                    text.push_str(&format!("; before that {}", told(trouble)));
+                    text.push_str(&format!("; before that {}", describe(trouble)));
                 }
                 if *is_silent {
                     text.push_str("; it has not run since");
@@ -107,18 +110,18 @@ impl Health {
         }
     }
 
-    /// What to do about it, ready to be pasted.
+    /// The command to run next.
     pub fn remedy(&self) -> Option<&'static str> {
         match self {
             Self::Disabled => Some(ENABLE),
             Self::NoEventsYet | Self::AllPass { .. } => None,
             Self::Silent { .. } => Some(RUN),
-            Self::Troubled { .. } => Some(MEND),
+            Self::Troubled { .. } => Some(INSPECT),
         }
     }
 }
 
-fn told(event: &Event) -> String {
+fn describe(event: &Event) -> String {
     let Event { at, outcome, detail, .. } = event;
     match detail {
         Some(detail) => format!("{at:.0} {outcome}: {detail}"),

@@ -1,17 +1,18 @@
-//! The nightly quality probe: whether it may run, what its result is called, and how it has been doing.
+//! The nightly quality probe: rate limit, outcomes and health.
 //!
-//! A run that reached a verdict, or its budget, uses up a window of 24 hours. A run that failed does
-//! not, so that one bad minute does not cost a night; it waits longer after each failure, so that a probe
-//! that fails after it has spent money can't spend it every few minutes.
+//! A run that reaches a verdict or its budget uses up a window of 24 hours. A failed run does not,
+//! so that a short outage does not cost a night; each further failure doubles the wait, so that a
+//! probe that fails after spending money cannot spend it every few minutes.
 //!
-//! Promises: every outcome has its own name; only a pass is green; a probe that is on and silent is told.
+//! Guarantees: every outcome has its own name; only a pass is green; an enabled probe that does not
+//! run is reported.
 //!
-//! Deliberately absent: the clock, the audit file and the run itself.
+//! Not here: the clock, the audit file and the run itself.
 
 mod conclude;
 mod health;
 
-pub use conclude::{Asked, Conclusion, Unanswered, conclude};
+pub use conclude::{Conclusion, ProbeQuestions, UnansweredQuestion, conclude};
 pub(crate) use health::ENABLE;
 pub use health::{Health, health};
 
@@ -22,24 +23,23 @@ use crate::cross_modal::batch::BatchVerdict;
 use crate::money::Usd;
 use crate::named;
 
-/// How long a run that counts keeps the next one off.
+/// The window that a counted run uses up.
 pub const WINDOW: SignedDuration = SignedDuration::from_hours(24);
-/// How long the first failure keeps the next run off. Each further one doubles it, up to the window.
+/// Wait after the first failure. Each further failure doubles it, up to the window.
 pub const RETRY: SignedDuration = SignedDuration::from_hours(1);
 
-/// What came of a run, or of asking for one.
+/// The outcome of a run or of a request for one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProbeOutcome {
     Pass,
     Fail,
-    /// There is no verdict.
     Inconclusive,
     Error,
-    /// It would cost, or has cost, more than it may.
+    /// The estimate or the cost exceeds the budget.
     BudgetExceeded,
-    /// It ran not long ago.
+    /// The last run is too recent.
     RateLimited,
-    /// The embedder is remote and has no key.
+    /// The embedder is remote and has no API key.
     NoEmbeddingKey,
     Disabled,
 }
@@ -55,18 +55,18 @@ named! { ProbeOutcome {
     Disabled = "disabled",
 } }
 
-/// Whether the budget held.
+/// Whether the budget was sufficient.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spending {
-    /// Every call could be paid.
+    /// Every call was within the budget.
     Within,
-    /// Calls were not made for want of money.
+    /// Some calls were skipped because of the budget.
     Exceeded,
 }
 
 impl ProbeOutcome {
-    /// What a batch of judged questions is called. A verdict that was reached before the money ran out
-    /// stands.
+    /// The outcome of a batch of judged questions. A verdict that was reached before the budget ran
+    /// out stands.
     pub(crate) fn of_batch(verdict: BatchVerdict, spending: Spending) -> Self {
         match (verdict, spending) {
             (BatchVerdict::Pass, _) => Self::Pass,
@@ -77,23 +77,23 @@ impl ProbeOutcome {
         }
     }
 
-    /// Whether it uses up the window: it reached a verdict, or spent what it may.
+    /// Whether it uses up the window: it reached a verdict or its budget.
     pub fn counts(self) -> bool {
         matches!(self, Self::Pass | Self::Fail | Self::Inconclusive | Self::BudgetExceeded)
     }
 
-    /// What whoever asked for it by hand can do about it.
+    /// The next step after a manual run.
     pub fn remedy(self) -> Option<&'static str> {
         match self {
             Self::Pass => None,
-            Self::Fail => Some("look at the answers: gbrain eval probe history --json"),
-            Self::Inconclusive => Some("look which judges answer: gbrain models"),
-            Self::Error => Some("look who can be asked: gbrain models"),
+            Self::Fail => Some("inspect the answers: gbrain eval probe history --json"),
+            Self::Inconclusive => Some("check which judges answer: gbrain models"),
+            Self::Error => Some("check which models are available: gbrain models"),
             Self::BudgetExceeded => Some(
                 "allow more: gbrain config set autopilot.nightly_quality_probe.max_usd 5.00, or choose \
                  cheaper models: gbrain models",
             ),
-            Self::RateLimited => Some("run it all the same: gbrain eval probe run --force"),
+            Self::RateLimited => Some("run it anyway: gbrain eval probe run --force"),
             Self::NoEmbeddingKey => Some(
                 "set the key of the embedder that config.json names, or remove `embedder` for the \
                  built-in one: gbrain models",
@@ -105,7 +105,7 @@ impl ProbeOutcome {
         }
     }
 
-    /// The exit code: 0 is a pass, 1 a measured fail, 2 no verdict.
+    /// The exit code: 0 pass, 1 fail, 2 inconclusive.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Pass => 0,
@@ -115,28 +115,27 @@ impl ProbeOutcome {
     }
 }
 
-/// A run in the audit.
+/// An audit entry of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     pub at: Timestamp,
-    /// What came of it.
     pub outcome: ProbeOutcome,
     pub pass: usize,
     pub fail: usize,
-    /// Questions without a verdict.
+    /// Number of questions without a verdict.
     pub inconclusive: usize,
-    /// Questions that could not be answered or judged.
+    /// Number of questions that could not be answered or judged.
     pub error: usize,
-    /// About what the whole run, answers and judges, was expected to cost.
+    /// Estimated cost of the whole run, answers and judges.
     pub estimate: Usd,
     pub cost: Usd,
     pub fixture_sha8: Option<String>,
-    /// Why, where the outcome alone does not tell.
+    /// Further details, if the outcome needs an explanation.
     pub detail: Option<String>,
 }
 
 impl Event {
-    /// An outcome without any questions.
+    /// An outcome without questions.
     pub fn bare(at: Timestamp, outcome: ProbeOutcome, detail: Option<String>) -> Self {
         Self {
             at,
@@ -154,21 +153,21 @@ impl Event {
 }
 
 impl Event {
-    /// Whether the budget refused it before anything was asked: nothing was spent and nothing measured.
+    /// Whether the budget rejected the run before any call: nothing was spent or measured.
     pub fn is_refusal(&self) -> bool {
         self.outcome == ProbeOutcome::BudgetExceeded
             && self.cost == Usd::ZERO
             && self.pass + self.fail + self.inconclusive + self.error == 0
     }
 
-    /// Whether the next run waits for the end of the window: not after a refusal, so that a larger budget
-    /// counts at once.
+    /// Whether the next run waits for the end of the window. It does not after a rejection, so that
+    /// a larger budget takes effect at once.
     pub(crate) fn uses_window(&self) -> bool {
         self.outcome.counts() && !self.is_refusal()
     }
 
-    /// Whether it is the last refusal again, for the same reason: what is asked every few minutes would fill the
-    /// audit.
+    /// Whether it repeats the last rejection for the same reason. Recording each check would fill
+    /// the audit.
     pub fn repeats(&self, past: &[Self]) -> bool {
         let latest = past.iter().max_by_key(|event| event.at);
         self.is_refusal()
@@ -180,22 +179,21 @@ impl Event {
     }
 }
 
-/// Where meaning comes from.
+/// The embedder's location and key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Embedder {
-    /// The model in the binary, or one on disk: no key is needed.
+    /// A built-in or local model that needs no key.
     Local,
-    /// A provider whose key is there.
+    /// A provider with a key.
     Remote,
-    /// A provider whose key is missing.
+    /// A provider without a key.
     RemoteWithoutKey,
 }
 
-/// Whether somebody turned the probe on.
+/// Whether the probe is enabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Switch {
     On,
-    /// It may not; the default.
     Off,
 }
 
@@ -203,11 +201,11 @@ pub enum Switch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     Go,
-    /// It does not, and this is why.
+    /// The run is skipped, with the outcome.
     Not(ProbeOutcome),
 }
 
-/// Whether the probe runs now, from its past runs in any order.
+/// Decides whether the probe runs now, from past runs in any order.
 pub fn decide(switch: Switch, past: &[Event], now: Timestamp, embedder: Embedder) -> Decision {
     match (switch, embedder) {
         (Switch::Off, _) => Decision::Not(ProbeOutcome::Disabled),
@@ -217,8 +215,8 @@ pub fn decide(switch: Switch, past: &[Event], now: Timestamp, embedder: Embedder
     }
 }
 
-/// Whether an outcome goes into the audit: what is asked every few minutes would fill it, so a run that
-/// was not due never does, and a missing key once in a window.
+/// Whether an outcome is recorded in the audit. The probe is checked every few minutes, so a
+/// rate-limited check is never recorded, and a missing key once per window.
 pub fn is_recorded(outcome: ProbeOutcome, past: &[Event], now: Timestamp) -> bool {
     match outcome {
         ProbeOutcome::Disabled | ProbeOutcome::RateLimited => false,
@@ -231,13 +229,13 @@ pub fn is_recorded(outcome: ProbeOutcome, past: &[Event], now: Timestamp) -> boo
     }
 }
 
-/// The audit file of a moment, by ISO year and week.
+/// The audit file name for a time, by ISO year and week.
 pub fn file_name(at: Timestamp) -> String {
     let week = at.to_zoned(TimeZone::UTC).date().iso_week_date();
     format!("quality-probe-{}-W{:02}.jsonl", week.year(), week.week())
 }
 
-/// When the next run is due, from past runs in any order; none if it is now.
+/// When the next run is due, from past runs in any order; none if now.
 pub fn due(past: &[Event], now: Timestamp) -> Option<Timestamp> {
     let last_that_counts = past.iter().filter(|event| event.uses_window()).max_by_key(|e| e.at);
     if let Some(event) = last_that_counts.filter(|event| is_within(event.at, now, WINDOW)) {
@@ -250,7 +248,7 @@ pub fn due(past: &[Event], now: Timestamp) -> Option<Timestamp> {
     is_within(last_failure, now, pause).then(|| later(last_failure, pause))
 }
 
-/// Runs from several places as one list, oldest first, each once.
+/// Merges runs from several sources, oldest first, without duplicates.
 pub fn merged(lists: impl IntoIterator<Item = Vec<Event>>) -> Vec<Event> {
     let mut events: Vec<Event> = lists.into_iter().flatten().collect();
     events.sort_by_key(|event| (event.at, event.outcome));
@@ -262,14 +260,14 @@ fn later(at: Timestamp, by: SignedDuration) -> Timestamp {
     at.saturating_add(by).unwrap_or(Timestamp::MAX)
 }
 
-/// How long to wait after so many failures in a row.
+/// The wait after a number of failures in a row.
 fn pause(failures: usize) -> SignedDuration {
     let doublings = failures.saturating_sub(1).min(5) as u32;
     (RETRY * 2i32.pow(doublings)).min(WINDOW)
 }
 
-/// Whether two moments are closer than that, whichever comes first: a clock that was set back must
-/// neither open the window nor keep it shut for long.
+/// Whether two times are closer than `span`, in either order: a clock that was set back must
+/// neither open the window nor keep it closed for long.
 fn is_within(at: Timestamp, now: Timestamp, span: SignedDuration) -> bool {
     now.duration_since(at).abs() < span
 }

@@ -4,7 +4,7 @@ use ProbeOutcome::{
 use proptest::prelude::*;
 
 use super::*;
-use crate::doctor::Wellness;
+use crate::doctor::DoctorStatus;
 
 fn now() -> Timestamp {
     "2026-11-16T03:00:00Z".parse().unwrap()
@@ -128,7 +128,7 @@ fn only_a_pass_is_green() {
 }
 
 #[test]
-fn what_is_asked_all_the_time_is_recorded_once() {
+fn repeated_outcomes_are_recorded_once() {
     let recorded = |outcome, events| is_recorded(outcome, &past(events), now());
     assert!(!recorded(Disabled, &[]));
     assert!(!recorded(RateLimited, &[]));
@@ -151,49 +151,60 @@ fn files_by_week() {
 fn check_health(
     switch: Switch,
     events: &[(i64, ProbeOutcome)],
-    wellness: Wellness,
+    doctor_status: DoctorStatus,
     message: &str,
     remedy: Option<&str>,
 ) {
     let health = health(switch, &past(events), now());
     assert_eq!(health.message(), message);
-    assert_eq!((health.wellness(), health.remedy()), (wellness, remedy));
+    assert_eq!((health.doctor_status(), health.remedy()), (doctor_status, remedy));
 }
 
 #[test]
 fn health_when_all_is_well() {
     let enable = "gbrain config set autopilot.nightly_quality_probe.enabled true";
-    check_health(Switch::Off, &[(1, Fail)], Wellness::Ok, "skipped (disabled)", Some(enable));
-    check_health(Switch::On, &[], Wellness::Ok, "enabled, no events yet", None);
+    check_health(Switch::Off, &[(1, Fail)], DoctorStatus::Ok, "skipped (disabled)", Some(enable));
+    check_health(Switch::On, &[], DoctorStatus::Ok, "enabled, no events yet", None);
     let message = "the last 7 days all pass (n = 2), latest 2026-11-16T00:00:00Z";
-    check_health(Switch::On, &[(3, Pass), (27, Pass), (200, Fail)], Wellness::Ok, message, None);
+    check_health(
+        Switch::On,
+        &[(3, Pass), (27, Pass), (200, Fail)],
+        DoctorStatus::Ok,
+        message,
+        None,
+    );
 }
 
 #[test]
 fn health_when_something_is_not() {
     let run = Some("gbrain eval probe run");
-    let mend = Some(
-        "see why: gbrain eval probe history; when it is mended: gbrain eval probe run --force",
-    );
+    let mend =
+        Some("see why: gbrain eval probe history; when it is fixed: gbrain eval probe run --force");
     for trouble in [Fail, Inconclusive, Error, BudgetExceeded, NoEmbeddingKey] {
         let message = format!(
             "in the last 7 days 1 {trouble}; latest 2026-11-16T00:00:00Z {trouble}: no luck"
         );
-        check_health(Switch::On, &[(3, trouble)], Wellness::Warn, &message, mend);
+        check_health(Switch::On, &[(3, trouble)], DoctorStatus::Warn, &message, mend);
     }
     let message = "in the last 7 days 2 pass, 1 fail; latest 2026-11-16T00:00:00Z pass; before that \
                    2026-11-15T00:00:00Z fail: no luck";
-    check_health(Switch::On, &[(51, Pass), (3, Pass), (27, Fail)], Wellness::Warn, message, mend);
-    let message = "enabled, and has not run since 2026-11-14T02:00:00Z pass";
-    check_health(Switch::On, &[(49, Pass)], Wellness::Warn, message, run);
-    let message = "enabled, and has not run since 2026-11-06T03:00:00Z fail: no luck";
-    check_health(Switch::On, &[(240, Fail)], Wellness::Warn, message, run);
+    check_health(
+        Switch::On,
+        &[(51, Pass), (3, Pass), (27, Fail)],
+        DoctorStatus::Warn,
+        message,
+        mend,
+    );
+    let message = "enabled, but has not run since 2026-11-14T02:00:00Z pass";
+    check_health(Switch::On, &[(49, Pass)], DoctorStatus::Warn, message, run);
+    let message = "enabled, but has not run since 2026-11-06T03:00:00Z fail: no luck";
+    check_health(Switch::On, &[(240, Fail)], DoctorStatus::Warn, message, run);
     let message = "in the last 7 days 1 fail; latest 2026-11-13T03:00:00Z fail: no luck; it has not run since";
-    check_health(Switch::On, &[(72, Fail)], Wellness::Warn, message, mend);
+    check_health(Switch::On, &[(72, Fail)], DoctorStatus::Warn, message, mend);
 }
 
 proptest! {
-    /// Whatever happens, no more than one run that counts starts in 24 hours, and few that fail.
+    /// At most one counted run starts in 24 hours, and few that fail.
     #[test]
     fn a_probe_asked_every_ten_minutes_runs_rarely(
         outcomes in prop::collection::vec(prop::sample::select(vec![Pass, Fail, Error, Error, Error]), 40),

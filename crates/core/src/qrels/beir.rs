@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 use serde::de::DeserializeOwned;
 
 use super::file::{BeirDocument, BeirQuery};
-use super::{Place, QrelsError, utf8};
+use super::{QrelsError, QrelsLocation, utf8};
 use crate::reading::in_line;
 
 /// Ids and texts of `queries.jsonl`, in order. Every id stands once and has something to ask.
@@ -45,7 +45,7 @@ pub fn documents_of_jsonl(bytes: &[u8]) -> Result<Vec<(String, String, String)>,
     Ok(documents)
 }
 
-fn not_blank(place: Place, id: &str) -> Result<(), QrelsError> {
+fn not_blank(place: QrelsLocation, id: &str) -> Result<(), QrelsError> {
     if id.trim().is_empty() {
         return Err(QrelsError::malformed(place, "`_id` is blank"));
     }
@@ -54,10 +54,10 @@ fn not_blank(place: Place, id: &str) -> Result<(), QrelsError> {
 
 fn rows<T: DeserializeOwned>(
     bytes: &[u8],
-) -> Result<impl Iterator<Item = Result<(Place, T), QrelsError>>, QrelsError> {
+) -> Result<impl Iterator<Item = Result<(QrelsLocation, T), QrelsError>>, QrelsError> {
     let lines = utf8(bytes)?.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     Ok(lines.map(|(at, line)| {
-        let place = Place::Line(at + 1);
+        let place = QrelsLocation::Line(at + 1);
         let row = serde_json::from_str(line);
         row.map(|row| (place, row)).map_err(|error| QrelsError::malformed(place, in_line(&error)))
     }))

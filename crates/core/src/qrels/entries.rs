@@ -14,20 +14,20 @@ use crate::reading::json::{Json, Object};
 use crate::reading::meter::Meter;
 use crate::reading::shape::Shape;
 
-/// What a value of an entry takes while the entry is read.
+/// Memory of a value of an entry while the entry is read.
 const VALUE_BYTES: usize = 64;
-/// What a judged query takes where ids and texts are compared, beside itself.
+/// Memory of a judged query where ids and texts are compared, beside the query itself.
 const COMPARED_BYTES: usize = 144;
-/// What a remark takes, with its texts.
+/// Memory of a remark with its texts.
 const LINT_BYTES: usize = 200;
 
-/// A file whose syntax was checked.
+/// A file with valid syntax.
 #[derive(Clone, Copy)]
-pub(super) struct Source<'a>(pub(super) &'a str);
+pub(super) struct QrelsText<'a>(pub(super) &'a str);
 
 /// The fields of the object that a file is.
 #[derive(Default)]
-pub(super) struct Top<'a> {
+pub(super) struct TopFields<'a> {
     pub(super) schema_version: Option<&'a RawValue>,
     pub(super) version: Option<&'a RawValue>,
     pub(super) queries: Option<&'a RawValue>,
@@ -35,7 +35,7 @@ pub(super) struct Top<'a> {
     pub(super) unknown: Vec<String>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> QrelsText<'a> {
     /// Checks the syntax of a file.
     pub(super) fn new(text: &'a str) -> Result<Self, QrelsError> {
         let broken = |error: serde_json::Error| QrelsError::Json {
@@ -46,13 +46,13 @@ impl<'a> Source<'a> {
     }
 
     /// The fields of the object that it is.
-    pub(super) fn top(self, meter: &mut Meter<'_>) -> Result<Top<'a>, QrelsError> {
+    pub(super) fn top(self, meter: &mut Meter<'_>) -> Result<TopFields<'a>, QrelsError> {
         let mut interrupted = None;
-        let mut note = |top: &mut Top<'a>, name: &str| {
+        let mut note = |top: &mut TopFields<'a>, name: &str| {
             top.unknown.push(name.to_owned());
             meter.hold(LINT_BYTES + 2 * name.len()).map_err(|error| interrupted = Some(error))
         };
-        let visitor = TopVisitor { note: &mut note, top: Top::default() };
+        let visitor = TopVisitor { note: &mut note, top: TopFields::default() };
         let read = serde_json::Deserializer::from_str(self.0).deserialize_map(visitor);
         match interrupted {
             Some(error) => Err(QrelsError::Interrupted(error)),
@@ -60,7 +60,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Reads every entry of a list and gives it on. What is no list has none.
+    /// Reads every entry of a list and passes it on. Other values have no entries.
     pub(super) fn for_each(
         self,
         list: Option<&'a RawValue>,
@@ -91,7 +91,7 @@ impl<'a> Source<'a> {
             Ok(())
         };
         let mut list = serde_json::Deserializer::from_str(list.map_or("", RawValue::get));
-        // What can't be read is told when its entries are.
+        // Unreadable entries are reported when they are read.
         let _ = list.deserialize_seq(ListVisitor(&mut one));
         count
     }
@@ -165,21 +165,21 @@ pub(super) fn add_unknown_keys(
     );
 }
 
-type Note<'n, 'a> = &'n mut dyn FnMut(&mut Top<'a>, &str) -> Result<(), ()>;
+type Note<'n, 'a> = &'n mut dyn FnMut(&mut TopFields<'a>, &str) -> Result<(), ()>;
 
 struct TopVisitor<'n, 'a> {
     note: Note<'n, 'a>,
-    top: Top<'a>,
+    top: TopFields<'a>,
 }
 
 impl<'de> Visitor<'de> for TopVisitor<'_, 'de> {
-    type Value = Top<'de>;
+    type Value = TopFields<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Top<'de>, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<TopFields<'de>, A::Error> {
         let Self { note, mut top } = self;
         while let Some(name) = map.next_key::<Cow<'de, str>>()? {
             let value: &'de RawValue = map.next_value()?;

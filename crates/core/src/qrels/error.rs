@@ -6,14 +6,14 @@ use crate::reading::meter::MeterError;
 
 /// Where in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum QrelsLocation {
     /// An entry of `queries`, from 0.
     Entry(usize),
     /// A line, from 1.
     Line(usize),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for QrelsLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Entry(at) => write!(f, "entry {at} of `queries`"),
@@ -38,7 +38,7 @@ pub enum QrelsError {
     #[error("line {line} is not valid JSON: {reason}")]
     Json {
         line: usize,
-        /// What the parser says.
+        /// The error of the parser.
         reason: String,
     },
     /// A version that this program does not know.
@@ -46,50 +46,50 @@ pub enum QrelsError {
         "schema_version is {found}; this program reads version 1: write `\"schema_version\": 1`, or use a newer gbrain"
     )]
     SchemaVersion {
-        /// What stands there, as JSON.
+        /// The unexpected value, as JSON.
         found: String,
     },
     /// A list without entries.
     #[error("there is no query; `queries` needs at least one entry")]
     NoQueries,
-    /// An entry or a line that is not what it must be.
+    /// An entry or a line of the wrong form.
     #[error("{place}: {reason}")]
     Malformed {
-        place: Place,
-        /// What is wrong and what is expected.
+        place: QrelsLocation,
+        /// The error and the expected form.
         reason: String,
     },
     /// A query that asks nothing.
     #[error("{place}: `query` is blank; write what is asked")]
-    BlankQuery { place: Place },
+    BlankQuery { place: QrelsLocation },
     /// A query without anything to find.
     #[error(
         "{place}: nothing is relevant; list at least one page in `relevant_slugs` or `relevant`"
     )]
-    NoRelevant { place: Place },
-    /// A page of the explicit shape that does not say whose it is.
+    NoRelevant { place: QrelsLocation },
+    /// A page without a source in the explicit shape.
     #[error(
         "{place}: page {slug} has no source_id, and there is no default: add `\"source_id\"`, or list \
          slugs of the default source in `relevant_slugs` and `first_relevant_slug`"
     )]
     NoSource {
-        place: Place,
+        place: QrelsLocation,
         /// Its slug, as JSON.
         slug: String,
     },
     /// A grade that is no number.
     #[error("{place}: grade {grade} of `{doc}` is not a finite number")]
-    BadGrade { place: Place, doc: String, grade: String },
+    BadGrade { place: QrelsLocation, doc: String, grade: String },
     /// A grade with a fraction or an exponent, of which trec_eval reads the digits before it.
     #[error(
         "{place}: grade {grade} of `{doc}` is not a whole number; trec_eval would read it as {read}: \
          write whole grades, such as 0, 1 and 2"
     )]
     FractionalGrade {
-        place: Place,
+        place: QrelsLocation,
         doc: String,
         grade: String,
-        /// What `atol` makes of it.
+        /// The number that `atol` would read.
         read: i64,
     },
     /// Two entries with one id.
@@ -105,8 +105,8 @@ pub enum QrelsError {
 }
 
 impl QrelsError {
-    /// An entry or line that is not what it must be.
-    pub(crate) fn malformed(place: Place, reason: impl Into<String>) -> Self {
+    /// An entry or a line of the wrong form.
+    pub(crate) fn malformed(place: QrelsLocation, reason: impl Into<String>) -> Self {
         Self::Malformed { place, reason: reason.into() }
     }
 }

@@ -1,14 +1,14 @@
-//! Whether judged pages exist in what is asked.
+//! Whether judged pages exist in the searched corpus.
 //!
-//! A judgement of a page that does not exist can only count as a miss, so a file of another brain scores
-//! zero whatever the retriever does. That is a mistake of the input, not a measurement.
+//! A judgement of a page that does not exist can only count as a miss, so a file of another brain
+//! scores zero with every retriever. That is a mistake of the input, not a measurement.
 
 use super::{DEFAULT_SOURCE, JudgedQuery};
 
 /// Pages that are named one by one.
 const NAMED: usize = 5;
 
-/// What is known about the judged pages of a target.
+/// The judged pages of a target and whether they exist.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum JudgedPages {
     /// The target can't say which pages it has.
@@ -18,7 +18,7 @@ pub enum JudgedPages {
     Known {
         /// How many different pages are judged relevant.
         judged: usize,
-        /// Those that do not exist, in the order of the file.
+        /// The missing pages, in the order of the file.
         missing: Vec<String>,
     },
 }

@@ -6,18 +6,18 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::Segment;
+use super::QuerySegment;
 
 /// Judgements as the gate reads them.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct QrelsFile {
-    /// The version: 1.
+    /// The version of the format, 1.
     #[schemars(extend("const" = 1))]
     pub schema_version: u32,
-    /// The queries.
+    /// The judged queries of the file.
     #[schemars(length(min = 1))]
     pub queries: Vec<GateEntry>,
-    /// Remarks.
+    /// Free remarks, which are ignored.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -29,17 +29,17 @@ pub struct PageRef {
     /// Its source; there is no default.
     #[schemars(length(min = 1))]
     pub source_id: String,
-    /// Its slug.
+    /// Slug of the judged page.
     pub slug: String,
 }
 
-/// A query and what answers it: `relevant`, or in older files `relevant_slugs`.
+/// A query with its answers: `relevant`, or in older files `relevant_slugs`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "QrelsEntry")]
 pub struct GateEntry {
     /// Its id, unique among the queries; its place if missing.
     pub query_id: Option<String>,
-    /// What is asked.
+    /// Text of the query.
     #[schemars(length(min = 1), regex(pattern = r"\S"))]
     pub query: String,
     /// The pages that answer it.
@@ -55,10 +55,10 @@ pub struct GateEntry {
     pub grades: Option<Map<String, Value>>,
     /// The axis of its vector under the deterministic embedder.
     pub embedding_dim: Option<u64>,
-    /// What it may be grouped by.
+    /// The groups that the query belongs to.
     #[serde(flatten)]
-    pub segment: Segment,
-    /// Remarks.
+    pub segment: QuerySegment,
+    /// Free remarks, which are ignored.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }

@@ -6,10 +6,12 @@
 
 use serde_json::value::RawValue;
 
-use super::entries::{self, Source, Top, add_unknown_keys, unknown_keys};
+use super::entries::{self, QrelsText, TopFields, add_unknown_keys, unknown_keys};
 use super::file::{GateEntry, PageRef};
 use super::legacy::{graded, grades_of};
-use super::{JudgedQuery, Lint, Place, Qrels, QrelsError, Segment, Shape, doc_id, settled};
+use super::{
+    JudgedQuery, Lint, Qrels, QrelsError, QrelsFormat, QrelsLocation, QuerySegment, doc_id, settled,
+};
 use crate::reading::json::{Json, Object};
 use crate::reading::meter::Meter;
 
@@ -30,13 +32,13 @@ const KEYS: [&str; 13] = [
     "tags",
 ];
 
-/// What a relevant page takes while an entry is read: as it stands there, and as it is judged.
+/// Memory of a relevant page while an entry is read: as a value, and as a judgement.
 const PAGE_BYTES: usize = 200;
 
 /// Whether an object is meant as the gate's: it has a version, or entries in its spelling.
 pub(super) fn is_gate<'a>(
-    source: Source<'a>,
-    top: &Top<'a>,
+    source: QrelsText<'a>,
+    top: &TopFields<'a>,
     meter: &mut Meter<'_>,
 ) -> Result<bool, QrelsError> {
     if top.schema_version.is_some() {
@@ -53,15 +55,15 @@ pub(super) fn is_gate<'a>(
         Ok(())
     });
     match read {
-        // What is no list of entries is told by the reader of the older shape.
+        // The reader of the older format reports values that are not a list of entries.
         Err(QrelsError::NoQueries) => Ok(false),
         read => read.map(|()| is_gate),
     }
 }
 
 pub(super) fn parse<'a>(
-    source: Source<'a>,
-    top: Top<'a>,
+    source: QrelsText<'a>,
+    top: TopFields<'a>,
     meter: &mut Meter<'_>,
 ) -> Result<Qrels, QrelsError> {
     let version = top.schema_version.map(RawValue::get);
@@ -80,7 +82,7 @@ pub(super) fn parse<'a>(
         entries::add(&mut queries, query, lints.len() - before, meter)
     })?;
     let queries = settled(queries, &mut lints, meter)?;
-    Ok(Qrels { queries, shape: Shape::Gate, lints })
+    Ok(Qrels { queries, shape: QrelsFormat::Gate, lints })
 }
 
 fn query(
@@ -89,7 +91,7 @@ fn query(
     lints: &mut Vec<Lint>,
     meter: &mut Meter<'_>,
 ) -> Result<JudgedQuery, QrelsError> {
-    let place = Place::Entry(at);
+    let place = QrelsLocation::Entry(at);
     let Json::Object(object) = entry else {
         return Err(QrelsError::malformed(place, format!("invalid type: {entry} is no object")));
     };
@@ -142,7 +144,7 @@ const GRADE_KEYS: [&str; 4] = ["grade", "relevance", "rel", "score"];
 
 /// Refuses a page of the explicit shape without its source, because a hit from the wrong source would
 /// count, and one with a grade, because a page graded 0 would count as relevant.
-fn check_pages(entry: &Object<'_>, place: Place) -> Result<(), QrelsError> {
+fn check_pages(entry: &Object<'_>, place: QrelsLocation) -> Result<(), QrelsError> {
     let relevant = entry.get("relevant").and_then(Json::as_array).into_iter().flatten();
     let pages = relevant.chain(entry.get("expected_top1")).filter_map(Json::as_object);
     for page in pages {
@@ -172,6 +174,6 @@ fn name(page: &PageRef) -> String {
     doc_id(Some(source_id), slug).into_owned()
 }
 
-fn segment(segment: Segment) -> Option<Box<Segment>> {
-    (segment != Segment::default()).then(|| Box::new(segment))
+fn segment(segment: QuerySegment) -> Option<Box<QuerySegment>> {
+    (segment != QuerySegment::default()).then(|| Box::new(segment))
 }

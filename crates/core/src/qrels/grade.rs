@@ -4,10 +4,10 @@
 //! 0 and `1e2` is 1. Such a grade would count differently there and here, so it is refused; `1.0` is 1
 //! for both.
 
-use super::{Place, QrelsError};
+use super::{QrelsError, QrelsLocation};
 
 /// The grade that a text spells.
-pub(super) fn whole_grade(text: &str, place: Place, doc: &str) -> Result<f64, QrelsError> {
+pub(super) fn whole_grade(text: &str, place: QrelsLocation, doc: &str) -> Result<f64, QrelsError> {
     let grade = text.parse::<f64>().ok().filter(|grade| grade.is_finite());
     let Some(grade) = grade else {
         return Err(QrelsError::BadGrade { place, doc: doc.to_owned(), grade: text.to_owned() });
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn whole_grades_are_read_and_others_are_refused() {
-        let read = |text: &str| whole_grade(text, Place::Line(1), "d");
+        let read = |text: &str| whole_grade(text, QrelsLocation::Line(1), "d");
         for (text, expected) in [("2", 2.0), ("-1", -1.0), ("+1", 1.0), ("1.0", 1.0), ("3.", 3.0)] {
             assert_eq!(read(text), Ok(expected), "{text}");
         }

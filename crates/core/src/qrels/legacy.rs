@@ -3,22 +3,24 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::value::RawValue;
 
-use super::entries::{self, Source, Top, add_unknown_keys, unknown_keys};
+use super::entries::{self, QrelsText, TopFields, add_unknown_keys, unknown_keys};
 use super::file::LegacyEntry;
 use super::gate::bare_of;
-use super::{JudgedQuery, Judgement, Lint, Place, Qrels, QrelsError, Shape, doc_id, settled};
+use super::{
+    JudgedQuery, Judgement, Lint, Qrels, QrelsError, QrelsFormat, QrelsLocation, doc_id, settled,
+};
 use crate::reading::json::{Json, Object};
 use crate::reading::meter::Meter;
 
 /// The keys of an entry.
 const KEYS: [&str; 4] = ["id", "query", "relevant", "grades"];
 
-/// What a relevant page takes while an entry is read: as it stands there, and as it is judged.
+/// Memory of a relevant page while an entry is read: as a value, and as a judgement.
 const PAGE_BYTES: usize = 150;
 
 pub(super) fn parse_object<'a>(
-    source: Source<'a>,
-    top: Top<'a>,
+    source: QrelsText<'a>,
+    top: TopFields<'a>,
     meter: &mut Meter<'_>,
 ) -> Result<Qrels, QrelsError> {
     let lints = unknown_keys("the file", top.unknown.iter().map(String::as_str));
@@ -26,7 +28,7 @@ pub(super) fn parse_object<'a>(
 }
 
 pub(super) fn parse<'a>(
-    source: Source<'a>,
+    source: QrelsText<'a>,
     list: Option<&'a RawValue>,
     mut lints: Vec<Lint>,
     meter: &mut Meter<'_>,
@@ -38,7 +40,7 @@ pub(super) fn parse<'a>(
         entries::add(&mut queries, query, lints.len() - before, meter)
     })?;
     let queries = settled(queries, &mut lints, meter)?;
-    Ok(Qrels { queries, shape: Shape::Legacy, lints })
+    Ok(Qrels { queries, shape: QrelsFormat::Legacy, lints })
 }
 
 fn query(
@@ -47,7 +49,7 @@ fn query(
     lints: &mut Vec<Lint>,
     meter: &mut Meter<'_>,
 ) -> Result<JudgedQuery, QrelsError> {
-    let place = Place::Entry(at);
+    let place = QrelsLocation::Entry(at);
     let Json::Object(object) = entry else {
         return Err(QrelsError::malformed(place, format!("invalid type: {entry} is no object")));
     };
@@ -82,7 +84,7 @@ fn query(
 /// The grades of an entry, if it has any.
 pub(super) fn grades_of<'j, 'a>(
     entry: &'j Object<'a>,
-    place: Place,
+    place: QrelsLocation,
 ) -> Result<Option<&'j Object<'a>>, QrelsError> {
     match entry.get("grades") {
         None | Some(Json::Null) => Ok(None),
@@ -93,7 +95,7 @@ pub(super) fn grades_of<'j, 'a>(
 
 /// The judgements of listed pages: their grade where there is one, otherwise 1.
 pub(super) fn graded(
-    place: Place,
+    place: QrelsLocation,
     query: &str,
     relevant: Vec<String>,
     grades: Option<&Object<'_>>,
@@ -135,7 +137,7 @@ pub(super) fn graded(
     Ok(judgements)
 }
 
-fn number(place: Place, doc: &str, grade: &Json<'_>) -> Result<f64, QrelsError> {
+fn number(place: QrelsLocation, doc: &str, grade: &Json<'_>) -> Result<f64, QrelsError> {
     if grade.is_number() {
         return super::whole_grade(&grade.to_string(), place, doc);
     }

@@ -1,15 +1,15 @@
-//! What was odd in qrels and did not stop the reading.
+//! Warnings about qrels that did not stop the reading.
 
 use std::fmt;
 
-/// One odd thing.
+/// A warning about qrels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lint {
     /// The same judgement stood twice and was counted once.
     JudgedAgain { query: String, doc: String },
     /// Two queries ask the same.
     SameText { query: String, first: String },
-    /// Queries without a relevant document: they score 0 whatever is retrieved.
+    /// Queries without a relevant document: they score 0 with every ranking.
     NothingRelevant { queries: Vec<String> },
     /// Queries whose text is not in `queries.jsonl`.
     NoText { queries: Vec<String> },

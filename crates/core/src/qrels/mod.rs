@@ -23,18 +23,18 @@ mod write;
 
 use std::borrow::Cow;
 
-use entries::Source;
+use entries::QrelsText;
 use grade::whole_grade;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::reading::meter::Meter;
 
 pub use beir::{corpus_ids, documents_of_jsonl, queries_of_jsonl};
-pub use error::{Place, QrelsError};
+pub use error::{QrelsError, QrelsLocation};
 pub use existence::{JudgedPages, relevant_pages};
 pub use file::{GateEntry, PageRef, QrelsFile};
 pub use lint::Lint;
-pub use segment::{Segment, SegmentBy};
+pub use segment::{QuerySegment, SegmentBy};
 pub(crate) use write::ensure_writable;
 pub use write::{WriteError, trec_qrels};
 
@@ -55,7 +55,7 @@ pub struct Judgement {
 pub struct JudgedQuery {
     /// Its id, unique in the file.
     pub id: String,
-    /// What is asked; TREC and BEIR qrels do not say.
+    /// Text of the query; TREC and BEIR qrels do not contain it.
     pub text: Option<String>,
     /// Every judged document, each once.
     pub judgements: Vec<Judgement>,
@@ -63,15 +63,16 @@ pub struct JudgedQuery {
     pub expected_top1: Option<String>,
     /// Documents that the file names by a bare slug and that stand here as pages of the default source.
     pub bare: Vec<String>,
-    /// What it may be grouped by, if the file says: most do not, and there may be many queries.
-    pub segment: Option<Box<Segment>>,
+    /// The groups that the query belongs to, if the file names them: most do not, and there may be
+    /// many queries.
+    pub segment: Option<Box<QuerySegment>>,
     /// The axis of its vector under the deterministic embedder.
     pub embedding_dim: Option<u64>,
 }
 
 /// How a file spells its judgements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+pub enum QrelsFormat {
     /// The gate's JSON object, `schema_version` 1.
     Gate,
     /// The older list of queries.
@@ -82,7 +83,7 @@ pub enum Shape {
     Beir,
 }
 
-crate::named! { Shape { Gate = "gate", Legacy = "legacy", Trec = "trec", Beir = "beir" } }
+crate::named! { QrelsFormat { Gate = "gate", Legacy = "legacy", Trec = "trec", Beir = "beir" } }
 
 /// Queries with their judgements, in the order of the file.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,8 +91,8 @@ pub struct Qrels {
     /// The queries; ids are unique.
     pub queries: Vec<JudgedQuery>,
     /// How the file spelled them.
-    pub shape: Shape,
-    /// What was odd in the file.
+    pub shape: QrelsFormat,
+    /// Warnings about the file.
     pub lints: Vec<Lint>,
 }
 
@@ -130,7 +131,7 @@ impl Qrels {
     }
 
     /// Qrels from queries in memory, under the rules of a file.
-    pub fn new(queries: Vec<JudgedQuery>, shape: Shape) -> Result<Self, QrelsError> {
+    pub fn new(queries: Vec<JudgedQuery>, shape: QrelsFormat) -> Result<Self, QrelsError> {
         let mut lints = Vec::new();
         let queries = settled(queries, &mut lints, &mut Meter::unlimited())?;
         Ok(Self { queries, shape, lints })
@@ -174,7 +175,7 @@ pub(crate) fn doc_id<'a>(source: Option<&str>, slug: &'a str) -> Cow<'a, str> {
 }
 
 fn parse_json(text: &str, meter: &mut Meter<'_>) -> Result<Qrels, QrelsError> {
-    let source = Source::new(text)?;
+    let source = QrelsText::new(text)?;
     if text.trim_start().starts_with('[') {
         let list = serde_json::from_str(text).ok();
         return legacy::parse(source, list, Vec::new(), meter);
@@ -193,7 +194,7 @@ fn settled(
     lints: &mut Vec<Lint>,
     meter: &mut Meter<'_>,
 ) -> Result<Vec<JudgedQuery>, QrelsError> {
-    /// What a judgement takes while those that repeat another are taken out.
+    /// Memory of a judgement while duplicates are removed.
     const REPEATED_BYTES: usize = 240;
     if queries.is_empty() {
         return Err(QrelsError::NoQueries);

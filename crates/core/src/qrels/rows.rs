@@ -4,7 +4,10 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{JudgedQuery, Judgement, Lint, Place, Qrels, QrelsError, Shape, settled, whole_grade};
+use super::{
+    JudgedQuery, Judgement, Lint, Qrels, QrelsError, QrelsFormat, QrelsLocation, settled,
+    whole_grade,
+};
 use crate::address::without_passwords;
 use crate::fields::Fields;
 use crate::reading::meter::Meter;
@@ -12,13 +15,13 @@ use crate::reading::meter::Meter;
 const EXPECTED: &str =
     "expected `query iteration document grade` (TREC) or `query-id<TAB>corpus-id<TAB>score` (BEIR)";
 
-/// What a query takes beside its first judgement, in its list and where ids are compared.
+/// Memory of a query beside its first judgement, in its list and where ids are compared.
 const QUERY_BYTES: usize = size_of::<JudgedQuery>() + 96;
-/// What a further judgement of a query takes beside the name of its document, while its list grows.
+/// Memory of a further judgement of a query beside the name of its document, while its list grows.
 const JUDGEMENT_BYTES: usize = 3 * size_of::<Judgement>() + 28;
 
 /// A row of either shape.
-struct Row<'a> {
+struct JudgementRow<'a> {
     query: &'a str,
     doc: &'a str,
     grade: &'a str,
@@ -29,9 +32,9 @@ pub(super) fn parse(text: &str, meter: &mut Meter<'_>) -> Result<Qrels, QrelsErr
     let Some((first, head)) = lines.peek().copied() else { return Err(QrelsError::Empty) };
     let mut lints = Vec::new();
     let shape = shape(head).ok_or_else(|| {
-        QrelsError::malformed(Place::Line(first), format!("`{}`: {EXPECTED}", shown(head)))
+        QrelsError::malformed(QrelsLocation::Line(first), format!("`{}`: {EXPECTED}", shown(head)))
     })?;
-    if shape == Shape::Beir {
+    if shape == QrelsFormat::Beir {
         match beir_row(head) {
             Some(row) if row.grade.parse::<f64>().is_ok() => lints.push(Lint::NoHeader),
             _ => drop(lines.next()),
@@ -40,10 +43,10 @@ pub(super) fn parse(text: &str, meter: &mut Meter<'_>) -> Result<Qrels, QrelsErr
     // In a file without order there are fewer: room that is not used takes no memory.
     let runs = runs_of_queries(text);
     let places = FxHashMap::with_capacity_and_hasher(runs, rustc_hash::FxBuildHasher);
-    let mut queries = Gathered { all: Vec::with_capacity(runs), places, last: None };
+    let mut queries = QueryCollector { all: Vec::with_capacity(runs), places, last: None };
     for (line, text) in lines {
-        let row = if shape == Shape::Beir { beir_row(text) } else { trec_row(text) };
-        let place = Place::Line(line);
+        let row = if shape == QrelsFormat::Beir { beir_row(text) } else { trec_row(text) };
+        let place = QrelsLocation::Line(line);
         let row = row.ok_or_else(|| {
             QrelsError::malformed(place, format!("`{}`: {EXPECTED}", shown(text)))
         })?;
@@ -54,14 +57,19 @@ pub(super) fn parse(text: &str, meter: &mut Meter<'_>) -> Result<Qrels, QrelsErr
 }
 
 /// Queries in the order they first stand in.
-struct Gathered<'a> {
+struct QueryCollector<'a> {
     all: Vec<JudgedQuery>,
     places: FxHashMap<&'a str, usize>,
     last: Option<(&'a str, usize)>,
 }
 
-impl<'a> Gathered<'a> {
-    fn add(&mut self, row: Row<'a>, place: Place, meter: &mut Meter<'_>) -> Result<(), QrelsError> {
+impl<'a> QueryCollector<'a> {
+    fn add(
+        &mut self,
+        row: JudgementRow<'a>,
+        place: QrelsLocation,
+        meter: &mut Meter<'_>,
+    ) -> Result<(), QrelsError> {
         let grade = whole_grade(row.grade, place, row.doc)?;
         let known = self.all.len();
         let at = self.place(row.query);
@@ -107,25 +115,25 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     numbered.filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'))
 }
 
-fn shape(head: &str) -> Option<Shape> {
+fn shape(head: &str) -> Option<QrelsFormat> {
     if beir_row(head).is_some() {
-        return Some(Shape::Beir);
+        return Some(QrelsFormat::Beir);
     }
-    trec_row(head).map(|_| Shape::Trec)
+    trec_row(head).map(|_| QrelsFormat::Trec)
 }
 
-fn trec_row(line: &str) -> Option<Row<'_>> {
+fn trec_row(line: &str) -> Option<JudgementRow<'_>> {
     let mut fields = Fields::new(line);
     let (query, _) = (fields.field(), fields.field());
     let (doc, grade, more) = (fields.field(), fields.field(), fields.field());
-    (!grade.is_empty() && more.is_empty()).then_some(Row { query, doc, grade })
+    (!grade.is_empty() && more.is_empty()).then_some(JudgementRow { query, doc, grade })
 }
 
-fn beir_row(line: &str) -> Option<Row<'_>> {
+fn beir_row(line: &str) -> Option<JudgementRow<'_>> {
     let mut fields = line.split('\t').map(str::trim);
     let (query, doc, grade) = (fields.next()?, fields.next()?, fields.next()?);
     let is_whole = !query.is_empty() && !doc.is_empty() && fields.next().is_none();
-    is_whole.then_some(Row { query, doc, grade })
+    is_whole.then_some(JudgementRow { query, doc, grade })
 }
 
 /// As much of a line as an error may hold. Passwords are hidden before it is cut: half of one would not be known again.

@@ -1,4 +1,4 @@
-//! What queries may be grouped by.
+//! Groups of queries, by label, intent or tag.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
@@ -8,19 +8,16 @@ use crate::search::intent::classify;
 
 use super::JudgedQuery;
 
-/// What a query may be grouped by.
+/// The group that a query belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[schemars(rename = "SegmentKeys")]
-pub struct Segment {
-    /// A free label.
+pub struct QuerySegment {
     pub label: Option<String>,
     /// The source it is about.
     pub source: Option<String>,
-    /// Its intent.
     pub intent: Option<String>,
-    /// The mode it is asked in.
+    /// The mode of the query.
     pub mode: Option<String>,
-    /// Free tags.
     #[serde(default, deserialize_with = "or_none")]
     #[schemars(with = "Option<Vec<String>>")]
     pub tags: Vec<String>,
@@ -39,7 +36,7 @@ pub enum SegmentBy {
     Source,
     /// By intent as the file says, or else as the text is understood.
     Intent,
-    /// By the mode it is asked in, or else the one that intents resolve to.
+    /// By mode of the query, or else the mode that intents resolve to.
     Mode,
     /// By each of its tags.
     Tag,
@@ -58,9 +55,9 @@ named! {
 impl JudgedQuery {
     /// The groups that the query is in.
     pub fn segments(&self, by: SegmentBy) -> Vec<String> {
-        static NONE: Segment =
-            Segment { label: None, source: None, intent: None, mode: None, tags: Vec::new() };
-        let Segment { label, source, intent, mode, tags } =
+        static NONE: QuerySegment =
+            QuerySegment { label: None, source: None, intent: None, mode: None, tags: Vec::new() };
+        let QuerySegment { label, source, intent, mode, tags } =
             self.segment.as_deref().unwrap_or(&NONE);
         match by {
             SegmentBy::Label => label.iter().cloned().collect(),
@@ -107,7 +104,7 @@ mod tests {
         assert_eq!(query.segments(SegmentBy::Intent), ["relational"]);
         assert_eq!(query.segments(SegmentBy::Mode), ["hybrid"]);
         assert_eq!(query.segments(SegmentBy::Tag), [""; 0]);
-        let segment = Segment { intent: Some("mine".to_owned()), ..Segment::default() };
+        let segment = QuerySegment { intent: Some("mine".to_owned()), ..QuerySegment::default() };
         let query = JudgedQuery { segment: Some(Box::new(segment)), ..query };
         assert_eq!(query.segments(SegmentBy::Intent), ["mine"]);
     }

@@ -17,7 +17,7 @@ const GATE: &str = r#"{"schema_version":1,"_description":"synthetic","queries":[
 fn the_gate_shape() {
     for text in [GATE.to_owned(), format!("\u{feff}{}", GATE.replace('\n', "\r\n"))] {
         let qrels = parse(&text).unwrap();
-        assert_eq!(qrels.shape, Shape::Gate);
+        assert_eq!(qrels.shape, QrelsFormat::Gate);
         assert_eq!(qrels.lints, []);
         let [first, second] = &qrels.queries[..] else { panic!("{qrels:?}") };
         assert_eq!((first.id.as_str(), second.id.as_str()), ("q1", "entry-1"));
@@ -40,7 +40,7 @@ fn the_legacy_shape_bare_and_wrapped() {
     let list = r#"[{"query":"payments founder","relevant":["people/a","people/b"],"grades":{"people/a":3}}]"#;
     for text in [list.to_owned(), format!(r#"{{"version":1,"queries":{list}}}"#)] {
         let qrels = parse(&text).unwrap();
-        assert_eq!((qrels.shape, qrels.queries[0].id.as_str()), (Shape::Legacy, "entry-0"));
+        assert_eq!((qrels.shape, qrels.queries[0].id.as_str()), (QrelsFormat::Legacy, "entry-0"));
         let expected = [("default::people/a", 3.0), ("default::people/b", 1.0)];
         assert_eq!(docs(&qrels.queries[0]), expected);
     }

@@ -12,7 +12,7 @@ use super::Qrels;
 pub struct WriteError {
     pub what: &'static str,
     pub id: String,
-    /// What is wrong with it.
+    /// The reason why it cannot be written.
     pub reason: &'static str,
 }
 
@@ -30,7 +30,7 @@ pub fn trec_qrels(qrels: &Qrels) -> Result<String, WriteError> {
     Ok(text)
 }
 
-/// Refuses ids that would not be read back as they are.
+/// Rejects ids that would be read back differently.
 pub(crate) fn ensure_writable(what: &'static str, id: &str) -> Result<(), WriteError> {
     let reason = match id {
         "" => "is empty",

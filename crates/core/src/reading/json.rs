@@ -69,7 +69,6 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// A text.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::String(text) => Some(text),
@@ -77,7 +76,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// How many values there are, with those inside.
+    /// Number of values, including nested ones.
     pub fn count(&self) -> usize {
         1 + match self {
             Self::Array(items) => items.iter().map(Self::count).sum(),
@@ -142,17 +141,15 @@ impl<'a> Object<'a> {
         Some(self.fields.remove(at).1)
     }
 
-    /// Names and values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Json<'a>)> {
         self.fields.iter().map(|(name, value)| (name.as_ref(), value))
     }
 
-    /// The names.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.fields.iter().map(|(name, _)| name.as_ref())
     }
 
-    /// How many fields there are.
+    /// Number of fields in the object.
     pub fn len(&self) -> usize {
         self.fields.len()
     }

@@ -1,24 +1,24 @@
-//! Counts the memory that reading a document takes while it is read, and stops when nobody waits.
+//! Counts the memory that reading a document takes while it is read, and stops when the caller has
+//! gone.
 //!
 //! Readers of documents that others send say what they are about to allocate. Where that is more than the
 //! caller allows, or the caller has gone, reading ends with an error before the memory is taken. Amounts
 //! are estimates that include what a list needs while it grows.
 
-/// Memory is asked for in steps of this many bytes.
+/// Memory is checked in steps of this many bytes.
 const STEP: usize = 64 << 10;
 
 /// Why reading ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MeterError {
-    /// Nobody waits for the result.
+    /// The caller has gone.
     #[error("the work was stopped because nobody waits for its result")]
     Stopped,
-    /// It would take more memory than is allowed.
+    /// Reading would exceed the memory limit.
     #[error("it takes more memory than may be used to read it")]
     NoMemory,
 }
 
-/// Counts memory.
 pub struct Meter<'a> {
     reserve: &'a dyn Fn(usize) -> bool,
     is_stopped: &'a dyn Fn() -> bool,
@@ -39,12 +39,12 @@ impl<'a> Meter<'a> {
         Self::new(&|_| true, &|| false)
     }
 
-    /// An error when nobody waits.
+    /// Fails if the caller has gone.
     pub fn check(&self) -> Result<(), MeterError> {
         if (self.is_stopped)() { Err(MeterError::Stopped) } else { Ok(()) }
     }
 
-    /// Whether nobody waits.
+    /// Whether the caller has gone.
     pub fn is_stopped(&self) -> bool {
         (self.is_stopped)()
     }

@@ -6,8 +6,8 @@ pub mod plain;
 pub mod shape;
 pub mod suggest;
 
-/// What is wrong with a line of NDJSON. The parser counts every line as its first, which would
-/// contradict the number that the file's reader gives.
+/// The error on a line of NDJSON, without its position: the parser counts every line as the first,
+/// which would contradict the line number from the file's reader.
 pub(crate) fn in_line(error: &serde_json::Error) -> String {
     error.to_string().replace(" at line 1 column ", " at column ")
 }

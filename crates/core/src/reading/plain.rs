@@ -1,4 +1,4 @@
-//! What readers of YAML and JSON say of a text, in plain words with what to do.
+//! Error messages of the YAML and JSON readers, in plain words with a remedy.
 //!
 //! Promises: a value that is of the wrong kind is not repeated, since it may be a secret. A reason that
 //! is not known here stays as it is.
@@ -14,7 +14,7 @@ pub fn plain(reason: &str) -> String {
     without_passwords(&words).into_owned()
 }
 
-/// Whoever prints it says where.
+/// The caller adds the position.
 fn without_place(reason: &str) -> &str {
     let first = reason.lines().next().unwrap_or_default();
     first.rsplit_once(" at line ").map_or(first, |(what, _)| what).trim()
@@ -37,7 +37,7 @@ fn missing(reason: &str) -> Option<String> {
 fn unknown(reason: &str) -> Option<String> {
     let (rest, what) = match reason.strip_prefix("unknown field `") {
         Some(rest) => (rest, "there is no key"),
-        None => (reason.strip_prefix("unknown variant `")?, "nobody knows"),
+        None => (reason.strip_prefix("unknown variant `")?, "unknown value"),
     };
     let (wrong, known) = rest.split_once('`')?;
     let known = known.trim_start_matches(", expected one of ").trim_start_matches(", expected ");
@@ -65,7 +65,7 @@ fn wrong_kind(reason: &str) -> Option<String> {
     Some(format!("{found} stands where {} belongs", wanted(expected)))
 }
 
-/// What a reader waits for, as people call it.
+/// The plain name of the value that a reader expects.
 fn wanted(expected: &str) -> &str {
     match expected {
         "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number from 0",
@@ -141,7 +141,7 @@ mod tests {
         );
         check(
             "unknown variant `telepathy`, expected one of `http`, `run`",
-            "nobody knows `telepathy`; there are `http`, `run`",
+            "unknown value `telepathy`; there are `http`, `run`",
         );
         check(
             "invalid type: string \"sk-live, expected a map\", expected a map",

@@ -1,12 +1,12 @@
-//! How much memory reading a document may take, known before anything is read.
+//! Limits the memory of reading a document, before it is read.
 //!
-//! Two bytes of JSON can become a hundred in memory. A scan of the bytes counts values, objects and depth
-//! without keeping anything; what a document would take is its bytes, as often as its reader copies them,
-//! and a price for each value and each object. A document that would take more than [`allowance`] is
-//! refused. What depends on more than these counts is counted while it is made, by a
-//! [`Meter`](super::meter::Meter).
+//! Two bytes of JSON can become a hundred in memory. A scan of the bytes counts values, objects and
+//! depth without keeping anything; what a document would take is its bytes, as often as its reader
+//! copies them, and a price for each value and each object. A document that would take more than
+//! [`allowance`] is refused. Memory that depends on more than these counts is counted while it is
+//! allocated, by a [`Meter`](super::meter::Meter).
 
-/// How deep values may lie in each other. The reader's own limit is 128.
+/// Maximum nesting depth. The reader's own limit is 128.
 pub(crate) const MAX_DEPTH: usize = 64;
 
 const MIB: usize = 1 << 20;
@@ -17,14 +17,14 @@ pub fn allowance(bytes: usize) -> usize {
     bytes.saturating_mul(10).saturating_add(MIB).min(256 * MIB)
 }
 
-/// What a reader takes for a document.
+/// The memory that a reader needs for a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadingCost {
-    /// How often the bytes are in memory at once, the body itself included.
+    /// Number of copies of the bytes in memory at once, including the body itself.
     pub copies: usize,
     /// Bytes for each value.
     pub per_value: usize,
-    /// Bytes for each object, beside those for it as a value.
+    /// Bytes per object, in addition to those of a value.
     pub per_object: usize,
 }
 
@@ -36,7 +36,7 @@ impl ReadingCost {
     /// A document that is read into a `serde_json::Value`, by a reader that tries several shapes.
     pub const VALUE: Self = Self { copies: 5, per_value: 512, per_object: 0 };
 
-    /// What reading a document takes, or why it is refused.
+    /// The memory that reading a document needs, or the reason why it is refused.
     pub fn of(self, shape: Shape) -> Result<usize, ShapeError> {
         let Shape { bytes, values, objects, depth } = shape;
         if depth > MAX_DEPTH {
@@ -64,22 +64,22 @@ pub enum ShapeError {
         "it has {values} values in {bytes} bytes, more than can be read in the memory for one body"
     )]
     TooDense {
-        /// How many values it has.
+        /// Number of values in the document.
         values: usize,
-        /// How large it is.
+        /// Size of the document in bytes.
         bytes: usize,
     },
 }
 
-/// What a scan of a document's bytes counts.
+/// The counts that a scan of a document's bytes produces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     pub bytes: usize,
     /// No fewer than the values in it: scalars, lists and objects. Of a text that is no JSON, its lines.
     pub values: usize,
-    /// How many of the values are objects.
+    /// Number of objects among the values.
     pub objects: usize,
-    /// How deep lists and objects lie in each other.
+    /// Nesting depth of lists and objects.
     pub depth: usize,
 }
 
@@ -123,7 +123,7 @@ pub(crate) fn is_json(document: &[u8]) -> bool {
     text.trim_start_matches('\u{feff}').trim_start().starts_with(['[', '{'])
 }
 
-/// Goes to the end of a text whose opening quote was read.
+/// Skips to the end of a string whose opening quote was read.
 pub(super) fn skip_text(rest: &mut std::slice::Iter<'_, u8>) {
     while let Some(at) = memchr::memchr2(b'"', b'\\', rest.as_slice()) {
         match rest.nth(at) {

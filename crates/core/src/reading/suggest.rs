@@ -1,8 +1,8 @@
-//! Suggestions for keys and words that nobody knows, from what a reader says of them.
+//! Suggestions for unknown keys and words, derived from the reader's error message.
 
 use crate::search::edit_distance;
 
-/// What was probably meant, where a reader refused a field or a word and listed what it knows.
+/// The intended word, if a reader rejected a field or a word and listed the known ones.
 pub(crate) fn did_you_mean(refusal: &str) -> Option<String> {
     let (_, after) = ["unknown field `", "unknown variant `"]
         .iter()
@@ -12,7 +12,7 @@ pub(crate) fn did_you_mean(refusal: &str) -> Option<String> {
     Some(format!("did you mean `{}`?", nearest(wrong, known)?))
 }
 
-/// The nearest of what is known, if it is near: at most about a third of it is different.
+/// The nearest known word, if at most about a third of it differs.
 pub fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let far = |known: &str| edit_distance(known, wrong);
     let nearest = known.into_iter().min_by_key(|known| far(known))?;

@@ -1,14 +1,14 @@
-//! JSON out of a model's reply, for models that can't be held to a schema.
+//! Extracts JSON from the replies of models that do not enforce a schema.
 //!
-//! A reply is searched for its one object or array. What can be put right in one way only is put right
-//! and told: prose or a fence around it, comments, commas at the end, quotes of other kinds, keys
-//! without quotes, line breaks in strings, the literals of Python. What could mean two things is an
-//! error: a reply that stops in the middle, two different objects, a key that stands twice.
+//! A reply is searched for its only object or array. Mistakes with exactly one plausible repair are
+//! repaired and reported: prose or a fence around the JSON, comments, trailing commas, other kinds
+//! of quotes, unquoted keys, raw line breaks in strings, Python literals. Ambiguous replies are
+//! errors: a truncated reply, two different objects, a duplicate key.
 //!
-//! Promises: never panics; a text without mistakes gives what a strict parser gives and no repairs; time
-//! grows with the length of the text, whatever it holds.
+//! Guarantees: never panics; valid JSON gives the same value as a strict parser and no repairs; run
+//! time is linear in the length of the text.
 //!
-//! Deliberately absent: filling in what is missing. A score that was cut off is no score.
+//! Not here: filling in missing values. A truncated score is not a score.
 
 mod parse;
 
@@ -19,20 +19,20 @@ use serde_json::Value;
 use crate::named;
 use parse::{Failure, Parser};
 
-/// How deep a reply may nest.
+/// Maximum depth of nested values.
 pub const DEPTH: usize = 64;
 
-/// How often a text may be read over again in search of an object, on average.
+/// Average number of times a text may be scanned in search of an object.
 const PASSES: usize = 64;
 
-/// Something that was put right.
+/// A repair that was applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Repair {
-    /// A Markdown fence around it.
+    /// A Markdown fence around the JSON.
     Fence,
-    /// Words before or after it.
+    /// Words before or after the JSON.
     Prose,
-    /// A byte order mark or a blank that JSON does not know.
+    /// A byte order mark, or whitespace that JSON does not allow.
     Blank,
     Comment,
     /// A comma before a closing bracket.
@@ -43,7 +43,7 @@ pub enum Repair {
     UnquotedKey,
     /// A line break, a tab or another control character inside a string.
     RawControl,
-    /// A backslash before what needs none.
+    /// An unnecessary backslash was removed.
     Escape,
     /// `True`, `False` or `None`.
     PythonLiteral,
@@ -63,69 +63,58 @@ named! { Repair {
     PythonLiteral = "python_literal",
 } }
 
-/// A reply that was understood.
+/// The JSON of a reply.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Repaired {
-    /// What it says: an object or an array.
+pub struct RepairedJson {
+    /// An object or an array.
     pub value: Value,
-    /// What was put right, each once.
+    /// The repairs that were applied.
     pub repairs: BTreeSet<Repair>,
 }
 
-/// Why a reply can't be understood.
+/// Why a reply gives no JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RepairError {
-    /// There is none in it.
-    #[error("the reply holds no JSON object")]
+    #[error("the reply contains no JSON object")]
     NoObject,
-    /// It stops before it is whole.
     #[error("the reply is cut off: {what} that begins at byte {at} does not end")]
-    Truncated {
-        /// What has no end.
-        what: &'static str,
-        at: usize,
-    },
-    /// It is broken in a way that has more than one repair.
+    Truncated { what: &'static str, at: usize },
+    /// Invalid JSON without an unambiguous repair.
     #[error("the reply is not JSON: expected {expected} at byte {at}")]
-    Malformed {
-        /// What should stand there.
-        expected: &'static str,
-        at: usize,
-    },
-    /// Two objects that say different things.
-    #[error("the reply holds different objects, at bytes {first} and {second}")]
+    Malformed { expected: &'static str, at: usize },
+    /// The reply contains two different objects.
+    #[error("the reply contains different objects, at bytes {first} and {second}")]
     Ambiguous { first: usize, second: usize },
-    /// An object with one key twice.
     #[error("the reply has the key {key:?} twice in one object, at byte {at}")]
     DuplicateKey {
         key: String,
-        /// Where it stands again.
+        /// Position of the second occurrence.
         at: usize,
     },
-    /// It nests deeper than [`DEPTH`].
+    /// The nesting is deeper than [`DEPTH`].
     #[error("the reply nests deeper than {DEPTH} levels at byte {at}")]
     TooDeep { at: usize },
-    /// So many beginnings and no object.
-    #[error("the reply begins too many objects that it does not go on with")]
+    /// Too many opening brackets without an object.
+    #[error("the reply opens too many objects that it does not complete")]
     TooManyBeginnings,
 }
 
-/// The object or array of a reply.
+/// Extracts the object or array of a reply.
 pub fn json_object(text: &str) -> Result<Value, RepairError> {
     repair(text).map(|repaired| repaired.value)
 }
 
-/// The object or array of a reply, with what had to be put right.
-pub fn repair(text: &str) -> Result<Repaired, RepairError> {
+/// Extracts the object or array of a reply, with the repairs that were applied.
+pub fn repair(text: &str) -> Result<RepairedJson, RepairError> {
     let candidates = candidates(text)?;
     let chosen = choose(&candidates)?;
     let mut repairs = chosen.repairs.clone();
     repairs.extend(around(&text[..chosen.start]));
     repairs.extend(around(&text[chosen.end..]));
-    Ok(Repaired { value: chosen.value.clone(), repairs })
+    Ok(RepairedJson { value: chosen.value.clone(), repairs })
 }
 
-/// A whole object or array of the text.
+/// A complete object or array in the text.
 struct Candidate {
     start: usize,
     end: usize,
@@ -134,7 +123,8 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// Whether it may be a part of the prose: a reference such as `[1]`, or a pair of brackets.
+    /// Whether it may be part of the prose: a reference such as `[1]`, or an empty pair of
+    /// brackets.
     fn is_weak(&self) -> bool {
         match &self.value {
             Value::Array(items) => !items.iter().any(|item| item.is_object() || item.is_array()),
@@ -144,7 +134,7 @@ impl Candidate {
     }
 }
 
-/// Everything in the text that is an object or an array and not inside of another.
+/// All objects and arrays of the text that are not inside another.
 fn candidates(text: &str) -> Result<Vec<Candidate>, RepairError> {
     let mut found = Vec::new();
     let mut cut_off = None;
@@ -175,8 +165,8 @@ fn candidates(text: &str) -> Result<Vec<Candidate>, RepairError> {
     }
 }
 
-/// The one that is meant. Brackets of the prose count only if there is nothing else, and to say the
-/// same twice is no contradiction.
+/// Chooses the intended candidate. Weak candidates count only if there is no other, and equal
+/// candidates are not ambiguous.
 fn choose(candidates: &[Candidate]) -> Result<&Candidate, RepairError> {
     let is_all_weak = candidates.iter().all(Candidate::is_weak);
     let mut meant = candidates.iter().filter(|candidate| is_all_weak || !candidate.is_weak());
@@ -187,7 +177,7 @@ fn choose(candidates: &[Candidate]) -> Result<&Candidate, RepairError> {
     }
 }
 
-/// What stands around an object.
+/// The repairs that skipping the text around an object amounts to.
 fn around(text: &str) -> BTreeSet<Repair> {
     let mut repairs = BTreeSet::new();
     let is_blank = |c: char| c.is_whitespace() || c == '\u{feff}';

@@ -1,4 +1,5 @@
-//! One pass over an object or an array, with the liberties that have one meaning only.
+//! Parses one object or array in a single pass, accepting deviations from JSON that have only one
+//! meaning.
 
 use std::collections::BTreeSet;
 
@@ -6,30 +7,30 @@ use serde_json::{Map, Number, Value};
 
 use super::{DEPTH, Repair, RepairError};
 
-/// Why a bracket did not become a value.
+/// Why a bracket does not start a value.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// It is a bracket of the prose: nothing after it looks like JSON.
+    /// The bracket belongs to the prose: no JSON follows it.
     Prose,
-    /// The same, and the text ended.
+    /// Like `Prose`, and the text ended.
     ProseToTheEnd,
-    /// It was meant to be JSON and is not.
+    /// Recognisable as JSON, but invalid.
     Broken(RepairError),
 }
 
-type Parsed<T> = Result<T, Failure>;
+type ParseResult<T> = Result<T, Failure>;
 
-/// Reads from a place on.
+/// Parses from a position on.
 pub(super) struct Parser<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
-    /// Whether what was read can't be prose any more.
+    /// Whether the text read so far can only be JSON, not prose.
     is_meant: bool,
     repairs: BTreeSet<Repair>,
 }
 
-/// What JSON itself takes for a blank.
+/// Whether JSON allows the character as whitespace.
 pub(super) fn is_json_blank(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r')
 }
@@ -43,13 +44,12 @@ impl<'a> Parser<'a> {
         self.at
     }
 
-    /// Where the value ends, and what was put right in it.
+    /// The end of the value and the repairs inside it.
     pub(super) fn finish(&mut self) -> (usize, BTreeSet<Repair>) {
         (self.at, std::mem::take(&mut self.repairs))
     }
 
-    /// The object or array that begins here.
-    pub(super) fn container(&mut self) -> Parsed<Value> {
+    pub(super) fn container(&mut self) -> ParseResult<Value> {
         if self.depth == DEPTH {
             return Err(Failure::Broken(RepairError::TooDeep { at: self.at }));
         }
@@ -63,7 +63,7 @@ impl<'a> Parser<'a> {
         Ok(value)
     }
 
-    fn object(&mut self, start: usize) -> Parsed<Value> {
+    fn object(&mut self, start: usize) -> ParseResult<Value> {
         let mut entries = Map::new();
         loop {
             self.blanks()?;
@@ -90,7 +90,7 @@ impl<'a> Parser<'a> {
         Ok(Value::Object(entries))
     }
 
-    fn array(&mut self, start: usize) -> Parsed<Value> {
+    fn array(&mut self, start: usize) -> ParseResult<Value> {
         let mut items = Vec::new();
         loop {
             self.blanks()?;
@@ -98,7 +98,7 @@ impl<'a> Parser<'a> {
                 break;
             }
             let item = self.value(start)?;
-            // Numbers in brackets are references; nobody writes words or lists into prose like that.
+            // Numbers in brackets may be references, but prose has no bracketed strings or lists.
             self.is_meant |= item.is_string() || item.is_array() || item.is_object();
             items.push(item);
             if !self.comma(']', "a comma or a closing bracket", "an array", start)? {
@@ -116,7 +116,7 @@ impl<'a> Parser<'a> {
         expected: &'static str,
         what: &'static str,
         start: usize,
-    ) -> Parsed<bool> {
+    ) -> ParseResult<bool> {
         self.blanks()?;
         match self.peek() {
             Some(c) if c == close => return Ok(false),
@@ -133,7 +133,7 @@ impl<'a> Parser<'a> {
         Ok(true)
     }
 
-    fn value(&mut self, start: usize) -> Parsed<Value> {
+    fn value(&mut self, start: usize) -> ParseResult<Value> {
         self.blanks()?;
         match self.peek() {
             Some('{' | '[') => self.container(),
@@ -145,7 +145,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn key(&mut self) -> Parsed<String> {
+    fn key(&mut self) -> ParseResult<String> {
         match self.peek() {
             Some(c) if closing(c).is_some() => {
                 let key = self.string()?;
@@ -162,7 +162,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn literal(&mut self, start: usize) -> Parsed<Value> {
+    fn literal(&mut self, start: usize) -> ParseResult<Value> {
         let at = self.at;
         let word = self.run(|c| c.is_ascii_alphanumeric() || c == '_');
         let value = match word {
@@ -181,12 +181,12 @@ impl<'a> Parser<'a> {
         Ok(value)
     }
 
-    fn number(&mut self) -> Parsed<Value> {
+    fn number(&mut self) -> ParseResult<Value> {
         let at = self.at;
         let is_part = |c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | 'e' | 'E');
         let number = self.run(is_part);
         match serde_json::from_str::<Number>(number) {
-            // A number at the very end may have had more digits.
+            // A number at the end of the text may have been truncated.
             Ok(_) | Err(_) if self.at == self.text.len() => self.cut_off("a number", at),
             Ok(number) => Ok(Value::Number(number)),
             Err(_) => {
@@ -196,7 +196,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn string(&mut self) -> Parsed<String> {
+    fn string(&mut self) -> ParseResult<String> {
         let start = self.at;
         let open = self.take().unwrap_or('"');
         let close = closing(open).unwrap_or(&['"']);
@@ -226,7 +226,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn escape(&mut self, start: usize, string: &mut String) -> Parsed<()> {
+    fn escape(&mut self, start: usize, string: &mut String) -> ParseResult<()> {
         let truncated = RepairError::Truncated { what: "a string", at: start };
         let c = match self.take().ok_or(Failure::Broken(truncated))? {
             'n' => '\n',
@@ -240,7 +240,7 @@ impl<'a> Parser<'a> {
                 self.repairs.insert(Repair::Escape);
                 c
             }
-            // A backslash of the text itself, as in a path or a formula.
+            // A literal backslash, as in a path or a formula.
             c => {
                 self.repairs.insert(Repair::Escape);
                 string.push('\\');
@@ -251,8 +251,8 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Four digits behind `\u`, or twice that for a character beyond them.
-    fn unicode(&mut self) -> Parsed<char> {
+    /// Four digits after `\u`, or a surrogate pair.
+    fn unicode(&mut self) -> ParseResult<char> {
         let high = self.four_digits()?;
         if let Some(c) = char::from_u32(high) {
             return Ok(c);
@@ -267,7 +267,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn four_digits(&mut self) -> Parsed<u32> {
+    fn four_digits(&mut self) -> ParseResult<u32> {
         let digits = self.text.get(self.at..self.at + 4);
         let is_hex = |digits: &&str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         match digits.filter(is_hex).and_then(|digits| u32::from_str_radix(digits, 16).ok()) {
@@ -279,8 +279,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Goes past blanks and comments.
-    fn blanks(&mut self) -> Parsed<()> {
+    /// Skips whitespace and comments.
+    fn blanks(&mut self) -> ParseResult<()> {
         loop {
             let rest = &self.text[self.at..];
             match self.peek() {
@@ -320,7 +320,7 @@ impl<'a> Parser<'a> {
         Some(c)
     }
 
-    /// The characters from here on that belong together.
+    /// Consumes the longest run of matching characters.
     fn run(&mut self, is_part: impl Fn(char) -> bool) -> &'a str {
         let rest = &self.text[self.at..];
         let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
@@ -328,7 +328,7 @@ impl<'a> Parser<'a> {
         &rest[..length]
     }
 
-    fn expect(&mut self, c: char, expected: &'static str, start: usize) -> Parsed<()> {
+    fn expect(&mut self, c: char, expected: &'static str, start: usize) -> ParseResult<()> {
         match self.peek() {
             Some(found) if found == c => {
                 self.take();
@@ -339,15 +339,15 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn wrong<T>(&self, expected: &'static str) -> Parsed<T> {
+    fn wrong<T>(&self, expected: &'static str) -> ParseResult<T> {
         if self.is_meant { self.broken(expected) } else { Err(Failure::Prose) }
     }
 
-    fn broken<T>(&self, expected: &'static str) -> Parsed<T> {
+    fn broken<T>(&self, expected: &'static str) -> ParseResult<T> {
         Err(Failure::Broken(RepairError::Malformed { expected, at: self.at }))
     }
 
-    fn cut_off<T>(&self, what: &'static str, start: usize) -> Parsed<T> {
+    fn cut_off<T>(&self, what: &'static str, start: usize) -> ParseResult<T> {
         if self.is_meant {
             return Err(Failure::Broken(RepairError::Truncated { what, at: start }));
         }
@@ -355,7 +355,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// What closes a string that this opens.
+/// The characters that close a string with this opening quote.
 fn closing(open: char) -> Option<&'static [char]> {
     match open {
         '"' => Some(&['"']),

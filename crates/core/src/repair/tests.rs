@@ -18,7 +18,7 @@ fn refused(text: &str, message: &str) {
 }
 
 #[test]
-fn what_is_right_stays_as_it_is() {
+fn valid_json_is_unchanged() {
     check(
         r#"{"a": [1, -2.5e3, "x", true, null]}"#,
         json!({"a": [1, -2.5e3, "x", true, null]}),
@@ -71,7 +71,7 @@ fn several_repairs_at_once() {
 }
 
 #[test]
-fn brackets_of_the_prose_are_passed_over() {
+fn brackets_in_prose_are_skipped() {
     let one = json!({"a": 1});
     check("As [1] says, in {braces}: {\"a\": 1}", one.clone(), &[Repair::Prose]);
     check("{} is empty; {\"a\": 1} is not [", one.clone(), &[Repair::Prose]);
@@ -86,7 +86,7 @@ fn quotes_and_brackets_in_strings_are_text() {
 }
 
 #[test]
-fn what_is_cut_off_is_not_guessed() {
+fn truncated_replies_are_errors() {
     refused("{\"a\": 1", "the reply is cut off: a number that begins at byte 6 does not end");
     refused("{\"a\": 1,", "the reply is cut off: an object that begins at byte 0 does not end");
     refused("{\"a\": [1, 2,", "the reply is cut off: a value that begins at byte 6 does not end");
@@ -101,10 +101,10 @@ fn what_is_cut_off_is_not_guessed() {
 }
 
 #[test]
-fn what_may_mean_two_things_is_refused() {
-    refused("{\"a\": 1} {\"a\": 2}", "the reply holds different objects, at bytes 0 and 9");
-    refused("[[1]] {\"a\": 2}", "the reply holds different objects, at bytes 0 and 6");
-    refused("[1] [2]", "the reply holds different objects, at bytes 0 and 4");
+fn ambiguous_replies_are_errors() {
+    refused("{\"a\": 1} {\"a\": 2}", "the reply contains different objects, at bytes 0 and 9");
+    refused("[[1]] {\"a\": 2}", "the reply contains different objects, at bytes 0 and 6");
+    refused("[1] [2]", "the reply contains different objects, at bytes 0 and 4");
     refused("{\"a\": 1, \"a\": 1}", "the reply has the key \"a\" twice in one object, at byte 9");
     refused(
         "{\"a\": \"he said \"no\"\"}",
@@ -130,9 +130,9 @@ fn what_may_mean_two_things_is_refused() {
 }
 
 #[test]
-fn what_holds_nothing_is_refused() {
+fn replies_without_json_are_errors() {
     for text in ["", "no", "7", "\"x\"", "{see} [below]"] {
-        refused(text, "the reply holds no JSON object");
+        refused(text, "the reply contains no JSON object");
     }
 }
 
@@ -144,7 +144,7 @@ fn nesting_is_bounded() {
     refused(&"{\"a\":".repeat(100_000), "the reply nests deeper than 64 levels at byte 320");
 }
 
-/// Beginnings that a parser could read over again from each of them.
+/// Openings that a naive parser would scan again from each position.
 #[test]
 fn hostile_texts_take_no_longer_than_their_length() {
     let hostile = [
@@ -156,7 +156,7 @@ fn hostile_texts_take_no_longer_than_their_length() {
             let text = format!("{}{end}", piece.repeat(40_000));
             let start = Instant::now();
             let _ = json_object(&text);
-            // Quadratic work on 40,000 pieces takes minutes, whatever else the machine does.
+            // Quadratic work on 40,000 pieces takes minutes on any machine.
             assert!(start.elapsed() < Duration::from_secs(60), "{piece} {:?}", start.elapsed());
         }
     }
@@ -182,12 +182,12 @@ fn values() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn no_text_is_too_strange(text in "(?s).{0,120}") {
+    fn arbitrary_text_never_panics(text in "(?s).{0,120}") {
         let _ = json_object(&text);
     }
 
     #[test]
-    fn no_heap_of_pieces_is_too_strange(pieces in prop::collection::vec(prop::sample::select(vec![
+    fn arbitrary_fragments_never_panic(pieces in prop::collection::vec(prop::sample::select(vec![
         "{", "}", "[", "]", "\"", "'", "“", "”", ":", ",", "a", "1", "-", ".5", "e", "True", "null",
         "\\", "\\u", "d83d", "//", "/*", "*/", "#", "\n", "```", " ", "é", "😀", "\u{feff}", "\0",
     ]), 0..40)) {
@@ -203,7 +203,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_read(value in values(), pretty in any::<bool>()) {
+    fn serialized_values_round_trip(value in values(), pretty in any::<bool>()) {
         let text =
             if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
         let text = text.unwrap();
@@ -216,7 +216,7 @@ proptest! {
     }
 
     #[test]
-    fn every_cut_is_seen(
+    fn every_truncation_is_detected(
         entries in prop::collection::btree_map("(?s).{0,6}", values(), 1..4),
         share in 0.0..1.0f64,
     ) {

@@ -8,59 +8,59 @@ use crate::ranking::EXPANSION;
 use crate::request::{Expansion, Filter, Request, RetrievalMode, Viewer};
 use crate::search::Settings;
 
-/// How many pages are asked for when a row neither says how many nor has any.
+/// The number of pages to request when a row has neither a limit nor any pages.
 const DEFAULT_LIMIT: usize = 10;
 
-/// What is true of the brain that is asked now.
+/// The state of the brain that answers now.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Live {
+pub struct LiveContext {
     pub settings: Settings,
     /// The time, for rows that do not have theirs.
     pub now: Timestamp,
 }
 
-impl Live {
+impl LiveContext {
     /// The default settings: a remote target has its own.
     pub fn at(now: Timestamp) -> Self {
         Self { settings: Settings::default(), now }
     }
 }
 
-/// Whose settings a replay uses.
+/// The settings that a replay uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SettingsFrom {
-    /// Those of the brain as it is.
+pub enum SettingsSource {
+    /// The current settings of the brain.
     Live,
-    /// Those of the capture, where it has them.
+    /// The settings of the capture, where it has them.
     Capture,
 }
 
-/// A way in which a replayed row is not quite what was captured.
+/// A way in which a replayed row differs from the captured request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Caveat {
-    /// The row does not say whose its slugs are: they are compared alone, within the sources of the row.
+    /// The row has no sources: its slugs are compared alone, within the sources of the row.
     BySlug,
-    /// The row does not say how many pages were asked for: the answer is cut at its length.
+    /// The row has no limit: the answer is cut at its length.
     CutAtCaptured,
-    /// Its query was expanded by a model, and the row does not say into what.
+    /// A model expanded its query, and the row does not contain the variants.
     ExpansionNotReproduced,
-    /// Its order is that of a model, which is not asked.
+    /// A model ordered its hits, and the replay does not call that model.
     RerankNotReproduced,
     /// Its answer came from a cache.
     FromCache,
-    /// Scrubbing changed its query, and what the scrubbed text found then is not known.
+    /// Scrubbing changed its query, and the results of the scrubbed text at capture are unknown.
     QueryScrubbed,
     /// A stage could not do its work when it was captured.
     CaptureDegraded,
     /// A stage could not do its work now.
     ReplayDegraded,
-    /// Settings of the capture were asked for and it has none that this gbrain knows.
+    /// The settings of the capture were requested, and it has none that this gbrain knows.
     SettingsUnknown,
-    /// The corpus of the capture was asked for and can't be had: another store, or a purge.
+    /// The corpus of the capture was requested and is unavailable: another store, or a purge.
     CorpusUnknown,
-    /// Asked several times, it gave different rankings.
+    /// Repeated requests gave different rankings.
     Unstable,
-    /// Parts of the request have no place in what the target takes.
+    /// The target does not support parts of the request.
     NotAsked,
 }
 
@@ -82,7 +82,7 @@ named! {
 }
 
 impl Caveat {
-    /// Whether the row can't be held against the program: it would differ on an unchanged brain.
+    /// Whether the row can't test the program, because it would differ on an unchanged brain.
     pub fn is_confounding(self) -> bool {
         match self {
             Self::ExpansionNotReproduced
@@ -98,14 +98,14 @@ impl Caveat {
     }
 }
 
-/// Why a row is not asked.
+/// Why a row is skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Skip {
+pub enum SkipReason {
     /// There is nothing to ask.
     EmptyQuery,
     /// There is nothing to compare with.
     NoRanking,
-    /// Scrubbing changed a filter: what was asked can't be asked again.
+    /// Scrubbing changed a filter, so the request can't be repeated.
     FilterScrubbed,
     /// Scrubbing changed names of its pages, and it has no hashes to tell them apart.
     NamesScrubbed,
@@ -116,7 +116,7 @@ pub enum Skip {
 }
 
 named! {
-    Skip {
+    SkipReason {
         EmptyQuery = "empty query",
         NoRanking = "no retrieved_slugs",
         FilterScrubbed = "a filter was scrubbed",
@@ -126,7 +126,7 @@ named! {
     }
 }
 
-impl Skip {
+impl SkipReason {
     /// Whether the row has a request and a ranking, and the two can't be compared here.
     pub(crate) fn is_not_comparable(self) -> bool {
         match self {
@@ -138,7 +138,7 @@ impl Skip {
         }
     }
 
-    /// What makes such a row comparable.
+    /// How to make such a row comparable.
     pub fn remedy(self) -> Option<&'static str> {
         match self {
             Self::EmptyQuery | Self::NoRanking => None,
@@ -156,31 +156,35 @@ impl Skip {
     }
 }
 
-/// A row as it is asked.
+/// The request that replays a row.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct ReplayRequest {
     pub request: Request,
     /// Where the answer is cut.
     pub cut: usize,
-    /// What is not as it was.
+    /// The differences between the request and the captured one.
     pub caveats: Vec<Caveat>,
 }
 
-/// The request of a row: everything that it says, and what is true now for the rest.
-pub fn ask(row: &CapturedRow, live: &Live, from: SettingsFrom) -> Result<Asked, Skip> {
+/// The request of a row: all its fields, and the current state for the rest.
+pub fn ask(
+    row: &CapturedRow,
+    live: &LiveContext,
+    from: SettingsSource,
+) -> Result<ReplayRequest, SkipReason> {
     if row.query.trim().is_empty() {
-        return Err(Skip::EmptyQuery);
+        return Err(SkipReason::EmptyQuery);
     }
-    let expected = row.expected().ok_or(Skip::NoRanking)?;
+    let expected = row.expected().ok_or(SkipReason::NoRanking)?;
     if row.filter_scrubbed {
-        return Err(Skip::FilterScrubbed);
+        return Err(SkipReason::FilterScrubbed);
     }
     let captured = match from {
-        SettingsFrom::Live => None,
-        SettingsFrom::Capture => row.provenance.settings.clone(),
+        SettingsSource::Live => None,
+        SettingsSource::Capture => row.provenance.settings.clone(),
     };
     let mut caveats = caveats(row);
-    if from == SettingsFrom::Capture && captured.is_none() {
+    if from == SettingsSource::Capture && captured.is_none() {
         caveats.push(Caveat::SettingsUnknown);
     }
     // The filter's own trust is what the caller says, not what the file's filter defaulted to.
@@ -199,12 +203,12 @@ pub fn ask(row: &CapturedRow, live: &Live, from: SettingsFrom) -> Result<Asked, 
         vectors: row.vectors.unwrap_or(true) && row.vector_enabled != Some(false),
         expansion: match &row.variants {
             variants if variants.is_empty() => Expansion::Off,
-            variants => Expansion::Given(variants.clone()),
+            variants => Expansion::Variants(variants.clone()),
         },
         now: row.now.or(row.created_at).unwrap_or(live.now),
         settings: captured.unwrap_or_else(|| live.settings.clone()),
     };
-    Ok(Asked { request, cut: limit, caveats })
+    Ok(ReplayRequest { request, cut: limit, caveats })
 }
 
 fn caveats(row: &CapturedRow) -> Vec<Caveat> {
@@ -214,7 +218,7 @@ fn caveats(row: &CapturedRow) -> Vec<Caveat> {
         (by_slug, Caveat::BySlug),
         (row.limit.is_none(), Caveat::CutAtCaptured),
         (row.expansion_applied && row.variants.is_empty(), Caveat::ExpansionNotReproduced),
-        // What the scrubbed text found was not put to the model.
+        // The model did not score the results that the scrubbed query retrieved.
         (
             row.rerank_model.is_some() && row.scrubbed_retrieved.is_none(),
             Caveat::RerankNotReproduced,

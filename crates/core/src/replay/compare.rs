@@ -2,33 +2,33 @@
 //!
 //! [`PageMatcher`](super::PageMatcher) says which pages are the same; here are the measures.
 
-use crate::latency::{NotCompared, TimeComparison};
+use crate::latency::{NotComparedReason, TimeComparison};
 use crate::overlap::{jaccard, kendall_tau, rank_biased_overlap};
-use crate::provenance::Differences;
+use crate::provenance::FactorDifferences;
 
-use super::{Caveat, Compared};
+use super::{Caveat, RowComparison};
 
 /// Both rankings in the form in which they are compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sides {
+pub struct RankingPair {
     pub captured: Vec<String>,
-    /// What came back now.
+    /// The ranking of the replay.
     pub current: Vec<String>,
 }
 
 /// The measures of one row.
 pub fn compare(
-    sides: Sides,
+    sides: RankingPair,
     latencies: (Option<f64>, f64),
     caveats: Vec<Caveat>,
-    differences: Differences,
-) -> Compared {
-    let Sides { captured, current } = sides;
+    differences: FactorDifferences,
+) -> RowComparison {
+    let RankingPair { captured, current } = sides;
     let top1 = match (captured.first(), current.first()) {
         (None, None) => None,
         (a, b) => Some(a == b),
     };
-    Compared {
+    RowComparison {
         jaccard: jaccard(&captured, &current),
         top1,
         rbo: rank_biased_overlap(&captured, &current, 0.9),
@@ -36,7 +36,7 @@ pub fn compare(
         // Hand-written rows have 0, which is not a latency.
         captured_ms: latencies.0.filter(|ms| *ms > 0.0),
         current_ms: latencies.1,
-        timing: TimeComparison::NotCompared(NotCompared::NoCpuTime),
+        timing: TimeComparison::NotCompared(NotComparedReason::NoCpuTime),
         captured,
         current,
         caveats,

@@ -10,13 +10,13 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::capture::{CapturedRow, Retrieved};
+use crate::capture::{CapturedPage, CapturedRow};
 use crate::identity::IdentityKey;
 use crate::scrub::Scrubber;
 
-use super::{Sides, Skip};
+use super::{RankingPair, SkipReason};
 
-/// What pages are compared with.
+/// The unit by which pages are compared.
 #[derive(Debug, Clone, Copy)]
 pub struct PageMatcher<'a> {
     /// Takes personal data out of names that are shown.
@@ -25,31 +25,31 @@ pub struct PageMatcher<'a> {
     pub key: Option<&'a IdentityKey>,
 }
 
-/// Whether the pages of a row can be told from others, and why not.
-pub fn comparable(row: &CapturedRow, key: Option<&IdentityKey>) -> Result<(), Skip> {
+/// Whether the pages of a row can be identified, and why not.
+pub fn comparable(row: &CapturedRow, key: Option<&IdentityKey>) -> Result<(), SkipReason> {
     let pages = row.expected().unwrap_or_default();
     let mut scrubbed = pages.iter().filter(|page| page.is_scrubbed()).peekable();
     if scrubbed.peek().is_none() {
         return Ok(());
     }
     if scrubbed.any(|page| page.key_hash.is_none()) {
-        return Err(Skip::NamesScrubbed);
+        return Err(SkipReason::NamesScrubbed);
     }
-    let Some(key) = key else { return Err(Skip::NoIdentityKey) };
+    let Some(key) = key else { return Err(SkipReason::NoIdentityKey) };
     if row.identity_key_id.as_deref() == Some(key.id().as_str()) {
         Ok(())
     } else {
-        Err(Skip::OtherIdentityKey)
+        Err(SkipReason::OtherIdentityKey)
     }
 }
 
-/// The first page that an answer names without a source although the row says whose its pages are.
-pub fn unsourced<'a>(row: &CapturedRow, current: &'a [Retrieved]) -> Option<&'a Retrieved> {
+/// The first page of an answer without a source, although the pages of the row have one.
+pub fn unsourced<'a>(row: &CapturedRow, current: &'a [CapturedPage]) -> Option<&'a CapturedPage> {
     let is_silent = is_by_slug(row) && row.source_ids.as_deref().unwrap_or_default().is_empty();
     current.iter().find(|page| page.source.is_none() && !is_silent)
 }
 
-/// Whether a row says of none of its pages whose it is.
+/// Whether no page of a row has a source.
 fn is_by_slug(row: &CapturedRow) -> bool {
     let pages = row.expected().unwrap_or_default();
     !pages.is_empty() && pages.iter().all(|page| page.source.is_none())
@@ -57,24 +57,24 @@ fn is_by_slug(row: &CapturedRow) -> bool {
 
 impl PageMatcher<'_> {
     /// Both rankings by names that are equal where the pages are, without duplicates, cut at `cut`.
-    pub fn sides(&self, row: &CapturedRow, current: &[Retrieved], cut: usize) -> Sides {
+    pub fn sides(&self, row: &CapturedRow, current: &[CapturedPage], cut: usize) -> RankingPair {
         let pages = row.expected().unwrap_or_default();
         let captured = distinct(pages.iter().map(ToString::to_string));
-        let known = Known::new(row, pages, &captured);
+        let known = CapturedPages::new(row, pages, &captured);
         let mut seen = FxHashSet::default();
         let current = current.iter().filter(|page| seen.insert(*page)).enumerate();
         let current = distinct(current.map(|(place, page)| self.name(page, place, &known)));
         let cut_at = |names: Vec<String>| names.into_iter().take(cut).collect();
-        Sides { captured: cut_at(captured), current: cut_at(current) }
+        RankingPair { captured: cut_at(captured), current: cut_at(current) }
     }
 
     /// The name of a current page: the captured one if it is a captured page, else one that no captured
     /// page has.
-    fn name(&self, page: &Retrieved, place: usize, known: &Known<'_>) -> String {
+    fn name(&self, page: &CapturedPage, place: usize, known: &CapturedPages<'_>) -> String {
         let source = page.source.as_deref();
         let is_in_scope = source.is_none_or(|source| known.is_source(source));
         let page = if known.by_slug && is_in_scope {
-            Retrieved { source: None, ..page.clone() }
+            CapturedPage { source: None, ..page.clone() }
         } else {
             page.clone()
         };
@@ -82,7 +82,8 @@ impl PageMatcher<'_> {
         if known.literal.contains(literal.as_str()) {
             return literal;
         }
-        let hash = self.key.zip(source).map(|(key, source)| key.page_hash_of(source, &page.slug));
+        let hash =
+            self.key.zip(source).map(|(key, source)| key.keyed_page_hash_of(source, &page.slug));
         if let Some(name) = hash.as_deref().and_then(|hash| known.hashed.get(hash)) {
             return (*name).to_owned();
         }
@@ -94,19 +95,19 @@ impl PageMatcher<'_> {
         name
     }
 
-    fn shown(&self, page: &Retrieved, hash: Option<String>, place: usize) -> String {
+    fn shown(&self, page: &CapturedPage, hash: Option<String>, place: usize) -> String {
         let source = page.source.as_deref().map(|source| self.scrubber.scrub_name(source));
         let slug = self.scrubber.scrub_slug(&page.slug);
         if slug == page.slug && source == page.source {
             return page.to_string();
         }
         let key_hash = Some(hash.unwrap_or_else(|| format!("{}", place + 1)));
-        Retrieved { source, slug, key_hash }.to_string()
+        CapturedPage { source, slug, key_hash }.to_string()
     }
 }
 
-/// The captured pages by what they are compared by.
-struct Known<'a> {
+/// The captured pages by the key that they are compared by.
+struct CapturedPages<'a> {
     by_slug: bool,
     sources: Option<&'a [String]>,
     names: FxHashSet<&'a str>,
@@ -114,8 +115,8 @@ struct Known<'a> {
     hashed: FxHashMap<&'a str, String>,
 }
 
-impl<'a> Known<'a> {
-    fn new(row: &'a CapturedRow, pages: &'a [Retrieved], names: &'a [String]) -> Self {
+impl<'a> CapturedPages<'a> {
+    fn new(row: &'a CapturedRow, pages: &'a [CapturedPage], names: &'a [String]) -> Self {
         let unscrubbed = pages.iter().filter(|page| !page.is_scrubbed());
         let hashed = pages.iter().filter_map(|page| Some((page.key_hash.as_deref()?, page)));
         Self {

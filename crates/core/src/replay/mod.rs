@@ -1,7 +1,7 @@
-//! Replay: asking captured requests again and saying what moved.
+//! Replay: runs captured requests again and reports the changes.
 //!
-//! Running them is the work of the eval crate; here is what to ask, how a row compares, what the
-//! rows add up to and what that means.
+//! Running them is the work of the eval crate; this module builds the requests, compares the rows,
+//! summarises them and interprets the result.
 
 mod ask;
 mod compare;
@@ -10,10 +10,10 @@ mod identity;
 mod row;
 mod summary;
 
-pub use ask::{Asked, Caveat, Live, SettingsFrom, Skip, ask};
-pub use compare::{Sides, compare};
+pub use ask::{Caveat, LiveContext, ReplayRequest, SettingsSource, SkipReason, ask};
+pub use compare::{RankingPair, compare};
 pub(crate) use diagnose::not_comparable;
-pub use diagnose::{Health, Healths, diagnose, healths};
+pub use diagnose::{MetricHealth, ReplayHealth, diagnose, healths};
 pub use identity::{PageMatcher, comparable, unsourced};
-pub use row::{Compared, Lost, Outcome, ReplayedRow};
-pub use summary::{Latency, Summary, TimingSummary, summarise};
+pub use row::{LostPage, ReplayedRow, RowComparison, RowOutcome};
+pub use summary::{LatencySummary, ReplaySummary, TimingSummary, summarise};

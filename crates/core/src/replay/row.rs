@@ -1,4 +1,4 @@
-//! What one row of a replay gave.
+//! The outcome of one row of a replay.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,27 +6,27 @@ use serde::Serialize;
 use crate::blame::Blame;
 use crate::capture::CapturedRow;
 use crate::latency::TimeComparison;
-use crate::provenance::Differences;
+use crate::provenance::FactorDifferences;
 use crate::request::Operation;
 
-use super::{Caveat, Skip};
+use super::{Caveat, SkipReason};
 
 /// A page that was there and is gone, and where it fell out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "LostPage")]
-pub struct Lost {
-    /// The page.
+pub struct LostPage {
+    /// Name of the lost page.
     pub page: String,
     /// The stage at which it fell out.
     pub stage: String,
-    /// In one sentence.
+    /// The reason in one sentence.
     pub why: String,
 }
 
-/// A row that was asked and compared.
+/// A row that was replayed and compared.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Compared {
-    /// The pages that were captured, as they are compared.
+pub struct RowComparison {
+    /// The captured pages, in the form that is compared.
     pub captured: Vec<String>,
     /// The pages that came back now.
     pub current: Vec<String>,
@@ -37,29 +37,29 @@ pub struct Compared {
     pub rbo: f64,
     /// Kendall's tau on the pages that both have; none below two.
     pub kendall: Option<f64>,
-    /// What it took when it was captured, where that is known and not zero.
+    /// The duration at capture, if it is known and not zero.
     pub captured_ms: Option<f64>,
-    /// What it took now, the best of its repeats.
+    /// The duration now, the shortest of its repeats.
     pub current_ms: f64,
     /// The times that a gate compares.
     pub timing: TimeComparison,
-    /// What is not as it was.
+    /// The differences between the request and the captured one.
     pub caveats: Vec<Caveat>,
-    /// What differs between capture and replay.
-    pub differences: Differences,
-    /// What moved it, where that was asked.
+    /// The factors that differ between capture and replay.
+    pub differences: FactorDifferences,
+    /// The cause of the move, if blame was requested.
     pub blame: Option<Blame>,
-    /// Where the lost pages fell out, where that was asked.
-    pub lost: Vec<Lost>,
+    /// The stages that dropped the lost pages, if requested.
+    pub lost: Vec<LostPage>,
 }
 
-impl Compared {
+impl RowComparison {
     /// Whether neither side found anything: equal, and no evidence of anything.
     pub(crate) fn is_both_empty(&self) -> bool {
         self.captured.is_empty() && self.current.is_empty()
     }
 
-    /// Whether the ranking is not what it was, order included.
+    /// Whether the ranking changed, order included.
     pub fn is_moved(&self) -> bool {
         self.captured != self.current
     }
@@ -72,11 +72,11 @@ impl Compared {
 
 /// How a row ended.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
-    /// It was asked and compared.
-    Compared(Box<Compared>),
-    /// It was not asked.
-    Skipped(Skip),
+pub enum RowOutcome {
+    /// The row was replayed and compared.
+    Compared(Box<RowComparison>),
+    /// The row was skipped.
+    Skipped(SkipReason),
     Errored(String),
 }
 
@@ -90,14 +90,14 @@ pub struct ReplayedRow {
     pub query: String,
     /// Names the query without showing it.
     pub query_hash: String,
-    /// How many captures it stands for.
+    /// Number of captures that the row represents.
     pub weight: u64,
-    pub outcome: Outcome,
+    pub outcome: RowOutcome,
 }
 
 impl ReplayedRow {
     /// A row with how it ended.
-    pub fn new(row: &CapturedRow, outcome: Outcome) -> Self {
+    pub fn new(row: &CapturedRow, outcome: RowOutcome) -> Self {
         Self {
             line: row.line,
             id: row.id,
@@ -110,10 +110,10 @@ impl ReplayedRow {
     }
 
     /// The comparison, if there was one.
-    pub fn compared(&self) -> Option<&Compared> {
+    pub fn compared(&self) -> Option<&RowComparison> {
         match &self.outcome {
-            Outcome::Compared(compared) => Some(compared),
-            Outcome::Skipped(_) | Outcome::Errored(_) => None,
+            RowOutcome::Compared(compared) => Some(compared),
+            RowOutcome::Skipped(_) | RowOutcome::Errored(_) => None,
         }
     }
 }

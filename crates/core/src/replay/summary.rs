@@ -1,15 +1,15 @@
-//! What the rows of a replay add up to. Every number comes with what it is counted over.
+//! Summary of the rows of a replay. Every number comes with the number of rows behind it.
 
 use std::collections::BTreeMap;
 
-use crate::latency::{NotCompared, TimeRatio, compare_times};
+use crate::latency::{NotComparedReason, TimeRatio, compare_times};
 use crate::stats::{Interval, bounded_mean, clopper_pearson, mean, percentile, weighted_mean};
 
-use super::{Compared, Outcome, ReplayedRow};
+use super::{ReplayedRow, RowComparison, RowOutcome};
 
-/// Latencies of a replay. Rows whose captured latency is not known are left out.
+/// Latencies of a replay. Rows without a captured latency are left out.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Latency {
+pub struct LatencySummary {
     /// Rows with a captured latency.
     pub compared: usize,
     /// Mean of current minus captured.
@@ -18,9 +18,9 @@ pub struct Latency {
     pub ratio: Option<f64>,
     /// Rows that take more than twice as long.
     pub over_twice: usize,
-    /// p50, p95 and p99 of what was captured.
+    /// p50, p95 and p99 of the captured latencies.
     pub captured_ms: Option<[f64; 3]>,
-    /// p50, p95 and p99 of what it took now.
+    /// p50, p95 and p99 of the replayed latencies.
     pub current_ms: Option<[f64; 3]>,
 }
 
@@ -30,55 +30,55 @@ pub struct TimingSummary {
     /// Current over captured, with its 95% interval; none if no row is compared.
     pub ratio: Option<TimeRatio>,
     /// Lines of the rows that are not compared, by reason.
-    pub not_compared: BTreeMap<NotCompared, Vec<usize>>,
+    pub not_compared: BTreeMap<NotComparedReason, Vec<usize>>,
 }
 
 /// The summary of a replay.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Summary {
+pub struct ReplaySummary {
     /// Rows of the file.
     pub total: usize,
-    /// Rows that were asked and compared.
+    /// Number of replayed and compared rows.
     pub replayed: usize,
-    /// Rows that were not asked.
+    /// Number of skipped rows.
     pub skipped: usize,
     /// Skipped rows whose ranking can't be compared here: neither equal nor different.
     pub not_comparable: usize,
-    /// Rows whose retrieval failed.
+    /// Number of rows whose retrieval failed.
     pub errored: usize,
     /// Replayed rows where neither side found anything; in no mean.
     pub both_empty: usize,
     /// Rows that say less than their ranking depended on, or differ in ways that are known.
     pub confounded: usize,
-    /// Rows whose ranking is not what it was, order included.
+    /// Number of rows whose ranking changed, order included.
     pub moved: usize,
     /// Rows in the means.
     pub measured: usize,
     pub mean_jaccard: Option<f64>,
     pub jaccard_interval: Option<Interval>,
-    /// Mean set overlap, each row as often as it was asked.
+    /// Mean set overlap, weighted by the number of captures per row.
     pub weighted_jaccard: Option<f64>,
     /// Share of rows whose first page is the same.
     pub top1_rate: Option<f64>,
     pub top1_interval: Option<Interval>,
-    /// That share, each row as often as it was asked.
+    /// The same share, weighted by the number of captures per row.
     pub weighted_top1: Option<f64>,
     pub mean_rbo: Option<f64>,
     /// Mean Kendall's tau over rows that have one.
     pub mean_kendall: Option<f64>,
     /// Captures that the measured rows stand for.
     pub weight: u64,
-    /// Wall-clock latencies, as they are reported.
-    pub latency: Latency,
-    /// Times that can be compared, as they are gated.
+    /// Wall-clock latencies, which reports show.
+    pub latency: LatencySummary,
+    /// Comparable times, which the gate checks.
     pub timing: TimingSummary,
 }
 
 /// Adds up the rows of a replay.
-pub fn summarise(rows: &[ReplayedRow]) -> Summary {
-    let compared: Vec<(&Compared, u64)> =
+pub fn summarise(rows: &[ReplayedRow]) -> ReplaySummary {
+    let compared: Vec<(&RowComparison, u64)> =
         rows.iter().filter_map(|row| Some((row.compared()?, row.weight))).collect();
-    let measured: Vec<(&Compared, u64)> =
+    let measured: Vec<(&RowComparison, u64)> =
         compared.iter().copied().filter(|(row, _)| !row.is_both_empty()).collect();
     let jaccards: Vec<f64> = measured.iter().map(|(row, _)| row.jaccard).collect();
     let same: Vec<f64> =
@@ -87,15 +87,15 @@ pub fn summarise(rows: &[ReplayedRow]) -> Summary {
     let kendalls: Vec<f64> = measured.iter().filter_map(|(row, _)| row.kendall).collect();
     let weights: Vec<u64> = measured.iter().map(|(_, weight)| *weight).collect();
     let stable = measured.iter().filter(|(row, _)| row.top1 == Some(true)).count();
-    Summary {
+    ReplaySummary {
         total: rows.len(),
         replayed: compared.len(),
-        skipped: count(rows, |outcome| matches!(outcome, Outcome::Skipped(_))),
+        skipped: count(rows, |outcome| matches!(outcome, RowOutcome::Skipped(_))),
         not_comparable: count(
             rows,
-            |outcome| matches!(outcome, Outcome::Skipped(skip) if skip.is_not_comparable()),
+            |outcome| matches!(outcome, RowOutcome::Skipped(skip) if skip.is_not_comparable()),
         ),
-        errored: count(rows, |outcome| matches!(outcome, Outcome::Errored(_))),
+        errored: count(rows, |outcome| matches!(outcome, RowOutcome::Errored(_))),
         both_empty: compared.len() - measured.len(),
         confounded: compared.iter().filter(|(row, _)| is_confounded(row)).count(),
         moved: compared.iter().filter(|(row, _)| row.is_moved()).count(),
@@ -115,7 +115,7 @@ pub fn summarise(rows: &[ReplayedRow]) -> Summary {
 }
 
 fn timing(rows: &[ReplayedRow]) -> TimingSummary {
-    let mut not_compared: BTreeMap<NotCompared, Vec<usize>> = BTreeMap::new();
+    let mut not_compared: BTreeMap<NotComparedReason, Vec<usize>> = BTreeMap::new();
     for row in rows {
         if let Some(why) = row.compared().and_then(|compared| compared.timing.not_compared()) {
             not_compared.entry(why).or_default().push(row.line);
@@ -126,11 +126,11 @@ fn timing(rows: &[ReplayedRow]) -> TimingSummary {
     TimingSummary { ratio, not_compared }
 }
 
-fn is_confounded(row: &Compared) -> bool {
+fn is_confounded(row: &RowComparison) -> bool {
     row.caveats.iter().any(|caveat| caveat.is_confounding())
 }
 
-fn count(rows: &[ReplayedRow], is_it: fn(&Outcome) -> bool) -> usize {
+fn count(rows: &[ReplayedRow], is_it: fn(&RowOutcome) -> bool) -> usize {
     rows.iter().filter(|row| is_it(&row.outcome)).count()
 }
 
@@ -138,14 +138,14 @@ fn weighted(values: &[f64], weights: &[u64]) -> Option<f64> {
     weighted_mean(values.iter().zip(weights).map(|(value, weight)| (*value, *weight as f64)))
 }
 
-fn latency(compared: &[(&Compared, u64)]) -> Latency {
+fn latency(compared: &[(&RowComparison, u64)]) -> LatencySummary {
     let current: Vec<f64> = compared.iter().map(|(row, _)| row.current_ms).collect();
     let pairs: Vec<(f64, f64)> =
         compared.iter().filter_map(|(row, _)| Some((row.captured_ms?, row.current_ms))).collect();
     let captured: Vec<f64> = pairs.iter().map(|(captured, _)| *captured).collect();
     let now: Vec<f64> = pairs.iter().map(|(_, now)| *now).collect();
     let (before, after) = (mean(&captured), mean(&now));
-    Latency {
+    LatencySummary {
         compared: pairs.len(),
         mean_delta_ms: before.zip(after).map(|(before, after)| after - before),
         // Past all numbers it is still a number, and beyond every threshold.

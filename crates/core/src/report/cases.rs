@@ -1,43 +1,44 @@
-//! Handmade gates for the tests of every form.
+//! Gate fixtures for the tests of all formats.
 
-use crate::baseline::{Integrity, Metadata, Thresholds, query_hash};
+use crate::baseline::{BaselineIntegrity, BaselineMetadata, BaselineThresholds, query_hash};
 use crate::blame::Blame;
 use crate::compare::{
-    Column, CompareOptions, Comparison, Kind, Measured, Role, Row, compare as compare_results,
+    CompareOptions, Comparison, EvalResultKind, MeasureColumn, MeasureRole, ResultRow, ResultTable,
+    compare as compare_results,
 };
 use crate::gate::{
-    Confidence, Correctness, CorrectnessParts, CorrectnessThresholds, GateParts, Judged,
+    ConfidenceLevel, Correctness, CorrectnessParts, CorrectnessThresholds, GateParts, JudgedResult,
     QueryResult, Regression, RegressionParts, Verdict, correctness, regression,
 };
-use crate::latency::{CpuTime, NotCompared, TimeComparison};
-use crate::provenance::{Difference, Differences, Provenance, Software};
+use crate::latency::{CpuTime, NotComparedReason, TimeComparison};
+use crate::provenance::{FactorDifference, FactorDifferences, Provenance, Software};
 use crate::qrels::{JudgedPages, JudgedQuery, Judgement};
-use crate::replay::{Caveat, Lost, Outcome, ReplayedRow, Sides, Skip, compare};
+use crate::replay::{Caveat, LostPage, RankingPair, ReplayedRow, RowOutcome, SkipReason, compare};
 use crate::request::Operation;
 
-/// Everything a gate's parts borrow from.
-pub(super) struct Case {
+/// The data that a gate's parts borrow.
+pub(super) struct GateExample {
     pub(super) rows: Vec<ReplayedRow>,
     regression: Option<Regression>,
     correctness: Option<Correctness>,
-    metadata: Metadata,
+    metadata: BaselineMetadata,
     provenance: Provenance,
-    confidence: Option<Confidence>,
-    integrity: Integrity,
+    confidence: Option<ConfidenceLevel>,
+    integrity: BaselineIntegrity,
 }
 
-impl Case {
-    fn new(rows: Vec<ReplayedRow>, judged: Vec<Judged>, confidence: Option<f64>) -> Self {
-        let confidence = confidence.map(|value| Confidence::new(value).unwrap());
-        let regression = regression(&rows, &Thresholds::default(), confidence);
+impl GateExample {
+    fn new(rows: Vec<ReplayedRow>, judged: Vec<JudgedResult>, confidence: Option<f64>) -> Self {
+        let confidence = confidence.map(|value| ConfidenceLevel::new(value).unwrap());
+        let regression = regression(&rows, &BaselineThresholds::default(), confidence);
         let known = JudgedPages::Known { judged: 2, missing: Vec::new() };
         let correctness = (!judged.is_empty())
             .then(|| correctness(judged, 3, &CorrectnessThresholds::default(), confidence, &known));
-        let metadata = Metadata {
+        let metadata = BaselineMetadata {
             label: "launch".to_owned(),
             published_at: "2026-05-01T00:00:00Z".to_owned(),
             source_hash: "5c1f".to_owned(),
-            thresholds: Thresholds::default(),
+            thresholds: BaselineThresholds::default(),
             row_count: rows.len(),
             mean_latency_ms: Some(10.0),
             rows_hash: Some("9a3e".to_owned()),
@@ -52,12 +53,12 @@ impl Case {
             embedder: Some(Some("builtin-1".to_owned())),
             ..Provenance::default()
         };
-        let integrity = Integrity::Intact;
+        let integrity = BaselineIntegrity::Intact;
         let regression = Some(regression);
         Self { rows, regression, correctness, metadata, provenance, confidence, integrity }
     }
 
-    /// The case as a gate hands it to a report.
+    /// Calls `look` with the parts of the gate.
     pub(super) fn with_parts<T>(&self, look: impl FnOnce(&GateParts<'_>) -> T) -> T {
         let of_rows = self.regression.as_ref().map(|found| found.verdict);
         let of_queries = self.correctness.as_ref().map(|found| found.verdict);
@@ -68,7 +69,7 @@ impl Case {
                 path: "baselines/launch.baseline.ndjson",
                 metadata: &self.metadata,
                 integrity: self.integrity,
-                thresholds: Thresholds::default(),
+                thresholds: BaselineThresholds::default(),
                 found,
                 rows: &self.rows,
             }),
@@ -88,20 +89,24 @@ impl Case {
 /// A row that was compared; pages are letters.
 pub(super) fn row(line: usize, query: &str, captured: &str, current: &str, ms: f64) -> ReplayedRow {
     let pages = |letters: &str| letters.chars().map(|c| format!("wiki::notes/{c}")).collect();
-    let sides = Sides { captured: pages(captured), current: pages(current) };
-    let differences = Differences {
-        code: Difference::Differs,
-        settings: Difference::Same,
-        corpus: if line.is_multiple_of(2) { Difference::Differs } else { Difference::Same },
-        model: Difference::Unknown,
+    let sides = RankingPair { captured: pages(captured), current: pages(current) };
+    let differences = FactorDifferences {
+        code: FactorDifference::Differs,
+        settings: FactorDifference::Same,
+        corpus: if line.is_multiple_of(2) {
+            FactorDifference::Differs
+        } else {
+            FactorDifference::Same
+        },
+        model: FactorDifference::Unknown,
     };
     let mut compared = compare(sides, (Some(10.0), ms), vec![Caveat::CutAtCaptured], differences);
     let time = |cpu_ms| CpuTime { cpu_ms, calibration_ms: 0.05, repeats: 5 };
     compared.timing = TimeComparison::Cpu { captured: time(10.0), current: time(ms) };
-    ended(line, query, Outcome::Compared(Box::new(compared)))
+    ended(line, query, RowOutcome::Compared(Box::new(compared)))
 }
 
-pub(super) fn ended(line: usize, query: &str, outcome: Outcome) -> ReplayedRow {
+pub(super) fn ended(line: usize, query: &str, outcome: RowOutcome) -> ReplayedRow {
     ReplayedRow {
         line,
         id: Some(line as i64),
@@ -114,7 +119,7 @@ pub(super) fn ended(line: usize, query: &str, outcome: Outcome) -> ReplayedRow {
 }
 
 /// A judged query; pages are letters, the expected first page is the first relevant one.
-pub(super) fn judged(id: &str, text: &str, relevant: &str, result: QueryResult) -> Judged {
+pub(super) fn judged(id: &str, text: &str, relevant: &str, result: QueryResult) -> JudgedResult {
     let page = |c: char| format!("wiki::notes/{c}");
     let judgements = relevant.chars().map(|c| Judgement { doc: page(c), grade: 1.0 }).collect();
     let query = JudgedQuery {
@@ -124,44 +129,44 @@ pub(super) fn judged(id: &str, text: &str, relevant: &str, result: QueryResult) 
         expected_top1: relevant.chars().next().map(page),
         ..JudgedQuery::default()
     };
-    Judged::new(query, result, 3)
+    JudgedResult::new(query, result, 3)
 }
 
 pub(super) fn ranked(letters: &str) -> QueryResult {
     QueryResult::Ranked(letters.chars().map(|c| format!("wiki::notes/{c}")).collect())
 }
 
-pub(super) fn pass() -> Case {
+pub(super) fn pass() -> GateExample {
     let mut rows: Vec<ReplayedRow> =
         (1..=19).map(|at| row(at + 1, &format!("question {at}"), "abc", "abc", 9.0)).collect();
     rows.push(row(21, "who moved | `the` pier?", "abcd", "bacd", 12.0));
     let of = |name: &str| judged("q1", &format!("who runs the {name}?"), "ab", ranked("abx"));
-    Case::new(rows, ["ferry", "tug", "pilot boat", "lighthouse"].map(of).to_vec(), None)
+    GateExample::new(rows, ["ferry", "tug", "pilot boat", "lighthouse"].map(of).to_vec(), None)
 }
 
-/// Everything holds on the baseline of another gbrain, which has no hash.
-pub(super) fn foreign() -> Case {
-    let mut case = Case { integrity: Integrity::NotTamperEvident, ..pass() };
+/// All checks pass on a baseline of another implementation, without a hash.
+pub(super) fn foreign() -> GateExample {
+    let mut case = GateExample { integrity: BaselineIntegrity::NotTamperEvident, ..pass() };
     case.metadata.rows_hash = None;
     let warning = case.integrity.warning().map(str::to_owned);
     case.regression.as_mut().unwrap().warnings.splice(0..0, warning);
     case
 }
 
-/// One row and one judged query, all of them right: too few to decide anything.
-pub(super) fn one_row() -> Case {
+/// One row and one judged query, both right: too few to decide.
+pub(super) fn one_row() -> GateExample {
     let queries = vec![judged("q1", "who runs the ferry?", "ab", ranked("abx"))];
-    Case::new(vec![row(2, "a", "abc", "abc", 9.0)], queries, None)
+    GateExample::new(vec![row(2, "a", "abc", "abc", 9.0)], queries, None)
 }
 
 /// Rows moved, one failed, one was skipped; a judged query misses its pages.
-pub(super) fn fail() -> Case {
+pub(super) fn fail() -> GateExample {
     let mut rows: Vec<ReplayedRow> =
         (2..=9).map(|at| row(at, &format!("question {at}"), "abc", "abc", 9.0)).collect();
     let mut moved = row(10, "find every reference to widget-co", "abcdefgh", "bxy", 31.0);
-    if let Outcome::Compared(compared) = &mut moved.outcome {
+    if let RowOutcome::Compared(compared) = &mut moved.outcome {
         compared.blame = Some(Blame::Corpus);
-        compared.lost.push(Lost {
+        compared.lost.push(LostPage {
             page: "wiki::notes/a".to_owned(),
             stage: "dedup".to_owned(),
             why: "says the same as wiki::notes/b".to_owned(),
@@ -170,16 +175,16 @@ pub(super) fn fail() -> Case {
     rows.push(moved);
     rows.push(row(11, "everything tagged <for> review", "abcd", "dxyz", 9.0));
     rows.push(row(12, "night charging", "ab", "xy", 9.0));
-    if let Some(Outcome::Compared(compared)) = rows.last_mut().map(|row| &mut row.outcome) {
-        compared.timing = TimeComparison::NotCompared(NotCompared::NoCpuTime);
+    if let Some(RowOutcome::Compared(compared)) = rows.last_mut().map(|row| &mut row.outcome) {
+        compared.timing = TimeComparison::NotCompared(NotComparedReason::NoCpuTime);
     }
     rows.push(row(13, "nothing then and now", "", "", 9.0));
     rows.push(ended(
         14,
         "who threw?",
-        Outcome::Errored("connection refused (os error 111)".into()),
+        RowOutcome::Errored("connection refused (os error 111)".into()),
     ));
-    rows.push(ended(15, "", Outcome::Skipped(Skip::EmptyQuery)));
+    rows.push(ended(15, "", RowOutcome::Skipped(SkipReason::EmptyQuery)));
     let queries = vec![
         judged("q1", "who runs the ferry?", "ab", ranked("abx")),
         judged("q2", "fintech founder", "cd", ranked("xyz")),
@@ -187,11 +192,11 @@ pub(super) fn fail() -> Case {
         judged("q5", "lost cargo", "gh", ranked("x")),
         judged("q3", "tide tables", "e", QueryResult::Errored("timed out".to_owned())),
     ];
-    Case::new(rows, queries, None)
+    GateExample::new(rows, queries, None)
 }
 
 /// Below the threshold, but too few rows to be sure.
-pub(super) fn inconclusive() -> Case {
+pub(super) fn inconclusive() -> GateExample {
     let rows = vec![
         row(2, "a", "ab", "ab", 9.0),
         row(3, "b", "ab", "ab", 9.0),
@@ -202,47 +207,47 @@ pub(super) fn inconclusive() -> Case {
         row(8, "g", "ab", "ab", 9.0),
         row(9, "h", "ab", "xy", 9.0),
     ];
-    Case::new(rows, Vec::new(), Some(0.95))
+    GateExample::new(rows, Vec::new(), Some(0.95))
 }
 
 /// Neither a baseline nor qrels.
-pub(super) fn nothing() -> Case {
-    Case { regression: None, ..Case::new(Vec::new(), Vec::new(), None) }
+pub(super) fn nothing() -> GateExample {
+    GateExample { regression: None, ..GateExample::new(Vec::new(), Vec::new(), None) }
 }
 
-/// A failing gate where every text from outside is this one.
-pub(super) fn hostile(text: &str) -> Case {
+/// A failing gate in which every untrusted text is `text`.
+pub(super) fn hostile(text: &str) -> GateExample {
     let mut moved = row(2, text, "ab", "cd", 9.0);
-    if let Outcome::Compared(compared) = &mut moved.outcome {
+    if let RowOutcome::Compared(compared) = &mut moved.outcome {
         compared.captured = vec![text.to_owned(), format!("{text}2")];
         let (page, stage, why) = (text.to_owned(), text.to_owned(), text.to_owned());
-        compared.lost.push(Lost { page, stage, why });
+        compared.lost.push(LostPage { page, stage, why });
     }
     let rows = vec![
         moved,
         row(3, "same", "ab", "ab", 9.0),
-        ended(4, text, Outcome::Errored(text.to_owned())),
+        ended(4, text, RowOutcome::Errored(text.to_owned())),
     ];
     let queries = vec![
         judged(text, text, "ab", ranked("xy")),
         judged("other", text, "ab", QueryResult::Errored(text.to_owned())),
     ];
-    let mut case = Case::new(rows, queries, None);
+    let mut case = GateExample::new(rows, queries, None);
     case.metadata.label = text.to_owned();
     case
 }
 
-/// A comparison where one measure surely fell; the first query, and one that only one side has, are
-/// called so.
+/// A comparison with one significant drop. `label` names the first query and one query that only
+/// one side has.
 pub(super) fn compared(label: &str) -> Comparison {
-    let column = |measure: &str, role| Column { measure: measure.to_owned(), role };
+    let column = |measure: &str, role| MeasureColumn { measure: measure.to_owned(), role };
     let columns = vec![
-        column("nDCG@10", Role::Quality),
-        column("hit@5", Role::Binary),
-        column("latency_ms", Role::Timing),
+        column("nDCG@10", MeasureRole::Quality),
+        column("hit@5", MeasureRole::Binary),
+        column("latency_ms", MeasureRole::Timing),
     ];
     let side = |name: &str, drop: f64| {
-        let row = |at: usize| Row {
+        let row = |at: usize| ResultRow {
             key: format!("q{at}"),
             label: if at == 0 { label.to_owned() } else { format!("question {at}") },
             against: None,
@@ -253,9 +258,9 @@ pub(super) fn compared(label: &str) -> Comparison {
                 Some(10.0 + drop * at as f64),
             ],
         };
-        Measured {
+        ResultTable {
             name: name.to_owned(),
-            kind: Kind::Scores,
+            kind: EvalResultKind::Scores,
             conditions: Vec::new(),
             notes: Vec::new(),
             columns: columns.clone(),

@@ -1,6 +1,6 @@
-//! A comparison's numbers as every form prints them.
+//! Formats the numbers of a comparison, for all formats.
 
-use crate::compare::{Against, Comparison, Delta, Move, Role};
+use crate::compare::{Comparison, Delta, MeasureRole, QueryMove, ResultComparison};
 use crate::gate::Verdict;
 use crate::stats::Interval;
 
@@ -8,7 +8,7 @@ use super::Queries;
 use super::number::{NONE, count, ms};
 use crate::baseline::query_hash;
 
-/// The heads of [`cells`].
+/// Column heads for [`cells`].
 pub(super) const HEADS: [&str; 9] =
     ["MEASURE", "REFERENCE", "THIS", "DELTA", "95% CI", "p", "WORSE/BETTER", "RESULT", "n"];
 
@@ -30,7 +30,7 @@ pub(super) fn cells(one: &Delta) -> [String; 9] {
     ]
 }
 
-/// What a measure came to, in a word.
+/// The result of a measure, in one word.
 pub(super) fn result(one: &Delta) -> &'static str {
     if one.is_regression() {
         "WORSE"
@@ -50,22 +50,22 @@ pub(super) fn result(one: &Delta) -> &'static str {
 }
 
 /// A value of a measure.
-pub(super) fn number(role: Role, value: f64) -> String {
+pub(super) fn number(role: MeasureRole, value: f64) -> String {
     match role {
-        Role::Quality => format!("{value:.3}"),
-        Role::Binary => format!("{:.1}%", value * 100.0),
-        Role::Timing => ms(value),
+        MeasureRole::Quality => format!("{value:.3}"),
+        MeasureRole::Binary => format!("{:.1}%", value * 100.0),
+        MeasureRole::Timing => ms(value),
     }
 }
 
-fn signed(role: Role, delta: f64) -> String {
+fn signed(role: MeasureRole, delta: f64) -> String {
     let sign = if delta < 0.0 { '-' } else { '+' };
     let size = number(role, delta.abs());
-    // A difference of shares is in percentage points.
-    format!("{sign}{}", if role == Role::Binary { size.replace('%', "pp") } else { size })
+    // Differences of shares are in percentage points.
+    format!("{sign}{}", if role == MeasureRole::Binary { size.replace('%', "pp") } else { size })
 }
 
-fn range(role: Role, Interval { low, high }: Interval) -> String {
+fn range(role: MeasureRole, Interval { low, high }: Interval) -> String {
     format!("{} to {}", signed(role, low), signed(role, high))
 }
 
@@ -73,9 +73,9 @@ fn p(p: f64) -> String {
     if p < 0.001 { "< 0.001".to_owned() } else { format!("{p:.3}") }
 }
 
-/// What is worse, or that nothing is, in one line.
+/// The overall result in one line.
 pub(super) fn headline(comparison: &Comparison) -> (&'static str, String) {
-    let tested = |one: &Against| one.deltas.iter().any(|delta| delta.p.is_some());
+    let tested = |one: &ResultComparison| one.deltas.iter().any(|delta| delta.p.is_some());
     let worse: Vec<String> = comparison.against.iter().flat_map(regressions).collect();
     if !worse.is_empty() {
         return ("WORSE", worse.join("; "));
@@ -94,7 +94,7 @@ pub(super) fn headline(comparison: &Comparison) -> (&'static str, String) {
         0 if fell + rose == 0 => ("SAME", "no shared query moved".to_owned()),
         0 => {
             let why = format!(
-                "no measure moved surely enough; {} fell, {rose} rose",
+                "no measure changed significantly; {} fell, {rose} rose",
                 count(fell, "query")
             );
             ("NOT SIGNIFICANT", why)
@@ -103,15 +103,15 @@ pub(super) fn headline(comparison: &Comparison) -> (&'static str, String) {
     }
 }
 
-fn regressions(one: &Against) -> Vec<String> {
-    let told = |delta: &&Delta| {
+fn regressions(one: &ResultComparison) -> Vec<String> {
+    let describe = |delta: &&Delta| {
         let [measure, before, after, ..] = cells(delta);
         format!("{measure} {before} to {after}")
     };
-    one.deltas.iter().filter(|delta| delta.is_regression()).map(|delta| told(&delta)).collect()
+    one.deltas.iter().filter(|delta| delta.is_regression()).map(|delta| describe(&delta)).collect()
 }
 
-/// Which measures decide, and by which test.
+/// The deciding measures and their test.
 pub(super) fn decided_by(comparison: &Comparison) -> String {
     if comparison.primary.is_empty() {
         return "no measure decides".to_owned();
@@ -124,15 +124,15 @@ pub(super) fn decided_by(comparison: &Comparison) -> String {
     format!("{names} (two-sided paired test, alpha .05{holm}); other p-values are not corrected")
 }
 
-/// Measures that fell by their own p-value and do not decide.
-pub(super) fn unheeded(one: &Against) -> String {
+/// Measures that fell significantly but do not decide.
+pub(super) fn unheeded(one: &ResultComparison) -> String {
     let fell = one.deltas.iter().filter(|delta| delta.fell_without_deciding());
     fell.map(|delta| delta.column.measure.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// The smallest drops that the test would have found, in one line.
-pub(super) fn smallest(one: &Against) -> String {
-    let told = |delta: &Delta| {
+/// The smallest detectable drops, in one line.
+pub(super) fn smallest(one: &ResultComparison) -> String {
+    let describe = |delta: &Delta| {
         let drop = match delta.smallest_drop {
             Some(drop) => signed(delta.column.role, -drop),
             None => "cannot tell".to_owned(),
@@ -140,22 +140,22 @@ pub(super) fn smallest(one: &Against) -> String {
         format!("{} {drop}", delta.column.measure)
     };
     let deciding = one.deltas.iter().filter(|delta| delta.decides);
-    deciding.map(told).collect::<Vec<_>>().join(", ")
+    deciding.map(describe).collect::<Vec<_>>().join(", ")
 }
 
-/// What [`smallest`] is about: the power, and how queries are taken to fall.
+/// Explains [`smallest`]: the power, and the assumption about how queries fail.
 pub(super) const SMALLEST: &str =
     "Smallest drop that the test finds with a power of .8, if queries lose their whole value";
 
-/// What a query that moved is called.
-pub(super) fn name(one: &Move, queries: Queries) -> String {
+/// The name of a query: its text or its hash.
+pub(super) fn name(one: &QueryMove, queries: Queries) -> String {
     match queries {
         Queries::Shown => one.label.clone(),
         Queries::Hashed => query_hash(&one.label),
     }
 }
 
-/// A value and what it became.
-pub(super) fn became(one: &Move) -> String {
+/// The old and the new value.
+pub(super) fn became(one: &QueryMove) -> String {
     format!("{:.3} to {:.3}", one.before, one.after)
 }

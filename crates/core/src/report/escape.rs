@@ -1,13 +1,12 @@
-//! Text from outside, made fit for a form.
+//! Escapes untrusted text for each format.
 //!
-//! Every such text goes through [`visible`] first: it is cut and what can't be seen is spelled out,
-//! so that no form ever holds a control character, a line break or a change of direction that it did
-//! not write itself.
+//! All untrusted text passes through [`visible`] first: it is truncated and invisible characters
+//! are escaped, so that a report contains no control character, line break or direction mark other
+//! than its own.
 
 use std::fmt::Write as _;
 
-/// A text on one line, at most `max` characters long, with everything that can't be seen spelled
-/// out.
+/// A text on one line, truncated to `max` characters, with invisible characters escaped.
 pub fn visible(text: &str, max: usize) -> String {
     let mut out = String::with_capacity(text.len().min(max));
     for (at, c) in text.chars().enumerate() {
@@ -28,7 +27,7 @@ pub fn visible(text: &str, max: usize) -> String {
     out
 }
 
-/// Control characters, marks that change the direction of what follows, and what XML forbids.
+/// Control characters, direction marks, and characters that XML forbids.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -37,7 +36,7 @@ fn is_hidden(c: char) -> bool {
             | '\u{fffe}' | '\u{ffff}')
 }
 
-/// For text and attributes of HTML and XML.
+/// Escapes text and attribute values of HTML and XML.
 pub(super) fn markup(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -53,14 +52,14 @@ pub(super) fn markup(text: &str) -> String {
     out
 }
 
-/// A text from outside for HTML or XML.
+/// Truncates and escapes untrusted text for HTML or XML.
 pub(super) fn visible_markup(text: &str, max: usize) -> String {
     markup(&visible(text, max))
 }
 
-/// A text from outside as Markdown code. It is an element, not a code span, so that backticks need
-/// no care, and its punctuation is spelled as entities, so that it neither formats, nor links, nor
-/// mentions anybody.
+/// Formats untrusted text as Markdown code. It is an element, not a code span, so that backticks
+/// need no care, and punctuation is written as entities, so that it cannot format, link or mention
+/// users.
 pub(super) fn markdown_code(text: &str, max: usize) -> String {
     let text: Vec<char> = visible(text, max).chars().collect();
     let mut out = String::from("<code>");
@@ -77,7 +76,7 @@ pub(super) fn markdown_code(text: &str, max: usize) -> String {
     out
 }
 
-/// Whether a character means nothing in Markdown between these neighbours.
+/// Whether a character has no meaning in Markdown between these neighbours.
 fn is_plain(before: char, c: char, after: char) -> bool {
     match c {
         '-' | ',' | '/' | '?' | '=' | ';' | '%' | '(' | ')' => true,
@@ -88,12 +87,12 @@ fn is_plain(before: char, c: char, after: char) -> bool {
     }
 }
 
-/// The message of a workflow command.
+/// Escapes the message of a workflow command.
 pub(super) fn annotation(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// A property of a workflow command.
+/// Escapes a property of a workflow command.
 pub(super) fn annotation_property(text: &str) -> String {
     annotation(text).replace(':', "%3A").replace(',', "%2C")
 }

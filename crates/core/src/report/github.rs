@@ -1,7 +1,7 @@
-//! Workflow commands that annotate a run on GitHub.
+//! Annotations for GitHub workflow runs.
 //!
-//! Promises: one command a line, at most ten of each kind, which is what is shown of one step; the
-//! last of ten says how many were left out.
+//! Guarantees: one command per line and at most ten of each kind, which is GitHub's limit per step;
+//! the tenth states how many were omitted.
 
 use crate::gate::{GateParts, Verdict};
 use crate::suite::SuiteRun;
@@ -10,9 +10,9 @@ use super::escape::{annotation, annotation_property, visible};
 use super::headline::{breach, breaches, checks, undecided, warnings, why, word};
 use super::{Queries, suite};
 
-/// How many of a kind are shown.
+/// Maximum number of annotations of one kind.
 const SHOWN: usize = 10;
-/// The longest message, in characters.
+/// Maximum length of a message, in characters.
 const MESSAGE: usize = 1_000;
 
 /// The annotations of a gate.
@@ -30,7 +30,7 @@ pub fn gate(parts: &GateParts<'_>, queries: Queries) -> String {
     text
 }
 
-/// The annotations of a run of a suite. They may travel: no query is in them.
+/// The annotations of a suite run. Contains no queries, so it can be shared.
 pub fn suite(run: &SuiteRun) -> String {
     let title = format!("gbrain suites run {}: {}", run.suite, suite::word(run.verdict));
     if run.verdict == Verdict::Pass {
@@ -39,7 +39,7 @@ pub fn suite(run: &SuiteRun) -> String {
         return text;
     }
     let mut errors = suite::why(run);
-    // A verdict that is not a pass always says so.
+    // There is always at least one error unless the run passes.
     errors.insert(0, suite::headline(run));
     commands("error", &title, &errors)
 }
@@ -51,7 +51,7 @@ fn errors(parts: &GateParts<'_>, queries: Queries) -> Vec<String> {
     };
     let mut errors: Vec<String> = breaches(parts).map(with_example).collect();
     errors.extend(checks(parts).filter_map(undecided));
-    // A verdict that is not a pass always says so.
+    // There is always at least one error unless the run passes.
     if errors.is_empty() {
         errors.push(why(parts));
     }
@@ -64,7 +64,7 @@ fn commands(kind: &str, title: &str, messages: &[String]) -> String {
     }
     let (shown, left) = messages.split_at(SHOWN - 1);
     let mut text: String = shown.iter().map(|message| command(kind, title, message)).collect();
-    text.push_str(&command(kind, title, &format!("{} more were left out", left.len())));
+    text.push_str(&command(kind, title, &format!("{} more not shown", left.len())));
     text
 }
 

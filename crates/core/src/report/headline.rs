@@ -1,13 +1,13 @@
-//! The verdict in one line, and the reasons for it.
+//! The verdict in one line, with its reasons.
 
-use crate::gate::{Bound, Breach, Check, GateParts, Status, Verdict};
+use crate::gate::{Breach, CheckStatus, GateCheck, GateParts, ThresholdSide, Verdict};
 
 use super::number::{beside, count, interval, unit, value};
 
-/// Reasons that fit into one line.
+/// Maximum number of reasons in one line.
 const REASONS: usize = 3;
 
-/// The verdict as a word that stands out.
+/// The verdict in capitals.
 pub(super) fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Pass => "PASS",
@@ -16,20 +16,20 @@ pub(super) fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Why the verdict is what it is, in one line.
+/// The reasons for the verdict, in one line.
 pub(super) fn why(parts: &GateParts<'_>) -> String {
     let reasons = reasons(parts);
     if reasons.is_empty() {
         return passed(parts);
     }
-    let told = reasons.iter().take(REASONS).map(String::as_str).collect::<Vec<_>>().join("; ");
+    let shown = reasons.iter().take(REASONS).map(String::as_str).collect::<Vec<_>>().join("; ");
     match reasons.len().saturating_sub(REASONS) {
-        0 => told,
-        left => format!("{told}; and {left} more"),
+        0 => shown,
+        left => format!("{shown}; and {left} more"),
     }
 }
 
-/// What is not green, one line each; nothing for a pass.
+/// The breaches and undecided checks, one line each; empty for a pass.
 pub(super) fn reasons(parts: &GateParts<'_>) -> Vec<String> {
     if parts.regression.is_none() && parts.correctness.is_none() {
         return vec!["nothing was gated".to_owned()];
@@ -39,22 +39,22 @@ pub(super) fn reasons(parts: &GateParts<'_>) -> Vec<String> {
     reasons
 }
 
-/// Every check with its own n: one number over all would hide a check of one row.
+/// Lists every check with its own n: a single total would hide a check of one row.
 fn passed(parts: &GateParts<'_>) -> String {
-    let held: Vec<String> = checks(parts)
-        .filter(|check| check.status == Status::Pass)
+    let passed: Vec<String> = checks(parts)
+        .filter(|check| check.status == CheckStatus::Pass)
         .map(|check| format!("{} n={}", check.metric, check.n))
         .collect();
     let left: Vec<&str> = checks(parts)
-        .filter(|check| check.status == Status::NotCompared)
+        .filter(|check| check.status == CheckStatus::NotCompared)
         .map(|check| check.metric)
         .collect();
-    let held = format!("{} held ({})", count(held.len(), "check"), held.join(", "));
-    if left.is_empty() { held } else { format!("{held}; not compared: {}", left.join(", ")) }
+    let passed = format!("{} passed ({})", count(passed.len(), "check"), passed.join(", "));
+    if left.is_empty() { passed } else { format!("{passed}; not compared: {}", left.join(", ")) }
 }
 
-/// Every check, latency among them.
-pub(super) fn checks<'a>(parts: &'a GateParts<'_>) -> impl Iterator<Item = &'a Check> {
+/// All checks, including latency.
+pub(super) fn checks<'a>(parts: &'a GateParts<'_>) -> impl Iterator<Item = &'a GateCheck> {
     let regression = parts.regression.iter().map(|regression| regression.found);
     let regression = regression.flat_map(|found| found.checks.iter().chain([&found.latency]));
     regression.chain(parts.correctness.iter().flat_map(|correctness| &correctness.found.checks))
@@ -94,26 +94,26 @@ pub(super) fn breach(breach: &Breach) -> String {
 }
 
 /// A check that could not be decided, in one line.
-pub(super) fn undecided(check: &Check) -> Option<String> {
+pub(super) fn undecided(check: &GateCheck) -> Option<String> {
     let unit = unit(check.metric);
     match check.status {
-        Status::NotMeasured => Some(format!("{} was not measured", check.metric)),
-        Status::TooFewRows => check.too_few_rows(),
-        Status::Inconclusive => {
+        CheckStatus::NotMeasured => Some(format!("{} was not measured", check.metric)),
+        CheckStatus::TooFewRows => check.too_few_rows(),
+        CheckStatus::Inconclusive => {
             let observed = check.observed.unwrap_or(f64::NAN);
             let side = match check.bound {
-                Bound::Floor => "below",
-                Bound::Ceiling if observed <= check.threshold => "not above",
-                Bound::Ceiling => "above",
+                ThresholdSide::Floor => "below",
+                ThresholdSide::Ceiling if observed <= check.threshold => "not above",
+                ThresholdSide::Ceiling => "above",
             };
             Some(format!(
-                "{} {} is {side} {}, but its interval {} reaches past it",
+                "{} {} is {side} {}, but its interval {} includes it",
                 check.metric,
                 beside(unit, observed, check.threshold),
                 value(unit, check.threshold),
                 interval(unit, check.interval),
             ))
         }
-        Status::Pass | Status::Fail | Status::NotCompared => None,
+        CheckStatus::Pass | CheckStatus::Fail | CheckStatus::NotCompared => None,
     }
 }

@@ -1,4 +1,4 @@
-//! No text from outside breaks a form.
+//! Tests that untrusted text breaks no format.
 
 use std::sync::LazyLock;
 
@@ -7,11 +7,11 @@ use quick_xml::Reader;
 use quick_xml::events::Event;
 use regex::Regex;
 
-use super::cases::{Case, compared, fail, hostile};
+use super::cases::{GateExample, compared, fail, hostile};
 use super::{Queries, ReplayParts, github, html, junit, markdown, text};
 use crate::replay::summarise;
 
-/// Texts that broke somebody's report.
+/// Texts that have broken reports.
 fn nasty() -> Vec<String> {
     let mut all: Vec<String> = [
         "\"quoted\" 'twice'",
@@ -77,7 +77,7 @@ fn check(nasty: &str) {
     assert_eq!(lines(nasty), lines("tame"));
 }
 
-/// Every tag is one that we write, with attributes that we write.
+/// Allows only tags and attributes that the reports use.
 fn page(html: &str) {
     static TAG: LazyLock<Regex> = LazyLock::new(|| {
         let tags = "a|bdi|body|circle|code|dd|details|div|dl|dt|figcaption|figure|footer|h1|h2|h3|head|header|\
@@ -118,10 +118,10 @@ fn markdown_report(text: &str) {
     }
 }
 
-/// A text from outside makes no line of its own in a terminal.
-fn one_line_each(case: &Case) {
+/// Untrusted text adds no lines to a terminal report.
+fn one_line_each(case: &GateExample) {
     let tame = hostile("tame");
-    let lines = |case: &Case| {
+    let lines = |case: &GateExample| {
         let summary = summarise(&case.rows);
         let parts = ReplayParts { rows: &case.rows, summary: &summary, worst: 9 };
         let text = case.with_parts(text::gate) + &text::replay(&parts);

@@ -1,17 +1,17 @@
-//! A gate as JUnit XML: one case per check, per row and per judged query.
+//! Gates and suite runs as JUnit XML: one case per check, row and judged query.
 //!
-//! A breach is a failure. What could not be measured, and a query that could not be asked, is an
-//! error. A row that moved is no failure by itself: means are gated, not rows. A query of a suite that
-//! missed is a failure, or is skipped where the run passes all the same. Promises: well-formed for any
-//! text, not green unless the verdict is a pass, and no case of a suite is green that is failing.
+//! A breach is a failure. A value that could not be measured and a query that failed are errors. A
+//! changed row is not a failure by itself, because gates apply to means. A missed query of a suite
+//! is a failure, or skipped if the run passes anyway. Guarantees: well-formed for any text, green
+//! only if the verdict is a pass, and a failing case of a suite is never green.
 
 use std::fmt::Write as _;
 
 use crate::gate::{
-    BenchmarkGate, Breach, Check, CorrectnessParts, FloorCheck, GateParts, Judged,
-    ONLY_REPRODUCING, QueryResult, RegressionParts, Status, Verdict,
+    BenchmarkGate, Breach, CheckStatus, CorrectnessParts, FloorCheck, GateCheck, GateParts,
+    JudgedResult, ONLY_REPRODUCING, QueryResult, RegressionParts, Verdict,
 };
-use crate::replay::{Outcome, ReplayedRow};
+use crate::replay::{ReplayedRow, RowOutcome};
 use crate::suite::SuiteRun;
 use crate::suite::run::{RunCase, RunMeasure};
 use crate::suite::threshold as suite_threshold;
@@ -19,31 +19,31 @@ use crate::suite::threshold as suite_threshold;
 use super::escape::visible_markup;
 use super::headline::{breach, undecided};
 use super::number::{cells, count};
-use super::rows::{came, gone, judged_name, row_name};
+use super::rows::{added_count, dropped_pages, judged_name, row_name};
 use super::{Queries, suite};
 
-/// The longest text from outside, in characters.
+/// Maximum length of untrusted text, in characters.
 const TEXT: usize = 500;
 
-/// How a case ended.
-enum Ended {
+/// The result of a case.
+enum JunitResult {
     Passed,
     Failed { kind: String, message: String },
     Errored { kind: String, message: String },
     Skipped { message: String },
 }
 
-struct Case {
+struct JunitCase {
     name: String,
     seconds: f64,
-    ended: Ended,
+    ended: JunitResult,
     out: String,
 }
 
-struct Suite {
+struct JunitSuite {
     name: &'static str,
     properties: Vec<(&'static str, String)>,
-    cases: Vec<Case>,
+    cases: Vec<JunitCase>,
 }
 
 /// The XML of a gate.
@@ -53,29 +53,30 @@ pub fn gate(parts: &GateParts<'_>, queries: Queries) -> String {
     suites.extend(parts.correctness.as_ref().map(|one| correctness(one, queries)));
     if suites.is_empty() {
         let message = "nothing was gated".to_owned();
-        let ended = Ended::Errored { kind: "inconclusive".to_owned(), message };
-        let cases = vec![Case { name: "gate".to_owned(), seconds: 0.0, ended, out: String::new() }];
-        suites.push(Suite { name: "gate", properties: Vec::new(), cases });
+        let ended = JunitResult::Errored { kind: "inconclusive".to_owned(), message };
+        let cases =
+            vec![JunitCase { name: "gate".to_owned(), seconds: 0.0, ended, out: String::new() }];
+        suites.push(JunitSuite { name: "gate", properties: Vec::new(), cases });
     }
     if let Some(first) = suites.first_mut() {
         first.properties.insert(0, ("verdict", parts.verdict.name().to_owned()));
         let confidence = parts.confidence.map(|one| ("confidence", one.value().to_string()));
         first.properties.extend(confidence);
-        first.properties.extend(parts.provenance.into_iter().flat_map(|one| one.prints()));
+        first.properties.extend(parts.provenance.into_iter().flat_map(|one| one.summary()));
     }
     document("gbrain eval gate", &suites, parts.elapsed_ms / 1000.0)
 }
 
-/// The XML of a run of a suite: one case per measure that decides, one per query. No query is in it.
+/// The XML of a suite run: one case per deciding measure and one per query. Contains no query text.
 pub fn suite(run: &SuiteRun) -> String {
     let deciding = run.measures.iter().filter(|one| one.decides);
-    let mut cases: Vec<Case> = deciding.map(measure_case).collect();
+    let mut cases: Vec<JunitCase> = deciding.map(measure_case).collect();
     let remarks = run.sample.iter().flat_map(|sample| sample.remarks());
-    let said: Vec<String> = remarks.chain(run.notes.iter().cloned()).collect();
+    let notes: Vec<String> = remarks.chain(run.notes.iter().cloned()).collect();
     let doubts = run.inconclusive_reasons.iter().map(|reason| {
         let kind = "inconclusive".to_owned();
-        let ended = Ended::Errored { kind, message: reason.name().to_owned() };
-        Case { name: reason.name().to_owned(), seconds: 0.0, ended, out: said.join("\n") }
+        let ended = JunitResult::Errored { kind, message: reason.name().to_owned() };
+        JunitCase { name: reason.name().to_owned(), seconds: 0.0, ended, out: notes.join("\n") }
     });
     cases.extend(doubts);
     cases.extend(run.cases().iter().map(|case| query_case(case, run.verdict)));
@@ -83,89 +84,99 @@ pub fn suite(run: &SuiteRun) -> String {
         ("verdict", run.verdict.name().to_owned()),
         ("suite", run.suite.clone()),
         ("workspace", run.workspace.clone()),
-        ("target", suite::whom(run)),
+        ("target", suite::target_of(run)),
         ("trigger", run.trigger.clone()),
         ("key", run.key.clone()),
     ];
     let remarks = run.sample.iter().flat_map(|sample| sample.remarks());
     properties.extend(remarks.map(|remark| ("sample", remark)));
-    let suites = [Suite { name: "gbrain.suites.run", properties, cases }];
+    let suites = [JunitSuite { name: "gbrain.suites.run", properties, cases }];
     document("gbrain suites run", &suites, run.duration_ms as f64 / 1000.0)
 }
 
-/// The XML of a gate on a benchmark's result: one case per floor, one per reason against a verdict.
+/// The XML of a benchmark gate: one case per floor and one per reason for an inconclusive verdict.
 pub fn benchmark(headline: &str, gate: &BenchmarkGate) -> String {
     let BenchmarkGate { verdict, checks, reasons } = gate;
-    let mut cases: Vec<Case> = checks.iter().map(floor_case).collect();
+    let mut cases: Vec<JunitCase> = checks.iter().map(floor_case).collect();
     cases.extend(reasons.iter().map(|reason| {
         let kind = "inconclusive".to_owned();
-        let ended = Ended::Errored { kind, message: reason.clone() };
-        Case { name: "result".to_owned(), seconds: 0.0, ended, out: String::new() }
+        let ended = JunitResult::Errored { kind, message: reason.clone() };
+        JunitCase { name: "result".to_owned(), seconds: 0.0, ended, out: String::new() }
     }));
     let properties = vec![
         ("verdict", verdict.name().to_owned()),
         ("result", headline.to_owned()),
         ("note", ONLY_REPRODUCING.to_owned()),
     ];
-    let suites = [Suite { name: "gbrain.eval.gate.result", properties, cases }];
+    let suites = [JunitSuite { name: "gbrain.eval.gate.result", properties, cases }];
     document("gbrain eval gate", &suites, 0.0)
 }
 
-fn floor_case(check: &FloorCheck) -> Case {
+fn floor_case(check: &FloorCheck) -> JunitCase {
     let [measure, mean, floor, n, status] = check.cells();
     let message = format!("mean {mean}, floor {floor}, n {n}: {status}");
     let kind = measure.clone();
     let ended = match check.status {
-        Status::Pass => Ended::Passed,
-        Status::Fail => Ended::Failed { kind, message: message.clone() },
-        Status::Inconclusive | Status::NotCompared | Status::NotMeasured | Status::TooFewRows => {
-            Ended::Errored { kind, message: message.clone() }
-        }
+        CheckStatus::Pass => JunitResult::Passed,
+        CheckStatus::Fail => JunitResult::Failed { kind, message: message.clone() },
+        CheckStatus::Inconclusive
+        | CheckStatus::NotCompared
+        | CheckStatus::NotMeasured
+        | CheckStatus::TooFewRows => JunitResult::Errored { kind, message: message.clone() },
     };
-    Case { name: measure, seconds: 0.0, ended, out: message }
+    JunitCase { name: measure, seconds: 0.0, ended, out: message }
 }
 
-fn measure_case(one: &RunMeasure) -> Case {
+fn measure_case(one: &RunMeasure) -> JunitCase {
     let name = format!("{} of {}", one.measure, one.segment);
     let kind = one.measure.name().to_owned();
     let out = suite::value(one);
     let ended = match one.status {
-        suite_threshold::Status::Alert => {
+        suite_threshold::MeasureStatus::Alert => {
             let limit = one.alert.as_deref().unwrap_or_default();
             let message = match one.outage {
                 true => format!("{out}: the target did not answer"),
-                false => format!("{out}, past its alert {limit}"),
+                false => format!("{out}, past its alert threshold {limit}"),
             };
-            Ended::Failed { kind, message }
+            JunitResult::Failed { kind, message }
         }
-        suite_threshold::Status::NoData => Ended::Skipped { message: "no data".to_owned() },
-        suite_threshold::Status::Ok | suite_threshold::Status::Warn => Ended::Passed,
+        suite_threshold::MeasureStatus::NoData => {
+            JunitResult::Skipped { message: "no data".to_owned() }
+        }
+        suite_threshold::MeasureStatus::Ok | suite_threshold::MeasureStatus::Warn => {
+            JunitResult::Passed
+        }
     };
-    Case { name, seconds: 0.0, ended, out }
+    JunitCase { name, seconds: 0.0, ended, out }
 }
 
-/// A query is an error if it was not answered, and a failure if somebody should look at it. A run may pass
-/// with some of these: then they fail no build, and are not green either.
-fn query_case(case: &RunCase, verdict: Verdict) -> Case {
+/// An unanswered query is an error, a failing one a failure. In a run that passes, failing queries
+/// are skipped: neither red nor green.
+fn query_case(case: &RunCase, verdict: Verdict) -> JunitCase {
     let wrong = suite::wrong(case);
     let seconds = case.latency_ms.get("total").map_or(0.0, |ms| ms / 1000.0);
     let ended = match case.error {
         Some(error) => {
             let message = "the query was not answered".to_owned();
-            Ended::Errored { kind: error.name().to_owned(), message }
+            JunitResult::Errored { kind: error.name().to_owned(), message }
         }
-        None if !case.failing => Ended::Passed,
+        None if !case.failing => JunitResult::Passed,
         None if verdict == Verdict::Pass => {
-            Ended::Skipped { message: format!("{wrong}, and the run passes") }
+            JunitResult::Skipped { message: format!("{wrong}; the run passes") }
         }
-        None => Ended::Failed { kind: "failing".to_owned(), message: wrong.clone() },
+        None => JunitResult::Failed { kind: "failing".to_owned(), message: wrong.clone() },
     };
     let rank = case.rank.map_or_else(|| "none".to_owned(), |rank| rank.to_string());
     let out = format!("rank {rank} {wrong}");
-    Case { name: format!("query {}", case.query_id), seconds, ended, out: out.trim().to_owned() }
+    JunitCase {
+        name: format!("query {}", case.query_id),
+        seconds,
+        ended,
+        out: out.trim().to_owned(),
+    }
 }
 
-fn regression(parts: &RegressionParts<'_>, queries: Queries) -> Suite {
+fn regression(parts: &RegressionParts<'_>, queries: Queries) -> JunitSuite {
     let found = parts.found;
     let mut cases = checked(found.checks.iter().chain([&found.latency]), &found.breaches, queries);
     cases.extend(parts.rows.iter().map(|row| row_case(row, queries)));
@@ -181,10 +192,10 @@ fn regression(parts: &RegressionParts<'_>, queries: Queries) -> Suite {
         ("threshold.latency_multiplier", thresholds.latency_multiplier.to_string()),
     ];
     properties.extend(warned(&found.warnings));
-    Suite { name: "gbrain.eval.gate.regression", properties, cases }
+    JunitSuite { name: "gbrain.eval.gate.regression", properties, cases }
 }
 
-fn correctness(parts: &CorrectnessParts<'_>, queries: Queries) -> Suite {
+fn correctness(parts: &CorrectnessParts<'_>, queries: Queries) -> JunitSuite {
     let found = parts.found;
     let mut cases = checked(found.checks.iter(), &found.breaches, queries);
     let judged = found.queries.iter().enumerate();
@@ -199,64 +210,66 @@ fn correctness(parts: &CorrectnessParts<'_>, queries: Queries) -> Suite {
         ("threshold.expected_top1", thresholds.expected_top1.to_string()),
     ];
     properties.extend(warned(&found.warnings));
-    Suite { name: "gbrain.eval.gate.correctness", properties, cases }
+    JunitSuite { name: "gbrain.eval.gate.correctness", properties, cases }
 }
 
-/// Warnings as properties: the format has no other place for them.
+/// Warnings as properties, because the format has no other place for them.
 fn warned(warnings: &[String]) -> impl Iterator<Item = (&'static str, String)> {
     warnings.iter().map(|warning| ("warning", warning.clone()))
 }
 
-/// A case per check, and one per breach that no check stands for.
+/// One case per check, and one per breach without a check.
 fn checked<'a>(
-    checks: impl Iterator<Item = &'a Check>,
+    checks: impl Iterator<Item = &'a GateCheck>,
     breaches: &[Breach],
     queries: Queries,
-) -> Vec<Case> {
-    let mut cases: Vec<Case> = checks.map(check_case).collect();
+) -> Vec<JunitCase> {
+    let mut cases: Vec<JunitCase> = checks.map(check_case).collect();
     for one in breaches.iter().filter(|one| one.reason.is_some()) {
         let examples =
             if queries == Queries::Shown { one.examples.join("\n") } else { String::new() };
         let kind = one.metric.to_owned();
-        let ended = Ended::Failed { kind, message: breach(one) };
-        cases.push(Case { name: one.metric.to_owned(), seconds: 0.0, ended, out: examples });
+        let ended = JunitResult::Failed { kind, message: breach(one) };
+        cases.push(JunitCase { name: one.metric.to_owned(), seconds: 0.0, ended, out: examples });
     }
     cases
 }
 
-fn check_case(check: &Check) -> Case {
+fn check_case(check: &GateCheck) -> JunitCase {
     let kind = check.metric.to_owned();
     let ended = match check.status {
-        Status::Pass => Ended::Passed,
-        Status::Fail => {
+        CheckStatus::Pass => JunitResult::Passed,
+        CheckStatus::Fail => {
             let message = check.breach().map(|one| breach(&one)).unwrap_or_default();
-            Ended::Failed { kind, message }
+            JunitResult::Failed { kind, message }
         }
-        Status::Inconclusive | Status::NotMeasured | Status::TooFewRows => {
-            Ended::Errored { kind, message: undecided(check).unwrap_or_default() }
+        CheckStatus::Inconclusive | CheckStatus::NotMeasured | CheckStatus::TooFewRows => {
+            JunitResult::Errored { kind, message: undecided(check).unwrap_or_default() }
         }
-        Status::NotCompared => Ended::Skipped { message: "nothing to compare with".to_owned() },
+        CheckStatus::NotCompared => {
+            JunitResult::Skipped { message: "nothing to compare with".to_owned() }
+        }
     };
     let [_, baseline, current, delta, interval, threshold, _, n] = cells(check);
     let out = format!(
         "baseline {baseline}, current {current}, delta {delta}, interval {interval}, threshold \
          {threshold}, n {n}"
     );
-    Case { name: check.metric.to_owned(), seconds: 0.0, ended, out }
+    JunitCase { name: check.metric.to_owned(), seconds: 0.0, ended, out }
 }
 
-fn row_case(row: &ReplayedRow, queries: Queries) -> Case {
+fn row_case(row: &ReplayedRow, queries: Queries) -> JunitCase {
     let name = format!("line {}: {}", row.line, row_name(row, queries));
     let (seconds, ended, out) = match &row.outcome {
-        Outcome::Skipped(skip) if skip.is_not_comparable() => {
+        RowOutcome::Skipped(skip) if skip.is_not_comparable() => {
             let (kind, message) = ("not_comparable".to_owned(), skip.name().to_owned());
-            (0.0, Ended::Errored { kind, message }, String::new())
+            (0.0, JunitResult::Errored { kind, message }, String::new())
         }
-        Outcome::Skipped(skip) => {
-            (0.0, Ended::Skipped { message: skip.name().to_owned() }, String::new())
+        RowOutcome::Skipped(skip) => {
+            (0.0, JunitResult::Skipped { message: skip.name().to_owned() }, String::new())
         }
-        Outcome::Errored(message) => (0.0, errored(message, queries), String::new()),
-        Outcome::Compared(compared) => {
+        RowOutcome::Errored(message) => (0.0, errored(message, queries), String::new()),
+        RowOutcome::Compared(compared) => {
             let out = format!(
                 "jaccard {:.3}, rbo {:.3}, first page {}, captured {}, current {}, lost {}, new {}",
                 compared.jaccard,
@@ -264,16 +277,16 @@ fn row_case(row: &ReplayedRow, queries: Queries) -> Case {
                 compared.top1.map_or("none", |same| if same { "same" } else { "other" }),
                 compared.captured.len(),
                 compared.current.len(),
-                gone(compared).len(),
-                came(compared),
+                dropped_pages(compared).len(),
+                added_count(compared),
             );
-            (compared.current_ms / 1000.0, Ended::Passed, out)
+            (compared.current_ms / 1000.0, JunitResult::Passed, out)
         }
     };
-    Case { name, seconds, ended, out }
+    JunitCase { name, seconds, ended, out }
 }
 
-fn judged_case(place: usize, judged: &Judged, queries: Queries) -> Case {
+fn judged_case(place: usize, judged: &JudgedResult, queries: Queries) -> JunitCase {
     let name = format!("query {}: {}", place + 1, judged_name(judged, queries));
     let (ended, out) = match &judged.result {
         QueryResult::Errored(message) => (errored(message, queries), String::new()),
@@ -289,21 +302,21 @@ fn judged_case(place: usize, judged: &Judged, queries: Queries) -> Case {
             if queries == Queries::Shown && !missing.is_empty() {
                 write!(out, ": {}", missing.join(", ")).expect("writing to a string succeeds");
             }
-            (Ended::Passed, out)
+            (JunitResult::Passed, out)
         }
     };
-    Case { name, seconds: 0.0, ended, out }
+    JunitCase { name, seconds: 0.0, ended, out }
 }
 
-fn errored(message: &str, queries: Queries) -> Ended {
+fn errored(message: &str, queries: Queries) -> JunitResult {
     let message = match queries {
         Queries::Shown => message.to_owned(),
         Queries::Hashed => "the query failed".to_owned(),
     };
-    Ended::Errored { kind: "retrieval".to_owned(), message }
+    JunitResult::Errored { kind: "retrieval".to_owned(), message }
 }
 
-fn document(name: &str, suites: &[Suite], seconds: f64) -> String {
+fn document(name: &str, suites: &[JunitSuite], seconds: f64) -> String {
     let cases = || suites.iter().flat_map(|suite| &suite.cases);
     let counts = counts(cases());
     let mut xml = format!(
@@ -317,21 +330,21 @@ fn document(name: &str, suites: &[Suite], seconds: f64) -> String {
     xml
 }
 
-fn counts<'a>(cases: impl Iterator<Item = &'a Case>) -> String {
+fn counts<'a>(cases: impl Iterator<Item = &'a JunitCase>) -> String {
     let [mut tests, mut failures, mut errors, mut skipped] = [0; 4];
     for case in cases {
         tests += 1;
         match case.ended {
-            Ended::Passed => (),
-            Ended::Failed { .. } => failures += 1,
-            Ended::Errored { .. } => errors += 1,
-            Ended::Skipped { .. } => skipped += 1,
+            JunitResult::Passed => (),
+            JunitResult::Failed { .. } => failures += 1,
+            JunitResult::Errored { .. } => errors += 1,
+            JunitResult::Skipped { .. } => skipped += 1,
         }
     }
     format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\"")
 }
 
-fn suite_xml(suite: &Suite, seconds: f64) -> String {
+fn suite_xml(suite: &JunitSuite, seconds: f64) -> String {
     let text = |text: &str| visible_markup(text, TEXT);
     let name = suite.name;
     let counts = counts(suite.cases.iter());
@@ -348,18 +361,20 @@ fn suite_xml(suite: &Suite, seconds: f64) -> String {
     xml
 }
 
-fn case_xml(suite: &str, case: &Case) -> String {
+fn case_xml(suite: &str, case: &JunitCase) -> String {
     let text = |text: &str| visible_markup(text, TEXT);
-    let Case { name, seconds, ended, out } = case;
+    let JunitCase { name, seconds, ended, out } = case;
     let ended = match ended {
-        Ended::Passed => String::new(),
-        Ended::Failed { kind, message } => {
+        JunitResult::Passed => String::new(),
+        JunitResult::Failed { kind, message } => {
             format!("      <failure message=\"{}\" type=\"{}\"/>\n", text(message), text(kind))
         }
-        Ended::Errored { kind, message } => {
+        JunitResult::Errored { kind, message } => {
             format!("      <error message=\"{}\" type=\"{}\"/>\n", text(message), text(kind))
         }
-        Ended::Skipped { message } => format!("      <skipped message=\"{}\"/>\n", text(message)),
+        JunitResult::Skipped { message } => {
+            format!("      <skipped message=\"{}\"/>\n", text(message))
+        }
     };
     let out = match out.as_str() {
         "" => String::new(),

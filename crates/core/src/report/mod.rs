@@ -1,11 +1,11 @@
-//! Reports: what was found, in the form that its reader needs.
+//! Renders results as reports.
 //!
-//! One room per form: [`text`] for a terminal, [`markdown`] for a pull request, [`html`] for a
-//! browser, [`junit`] for a build server, [`github`] for the log of a workflow, [`json`] for
-//! programs. Promises: pure, every form is made from the same parts, and no text that came
-//! from outside can break a form or reach past its place in it.
+//! One module per format: [`text`] for terminals, [`markdown`] for pull requests, [`html`] for
+//! browsers, [`junit`] for build servers, [`github`] for workflow logs, [`json`] for programs.
+//! Guarantees: pure functions; all formats are built from the same parts; untrusted text cannot
+//! break a format or escape its place in it.
 //!
-//! Deliberately absent: colour, which belongs to the terminal, and any decision about the verdict.
+//! Not here: colour, which belongs to the terminal, and any decision about the verdict.
 
 pub mod github;
 pub mod html;
@@ -31,14 +31,14 @@ mod tests;
 
 pub use escape::visible;
 
-use crate::replay::{ReplayedRow, Summary};
+use crate::replay::{ReplaySummary, ReplayedRow};
 
-/// Whether a report shows what was asked and what was found.
+/// Whether a report shows queries and pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Queries {
-    /// Queries, pages and messages: for readers who may see the brain.
+    /// Shows queries, pages and messages, for readers who may see the brain.
     Shown,
-    /// Hashes, places and counts: for reports that travel.
+    /// Shows only hashes, positions and counts, for reports that are shared.
     Hashed,
 }
 
@@ -46,8 +46,7 @@ pub enum Queries {
 #[derive(Debug, Clone, Copy)]
 pub struct ReplayParts<'a> {
     pub rows: &'a [ReplayedRow],
-    /// What they add up to.
-    pub summary: &'a Summary,
-    /// How many of the worst rows to tell of.
+    pub summary: &'a ReplaySummary,
+    /// Number of worst rows to show.
     pub worst: usize,
 }

@@ -1,20 +1,20 @@
-//! Numbers as reports print them: a measure in its unit, and never so rounded that a breach looks
-//! like a pass.
+//! Formats numbers for reports: in their unit, and never rounded so that a breach looks like a
+//! pass.
 
-use crate::gate::{Bound, Check, Status};
+use crate::gate::{CheckStatus, GateCheck, ThresholdSide};
 use crate::stats::Interval;
 
-/// What stands where there is no number.
+/// Placeholder for a missing number.
 pub(super) const NONE: &str = "-";
 
-/// What a metric is counted in.
+/// The unit of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     /// From 0 to 1.
     Score,
     /// A share of rows, in percent.
     Rate,
-    /// So many times as much.
+    /// A factor, such as 1.5x.
     Ratio,
     Count,
 }
@@ -39,7 +39,7 @@ pub(super) fn maybe(unit: Unit, number: Option<f64>) -> String {
     number.map_or_else(|| NONE.to_owned(), |number| value(unit, number))
 }
 
-/// A value beside a limit, with as many digits as it takes to tell them apart.
+/// A value with enough digits to distinguish it from a limit.
 pub(super) fn beside(unit: Unit, number: f64, limit: f64) -> String {
     let first = digits(unit);
     let enough = (first..first + 6).find(|digits| {
@@ -48,9 +48,9 @@ pub(super) fn beside(unit: Unit, number: f64, limit: f64) -> String {
     with_digits(unit, number, enough.unwrap_or(first))
 }
 
-/// A difference, with its sign; of rates in percentage points.
+/// A signed difference; rates in percentage points.
 pub(super) fn delta(unit: Unit, difference: f64) -> String {
-    // What rounds to nothing has no sign.
+    // A difference that rounds to zero has no sign.
     let difference =
         if value(unit, difference.abs()) == value(unit, 0.0) { 0.0 } else { difference };
     match unit {
@@ -61,7 +61,6 @@ pub(super) fn delta(unit: Unit, difference: f64) -> String {
     }
 }
 
-/// An interval, from its low to its high end.
 pub(super) fn interval(unit: Unit, interval: Option<Interval>) -> String {
     interval.map_or_else(
         || NONE.to_owned(),
@@ -69,7 +68,7 @@ pub(super) fn interval(unit: Unit, interval: Option<Interval>) -> String {
     )
 }
 
-/// The interval of a mean over `n` values; one value has none, and that is said.
+/// The interval of a mean over `n` values; states explicitly that one value has none.
 pub(super) fn interval_at(unit: Unit, found: Option<Interval>, n: usize) -> String {
     match found {
         None if n == 1 => "no interval at n = 1".to_owned(),
@@ -77,14 +76,14 @@ pub(super) fn interval_at(unit: Unit, found: Option<Interval>, n: usize) -> Stri
     }
 }
 
-fn interval_of(check: &Check) -> String {
+fn interval_of(check: &GateCheck) -> String {
     match check.bound {
-        Bound::Floor => interval_at(unit(check.metric), check.interval, check.n),
-        Bound::Ceiling => interval(unit(check.metric), check.interval),
+        ThresholdSide::Floor => interval_at(unit(check.metric), check.interval, check.n),
+        ThresholdSide::Ceiling => interval(unit(check.metric), check.interval),
     }
 }
 
-/// Milliseconds, whole from ten on.
+/// Milliseconds, without decimals from 10 on.
 pub(super) fn ms(ms: f64) -> String {
     if ms.abs() < 9.95 { format!("{ms:.1}ms") } else { format!("{ms:.0}ms") }
 }
@@ -120,7 +119,7 @@ fn with_digits(unit: Unit, value: f64, digits: usize) -> String {
 }
 
 /// The cells of a check: metric, baseline, current, delta, interval, threshold, status, n.
-pub(super) fn cells(check: &Check) -> [String; 8] {
+pub(super) fn cells(check: &GateCheck) -> [String; 8] {
     let unit = unit(check.metric);
     let observed = check.observed.filter(|value| value.is_finite());
     let change = observed.zip(check.baseline).map(|(now, before)| now - before);
@@ -136,10 +135,10 @@ pub(super) fn cells(check: &Check) -> [String; 8] {
     ]
 }
 
-/// The heads of [`cells`], at a confidence.
-pub(super) fn heads(confidence: Option<crate::gate::Confidence>) -> [String; 8] {
+/// Column heads for [`cells`].
+pub(super) fn heads(confidence: Option<crate::gate::ConfidenceLevel>) -> [String; 8] {
     let percent = confidence.map_or(95.0, |confidence| confidence.value() * 100.0);
-    // 99.9 is 99.9 and 95 is 95.
+    // Avoids trailing digits: 99.9, 95.
     let percent = (percent * 100.0).round() / 100.0;
     [
         "METRIC",
@@ -154,16 +153,16 @@ pub(super) fn heads(confidence: Option<crate::gate::Confidence>) -> [String; 8] 
     .map(str::to_owned)
 }
 
-/// What a value must not pass.
-pub(super) fn threshold(check: &Check) -> String {
+/// The threshold of a check.
+pub(super) fn threshold(check: &GateCheck) -> String {
     let sign = match check.bound {
-        Bound::Floor => '≥',
-        Bound::Ceiling => '≤',
+        ThresholdSide::Floor => '≥',
+        ThresholdSide::Ceiling => '≤',
     };
     format!("{sign} {}", exact(unit(check.metric), check.threshold))
 }
 
-/// A threshold with the digits it was given.
+/// A threshold with as many digits as configured.
 fn exact(unit: Unit, threshold: f64) -> String {
     let first = digits(unit);
     let scale = if unit == Unit::Rate { 100.0 } else { 1.0 };
@@ -174,15 +173,15 @@ fn exact(unit: Unit, threshold: f64) -> String {
     with_digits(unit, threshold, (first..first + 6).find(is_whole).unwrap_or(first))
 }
 
-/// A status in words; what is not green stands out.
-pub(super) fn status(status: Status) -> &'static str {
+/// A status in words, in capitals unless it is a pass.
+pub(super) fn status(status: CheckStatus) -> &'static str {
     match status {
-        Status::Pass => "pass",
-        Status::Fail => "FAIL",
-        Status::Inconclusive => "INCONCLUSIVE",
-        Status::NotCompared => "not compared",
-        Status::NotMeasured => "NOT MEASURED",
-        Status::TooFewRows => "TOO FEW ROWS",
+        CheckStatus::Pass => "pass",
+        CheckStatus::Fail => "FAIL",
+        CheckStatus::Inconclusive => "INCONCLUSIVE",
+        CheckStatus::NotCompared => "not compared",
+        CheckStatus::NotMeasured => "NOT MEASURED",
+        CheckStatus::TooFewRows => "TOO FEW ROWS",
     }
 }
 

@@ -1,17 +1,17 @@
-//! What every form of a suite's report says: the verdict in words, its measures, its failing cases.
+//! The parts of a suite report that all formats share: verdict, measures, failing cases.
 
 use super::number::count;
 use crate::gate::Verdict;
 use crate::suite::SuiteRun;
 use crate::suite::case::Flag;
-use crate::suite::measure::Unit;
+use crate::suite::measure::MeasureUnit;
 use crate::suite::run::{RunCase, RunMeasure};
-use crate::suite::threshold::Status;
+use crate::suite::threshold::MeasureStatus;
 
-/// The heads of the table of measures.
+/// Column heads of the table of measures.
 pub(super) const HEADS: [&str; 6] = ["segment", "measure", "value", "target", "alert", "status"];
 
-/// The verdict, loud unless all is well.
+/// The verdict, in capitals unless it is a pass.
 pub(super) fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Pass => "pass",
@@ -20,25 +20,26 @@ pub(super) fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// What was run against whom, and how much of it.
+/// The suite, its target, and the number of queries.
 pub(super) fn headline(run: &SuiteRun) -> String {
-    let (asked, seconds) = (count(run.planned, "query"), run.duration_ms as f64 / 1000.0);
-    let part = if run.asked == run.planned { asked } else { format!("{} of {asked}", run.asked) };
+    let (planned, seconds) = (count(run.planned, "query"), run.duration_ms as f64 / 1000.0);
+    let part =
+        if run.asked == run.planned { planned } else { format!("{} of {planned}", run.asked) };
     format!(
         "{} ({}) of workspace {} against {}: {part} in {seconds:.1} s",
         run.suite,
         run.kind,
         run.workspace,
-        whom(run)
+        target_of(run)
     )
 }
 
-pub(super) fn whom(run: &SuiteRun) -> String {
-    let whose = if run.elsewhere { " (not the suite's own target)" } else { "" };
-    format!("{}{whose}", run.target)
+pub(super) fn target_of(run: &SuiteRun) -> String {
+    let note = if run.ad_hoc { " (not the suite's own target)" } else { "" };
+    format!("{}{note}", run.target)
 }
 
-/// Why it is not a pass, in a sentence each.
+/// The reasons why the run did not pass.
 pub(super) fn why(run: &SuiteRun) -> Vec<String> {
     let outage = run.outage().map(|outage| {
         let paged = if outage.pages { " (page)" } else { "" };
@@ -50,9 +51,13 @@ pub(super) fn why(run: &SuiteRun) -> Vec<String> {
         let limit = one.alert.as_deref().unwrap_or_default();
         let paged = if one.pages { " (page)" } else { "" };
         let segments = breach.segments().join(" and ");
-        format!("{} of {segments} is {}, past its alert {limit}{paged}", one.measure, value(one))
+        format!(
+            "{} of {segments} is {}, past its alert threshold {limit}{paged}",
+            one.measure,
+            value(one)
+        )
     });
-    // There is one verdict.
+    // A run has only one verdict.
     let word = if run.verdict == Verdict::Fail { "also" } else { "inconclusive" };
     let reasons = run.inconclusive_reasons.iter().map(|reason| format!("{word}: {reason}"));
     let falls = run.recalibrate.iter().map(|fall| {
@@ -71,19 +76,19 @@ pub(super) fn why(run: &SuiteRun) -> Vec<String> {
         .collect()
 }
 
-/// The measures that are told: those over all cases, and whatever else is not well.
-pub(super) fn told(run: &SuiteRun) -> impl Iterator<Item = &RunMeasure> {
-    let is_told = |one: &&RunMeasure| {
-        let is_off = matches!(one.status, Status::Warn | Status::Alert);
+/// The measures to show: those over all cases, and others in warning or alert.
+pub(super) fn shown_measures(run: &SuiteRun) -> impl Iterator<Item = &RunMeasure> {
+    let is_shown = |one: &&RunMeasure| {
+        let is_off = matches!(one.status, MeasureStatus::Warn | MeasureStatus::Alert);
         (one.segment == "all" && one.n > 0) || is_off
     };
-    run.measures.iter().filter(is_told)
+    run.measures.iter().filter(is_shown)
 }
 
 /// The cells of a measure.
 pub(super) fn cells(one: &RunMeasure) -> [String; 6] {
     let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
-    // What is held against nothing has no status that could be good or bad.
+    // A measure without a threshold has no meaningful status.
     let status = match one.alert.is_some() {
         true => one.status.name().to_owned(),
         false => "-".to_owned(),
@@ -92,7 +97,7 @@ pub(super) fn cells(one: &RunMeasure) -> [String; 6] {
     [segment, measure, value(one), or_none(&one.target), or_none(&one.alert), status]
 }
 
-/// A value in its unit, with what it is of: exact where it is counted.
+/// A value in its unit, with its sample size; counts are exact.
 pub(super) fn value(one: &RunMeasure) -> String {
     let Some(number) = one.value else {
         return match one.unanswered {
@@ -101,24 +106,24 @@ pub(super) fn value(one: &RunMeasure) -> String {
         };
     };
     match (one.measure.unit(), one.hits) {
-        (Unit::Share, Some(hits)) if one.unanswered > 0 => {
+        (MeasureUnit::Share, Some(hits)) if one.unanswered > 0 => {
             format!("{:.1}% ({hits}/{}, {} unanswered)", number * 100.0, one.n, one.unanswered)
         }
-        (Unit::Share, Some(hits)) => format!("{:.1}% ({hits}/{})", number * 100.0, one.n),
-        (Unit::Share, None) => format!("{:.1}%", number * 100.0),
-        (Unit::Millis, _) => format!("{number:.1} ms (n={})", one.n),
-        (Unit::Score, _) => match one.baseline {
+        (MeasureUnit::Share, Some(hits)) => format!("{:.1}% ({hits}/{})", number * 100.0, one.n),
+        (MeasureUnit::Share, None) => format!("{:.1}%", number * 100.0),
+        (MeasureUnit::Millis, _) => format!("{number:.1} ms (n={})", one.n),
+        (MeasureUnit::Score, _) => match one.baseline {
             Some(baseline) => format!("{number:.3} (was {baseline:.3}, n={})", one.n),
             None => format!("{number:.3} (n={})", one.n),
         },
     }
 }
 
-/// What is wrong with a case.
+/// Describes why a case fails.
 pub(super) fn wrong(case: &RunCase) -> String {
     let mut all: Vec<String> = case.flags.iter().map(|flag| flag.name().to_owned()).collect();
     all.extend(case.error.map(|error| format!("error: {error}")));
-    // What is there, and too far down or named by links only, has no flag.
+    // A result that is present but ranked too low, or named only by links, has no flag.
     if !case.missed.is_empty() && case.error.is_none() && !case.flags.contains(&Flag::MissingResult)
     {
         let rank = case.rank.map_or_else(|| "no rank".to_owned(), |rank| format!("rank {rank}"));
@@ -134,7 +139,6 @@ pub(super) fn wrong(case: &RunCase) -> String {
     all.join(", ")
 }
 
-/// Cases that somebody should look at.
 pub(super) fn failing(run: &SuiteRun) -> impl Iterator<Item = &RunCase> {
     run.failing()
 }
@@ -145,15 +149,15 @@ mod tests {
 
     use super::super::{junit, markdown, text};
     use super::*;
-    use crate::suite::case::{AskedWhy, judge};
-    use crate::suite::graph::Fact;
+    use crate::suite::case::{RationaleRequirement, judge};
+    use crate::suite::graph::EdgeCheck;
     use crate::suite::query::Difficulty;
-    use crate::suite::report::{Ended, report};
+    use crate::suite::report::{RunEnd, report};
     use crate::suite::run::RunTrigger;
     use crate::suite::size::SampleSize;
-    use crate::suite::threshold::Thresholds;
-    use crate::suite::{Kind, Suite, sample};
-    use crate::target::{Found, TargetAnswer, TargetError, TargetErrorKind};
+    use crate::suite::threshold::SuiteThresholds;
+    use crate::suite::{Suite, SuiteKind, sample};
+    use crate::target::{TargetAnswer, TargetError, TargetErrorKind, TargetResult};
 
     /// A run of cases whose answers are at these ranks; 0 is a miss, and none an error.
     fn ran(ranks: &[Option<usize>]) -> SuiteRun {
@@ -161,25 +165,25 @@ mod tests {
             let id = format!("q{at:02}");
             let found = |place: usize| {
                 let document = if Some(place) == *rank { id.clone() } else { format!("x{place}") };
-                Found { document, ..Found::default() }
+                TargetResult { document, ..TargetResult::default() }
             };
             let results = (1..=10).map(found).collect();
             let answer = TargetAnswer { results, latency_ms: 5.0, ..TargetAnswer::default() };
             let late = || TargetError::new(TargetErrorKind::Timeout, "late");
             let query = sample::tests::query(&id, "slack", Difficulty::Easy);
             let answer = rank.map(|_| answer).ok_or_else(late);
-            judge(&query, AskedWhy::No, &answer, &|_| Fact::Holds)
+            judge(&query, RationaleRequirement::No, &answer, &|_| EdgeCheck::Holds)
         };
         let cases: Vec<_> = ranks.iter().enumerate().map(case).collect();
         let report = report(
             cases,
             (ranks.len(), SampleSize::exactly(ranks.len())),
-            Ended::Whole,
-            &Thresholds::default(),
+            RunEnd::Whole,
+            &SuiteThresholds::default(),
             None,
         );
         SuiteRun::new(
-            &Suite::new("weekly", Kind::WeeklyBenchmark, vec!["@search".to_owned()]),
+            &Suite::new("weekly", SuiteKind::WeeklyBenchmark, vec!["@search".to_owned()]),
             "default",
             RunTrigger { key: "ci:1", trigger: "ci" },
             (Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH),
@@ -215,7 +219,7 @@ mod tests {
         let passed = mostly(24, &[Some(6)]);
         assert_eq!(passed.verdict, Verdict::Pass);
         let passed = junit::suite(&passed);
-        has(&passed, &["failures=\"0\"", "<skipped message=\"rank 6, and the run passes\"/>"]);
+        has(&passed, &["failures=\"0\"", "<skipped message=\"rank 6; the run passes\"/>"]);
     }
 
     #[test]
@@ -235,7 +239,7 @@ mod tests {
         let shown = text::recorded_suite(12, &run, &|_| None);
         let head = "run 12 of 1970-01-01T00:00:00.000Z, by ci, against local\npass  weekly";
         assert!(shown.starts_with(head), "{shown}");
-        (run.target, run.elsewhere) = ("staging".to_owned(), true);
+        (run.target, run.ad_hoc) = ("staging".to_owned(), true);
         has(&text::suite(&run, &|_| None), &["against staging (not the suite's own target): 5"]);
     }
 }

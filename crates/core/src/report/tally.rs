@@ -1,4 +1,4 @@
-//! What the rows of a replay add up to beside their means.
+//! Counts over the rows of a replay.
 
 use std::collections::BTreeMap;
 
@@ -6,39 +6,38 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::blame::Blame;
-use crate::provenance::{Difference, Factor};
-use crate::replay::{Caveat, Compared, Outcome, ReplayedRow, Summary};
+use crate::provenance::{Factor, FactorDifference};
+use crate::replay::{Caveat, ReplaySummary, ReplayedRow, RowComparison, RowOutcome};
 
-/// Bins of a distribution from 0 to 1.
+/// Number of bins from 0 to 1.
 pub(super) const BINS: usize = 10;
 
-/// How many rows a factor is the same in, differs in, or is unknown in.
+/// Number of rows in which a factor is unchanged, changed or unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "FactorCounts")]
-pub(super) struct Changed {
+pub(super) struct FactorCounts {
     pub(super) same: usize,
     pub(super) differs: usize,
     pub(super) unknown: usize,
 }
 
-/// What differs between the captures and now, factor by factor.
-pub(super) fn changed(rows: &[ReplayedRow]) -> BTreeMap<Factor, Changed> {
+/// Counts changed rows by factor.
+pub(super) fn changed(rows: &[ReplayedRow]) -> BTreeMap<Factor, FactorCounts> {
     let count =
         |factor, wanted| compared(rows).filter(|row| row.differences.of(factor) == wanted).count();
     let of = |factor: &Factor| {
-        let changed = Changed {
-            same: count(*factor, Difference::Same),
-            differs: count(*factor, Difference::Differs),
-            unknown: count(*factor, Difference::Unknown),
+        let changed = FactorCounts {
+            same: count(*factor, FactorDifference::Same),
+            differs: count(*factor, FactorDifference::Differs),
+            unknown: count(*factor, FactorDifference::Unknown),
         };
         (*factor, changed)
     };
     Factor::ALL.iter().map(of).collect()
 }
 
-/// The rows that moved most, worst first.
+/// The rows that changed most, worst first.
 pub(super) fn worst_rows(rows: &[ReplayedRow], count: usize) -> Vec<&ReplayedRow> {
-    let mut worst: Vec<(&ReplayedRow, &Compared)> = rows
+    let mut worst: Vec<(&ReplayedRow, &RowComparison)> = rows
         .iter()
         .filter_map(|row| Some((row, row.compared()?)))
         .filter(|(_, compared)| compared.jaccard < 1.0 || compared.top1 == Some(false))
@@ -49,9 +48,9 @@ pub(super) fn worst_rows(rows: &[ReplayedRow], count: usize) -> Vec<&ReplayedRow
     worst.into_iter().map(|(row, _)| row).take(count).collect()
 }
 
-/// How many rows were asked, skipped, failed, and can't be compared.
-pub(super) fn asked(summary: &Summary) -> String {
-    let Summary { total, replayed, skipped, not_comparable, errored, .. } = summary;
+/// One line with the number of replayed, skipped, failed and incomparable rows.
+pub(super) fn asked(summary: &ReplaySummary) -> String {
+    let ReplaySummary { total, replayed, skipped, not_comparable, errored, .. } = summary;
     let uncompared = match not_comparable {
         0 => String::new(),
         n => format!("; {n} of the skipped are not comparable"),
@@ -62,27 +61,27 @@ pub(super) fn asked(summary: &Summary) -> String {
     )
 }
 
-/// What moved rows, where that was asked, with how many.
+/// Number of rows by blamed factor, if blame was computed.
 pub(super) fn blames(rows: &[ReplayedRow]) -> Vec<(Blame, usize)> {
     let count = |blame: &Blame| compared(rows).filter(|row| row.blame == Some(*blame)).count();
     Blame::ALL.iter().map(|blame| (*blame, count(blame))).filter(|(_, n)| *n > 0).collect()
 }
 
-/// Caveats with the rows that have them.
+/// Number of rows by caveat.
 pub(super) fn caveats(rows: &[ReplayedRow]) -> Vec<(Caveat, usize)> {
     let count = |caveat: &Caveat| compared(rows).filter(|r| r.caveats.contains(caveat)).count();
     Caveat::ALL.iter().map(|caveat| (*caveat, count(caveat))).filter(|(_, n)| *n > 0).collect()
 }
 
-/// Rows whose retrieval failed, with the message.
+/// Failed rows with their error message.
 pub(super) fn errors(rows: &[ReplayedRow]) -> impl Iterator<Item = (&ReplayedRow, &str)> {
     rows.iter().filter_map(|row| match &row.outcome {
-        Outcome::Errored(message) => Some((row, message.as_str())),
-        Outcome::Compared(_) | Outcome::Skipped(_) => None,
+        RowOutcome::Errored(message) => Some((row, message.as_str())),
+        RowOutcome::Compared(_) | RowOutcome::Skipped(_) => None,
     })
 }
 
-/// How the overlap of the measured rows is spread, from 0 to 1.
+/// Histogram of the Jaccard overlap of the measured rows.
 pub(super) fn jaccards(rows: &[ReplayedRow]) -> [usize; BINS] {
     let mut bins = [0; BINS];
     for row in compared(rows).filter(|row| !row.is_both_empty()) {
@@ -91,11 +90,11 @@ pub(super) fn jaccards(rows: &[ReplayedRow]) -> [usize; BINS] {
     bins
 }
 
-/// How many rows have another set or another first page.
+/// Number of rows with a different set of pages or a different first page.
 pub(super) fn regressed(rows: &[ReplayedRow]) -> usize {
     compared(rows).filter(|row| row.jaccard < 1.0 || row.top1 == Some(false)).count()
 }
 
-pub(super) fn compared(rows: &[ReplayedRow]) -> impl Iterator<Item = &Compared> {
+pub(super) fn compared(rows: &[ReplayedRow]) -> impl Iterator<Item = &RowComparison> {
     rows.iter().filter_map(ReplayedRow::compared)
 }

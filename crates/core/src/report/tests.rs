@@ -1,14 +1,14 @@
-//! Whole reports of handmade gates.
+//! Complete reports of gate fixtures.
 
 use insta::assert_snapshot;
 
-use super::cases::{Case, compared, fail, foreign, inconclusive, nothing, one_row, pass};
+use super::cases::{GateExample, compared, fail, foreign, inconclusive, nothing, one_row, pass};
 use super::{Queries, ReplayParts, github, html, junit, markdown, text};
 use crate::gate::{GateParts, Verdict};
 use crate::replay::summarise;
 use crate::report::json::GateReport;
 
-fn replay(case: &Case) -> String {
+fn replay(case: &GateExample) -> String {
     let summary = summarise(&case.rows);
     text::replay(&ReplayParts { rows: &case.rows, summary: &summary, worst: 2 })
 }
@@ -29,8 +29,9 @@ fn replays_as_text() {
 
 #[test]
 fn gates_as_markdown() {
-    let shown = |case: Case| case.with_parts(|parts| markdown::gate(parts, Queries::Shown));
-    let hashed = |case: Case| case.with_parts(|parts| markdown::gate(parts, Queries::Hashed));
+    let shown = |case: GateExample| case.with_parts(|parts| markdown::gate(parts, Queries::Shown));
+    let hashed =
+        |case: GateExample| case.with_parts(|parts| markdown::gate(parts, Queries::Hashed));
     assert_snapshot!("pass_markdown", shown(pass()));
     assert_snapshot!("fail_markdown", shown(fail()));
     assert_snapshot!("fail_markdown_hashed", hashed(fail()));
@@ -47,7 +48,7 @@ fn replays_as_markdown() {
 
 #[test]
 fn gates_as_junit() {
-    let shown = |case: Case| case.with_parts(|parts| junit::gate(parts, Queries::Shown));
+    let shown = |case: GateExample| case.with_parts(|parts| junit::gate(parts, Queries::Shown));
     assert_snapshot!("pass_junit", shown(pass()));
     assert_snapshot!("fail_junit", shown(fail()));
     assert_snapshot!("inconclusive_junit", shown(inconclusive()));
@@ -55,7 +56,7 @@ fn gates_as_junit() {
 
 #[test]
 fn gates_as_annotations() {
-    let shown = |case: Case| case.with_parts(|parts| github::gate(parts, Queries::Shown));
+    let shown = |case: GateExample| case.with_parts(|parts| github::gate(parts, Queries::Shown));
     assert_snapshot!("pass_github", shown(pass()));
     assert_snapshot!("fail_github", shown(fail()));
     assert_snapshot!("inconclusive_github", shown(inconclusive()));
@@ -75,7 +76,7 @@ fn every_form(parts: &GateParts<'_>) -> [(&'static str, String); 6] {
 
 #[test]
 fn every_report_says_that_edits_cannot_be_detected() {
-    let told = |case: Case, is_told: bool| {
+    let told = |case: GateExample, is_told: bool| {
         case.with_parts(|parts| {
             for (form, report) in every_form(parts) {
                 assert_eq!(

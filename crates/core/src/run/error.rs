@@ -21,13 +21,13 @@ pub enum RunError {
     /// A score that orders nothing.
     #[error("line {line}: score `{score}` is not a finite number")]
     Score { line: usize, score: String },
-    /// A document that stands twice for one query; trec_eval refuses it too.
+    /// A document occurs twice for one query; trec_eval rejects it too.
     #[error("query `{query}` retrieves `{doc}` twice; keep its best rank")]
     DuplicateDocument { query: String, doc: String },
     /// Two rows for one query.
     #[error("query `{query}` has two rows; a run ranks a query once")]
     DuplicateQuery { query: String },
-    /// A row that is not what it must be.
+    /// A row of the wrong form.
     #[error("line {line} is not a run row: {reason}")]
     Row { line: usize, reason: String },
     #[error(transparent)]

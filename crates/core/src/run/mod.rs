@@ -1,9 +1,9 @@
-//! A run: what a system retrieved for each query, saved.
+//! A run: the saved rankings of a system, one per query.
 //!
 //! Read from TREC lines or from our own NDJSON rows. Promises: document ids are slices of the bytes
 //! that were given wherever these hold them as they are; a document stands at most once per query;
 //! a TREC run is in trec_eval's order, which is by score as a double, then by document id,
-//! both descending, whatever its rank column says. Rows of NDJSON are rankings already and keep
+//! both descending, ignoring its rank column. Rows of NDJSON are rankings already and keep
 //! their order.
 //!
 //! Deliberately absent: I/O, and any limit on depth.
@@ -23,13 +23,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::reading::meter::Meter;
 
 pub use error::RunError;
-pub use row::{RUN_VERSION, Retrieved, RunRow};
+pub use row::{RUN_VERSION, RetrievedPage, RunRow};
 pub use write::trec_run;
 
-/// What a query of a run takes: its slot, its place and its lines, while their lists grow.
+/// Memory of a query of a run: its slot, its place and its lines, while their lists grow.
 const QUERY_BYTES: usize = 250;
 
-/// A retrieved document.
+/// A document with its score.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunHit<'a> {
     /// Its id; `source_id::slug` in our own rows.
@@ -37,7 +37,7 @@ pub struct RunHit<'a> {
     pub score: Option<f64>,
 }
 
-/// What decided the order of the hits of a run.
+/// The rule that ordered the hits of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OrderedBy {
     /// Scores, and document ids where they tie.
@@ -48,7 +48,7 @@ pub enum OrderedBy {
 
 /// One query's place in a run.
 #[derive(Debug, Clone, PartialEq)]
-struct Slot<'a> {
+struct QuerySlot<'a> {
     query: Cow<'a, str>,
     hits: Range<usize>,
 }
@@ -56,10 +56,10 @@ struct Slot<'a> {
 /// Rankings by query, in the order of the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run<'a> {
-    slots: Vec<Slot<'a>>,
+    slots: Vec<QuerySlot<'a>>,
     hits: Vec<RunHit<'a>>,
     places: FxHashMap<Cow<'a, str>, usize>,
-    /// What decided the order.
+    /// The rule that ordered the hits.
     pub ordered_by: OrderedBy,
     /// How many hits were left out because their document was already higher in the ranking.
     pub repeated: usize,
@@ -112,7 +112,7 @@ impl<'a> Run<'a> {
             });
             self.hits.append(&mut tail);
         }
-        self.slots.push(Slot { query, hits: start..self.hits.len() });
+        self.slots.push(QuerySlot { query, hits: start..self.hits.len() });
         Ok(())
     }
 

@@ -15,7 +15,7 @@ use crate::qrels::doc_id;
 use crate::reading::in_line;
 use crate::reading::meter::Meter;
 
-/// What a hit takes while its row is read, and after that in the run.
+/// Memory of a hit while its row is read, and after that in the run.
 const HIT_IN_ROW: usize = 112;
 const HIT_IN_RUN: usize = 96;
 
@@ -24,7 +24,7 @@ pub(super) fn parse<'a>(text: &'a str, meter: &mut Meter<'_>) -> Result<Run<'a>,
     let mut held = 0;
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let line_number = at + 1;
-        let Some(Row { query_id, retrieved: Hits(hits), .. }) =
+        let Some(RunRowFields { query_id, retrieved: Hits(hits), .. }) =
             row(line).map_err(|reason| RunError::Row { line: line_number, reason })?
         else {
             continue;
@@ -40,9 +40,9 @@ pub(super) fn parse<'a>(text: &'a str, meter: &mut Meter<'_>) -> Result<Run<'a>,
     Ok(run)
 }
 
-/// A row as it is read; [`super::RunRow`] is the row as it is written.
+/// A row in its read form; [`super::RunRow`] is the written form.
 #[derive(Deserialize)]
-struct Row<'a> {
+struct RunRowFields<'a> {
     #[serde(default = "version")]
     schema_version: u32,
     #[serde(borrow)]
@@ -62,14 +62,14 @@ fn is_there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error
     IgnoredAny::deserialize(deserializer).map(|_| true)
 }
 
-fn row(line: &str) -> Result<Option<Row<'_>>, String> {
+fn row(line: &str) -> Result<Option<RunRowFields<'_>>, String> {
     if line.contains("_kind") {
         let remark: Remark = serde_json::from_str(line).map_err(|error| in_line(&error))?;
         if remark.is_remark {
             return Ok(None);
         }
     }
-    let row: Row<'_> = serde_json::from_str(line).map_err(|error| in_line(&error))?;
+    let row: RunRowFields<'_> = serde_json::from_str(line).map_err(|error| in_line(&error))?;
     if row.schema_version != RUN_VERSION {
         let found = row.schema_version;
         return Err(format!("schema_version is {found}; this program reads {RUN_VERSION}"));
@@ -77,9 +77,9 @@ fn row(line: &str) -> Result<Option<Row<'_>>, String> {
     Ok(Some(row))
 }
 
-/// A page of a row as it is read.
+/// A page of a row in its read form.
 #[derive(Deserialize)]
-struct Page<'a> {
+struct PageFields<'a> {
     #[serde(borrow)]
     source_id: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -107,7 +107,7 @@ impl<'de> Visitor<'de> for HitsVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Hits<'de>, A::Error> {
         let mut hits = Vec::new();
-        while let Some(Page { source_id, slug, score }) = list.next_element()? {
+        while let Some(PageFields { source_id, slug, score }) = list.next_element()? {
             let doc = match source_id {
                 None if slug.contains("::") => slug,
                 source => Cow::Owned(doc_id(source.as_deref(), &slug).into_owned()),

@@ -12,22 +12,22 @@ pub struct RunRow {
     /// The version; rows without one are version 1.
     #[serde(default = "version")]
     pub schema_version: u32,
-    /// The query.
+    /// Text of the query.
     pub query_id: String,
-    /// What was retrieved, best first.
-    pub retrieved: Vec<Retrieved>,
+    /// The retrieved pages, best first.
+    pub retrieved: Vec<RetrievedPage>,
 }
 
-/// A retrieved page.
+/// A retrieved page with its score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RetrievedPage")]
-pub struct Retrieved {
+pub struct RetrievedPage {
     /// Its source; the default one if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_id: Option<String>,
-    /// Its slug.
+    /// Slug of the page.
     pub slug: String,
-    /// Its score.
+    /// Score of the page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
 }

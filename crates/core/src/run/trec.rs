@@ -10,24 +10,24 @@ use std::hash::Hasher as _;
 use rustc_hash::{FxHashSet, FxHasher};
 
 use super::number::parse_score;
-use super::{OrderedBy, QUERY_BYTES, Run, RunError, RunHit, Slot};
+use super::{OrderedBy, QUERY_BYTES, QuerySlot, Run, RunError, RunHit};
 use crate::fields::Fields;
 use crate::reading::meter::Meter;
 
 /// Lines of one query that stand together.
-struct Stretch {
+struct LineGroup {
     slot: usize,
     start: usize,
 }
 
-/// What lines of one query that stand together take.
+/// Memory of consecutive lines of one query.
 const STRETCH_BYTES: usize = 64;
 /// After how many of them the memory is counted again.
 const COUNT_EVERY: usize = 1024;
 
 pub(super) fn parse<'a>(text: &'a str, meter: &mut Meter<'_>) -> Result<Run<'a>, RunError> {
     let mut run = Run::new(OrderedBy::Score);
-    let mut stretches: Vec<Stretch> = Vec::new();
+    let mut stretches: Vec<LineGroup> = Vec::new();
     let mut fields = Fields::new(text);
     let mut last = "";
     let lines = 1 + memchr::memchr_iter(b'\n', text.as_bytes()).count();
@@ -38,7 +38,7 @@ pub(super) fn parse<'a>(text: &'a str, meter: &mut Meter<'_>) -> Result<Run<'a>,
         if last.is_empty() || !fields.skip_prefix(last) {
             last = fields.field();
             let slot = slot_of(&mut run, last);
-            stretches.push(Stretch { slot, start: run.hits.len() });
+            stretches.push(LineGroup { slot, start: run.hits.len() });
             if stretches.len().is_multiple_of(COUNT_EVERY) {
                 let memory = hits + memory_of_stretches(&run, &stretches);
                 meter.pass(memory).map_err(RunError::Interrupted)?;
@@ -68,7 +68,7 @@ pub(super) fn parse<'a>(text: &'a str, meter: &mut Meter<'_>) -> Result<Run<'a>,
     Ok(run)
 }
 
-fn memory_of_stretches(run: &Run<'_>, stretches: &[Stretch]) -> usize {
+fn memory_of_stretches(run: &Run<'_>, stretches: &[LineGroup]) -> usize {
     run.slots.len() * QUERY_BYTES + stretches.len() * STRETCH_BYTES
 }
 
@@ -76,13 +76,13 @@ fn slot_of<'a>(run: &mut Run<'a>, query: &'a str) -> usize {
     let next = run.slots.len();
     let slot = *run.places.entry(Cow::Borrowed(query)).or_insert(next);
     if slot == next {
-        run.slots.push(Slot { query: Cow::Borrowed(query), hits: 0..0 });
+        run.slots.push(QuerySlot { query: Cow::Borrowed(query), hits: 0..0 });
     }
     slot
 }
 
 /// Gives every query its range of hits.
-fn gather(run: &mut Run<'_>, stretches: &[Stretch]) {
+fn gather(run: &mut Run<'_>, stretches: &[LineGroup]) {
     let end = |at: usize| stretches.get(at + 1).map_or(run.hits.len(), |next| next.start);
     let mut ranges: Vec<(usize, std::ops::Range<usize>)> =
         stretches.iter().enumerate().map(|(at, one)| (one.slot, one.start..end(at))).collect();
@@ -105,7 +105,7 @@ fn gather(run: &mut Run<'_>, stretches: &[Stretch]) {
 
 /// Puts every ranking in order and refuses documents that stand twice.
 fn settle(run: &mut Run<'_>) -> Result<(), RunError> {
-    let mut marks = Marks::default();
+    let mut marks = DocHashes::default();
     for slot in &run.slots {
         let hits = &mut run.hits[slot.hits.clone()];
         if !hits.is_sorted_by(|a, b| best_first(a, b) != Ordering::Greater) {
@@ -126,11 +126,11 @@ fn settle(run: &mut Run<'_>) -> Result<(), RunError> {
 /// A hash of every document of a ranking, in the same memory for one ranking after another: rankings
 /// without two equal ones need no closer look.
 #[derive(Default)]
-struct Marks {
+struct DocHashes {
     slots: Vec<u64>,
 }
 
-impl Marks {
+impl DocHashes {
     fn may_repeat(&mut self, hits: &[RunHit<'_>]) -> bool {
         let size = (hits.len() * 2).next_power_of_two();
         self.slots.clear();

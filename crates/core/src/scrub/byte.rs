@@ -15,7 +15,7 @@ pub(super) fn is_blank(byte: u8) -> bool {
     byte == b' ' || byte == b'\t'
 }
 
-/// Whether `window` ends with `word`, whatever its case. `word` is lower-case.
+/// Whether `window` ends with `word`, ignoring case. `word` is lower-case.
 pub(super) fn ends_with_word(window: &[u8], word: &str) -> bool {
     window.len() >= word.len()
         && window[window.len() - word.len()..].eq_ignore_ascii_case(word.as_bytes())

@@ -6,7 +6,7 @@
 
 use super::byte::is_word;
 use super::sink::Sink;
-use super::text::{Run, Text};
+use super::text::{ByteRun, ScannedText};
 
 const DIGITS: std::ops::RangeInclusive<usize> = 13..=19;
 
@@ -14,13 +14,13 @@ const DIGITS: std::ops::RangeInclusive<usize> = 13..=19;
 const GROUPINGS: [&[usize]; 6] =
     [&[4, 4, 4, 4], &[4, 4, 4, 4, 3], &[4, 6, 5], &[4, 6, 4], &[4, 4, 4, 1], &[4, 4, 5]];
 
-/// What Maestro cards of 12 digits begin with.
+/// Prefixes of Maestro cards with 12 digits.
 const MAESTRO: [&[u8]; 13] = [
     b"5018", b"5020", b"5038", b"56", b"57", b"58", b"6304", b"6390", b"6759", b"6761", b"6762",
     b"6763", b"0604",
 ];
 
-pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
+pub(super) fn find(text: &ScannedText<'_>, sink: &mut Sink) {
     let mut rest = text.runs();
     while !rest.is_empty() {
         let (chain, after) = rest.split_at(chain_length(text, rest));
@@ -33,7 +33,7 @@ pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
 
 /// Cards with dots, slashes or underscores between their groups. Versions, paths and names have them
 /// too, so that the groups must be those of a card, and nothing may go on with the same sign.
-pub(super) fn find_joined(text: &Text<'_>, sink: &mut Sink) {
+pub(super) fn find_joined(text: &ScannedText<'_>, sink: &mut Sink) {
     let runs = text.runs();
     for from in 0..runs.len() {
         let begins_as_cards_do = matches!(text.at(runs[from].start), b'3'..=b'6');
@@ -46,7 +46,7 @@ pub(super) fn find_joined(text: &Text<'_>, sink: &mut Sink) {
             continue;
         }
         let joined =
-            |pair: &[Run]| pair[1].start == pair[0].end + 1 && text.at(pair[0].end) == sign;
+            |pair: &[ByteRun]| pair[1].start == pair[0].end + 1 && text.at(pair[0].end) == sign;
         let is_grouped = |grouping: &&[usize]| {
             let groups = runs.get(from..from + grouping.len());
             groups.is_some_and(|groups| {
@@ -64,7 +64,7 @@ pub(super) fn find_joined(text: &Text<'_>, sink: &mut Sink) {
 }
 
 /// Maestro cards of 12 digits without separators.
-pub(super) fn find_maestro(text: &Text<'_>, sink: &mut Sink) {
+pub(super) fn find_maestro(text: &ScannedText<'_>, sink: &mut Sink) {
     for run in text.runs().iter().filter(|run| run.len() == 12) {
         let digits = &text.bytes[run.start..run.end];
         let is_issued = MAESTRO.iter().any(|prefix| digits.starts_with(prefix));
@@ -76,7 +76,7 @@ pub(super) fn find_maestro(text: &Text<'_>, sink: &mut Sink) {
     }
 }
 
-fn find_parts(text: &Text<'_>, chain: &[Run], sink: &mut Sink) {
+fn find_parts(text: &ScannedText<'_>, chain: &[ByteRun], sink: &mut Sink) {
     let mut from = 0;
     while from < chain.len() {
         let taken = part(text, &chain[from..])
@@ -86,7 +86,7 @@ fn find_parts(text: &Text<'_>, chain: &[Run], sink: &mut Sink) {
 }
 
 /// How many of the first runs are a card.
-fn part(text: &Text<'_>, chain: &[Run]) -> Option<usize> {
+fn part(text: &ScannedText<'_>, chain: &[ByteRun]) -> Option<usize> {
     let grouped = GROUPINGS.iter().filter(|grouping| {
         let lengths = chain.iter().map(|run| run.len());
         let begins_as_cards_do = matches!(text.at(chain[0].start), b'3'..=b'6');
@@ -96,14 +96,14 @@ fn part(text: &Text<'_>, chain: &[Run]) -> Option<usize> {
     lengths.filter(|length| is_card(text, &chain[..*length])).max()
 }
 
-fn chain_length(text: &Text<'_>, runs: &[Run]) -> usize {
-    let joined = |pair: &[Run]| {
+fn chain_length(text: &ScannedText<'_>, runs: &[ByteRun]) -> usize {
+    let joined = |pair: &[ByteRun]| {
         pair[1].start == pair[0].end + 1 && matches!(text.at(pair[0].end), b' ' | b'-')
     };
     1 + runs.windows(2).take_while(|pair| joined(pair)).count()
 }
 
-fn is_card(text: &Text<'_>, runs: &[Run]) -> bool {
+fn is_card(text: &ScannedText<'_>, runs: &[ByteRun]) -> bool {
     let count = runs.iter().try_fold(0, |sum, run| {
         let sum = sum + run.len();
         (sum <= *DIGITS.end()).then_some(sum)

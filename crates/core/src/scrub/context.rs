@@ -1,7 +1,7 @@
 //! Words and letters around digits that make them something other than a number of a person.
 
 use super::byte::{is_blank, is_word};
-use super::text::Text;
+use super::text::ScannedText;
 
 /// How far before digits the name of a code may stand: `catalogue number: `.
 const NEAR: usize = 24;
@@ -21,7 +21,7 @@ const PHONES: [&str; 9] = ["tel", "fax", "phone", "cell", "mobile", "mob", "call
 /// Words right before a phone number, lower-case.
 const DIALLED: [&str; 8] = ["call", "phone", "telephone", "tel", "dial", "mobile", "cell", "fax"];
 
-/// What is counted, lower-case.
+/// Things that are counted, lower-case.
 const COUNTED: [&str; 60] = [
     "rows",
     "row",
@@ -110,23 +110,23 @@ const CATALOGUED: [&str; 20] = [
 ];
 
 /// Whether a word before the digits says that they are a code of a product.
-pub(super) fn is_catalogued(text: &Text<'_>, start: usize) -> bool {
+pub(super) fn is_catalogued(text: &ScannedText<'_>, start: usize) -> bool {
     is_named(text, start, &CATALOGUED)
 }
 
 /// Whether letters and a dash on either side make the digits part of a longer code.
-pub(super) fn is_part_of_code(text: &Text<'_>, start: usize, end: usize) -> bool {
+pub(super) fn is_part_of_code(text: &ScannedText<'_>, start: usize, end: usize) -> bool {
     has_prefix(text, start) || has_suffix(text, end)
 }
 
 /// Whether digits are a code of a thing: `SKU 415-555-0132`, `AB-415-555-0132`, `415-555-0132-XL`.
-pub(super) fn is_code(text: &Text<'_>, start: usize, end: usize) -> bool {
+pub(super) fn is_code(text: &ScannedText<'_>, start: usize, end: usize) -> bool {
     (is_named(text, start, &CODES) || is_catalogued(text, start))
         || is_part_of_code(text, start, end)
 }
 
 /// Whether a word behind the digits says that they count something.
-pub(super) fn is_counted(text: &Text<'_>, end: usize) -> bool {
+pub(super) fn is_counted(text: &ScannedText<'_>, end: usize) -> bool {
     let start = end + usize::from(is_blank(text.at(end)));
     let window = &text.bytes[start.min(text.bytes.len())..text.bytes.len().min(end + NEAR)];
     let length = window.iter().position(|byte| !byte.is_ascii_alphabetic()).unwrap_or(window.len());
@@ -134,7 +134,7 @@ pub(super) fn is_counted(text: &Text<'_>, end: usize) -> bool {
 }
 
 /// Whether the word right before the digits is about phoning: `call 415 555 0132`.
-pub(super) fn is_dialled(text: &Text<'_>, start: usize) -> bool {
+pub(super) fn is_dialled(text: &ScannedText<'_>, start: usize) -> bool {
     let window = text.window_before(start, NEAR);
     let is_between = |byte: &u8| is_blank(*byte) || matches!(byte, b':' | b'.');
     let end = window.iter().rposition(|byte| !is_between(byte)).map_or(0, |last| last + 1);
@@ -145,7 +145,7 @@ pub(super) fn is_dialled(text: &Text<'_>, start: usize) -> bool {
 }
 
 /// The name of a code right before the digits, with `no.`, `#` and the like between them.
-fn is_named(text: &Text<'_>, start: usize, codes: &[&str]) -> bool {
+fn is_named(text: &ScannedText<'_>, start: usize, codes: &[&str]) -> bool {
     let window = text.window_before(start, NEAR);
     let is_between = |byte: &u8| is_blank(*byte) || matches!(byte, b':' | b'#' | b'=' | b'.');
     let trimmed = |window: &[u8]| {
@@ -174,7 +174,7 @@ fn is_named(text: &Text<'_>, start: usize, codes: &[&str]) -> bool {
 }
 
 /// Capital letters and a dash before the digits, or the name of a code and a dash.
-fn has_prefix(text: &Text<'_>, start: usize) -> bool {
+fn has_prefix(text: &ScannedText<'_>, start: usize) -> bool {
     const LONGEST: usize = 12;
     let Some([rest @ .., b'-' | b'_']) = Some(text.window_before(start, LONGEST)) else {
         return false;
@@ -190,7 +190,7 @@ fn has_prefix(text: &Text<'_>, start: usize) -> bool {
 }
 
 /// A dash and capital letters behind the digits.
-fn has_suffix(text: &Text<'_>, end: usize) -> bool {
+fn has_suffix(text: &ScannedText<'_>, end: usize) -> bool {
     const LONGEST: usize = 6;
     let window = &text.bytes[end..text.bytes.len().min(end + LONGEST)];
     let [b'-' | b'_', rest @ ..] = window else { return false };

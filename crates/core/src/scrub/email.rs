@@ -5,9 +5,9 @@
 use memchr::memchr_iter;
 
 use super::sink::Sink;
-use super::text::Text;
+use super::text::ScannedText;
 
-pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
+pub(super) fn find(text: &ScannedText<'_>, sink: &mut Sink) {
     let mut from = 0;
     for at in memchr_iter(b'@', text.bytes) {
         let start = text.start_of(at, from, is_local);
@@ -26,7 +26,7 @@ pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
 
 /// Whether this is the address of a repository and no mailbox: `git@github.com:owner/name`,
 /// `ssh://git@host/path`.
-fn is_repository(text: &Text<'_>, start: usize, end: usize) -> bool {
+fn is_repository(text: &ScannedText<'_>, start: usize, end: usize) -> bool {
     const ACCOUNTS: [&[u8]; 3] = [b"git@", b"hg@", b"svn@"];
     const HOSTS: [&str; 4] = ["github.com", "gitlab.com", "bitbucket.org", "codeberg.org"];
     let address = &text.bytes[start..end];
@@ -40,7 +40,7 @@ fn is_repository(text: &Text<'_>, start: usize, end: usize) -> bool {
 }
 
 /// Where the longest domain with a top level of two letters or more ends.
-fn domain_end(text: &Text<'_>, start: usize) -> Option<usize> {
+fn domain_end(text: &ScannedText<'_>, start: usize) -> Option<usize> {
     let end = text.end_of(start, is_domain);
     let mut tail = end;
     while tail > start {

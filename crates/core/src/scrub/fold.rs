@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-use super::text::{Text, has};
+use super::text::{ScannedText, has};
 
 /// How many invisible characters may stand among two blanks that count as one.
 const MOST_HIDDEN: usize = 3;
@@ -21,18 +21,18 @@ const MOST_HIDDEN: usize = 3;
 pub(super) struct FoldedText {
     pub(super) text: String,
     /// From here on the folded text runs alongside the original, until the next point. In order.
-    points: Vec<Point>,
+    points: Vec<OffsetPoint>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Point {
+struct OffsetPoint {
     folded: usize,
     original: usize,
 }
 
-/// What the beginning of a text folds to.
+/// The folded form of the beginning of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Unit {
+enum FoldUnit {
     /// The character stays as it is.
     Same(char),
     /// Several bytes stand for one ASCII character.
@@ -42,7 +42,7 @@ enum Unit {
 
 impl FoldedText {
     /// The folded text; none if nothing in the text folds.
-    pub(super) fn new(text: &Text<'_>) -> Option<Self> {
+    pub(super) fn new(text: &ScannedText<'_>) -> Option<Self> {
         let doubled = || text.has(has::NUMBER) && has_doubled_blanks(text.bytes);
         let may_fold = text.has(has::FOLDABLE) || text.has(has::PERCENT) || doubled();
         let folded = may_fold.then(|| Self::fold(text.str))?;
@@ -50,7 +50,7 @@ impl FoldedText {
     }
 
     fn fold(text: &str) -> Self {
-        let start = Point { folded: 0, original: 0 };
+        let start = OffsetPoint { folded: 0, original: 0 };
         let mut folded = Self { text: String::with_capacity(text.len()), points: vec![start] };
         let mut at = 0;
         while let Some((unit, length)) = unit_at(text, at) {
@@ -63,11 +63,11 @@ impl FoldedText {
                 continue;
             }
             match unit {
-                Unit::Same(character) => folded.text.push(character),
-                Unit::Plain(byte) => folded.put(char::from(byte), at, length),
-                Unit::Hidden => folded.points.extend([
-                    Point { folded: folded.text.len(), original: at },
-                    Point { folded: folded.text.len(), original: at + length },
+                FoldUnit::Same(character) => folded.text.push(character),
+                FoldUnit::Plain(byte) => folded.put(char::from(byte), at, length),
+                FoldUnit::Hidden => folded.points.extend([
+                    OffsetPoint { folded: folded.text.len(), original: at },
+                    OffsetPoint { folded: folded.text.len(), original: at + length },
                 ]),
             }
             at += length;
@@ -77,9 +77,9 @@ impl FoldedText {
 
     /// Adds a character that stands for bytes of the original.
     fn put(&mut self, character: char, original: usize, length: usize) {
-        self.points.push(Point { folded: self.text.len(), original });
+        self.points.push(OffsetPoint { folded: self.text.len(), original });
         self.text.push(character);
-        self.points.push(Point { folded: self.text.len(), original: original + length });
+        self.points.push(OffsetPoint { folded: self.text.len(), original: original + length });
     }
 
     fn ends_a_group(&self) -> bool {
@@ -126,8 +126,8 @@ fn double_blank(text: &str, start: usize) -> Option<usize> {
         let (unit, length) = unit_at(text, at)?;
         match unit {
             _ if is_blank(unit) && blanks < 2 => blanks += 1,
-            Unit::Hidden if hidden < MOST_HIDDEN => hidden += 1,
-            Unit::Same('0'..='9' | '(' | '+') | Unit::Plain(b'0'..=b'9' | b'(' | b'+') => {
+            FoldUnit::Hidden if hidden < MOST_HIDDEN => hidden += 1,
+            FoldUnit::Same('0'..='9' | '(' | '+') | FoldUnit::Plain(b'0'..=b'9' | b'(' | b'+') => {
                 return (blanks == 2).then_some(at - start);
             }
             _ => return None,
@@ -136,29 +136,29 @@ fn double_blank(text: &str, start: usize) -> Option<usize> {
     }
 }
 
-fn is_blank(unit: Unit) -> bool {
-    matches!(unit, Unit::Same(' ' | '\t') | Unit::Plain(b' '))
+fn is_blank(unit: FoldUnit) -> bool {
+    matches!(unit, FoldUnit::Same(' ' | '\t') | FoldUnit::Plain(b' '))
 }
 
-/// What begins at a place, and how many bytes it has.
-fn unit_at(text: &str, at: usize) -> Option<(Unit, usize)> {
+/// The unit that begins at a position, and its length in bytes.
+fn unit_at(text: &str, at: usize) -> Option<(FoldUnit, usize)> {
     let rest = text.get(at..)?;
     let character = rest.chars().next()?;
     if character == '%' {
-        return Some(decoded(rest.as_bytes()).unwrap_or((Unit::Same('%'), 1)));
+        return Some(decoded(rest.as_bytes()).unwrap_or((FoldUnit::Same('%'), 1)));
     }
     Some((unit(character), character.len_utf8()))
 }
 
 /// A percent-encoded character of printable ASCII, also one that was encoded several times.
-fn decoded(bytes: &[u8]) -> Option<(Unit, usize)> {
+fn decoded(bytes: &[u8]) -> Option<(FoldUnit, usize)> {
     const PERCENT: &[u8] = b"25";
     let mut at = 1;
     while bytes[at..].starts_with(PERCENT) && hex(&bytes[at + PERCENT.len()..]).is_some() {
         at += PERCENT.len();
     }
     let byte = hex(&bytes[at..]).filter(|byte| matches!(byte, b' '..=b'~'))?;
-    Some((Unit::Plain(byte), at + 2))
+    Some((FoldUnit::Plain(byte), at + 2))
 }
 
 fn hex(bytes: &[u8]) -> Option<u8> {
@@ -166,23 +166,27 @@ fn hex(bytes: &[u8]) -> Option<u8> {
     u8::try_from(digit(0)? * 16 + digit(1)?).ok()
 }
 
-fn unit(character: char) -> Unit {
+fn unit(character: char) -> FoldUnit {
     let digit = |zero: char| b'0' + (character as u32 - zero as u32) as u8;
     match character {
-        '\0'..='\u{9f}' => Unit::Same(character),
-        '\u{ff01}'..='\u{ff5e}' => Unit::Plain((character as u32 - 0xff01) as u8 + b'!'),
+        '\0'..='\u{9f}' => FoldUnit::Same(character),
+        '\u{ff01}'..='\u{ff5e}' => FoldUnit::Plain((character as u32 - 0xff01) as u8 + b'!'),
         '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => {
-            Unit::Plain(b' ')
+            FoldUnit::Plain(b' ')
         }
-        '\u{2010}'..='\u{2013}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' => Unit::Plain(b'-'),
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' => Unit::Hidden,
-        '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' => Unit::Hidden,
-        '\u{feff}' | '\u{e0000}'..='\u{e007f}' => Unit::Hidden,
-        '\u{660}'..='\u{669}' => Unit::Plain(digit('\u{660}')),
-        '\u{6f0}'..='\u{6f9}' => Unit::Plain(digit('\u{6f0}')),
-        '\u{966}'..='\u{96f}' => Unit::Plain(digit('\u{966}')),
-        '\u{1d7ce}'..='\u{1d7ff}' => Unit::Plain(b'0' + ((character as u32 - 0x1d7ce) % 10) as u8),
-        _ => Unit::Same(character),
+        '\u{2010}'..='\u{2013}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' => FoldUnit::Plain(b'-'),
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' => FoldUnit::Hidden,
+        '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' => {
+            FoldUnit::Hidden
+        }
+        '\u{feff}' | '\u{e0000}'..='\u{e007f}' => FoldUnit::Hidden,
+        '\u{660}'..='\u{669}' => FoldUnit::Plain(digit('\u{660}')),
+        '\u{6f0}'..='\u{6f9}' => FoldUnit::Plain(digit('\u{6f0}')),
+        '\u{966}'..='\u{96f}' => FoldUnit::Plain(digit('\u{966}')),
+        '\u{1d7ce}'..='\u{1d7ff}' => {
+            FoldUnit::Plain(b'0' + ((character as u32 - 0x1d7ce) % 10) as u8)
+        }
+        _ => FoldUnit::Same(character),
     }
 }
 
@@ -192,7 +196,7 @@ mod tests {
 
     /// The folded text, and every part of the original that a character of it comes from.
     fn check(original: &str, expected: &str) {
-        let text = Text::new(original);
+        let text = ScannedText::new(original);
         let folded = FoldedText::new(&text).map_or(original.to_owned(), |folded| {
             for (at, character) in folded.text.char_indices() {
                 let range = folded.original(at..at + character.len_utf8());
@@ -230,15 +234,15 @@ mod tests {
     fn every_character_that_folds_is_foldable() {
         for character in '\0'..=char::MAX {
             let text = character.to_string();
-            let folds = unit(character) != Unit::Same(character);
-            assert!(!folds || Text::new(&text).has(has::FOLDABLE), "{character:?}");
+            let folds = unit(character) != FoldUnit::Same(character);
+            assert!(!folds || ScannedText::new(&text).has(has::FOLDABLE), "{character:?}");
         }
     }
 
     #[test]
     fn ends_leave_invisible_characters_outside() {
         let text = "\u{200b}１２\u{200b}";
-        let folded = FoldedText::new(&Text::new(text)).unwrap();
+        let folded = FoldedText::new(&ScannedText::new(text)).unwrap();
         assert_eq!((folded.text.as_str(), folded.original(0..2)), ("12", 3..9));
     }
 }

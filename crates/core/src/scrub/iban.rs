@@ -3,7 +3,7 @@
 
 use super::byte::is_word;
 use super::sink::Sink;
-use super::text::Text;
+use super::text::ScannedText;
 
 /// The countries of the register and how long their numbers are.
 const LENGTHS: &str = "\
@@ -16,7 +16,7 @@ const LENGTHS: &str = "\
 
 const LONGEST: usize = 34;
 
-pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
+pub(super) fn find(text: &ScannedText<'_>, sink: &mut Sink) {
     for run in text.runs() {
         if run.start < 2 || run.len() < 2 {
             continue;
@@ -30,7 +30,7 @@ pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
     }
 }
 
-fn number_end(text: &Text<'_>, start: usize) -> Option<usize> {
+fn number_end(text: &ScannedText<'_>, start: usize) -> Option<usize> {
     let length = length_in(&text.bytes[start..start + 2])?;
     let mut characters = [0; LONGEST];
     let mut at = start;

@@ -9,15 +9,16 @@ use memchr::memchr_iter;
 
 use super::byte::{ends_with_word, is_word};
 use super::sink::Sink;
-use super::text::{Run, Text};
+use super::text::{ByteRun, ScannedText};
 
 /// The longest address of version 6, with one of version 4 at its end.
 const LONGEST: usize = 45;
 
-pub(super) fn find_v4(text: &Text<'_>, sink: &mut Sink) {
+pub(super) fn find_v4(text: &ScannedText<'_>, sink: &mut Sink) {
     for runs in text.runs().windows(4) {
         let (start, end) = (runs[0].start, runs[3].end);
-        let dots = |pair: &[Run]| pair[1].start == pair[0].end + 1 && text.at(pair[0].end) == b'.';
+        let dots =
+            |pair: &[ByteRun]| pair[1].start == pair[0].end + 1 && text.at(pair[0].end) == b'.';
         if !runs.windows(2).all(dots) || !stands_alone(text, start, end) {
             continue;
         }
@@ -31,7 +32,7 @@ pub(super) fn find_v4(text: &Text<'_>, sink: &mut Sink) {
     }
 }
 
-pub(super) fn find_v6(text: &Text<'_>, sink: &mut Sink) {
+pub(super) fn find_v6(text: &ScannedText<'_>, sink: &mut Sink) {
     let mut from = 0;
     for colon in memchr_iter(b':', text.bytes) {
         if colon < from {
@@ -46,7 +47,7 @@ pub(super) fn find_v6(text: &Text<'_>, sink: &mut Sink) {
     }
 }
 
-fn v6_end(text: &Text<'_>, start: usize, end: usize) -> Option<usize> {
+fn v6_end(text: &ScannedText<'_>, start: usize, end: usize) -> Option<usize> {
     let shown = text.str[start..end].trim_end_matches(['.', ':']);
     let first = shown.split(':').next()?;
     let is_likely = first.len() >= 3 && shown.bytes().any(|byte| byte.is_ascii_digit());
@@ -62,7 +63,7 @@ fn is_v6(byte: u8) -> bool {
     byte.is_ascii_hexdigit() || byte == b':' || byte == b'.'
 }
 
-fn stands_alone(text: &Text<'_>, start: usize, end: usize) -> bool {
+fn stands_alone(text: &ScannedText<'_>, start: usize, end: usize) -> bool {
     let (before, after, next) = (text.before(start), text.at(end), text.at(end + 1));
     let window = text.window_before(start, "version ".len());
     let is_version =

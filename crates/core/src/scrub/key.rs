@@ -11,9 +11,9 @@ use memchr::{memchr_iter, memmem};
 use super::byte::{is_url64, is_word};
 use super::key_rules::{RULES, Rule};
 use super::sink::Sink;
-use super::text::{Run, Text, has};
+use super::text::{ByteRun, ScannedText, has};
 
-/// What stands before a token in `.npmrc`.
+/// The text before a token in `.npmrc`.
 const NPMRC: &str = "/:_authToken=";
 
 static NPMRC_NAME: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(NPMRC));
@@ -24,7 +24,7 @@ static PREFIXES: LazyLock<AhoCorasick> = LazyLock::new(|| {
     builder.expect("the prefixes are few and short")
 });
 
-pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
+pub(super) fn find(text: &ScannedText<'_>, sink: &mut Sink) {
     let mut keys = Vec::new();
     for word in text.long_words() {
         let places = PREFIXES.find_iter(&text.bytes[word.start..word.end]);
@@ -45,7 +45,7 @@ pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
 }
 
 /// Keys without a prefix, from the rare character or name that they have within.
-fn shaped(text: &Text<'_>, word: Run, keys: &mut Vec<(usize, usize)>) {
+fn shaped(text: &ScannedText<'_>, word: ByteRun, keys: &mut Vec<(usize, usize)>) {
     let bytes = &text.bytes[word.start..word.end];
     for dot in memchr_iter(b'.', bytes).map(|at| word.start + at) {
         keys.extend(discord(text, word, dot));
@@ -59,7 +59,7 @@ fn shaped(text: &Text<'_>, word: Run, keys: &mut Vec<(usize, usize)>) {
     }
 }
 
-fn key_end(text: &Text<'_>, rule: &Rule, start: usize) -> Option<usize> {
+fn key_end(text: &ScannedText<'_>, rule: &Rule, start: usize) -> Option<usize> {
     let before = text.before(start);
     // A dash before a key of dashes would make every prefix in a long one a beginning.
     if is_word(before) || (before == b'-' && rule.class.has(b'-')) {
@@ -73,7 +73,7 @@ fn key_end(text: &Text<'_>, rule: &Rule, start: usize) -> Option<usize> {
     (fits && is_shaped(rule, &window[..length])).then_some(body + length)
 }
 
-/// What a length does not tell.
+/// Conditions that a length alone does not express.
 fn is_shaped(rule: &Rule, body: &[u8]) -> bool {
     match rule.prefix {
         "SG." => body.len() >= 66 && body[22] == b'.' && !body[23..66].contains(&b'.'),
@@ -83,7 +83,7 @@ fn is_shaped(rule: &Rule, body: &[u8]) -> bool {
 }
 
 /// `12345678:` and 35 characters.
-fn telegram<'a>(text: &'a Text<'_>) -> impl Iterator<Item = (usize, usize)> + 'a {
+fn telegram<'a>(text: &'a ScannedText<'_>) -> impl Iterator<Item = (usize, usize)> + 'a {
     let runs = text.runs().iter().filter(|run| (8..=10).contains(&run.len()));
     runs.filter_map(|run| {
         let (body, end) = (run.end + 1, run.end + 36);
@@ -96,7 +96,7 @@ fn telegram<'a>(text: &'a Text<'_>) -> impl Iterator<Item = (usize, usize)> + 'a
 }
 
 /// `//registry/:_authToken=` and a token.
-fn npmrc(text: &Text<'_>, name: usize) -> Option<(usize, usize)> {
+fn npmrc(text: &ScannedText<'_>, name: usize) -> Option<(usize, usize)> {
     const REGISTRY: usize = 80;
     let registry = memmem::find(text.window_before(name, REGISTRY), b"//");
     let start = text.end_of(name + NPMRC.len(), |byte| byte == b' ');
@@ -106,7 +106,7 @@ fn npmrc(text: &Text<'_>, name: usize) -> Option<(usize, usize)> {
 }
 
 /// Three parts of 24 to 26, 6 and at least 27 characters.
-fn discord(text: &Text<'_>, word: Run, dot: usize) -> Option<(usize, usize)> {
+fn discord(text: &ScannedText<'_>, word: ByteRun, dot: usize) -> Option<(usize, usize)> {
     let middle = text.bytes.get(dot + 1..dot + 7)?;
     if text.at(dot + 7) != b'.' || !middle.iter().all(|byte| is_url64(*byte)) {
         return None;
@@ -122,7 +122,7 @@ fn discord(text: &Text<'_>, word: Run, dot: usize) -> Option<(usize, usize)> {
 }
 
 /// Two parts that both begin with `eyJ`; three are the JWT family.
-fn unsigned_jwt(text: &Text<'_>, word: Run, dot: usize) -> Option<(usize, usize)> {
+fn unsigned_jwt(text: &ScannedText<'_>, word: ByteRun, dot: usize) -> Option<(usize, usize)> {
     if !text.bytes[dot..].starts_with(b".eyJ") {
         return None;
     }
@@ -137,7 +137,7 @@ fn unsigned_jwt(text: &Text<'_>, word: Run, dot: usize) -> Option<(usize, usize)
 }
 
 /// 32 hexadecimal digits, `-us` and a number.
-fn mailchimp(text: &Text<'_>, dash: usize) -> Option<(usize, usize)> {
+fn mailchimp(text: &ScannedText<'_>, dash: usize) -> Option<(usize, usize)> {
     let start = dash.checked_sub(32).filter(|_| text.bytes[dash..].starts_with(b"-us"))?;
     let end = text.end_of(dash + 3, |byte| byte.is_ascii_digit());
     let digits =

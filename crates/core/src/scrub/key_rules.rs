@@ -2,9 +2,9 @@
 //!
 //! From the formats that the services publish, and from the rules of detect-secrets and gitleaks.
 
-/// What a key is made of.
+/// The alphabet of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum KeyAlphabet {
     /// Upper-case letters and digits.
     Upper,
     /// Lower-case letters and digits.
@@ -23,7 +23,7 @@ pub(super) enum Class {
     Path,
 }
 
-impl Class {
+impl KeyAlphabet {
     pub(super) fn has(self, byte: u8) -> bool {
         match self {
             Self::Upper => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
@@ -39,23 +39,23 @@ impl Class {
     }
 }
 
-/// A prefix and what must follow it.
+/// A prefix with the rule for the characters that follow it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rule {
     pub(super) prefix: &'static str,
-    pub(super) class: Class,
+    pub(super) class: KeyAlphabet,
     pub(super) fewest: usize,
     pub(super) most: usize,
 }
 
-const fn rule(prefix: &'static str, class: Class, fewest: usize, most: usize) -> Rule {
+const fn rule(prefix: &'static str, class: KeyAlphabet, fewest: usize, most: usize) -> Rule {
     Rule { prefix, class, fewest, most }
 }
 
 /// No key is longer.
 const LONG: usize = 1024;
 
-use Class::{Alnum, Base64, Dotted, Hex, Lower, Path, Upper, Url64, Word};
+use KeyAlphabet::{Alnum, Base64, Dotted, Hex, Lower, Path, Upper, Url64, Word};
 
 /// Every rule. A prefix that begins another one stands behind it.
 pub(super) const RULES: &[Rule] = &[

@@ -5,17 +5,17 @@
 //! of the six and more: the rest of a connection string is not left behind. `docs/scrubbing.md` has
 //! a table of the families with precision and recall.
 //!
-//! Promises: a fixed number of passes over the text, each linear in it whatever it is; ranges are
-//! byte ranges of the text as it was given, on character boundaries, in order and disjoint; scrubbing
+//! Promises: a fixed number of passes over the text, each linear in any text; ranges are byte
+//! ranges of the text as it was given, on character boundaries, in order and disjoint; scrubbing
 //! twice gives what scrubbing once gives. For that the text is searched again as it looks after
 //! scrubbing until nothing new is found: a number can end where another one began. A text with
 //! characters that only look different (full-width digits, no-break spaces, percent-encoding) is
 //! searched as it reads first, and then as it is.
 //!
-//! Deliberately absent: names, addresses, dates and whatever else needs to know who is meant; a
-//! guess by entropy. The user's own patterns cost what the `regex` crate costs, which may be more
-//! than linear where they match often, and are idempotent only if they look at nothing but their
-//! match.
+//! Deliberately absent: names, addresses, dates and all other data that identifies a person only in
+//! context; a guess by entropy. The user's own patterns cost what the `regex` crate costs, which
+//! may be more than linear where they match often, and are idempotent only if they look at nothing
+//! but their match.
 
 mod byte;
 mod card;
@@ -48,17 +48,17 @@ use thiserror::Error;
 
 use fold::FoldedText;
 use sink::Sink;
-use text::{Text, has};
+use text::{ScannedText, has};
 
-/// What stands where something was.
+/// The marker that replaces a match.
 pub const MARKER: &str = "[REDACTED]";
 
-/// What a bearer token becomes: the word stays, as the reference writes it.
+/// The marker that replaces a bearer token: the word stays, as the reference writes it.
 const BEARER_MARKER: &str = "Bearer [REDACTED]";
 
 /// A kind of personal data or secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Family {
+pub enum ScrubFamily {
     /// An e-mail address in ASCII.
     Email,
     /// A North American phone number with separators.
@@ -88,7 +88,7 @@ pub enum Family {
     IpAddress,
     /// A phone number with `+` or `00` and a country code.
     PhoneInternational,
-    /// A phone number as it is written within a country.
+    /// A phone number in national notation.
     PhoneNational,
     /// An e-mail address with characters beyond ASCII.
     EmailUnicode,
@@ -96,7 +96,7 @@ pub enum Family {
     Custom,
 }
 
-crate::named!(Family {
+crate::named!(ScrubFamily {
     Email = "email",
     Phone = "phone",
     Ssn = "ssn",
@@ -118,24 +118,24 @@ crate::named!(Family {
 
 /// Something in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
-    pub family: Family,
+pub struct SensitiveMatch {
+    pub family: ScrubFamily,
     /// First byte in the original text.
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
 }
 
-/// A text without what was found in it.
+/// A text without its sensitive parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scrubbed {
+pub struct ScrubbedText {
     /// The text with markers.
     pub text: String,
-    /// What was found, in order.
-    pub found: Vec<Found>,
+    /// The matches, in order.
+    pub found: Vec<SensitiveMatch>,
 }
 
-impl Scrubbed {
+impl ScrubbedText {
     /// Whether the text is another one than before.
     pub fn changed(&self) -> bool {
         !self.found.is_empty()
@@ -149,7 +149,7 @@ pub enum ScrubError {
     #[error("the scrubbing pattern {pattern:?} is not a regular expression")]
     Pattern {
         pattern: String,
-        /// What is wrong with it.
+        /// The error of the regex.
         #[source]
         source: Box<regex::Error>,
     },
@@ -164,39 +164,43 @@ pub struct Scrubber {
 /// How often a text is searched at most; two are usual, the second to see that nothing is left.
 const MOST_ROUNDS: usize = 8;
 
-type Find = fn(&Text<'_>, &mut Sink);
+type FindFn = fn(&ScannedText<'_>, &mut Sink);
 
 /// Every built-in family in the order in which they claim bytes: what can contain another comes
 /// first, and the six of the reference keep their order among themselves.
-const PASSES: &[(Family, u16, Find)] = &[
-    (Family::PrivateKey, has::DASH, pem::find),
-    (Family::ConnectionString, has::AT | has::COLON | has::SLASH, url::find),
-    (Family::ApiKey, has::NOTHING, key::find),
-    (Family::Secret, has::ASSIGN, secret::find),
-    (Family::Secret, has::DASH, secret::find_flags),
-    (Family::Secret, has::NOTHING, scheme::find),
-    (Family::EmailUnicode, has::AT | has::BEYOND_ASCII, email_unicode::find),
-    (Family::Iban, has::NUMBER, iban::find),
-    (Family::Email, has::AT | has::DOT, email::find),
-    (Family::PhoneInternational, has::NUMBER, phone_international::find),
-    (Family::Phone, has::NUMBER, phone::find),
-    (Family::Ssn, has::NUMBER, ssn::find),
-    (Family::Jwt, has::DOT | has::J, token::find_jwt),
-    (Family::Bearer, has::NOTHING, token::find_bearer),
-    (Family::Card, has::NUMBER, card::find),
-    (Family::Card, has::NUMBER, card::find_joined),
-    (Family::CardMaestro, has::NUMBER, card::find_maestro),
-    (Family::IpAddress, has::DIGITS | has::DOT, ip::find_v4),
-    (Family::IpAddress, has::COLON | has::DIGIT, ip::find_v6),
-    (Family::PhoneNational, has::NUMBER, phone_national::find),
+const PASSES: &[(ScrubFamily, u16, FindFn)] = &[
+    (ScrubFamily::PrivateKey, has::DASH, pem::find),
+    (ScrubFamily::ConnectionString, has::AT | has::COLON | has::SLASH, url::find),
+    (ScrubFamily::ApiKey, has::NOTHING, key::find),
+    (ScrubFamily::Secret, has::ASSIGN, secret::find),
+    (ScrubFamily::Secret, has::DASH, secret::find_flags),
+    (ScrubFamily::Secret, has::NOTHING, scheme::find),
+    (ScrubFamily::EmailUnicode, has::AT | has::BEYOND_ASCII, email_unicode::find),
+    (ScrubFamily::Iban, has::NUMBER, iban::find),
+    (ScrubFamily::Email, has::AT | has::DOT, email::find),
+    (ScrubFamily::PhoneInternational, has::NUMBER, phone_international::find),
+    (ScrubFamily::Phone, has::NUMBER, phone::find),
+    (ScrubFamily::Ssn, has::NUMBER, ssn::find),
+    (ScrubFamily::Jwt, has::DOT | has::J, token::find_jwt),
+    (ScrubFamily::Bearer, has::NOTHING, token::find_bearer),
+    (ScrubFamily::Card, has::NUMBER, card::find),
+    (ScrubFamily::Card, has::NUMBER, card::find_joined),
+    (ScrubFamily::CardMaestro, has::NUMBER, card::find_maestro),
+    (ScrubFamily::IpAddress, has::DIGITS | has::DOT, ip::find_v4),
+    (ScrubFamily::IpAddress, has::COLON | has::DIGIT, ip::find_v6),
+    (ScrubFamily::PhoneNational, has::NUMBER, phone_national::find),
 ];
 
 /// The families that a slug is scrubbed of.
-const SLUG_FAMILIES: &[Family] =
-    &[Family::EmailUnicode, Family::Email, Family::PhoneInternational, Family::Phone];
+const SLUG_FAMILIES: &[ScrubFamily] = &[
+    ScrubFamily::EmailUnicode,
+    ScrubFamily::Email,
+    ScrubFamily::PhoneInternational,
+    ScrubFamily::Phone,
+];
 
 impl Scrubber {
-    /// A scrubber that also removes what the user's own regular expressions match.
+    /// A scrubber that also removes matches of the user's own regular expressions.
     pub fn new(extra_patterns: &[String]) -> Result<Self, ScrubError> {
         let compiled = extra_patterns.iter().map(|pattern| {
             Regex::new(pattern).map_err(|error| ScrubError::Pattern {
@@ -208,7 +212,7 @@ impl Scrubber {
     }
 
     /// Where something is, in order.
-    pub fn find(&self, text: &str) -> Vec<Found> {
+    pub fn find(&self, text: &str) -> Vec<SensitiveMatch> {
         let mut found = self.find_round(text);
         for _ in 1..MOST_ROUNDS {
             if found.is_empty() {
@@ -223,10 +227,10 @@ impl Scrubber {
         found
     }
 
-    /// What one look at a text finds: in the folded text if it folds to another one and something is
-    /// there, or else in the text as it is.
-    fn find_round(&self, text: &str) -> Vec<Found> {
-        let text = Text::new(text);
+    /// The matches of one pass: in the folded text if it differs and has any, otherwise in the text
+    /// itself.
+    fn find_round(&self, text: &str) -> Vec<SensitiveMatch> {
+        let text = ScannedText::new(text);
         if let Some(folded) = FoldedText::new(&text) {
             let mut sink = Sink::new(&text);
             self.find_custom(&text, &mut sink);
@@ -242,20 +246,20 @@ impl Scrubber {
         sink.finish()
     }
 
-    /// What the user's own patterns match, in the text as it was given.
-    fn find_custom(&self, text: &Text<'_>, sink: &mut Sink) {
+    /// The matches of the user's own patterns, in the original text.
+    fn find_custom(&self, text: &ScannedText<'_>, sink: &mut Sink) {
         for pattern in &self.custom {
-            sink.begin(Family::Custom);
+            sink.begin(ScrubFamily::Custom);
             for found in pattern.find_iter(text.str) {
                 sink.offer(found.start(), found.end());
             }
         }
     }
 
-    /// The text with markers in the place of what was found.
-    pub fn scrub(&self, text: &str) -> Scrubbed {
+    /// The text with markers in place of the matches.
+    pub fn scrub(&self, text: &str) -> ScrubbedText {
         let found = self.find(text);
-        Scrubbed { text: marked(text, &found), found }
+        ScrubbedText { text: marked(text, &found), found }
     }
 
     /// A slug without the e-mail address or phone number it carries.
@@ -263,9 +267,9 @@ impl Scrubber {
     /// Hyphens may stand for what a slug cannot hold: `ada-at-example-com` is an address too. Digits
     /// between hyphens are a number of anything unless they can be dialled.
     pub fn scrub_slug(&self, slug: &str) -> String {
-        let text = Text::new(slug);
+        let text = ScannedText::new(slug);
         let mut sink = Sink::new(&text);
-        sink.begin(Family::Email);
+        sink.begin(ScrubFamily::Email);
         slug::find_email(&text, &mut sink);
         for (family, needs, find) in PASSES {
             if SLUG_FAMILIES.contains(family) && text.has(*needs) {
@@ -284,7 +288,7 @@ impl Scrubber {
     }
 }
 
-fn find_families(text: &Text<'_>, sink: &mut Sink) {
+fn find_families(text: &ScannedText<'_>, sink: &mut Sink) {
     for (family, needs, find) in PASSES {
         if text.has(*needs) {
             sink.begin(*family);
@@ -293,25 +297,25 @@ fn find_families(text: &Text<'_>, sink: &mut Sink) {
     }
 }
 
-/// What is found in a folded text, as ranges of the original.
-fn find_folded(folded: &FoldedText) -> Vec<Found> {
-    let text = Text::new(&folded.text);
+/// The matches in a folded text, as ranges of the original.
+fn find_folded(folded: &FoldedText) -> Vec<SensitiveMatch> {
+    let text = ScannedText::new(&folded.text);
     let mut sink = Sink::new(&text);
     find_families(&text, &mut sink);
-    let original = |found: Found| {
+    let original = |found: SensitiveMatch| {
         let range = folded.original(found.start..found.end);
-        Found { family: found.family, start: range.start, end: range.end }
+        SensitiveMatch { family: found.family, start: range.start, end: range.end }
     };
     sink.finish().into_iter().map(original).collect()
 }
 
-/// What a found range becomes.
-fn marker(family: Family) -> &'static str {
-    if family == Family::Bearer { BEARER_MARKER } else { MARKER }
+/// The replacement of a matched range.
+fn marker(family: ScrubFamily) -> &'static str {
+    if family == ScrubFamily::Bearer { BEARER_MARKER } else { MARKER }
 }
 
-/// What was found, and what was found in the text with markers, as ranges of the original.
-fn with_more(found: Vec<Found>, more: &[Found]) -> Vec<Found> {
+/// The earlier matches and those in the text with markers, as ranges of the original.
+fn with_more(found: Vec<SensitiveMatch>, more: &[SensitiveMatch]) -> Vec<SensitiveMatch> {
     let mut all = Vec::with_capacity(found.len() + more.len());
     let mut more = more.iter().peekable();
     // Invariant: nothing new overlaps a marker. The text with markers up to `marked` is the original up to `original`.
@@ -328,11 +332,15 @@ fn with_more(found: Vec<Found>, more: &[Found]) -> Vec<Found> {
     all
 }
 
-fn moved(found: Found, from: usize, to: usize) -> Found {
-    Found { family: found.family, start: found.start - from + to, end: found.end - from + to }
+fn moved(found: SensitiveMatch, from: usize, to: usize) -> SensitiveMatch {
+    SensitiveMatch {
+        family: found.family,
+        start: found.start - from + to,
+        end: found.end - from + to,
+    }
 }
 
-fn marked(text: &str, found: &[Found]) -> String {
+fn marked(text: &str, found: &[SensitiveMatch]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut from = 0;
     for found in found {
@@ -418,7 +426,7 @@ mod tests {
             "bearer: ",
         ] {
             let text = piece.repeat(65_536 / piece.len());
-            let text = Text::new(&text);
+            let text = ScannedText::new(&text);
             let mut sink = Sink::new(&text);
             find_families(&text, &mut sink);
             let steps = text.steps.get() / text.bytes.len();

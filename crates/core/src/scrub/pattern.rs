@@ -3,46 +3,46 @@
 //! They match what the families match up to what a regular expression cannot say: check digits,
 //! lengths by country, boundaries that look around, words nearby.
 
-use super::Family;
+use super::ScrubFamily;
 
 /// A regular expression for a family, in the syntax of the `regex` crate; none for the user's own.
-pub fn pattern(family: Family) -> Option<&'static str> {
+pub fn pattern(family: ScrubFamily) -> Option<&'static str> {
     Some(match family {
-        Family::Email => r"[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}",
-        Family::Phone => {
+        ScrubFamily::Email => r"[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}",
+        ScrubFamily::Phone => {
             r"(?:\+[0-9]{1,3}[ \t.-]?)?(?:\([0-9]{3}\)[ \t.-]?|(?-u:\b)[0-9]{3}[ \t.-])[0-9]{3}[ \t.-]?[0-9]{4}(?-u:\b)"
         }
-        Family::Ssn => r"(?-u:\b)[0-9]{3}[ .-][0-9]{2}[ .-][0-9]{4}(?-u:\b)",
-        Family::Jwt => r"(?-u:\b)eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
-        Family::Bearer => r"(?-u:\b)(?i:bearer)[ \t\r\n]+[A-Za-z0-9._~+/=-]{10,}",
-        Family::Card => r"(?-u:\b)[0-9](?:[ .-]?[0-9]){12,18}(?-u:\b)",
-        Family::CardMaestro => {
+        ScrubFamily::Ssn => r"(?-u:\b)[0-9]{3}[ .-][0-9]{2}[ .-][0-9]{4}(?-u:\b)",
+        ScrubFamily::Jwt => r"(?-u:\b)eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
+        ScrubFamily::Bearer => r"(?-u:\b)(?i:bearer)[ \t\r\n]+[A-Za-z0-9._~+/=-]{10,}",
+        ScrubFamily::Card => r"(?-u:\b)[0-9](?:[ .-]?[0-9]){12,18}(?-u:\b)",
+        ScrubFamily::CardMaestro => {
             r"(?-u:\b)(?:50[123][08]|5[678][0-9]{2}|6304|6390|676[123]|6759|0604)[0-9]{8}(?-u:\b)"
         }
-        Family::ApiKey => KEYS,
-        Family::Secret => {
+        ScrubFamily::ApiKey => KEYS,
+        ScrubFamily::Secret => {
             r#"(?i:passw(?:or)?d|passphrase|pwd|secret|api[_-]?key|(?:access|secret|private)[_-]?key|token)["'`]?[ \t]*[=:][=>]?[ \t]*["'`]?[^\s"'`,;&<>()\[\]{}|$%*/][^\s"'`,;&<>()\[\]{}|]{7,}"#
         }
-        Family::PrivateKey => {
+        ScrubFamily::PrivateKey => {
             r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----[A-Za-z0-9+/= \t\r\n\\:,.-]*"
         }
-        Family::ConnectionString => {
+        ScrubFamily::ConnectionString => {
             r#"[A-Za-z0-9+.-]+://[^\s/?#:"'`<>]*:[^\s/?#"'`<>]+@[^\s/?#"'`<>]+"#
         }
-        Family::Iban => {
+        ScrubFamily::Iban => {
             r"(?-u:\b)[A-Za-z]{2}[0-9]{2}(?:[ -]?[A-Za-z0-9]{4}){2,7}(?:[ -]?[A-Za-z0-9]{1,3})?(?-u:\b)"
         }
-        Family::IpAddress => {
+        ScrubFamily::IpAddress => {
             r"(?-u:\b)(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?-u:\b)|(?-u:\b)[0-9A-Fa-f]{3,4}(?::{1,2}[0-9A-Fa-f]{1,4}){1,7}(?-u:\b)"
         }
-        Family::PhoneInternational => {
+        ScrubFamily::PhoneInternational => {
             r"(?:\+|(?-u:\b)00)[1-9][0-9]{0,2}(?:[ ./-]?\(?[0-9]{1,12}\)?){1,7}(?-u:\b)"
         }
-        Family::PhoneNational => {
+        ScrubFamily::PhoneNational => {
             r"(?-u:\b)0[1-9][0-9]{0,4}(?:[ ./-][0-9]{2,7}){1,4}(?-u:\b)|\([0-9]{2,5}\)[ -]?[0-9]{3,4}(?:[ -][0-9]{3,4})(?-u:\b)"
         }
-        Family::EmailUnicode => r"[\pL\pM\pN._%+-]+@[\pL\pM\pN.-]+\.[\pL\pM]{2,}",
-        Family::Custom => return None,
+        ScrubFamily::EmailUnicode => r"[\pL\pM\pN._%+-]+@[\pL\pM\pN.-]+\.[\pL\pM]{2,}",
+        ScrubFamily::Custom => return None,
     })
 }
 

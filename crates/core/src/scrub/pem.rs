@@ -3,7 +3,7 @@
 use memchr::memmem;
 
 use super::sink::Sink;
-use super::text::Text;
+use super::text::ScannedText;
 
 const DASHES: &str = "-----";
 const BEGIN: &str = "-----BEGIN ";
@@ -14,7 +14,7 @@ const LONGEST_KIND: usize = 40;
 /// The fewest characters of a line of base64 in a block without an end.
 const LINE: usize = 16;
 
-pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
+pub(super) fn find(text: &ScannedText<'_>, sink: &mut Sink) {
     for start in memmem::find_iter(text.bytes, BEGIN) {
         if let Some(end) = header_end(text, start).and_then(|body| block_end(text, body)) {
             sink.offer(start, end);
@@ -23,7 +23,7 @@ pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
 }
 
 /// Where the header of a private key ends.
-fn header_end(text: &Text<'_>, start: usize) -> Option<usize> {
+fn header_end(text: &ScannedText<'_>, start: usize) -> Option<usize> {
     let kind = start + BEGIN.len();
     let window = &text.bytes[kind..text.bytes.len().min(kind + LONGEST_KIND + DASHES.len())];
     let length = memmem::find(window, DASHES.as_bytes())?;
@@ -32,7 +32,7 @@ fn header_end(text: &Text<'_>, start: usize) -> Option<usize> {
 }
 
 /// Where a block ends whose body begins at a place.
-fn block_end(text: &Text<'_>, body: usize) -> Option<usize> {
+fn block_end(text: &ScannedText<'_>, body: usize) -> Option<usize> {
     let rest = &text.bytes[body..];
     // Only up to the next dashes: a text of nothing but headers is walked once.
     if let Some(end) = memmem::find(rest, DASHES.as_bytes())
@@ -47,7 +47,7 @@ fn block_end(text: &Text<'_>, body: usize) -> Option<usize> {
 }
 
 /// Where the lines of base64 end that follow a header.
-fn cut_end(text: &Text<'_>, body: usize) -> Option<usize> {
+fn cut_end(text: &ScannedText<'_>, body: usize) -> Option<usize> {
     let mut end = None;
     let mut at = body;
     loop {

@@ -8,9 +8,9 @@
 use super::byte::{is_blank, is_word};
 use super::context;
 use super::sink::Sink;
-use super::text::{Run, Text};
+use super::text::{ByteRun, ScannedText};
 
-pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
+pub(super) fn find(text: &ScannedText<'_>, sink: &mut Sink) {
     for area in 0..text.runs().len() {
         if let Some((start, end)) = number(text, area, sink)
             && !is_other(text, start, end)
@@ -21,7 +21,7 @@ pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
 }
 
 /// Whether digits without a country code count something or name a thing.
-fn is_other(text: &Text<'_>, start: usize, end: usize) -> bool {
+fn is_other(text: &ScannedText<'_>, start: usize, end: usize) -> bool {
     let has_blanks =
         || text.bytes[start..end].iter().all(|byte| *byte == b' ' || byte.is_ascii_digit());
     let is_bare = text.at(start).is_ascii_digit();
@@ -34,7 +34,7 @@ fn is_other(text: &Text<'_>, start: usize, end: usize) -> bool {
 }
 
 /// Whether dots make the digits part of a version: `1.415.555.0132`, `v415.555.0132`.
-fn is_version(text: &Text<'_>, start: usize, end: usize) -> bool {
+fn is_version(text: &ScannedText<'_>, start: usize, end: usize) -> bool {
     let before = text.before(start);
     let goes_on = before == b'.' && text.before(start - 1).is_ascii_digit();
     let is_v = matches!(before, b'v' | b'V') && !is_word(text.before(start - 1));
@@ -42,7 +42,7 @@ fn is_version(text: &Text<'_>, start: usize, end: usize) -> bool {
 }
 
 /// The number whose area code is or ends a run.
-pub(super) fn number(text: &Text<'_>, area: usize, sink: &Sink) -> Option<(usize, usize)> {
+pub(super) fn number(text: &ScannedText<'_>, area: usize, sink: &Sink) -> Option<(usize, usize)> {
     let runs = text.runs();
     let run = runs[area];
     let has_plus = text.before(run.start) == b'+';
@@ -67,7 +67,7 @@ pub(super) fn number(text: &Text<'_>, area: usize, sink: &Sink) -> Option<(usize
 }
 
 /// Three digits, an optional separator and four digits that begin at a place.
-fn subscriber_end(text: &Text<'_>, runs: &[Run], at: usize) -> Option<usize> {
+fn subscriber_end(text: &ScannedText<'_>, runs: &[ByteRun], at: usize) -> Option<usize> {
     let first = runs.first().filter(|run| run.start == at)?;
     if first.len() == 7 {
         return Some(first.end);
@@ -77,7 +77,7 @@ fn subscriber_end(text: &Text<'_>, runs: &[Run], at: usize) -> Option<usize> {
 }
 
 /// Where the country code before a number begins.
-fn country_start(text: &Text<'_>, runs: &[Run], number: usize) -> Option<usize> {
+fn country_start(text: &ScannedText<'_>, runs: &[ByteRun], number: usize) -> Option<usize> {
     let code = runs.last().filter(|run| run.len() <= 3)?;
     let joined = code.end == number || (code.end + 1 == number && is_separator(text.at(code.end)));
     let has_plus = text.before(code.start) == b'+';

@@ -1,14 +1,14 @@
 //! Phone numbers with a country code: `+` or `00`, then groups of digits.
 //!
-//! The country code must be one that is assigned, and the digits as many as E.164 allows; numbers of
-//! the codes 1 and 7 have exactly ten digits behind them. What the North American family finds with
-//! the same bytes is left to it.
+//! The country code must be one that is assigned, and the digits as many as E.164 allows; numbers
+//! of the codes 1 and 7 have exactly ten digits behind them. Matches that the North American family
+//! finds with the same bytes are left to it.
 
 use super::byte::is_word;
 use super::context;
 use super::phone;
 use super::sink::Sink;
-use super::text::{Run, Text};
+use super::text::{ByteRun, ScannedText};
 
 /// E.164's limit, with the country code.
 const MOST_DIGITS: usize = 15;
@@ -18,7 +18,7 @@ const FEWEST_BARE_BEHIND_PLUS: usize = 8;
 const FEWEST_BARE_BEHIND_ZEROS: usize = 10;
 const LONGEST_EXTENSION: usize = 6;
 
-pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
+pub(super) fn find(text: &ScannedText<'_>, sink: &mut Sink) {
     for at in 0..text.runs().len() {
         let Some((start, end)) = number(text, at, sink) else { continue };
         let end = extension_end(text, end).unwrap_or(end);
@@ -29,7 +29,7 @@ pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
 }
 
 /// The end of ` x123` or ` ext. 123` behind a number.
-pub(super) fn extension_end(text: &Text<'_>, number: usize) -> Option<usize> {
+pub(super) fn extension_end(text: &ScannedText<'_>, number: usize) -> Option<usize> {
     let blank = |at: usize| at + usize::from(text.at(at) == b' ');
     let word = blank(number);
     let rest = &text.bytes[word.min(text.bytes.len())..];
@@ -50,7 +50,7 @@ pub(super) fn joins(between: &[u8]) -> bool {
     )
 }
 
-fn number(text: &Text<'_>, at: usize, sink: &Sink) -> Option<(usize, usize)> {
+fn number(text: &ScannedText<'_>, at: usize, sink: &Sink) -> Option<(usize, usize)> {
     let runs = text.runs();
     let run = runs[at];
     let zeros = text.bytes[run.start..].starts_with(b"00") && run.len() > 2;
@@ -76,7 +76,7 @@ fn number(text: &Text<'_>, at: usize, sink: &Sink) -> Option<(usize, usize)> {
 }
 
 /// Whether zeros stand behind a group of four digits that nothing claimed, as in the middle of a card.
-fn goes_on_a_row(text: &Text<'_>, before: &[Run], start: usize, sink: &Sink) -> bool {
+fn goes_on_a_row(text: &ScannedText<'_>, before: &[ByteRun], start: usize, sink: &Sink) -> bool {
     before.last().is_some_and(|last| {
         let is_joined = last.end + 1 == start && text.at(last.end) == b' ';
         is_joined && last.len() == 4 && !sink.ends_at(last.end)
@@ -84,7 +84,7 @@ fn goes_on_a_row(text: &Text<'_>, before: &[Run], start: usize, sink: &Sink) -> 
 }
 
 /// Where the longest valid number ends that begins with the first run.
-fn longest(text: &Text<'_>, runs: &[Run], skip: usize, bare: usize) -> Option<usize> {
+fn longest(text: &ScannedText<'_>, runs: &[ByteRun], skip: usize, bare: usize) -> Option<usize> {
     let mut code = [0; 3];
     let (mut count, mut best) = (0, None);
     for (at, run) in runs.iter().enumerate() {
@@ -121,8 +121,8 @@ fn is_word_but_x(byte: u8) -> bool {
     is_word(byte) && byte != b'x'
 }
 
-/// What the North American family would find from a run on: the area is in it or in the next one.
-fn phone_at(text: &Text<'_>, run: usize, sink: &Sink) -> Option<(usize, usize)> {
+/// The match of the North American family from a run on: the area code is in it or in the next one.
+fn phone_at(text: &ScannedText<'_>, run: usize, sink: &Sink) -> Option<(usize, usize)> {
     let next =
         || (run + 1 < text.runs().len()).then(|| phone::number(text, run + 1, sink)).flatten();
     phone::number(text, run, sink).or_else(next)

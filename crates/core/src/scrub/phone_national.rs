@@ -1,4 +1,4 @@
-//! Phone numbers as they are written within a country, in groups.
+//! Phone numbers in national notation, in groups.
 //!
 //! Three signs are good enough: a trunk zero in front (`0490 75 40 81`), an area in parentheses
 //! (`(37) 788-063`), or a word about phoning shortly before (`call me at 467 3395`). Every one of them
@@ -10,7 +10,7 @@ use super::byte::is_word;
 use super::context;
 use super::phone_international::{extension_end, joins};
 use super::sink::Sink;
-use super::text::{Run, Text};
+use super::text::{ByteRun, ScannedText};
 
 const MOST_DIGITS: usize = 12;
 const MOST_GROUPS: usize = 5;
@@ -42,7 +42,7 @@ const WORDS_BEFORE: [&str; 18] = [
 /// Words about phoning behind a number.
 const WORDS_BEHIND: [&str; 6] = ["office", "fax", "mobile", "cell", "home", "desk"];
 
-pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
+pub(super) fn find(text: &ScannedText<'_>, sink: &mut Sink) {
     let mut rest = text.runs();
     while !rest.is_empty() {
         let (chain, after) = rest.split_at(chain_length(text, rest));
@@ -53,7 +53,7 @@ pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
 
 /// A number begins where a chain does or where a group says so, and ends before one of these places.
 /// Other places would depend on what else was found in the chain.
-fn find_in(text: &Text<'_>, chain: &[Run], sink: &mut Sink) {
+fn find_in(text: &ScannedText<'_>, chain: &[ByteRun], sink: &mut Sink) {
     // Four groups of four are a card, or a mistyped one, and no number begins within it.
     if chain.len() == 4 && chain.iter().all(|run| run.len() == 4) {
         return;
@@ -64,7 +64,7 @@ fn find_in(text: &Text<'_>, chain: &[Run], sink: &mut Sink) {
         let ends = (from + 2..=chain.len().min(from + MOST_GROUPS)).rev().filter(|at| begins(*at));
         let starts = if begins(from) { Some(ends) } else { None };
         let claimed = starts.into_iter().flatten().find(|end| {
-            let number = Number::new(text, &chain[from..*end]);
+            let number = NationalNumber::new(text, &chain[from..*end]);
             number.filter(|number| number.is_likely(sink)).is_some_and(|number| {
                 let end = extension_end(text, number.end).unwrap_or(number.end);
                 sink.offer(number.start, end)
@@ -75,29 +75,29 @@ fn find_in(text: &Text<'_>, chain: &[Run], sink: &mut Sink) {
 }
 
 /// How many runs from the first on are joined.
-fn chain_length(text: &Text<'_>, runs: &[Run]) -> usize {
-    let joined = |pair: &[Run]| joins(&text.bytes[pair[0].end..pair[1].start]);
+fn chain_length(text: &ScannedText<'_>, runs: &[ByteRun]) -> usize {
+    let joined = |pair: &[ByteRun]| joins(&text.bytes[pair[0].end..pair[1].start]);
     1 + runs.windows(2).take_while(|pair| joined(pair)).count()
 }
 
 /// A trunk zero and an area behind it, or an area in parentheses.
-fn begins_number(text: &Text<'_>, run: Run) -> bool {
+fn begins_number(text: &ScannedText<'_>, run: ByteRun) -> bool {
     let zero = text.at(run.start) == b'0' && matches!(text.at(run.start + 1), b'1'..=b'9');
     let in_parentheses = text.before(run.start) == b'(' && text.at(run.end) == b')';
     (zero && run.len() >= 3) || (in_parentheses && run.len() >= 2)
 }
 
-struct Number<'a> {
-    text: &'a Text<'a>,
-    groups: &'a [Run],
+struct NationalNumber<'a> {
+    text: &'a ScannedText<'a>,
+    groups: &'a [ByteRun],
     start: usize,
     end: usize,
     in_parentheses: bool,
     digits: usize,
 }
 
-impl<'a> Number<'a> {
-    fn new(text: &'a Text<'a>, groups: &'a [Run]) -> Option<Self> {
+impl<'a> NationalNumber<'a> {
+    fn new(text: &'a ScannedText<'a>, groups: &'a [ByteRun]) -> Option<Self> {
         let (first, last) = (groups.first()?, groups.last()?);
         let in_parentheses = text.before(first.start) == b'(' && text.at(first.end) == b')';
         let start = first.start - usize::from(in_parentheses);
@@ -154,7 +154,7 @@ impl<'a> Number<'a> {
         }
         let lengths: Vec<usize> = self.groups.iter().map(|run| run.len()).collect();
         let dots = self.text.at(self.groups[0].end) == b'.';
-        let year = |run: &Run| {
+        let year = |run: &ByteRun| {
             let digits = &self.text.bytes[run.start..run.end];
             digits.len() == 4 && (digits.starts_with(b"19") || digits.starts_with(b"20"))
         };

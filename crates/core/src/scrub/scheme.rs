@@ -1,5 +1,5 @@
-//! Credentials behind the word of an authentication scheme: `Basic`, `Token`, and whatever follows
-//! the name of the header.
+//! Credentials behind the word of an authentication scheme: `Basic`, `Token`, and every value of
+//! the header.
 //!
 //! Only the credentials are claimed. Outside of a header these words are common in prose, so that
 //! `Basic` needs base64 of a user, a colon and a password, and `Token` twenty characters with a
@@ -7,7 +7,7 @@
 
 use super::byte::{ends_with_word, is_english, is_url64};
 use super::sink::Sink;
-use super::text::{Text, has};
+use super::text::{ScannedText, has};
 use super::token::scheme_before;
 
 /// The fewest characters of credentials in a header.
@@ -21,10 +21,10 @@ const LONGEST_SCHEME: usize = 20;
 /// Between the name of a header and the scheme: `: "`.
 const MOST_BETWEEN: usize = 4;
 
-/// The name of the header; also what `Proxy-Authorization` ends with.
+/// The name of the header; `Proxy-Authorization` ends with it too.
 const HEADER: &str = "authorization";
 
-pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
+pub(super) fn find(text: &ScannedText<'_>, sink: &mut Sink) {
     for word in text.words() {
         let start = word.start;
         let [.., last, blank] = text.bytes[..start] else { continue };
@@ -50,7 +50,7 @@ pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
 
 /// Whether the name of the header, a sign and a scheme other than `Bearer` stand before the one blank
 /// before a place.
-fn is_in_header(text: &Text<'_>, at: usize) -> bool {
+fn is_in_header(text: &ScannedText<'_>, at: usize) -> bool {
     let window = text.window_before(at - 1, LONGEST_SCHEME + MOST_BETWEEN + HEADER.len());
     let length = window.iter().rev().take_while(|byte| is_url64(**byte)).count();
     let (rest, scheme) = window.split_at(window.len() - length);

@@ -1,8 +1,8 @@
 //! Values that are assigned to the name of a secret: `password=...`, `"api_key": "..."`.
 //!
-//! Only the value is claimed. It must have a letter, a digit and eight characters, which keeps prose
-//! (`password: the usual one`), variables and the places of secrets apart from secrets. What is written
-//! as an assignment to a password (`password=hunter`, `"password": "swordfish"`) needs no digit; nor
+//! Only the value is claimed. It must have a letter, a digit and eight characters, which keeps
+//! prose (`password: the usual one`), variables and the places of secrets apart from secrets. An
+//! assignment to a password (`password=hunter`, `"password": "swordfish"`) needs no digit; neither
 //! does one word behind `Password:` at the end of a line, a few words in quotes, or the value of a
 //! flag (`--password swordfish`).
 
@@ -10,9 +10,9 @@ use memchr::{memchr2_iter, memmem};
 
 use super::byte::{ends_with_word, is_blank, is_word};
 use super::sink::Sink;
-use super::text::Text;
+use super::text::ScannedText;
 
-/// What the names of secrets end with, lower-case, without separators.
+/// Suffixes of the names of secrets, lower-case, without separators.
 const NAMES: [&str; 14] = [
     "password",
     "passwd",
@@ -30,10 +30,10 @@ const NAMES: [&str; 14] = [
     "credential",
 ];
 
-/// Those that are assigned nothing but secrets.
+/// Suffixes of names that are assigned nothing but secrets.
 const PASSWORDS: [&str; 5] = ["password", "passwd", "passphrase", "pwd", "secret"];
 
-/// What stands where a password would, lower-case.
+/// Placeholders for a password, lower-case.
 const PLACES: [&str; 24] = [
     "required",
     "optional",
@@ -61,7 +61,7 @@ const PLACES: [&str; 24] = [
     "default",
 ];
 
-/// What stands behind a flag in prose, lower-case.
+/// Words after a flag in prose, lower-case.
 const FLAG_WORDS: [&str; 12] = [
     "option",
     "options",
@@ -83,12 +83,12 @@ const SENTENCE_WORDS: [&str; 24] = [
     "not", "of", "or", "please", "that", "the", "to", "with", "you", "your",
 ];
 
-/// What only the place of a password has in it.
+/// Parts that occur only in a placeholder for a password.
 const PLACE_PARTS: [&str; 6] = ["xxxx", "_here", "fake", "dummy", "example", "placeholder"];
 
 const LONGEST_NAME: usize = 32;
 const FEWEST: usize = 8;
-/// The fewest characters of what is assigned to a password.
+/// The fewest characters of a value that is assigned to a password.
 const FEWEST_ASSIGNED: usize = 5;
 /// The longest passphrase in quotes, and its most words.
 const LONGEST_PHRASE: usize = 80;
@@ -96,7 +96,7 @@ const MOST_WORDS: usize = 6;
 /// Blanks on either side of the sign.
 const MOST_BLANKS: usize = 4;
 
-pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
+pub(super) fn find(text: &ScannedText<'_>, sink: &mut Sink) {
     let mut from = 0;
     for sign in memchr2_iter(b'=', b':', text.bytes) {
         if sign < from {
@@ -133,7 +133,7 @@ fn is_password_alone(name: &[u8]) -> bool {
 }
 
 /// The values of flags: `--password swordfish`, `--db-password 'swordfish'`.
-pub(super) fn find_flags(text: &Text<'_>, sink: &mut Sink) {
+pub(super) fn find_flags(text: &ScannedText<'_>, sink: &mut Sink) {
     for dashes in memmem::find_iter(text.bytes, b"--") {
         let limit = text.bytes.len().min(dashes + 2 + LONGEST_NAME);
         let rest = &text.bytes[dashes + 2..limit];
@@ -158,7 +158,7 @@ pub(super) fn find_flags(text: &Text<'_>, sink: &mut Sink) {
 }
 
 /// Where a few words in quotes end, if they may be a passphrase and no sentence.
-fn phrase_end(text: &Text<'_>, start: usize, first_end: usize) -> Option<usize> {
+fn phrase_end(text: &ScannedText<'_>, start: usize, first_end: usize) -> Option<usize> {
     let quote = text.before(start);
     if !matches!(quote, b'"' | b'\'' | b'`') || !is_blank(text.at(first_end)) {
         return None;
@@ -180,13 +180,13 @@ fn phrase_end(text: &Text<'_>, start: usize, first_end: usize) -> Option<usize> 
 
 /// Whether nothing but the end of the line or a sign stands behind a value: more words would make it
 /// prose (`password: the usual one`).
-fn is_last_word(text: &Text<'_>, end: usize) -> bool {
+fn is_last_word(text: &ScannedText<'_>, end: usize) -> bool {
     end >= text.bytes.len() || matches!(text.at(end), b'\n' | b'\r' | b',' | b';')
 }
 
 /// Whether a value is assigned and not just written behind a sign: no blank before it, or quotes
 /// around it. A call or an index is an expression and not a value.
-fn is_assigned(text: &Text<'_>, sign: usize, start: usize, end: usize) -> bool {
+fn is_assigned(text: &ScannedText<'_>, sign: usize, start: usize, end: usize) -> bool {
     let is_expression = matches!(text.at(end), b'(' | b'[' | b'{');
     let quote = text.before(start);
     let is_quoted = matches!(quote, b'"' | b'\'' | b'`') && text.at(end) == quote;
@@ -219,7 +219,7 @@ fn has_part(value: &[u8], part: &str) -> bool {
 }
 
 /// The name before a sign, without separators.
-fn name(text: &Text<'_>, sign: usize) -> Vec<u8> {
+fn name(text: &ScannedText<'_>, sign: usize) -> Vec<u8> {
     let window = text.window_before(sign, LONGEST_NAME + MOST_BLANKS);
     let window = window.trim_ascii_end();
     let window = match window {
@@ -242,7 +242,7 @@ fn name(text: &Text<'_>, sign: usize) -> Vec<u8> {
 }
 
 /// Where the value behind a sign begins: `:=`, `=>`, blanks and a quote are skipped.
-fn value_start(text: &Text<'_>, sign: usize) -> usize {
+fn value_start(text: &ScannedText<'_>, sign: usize) -> usize {
     let mut at = sign + 1;
     at += usize::from(matches!(text.at(at), b'=' | b'>'));
     for _ in 0..MOST_BLANKS {
@@ -257,7 +257,7 @@ fn is_value(byte: u8) -> bool {
         && !matches!(byte, b'[' | b']' | b'{' | b'}' | b'|')
 }
 
-/// What the place of a secret begins with.
+/// Prefixes of placeholders for a secret.
 fn is_place(byte: u8) -> bool {
     matches!(byte, b'$' | b'%' | b'*' | b'/')
 }

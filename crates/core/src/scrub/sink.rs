@@ -1,4 +1,4 @@
-//! Who claims which bytes of a text.
+//! Claims of families on bytes of a text.
 //!
 //! Families come one after the other; what is claimed stays claimed. A family offers its candidates
 //! in the order in which they begin, so that every look goes forward and a family costs one walk over
@@ -6,32 +6,32 @@
 
 use memchr::memmem;
 
-use super::text::{Text, has};
-use super::{BEARER_MARKER, Family, Found, MARKER};
+use super::text::{ScannedText, has};
+use super::{BEARER_MARKER, MARKER, ScrubFamily, SensitiveMatch};
 
 /// A part of the text that is not free; without a family it is a marker that was there before.
 #[derive(Debug, Clone, Copy)]
 struct Claim {
     start: usize,
     end: usize,
-    family: Option<Family>,
+    family: Option<ScrubFamily>,
 }
 
 pub(super) struct Sink {
     claims: Vec<Claim>,
     new: Vec<Claim>,
-    family: Option<Family>,
+    family: Option<ScrubFamily>,
     /// Claims before this one end before the candidate begins.
     next: usize,
 }
 
 impl Sink {
-    pub(super) fn new(text: &Text<'_>) -> Self {
+    pub(super) fn new(text: &ScannedText<'_>) -> Self {
         let claims = if text.has(has::BRACKET) { markers(text.bytes) } else { Vec::new() };
         Self { claims, new: Vec::new(), family: None, next: 0 }
     }
 
-    pub(super) fn begin(&mut self, family: Family) {
+    pub(super) fn begin(&mut self, family: ScrubFamily) {
         self.merge();
         self.family = Some(family);
         self.next = 0;
@@ -58,10 +58,10 @@ impl Sink {
             || self.claims.binary_search_by_key(&start, |claim| claim.end).is_ok()
     }
 
-    pub(super) fn finish(mut self) -> Vec<Found> {
+    pub(super) fn finish(mut self) -> Vec<SensitiveMatch> {
         self.merge();
         let found = self.claims.iter().filter_map(|claim| {
-            claim.family.map(|family| Found { family, start: claim.start, end: claim.end })
+            claim.family.map(|family| SensitiveMatch { family, start: claim.start, end: claim.end })
         });
         found.collect()
     }
@@ -92,15 +92,15 @@ mod tests {
 
     #[test]
     fn the_first_claim_wins() {
-        let text = Text::new("abc [REDACTED]def");
+        let text = ScannedText::new("abc [REDACTED]def");
         let mut sink = Sink::new(&text);
-        sink.begin(Family::Email);
+        sink.begin(ScrubFamily::Email);
         assert!(sink.offer(0, 2) && !sink.offer(1, 3));
         assert!(!sink.offer(3, 5), "overlaps the marker");
-        sink.begin(Family::Phone);
+        sink.begin(ScrubFamily::Phone);
         assert!(!sink.offer(1, 3) && sink.offer(2, 3));
         let found = sink.finish();
         assert_eq!(found.len(), 2);
-        assert_eq!(found[1], Found { family: Family::Phone, start: 2, end: 3 });
+        assert_eq!(found[1], SensitiveMatch { family: ScrubFamily::Phone, start: 2, end: 3 });
     }
 }

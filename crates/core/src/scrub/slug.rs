@@ -4,9 +4,9 @@
 //! address has a name, `at` and a domain, and no word in it that only a sentence has; a phone number can
 //! be dialled.
 
-use super::Family;
+use super::ScrubFamily;
 use super::sink::Sink;
-use super::text::Text;
+use super::text::ScannedText;
 
 const AT: &str = "-at-";
 
@@ -27,7 +27,7 @@ const MOST_LABELS: usize = 4;
 /// Words that a mailbox has at most: `ada-b-lovelace`.
 const MOST_WORDS: usize = 3;
 
-pub(super) fn find_email(text: &Text<'_>, sink: &mut Sink) {
+pub(super) fn find_email(text: &ScannedText<'_>, sink: &mut Sink) {
     let mut start = 0;
     for segment in text.str.split('/') {
         if is_address(segment) {
@@ -50,11 +50,11 @@ fn is_address(segment: &str) -> bool {
 }
 
 /// Whether what a family found in a slug is more than a number between hyphens.
-pub(super) fn is_personal(family: Family, found: &str) -> bool {
+pub(super) fn is_personal(family: ScrubFamily, found: &str) -> bool {
     match family {
-        Family::Phone => is_dialled(found),
+        ScrubFamily::Phone => is_dialled(found),
         // `0049-2024-000123` is an invoice.
-        Family::PhoneInternational => found.contains('+'),
+        ScrubFamily::PhoneInternational => found.contains('+'),
         _ => true,
     }
 }

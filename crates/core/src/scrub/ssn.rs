@@ -6,9 +6,9 @@
 use super::byte::is_word;
 use super::context;
 use super::sink::Sink;
-use super::text::{Run, Text};
+use super::text::{ByteRun, ScannedText};
 
-pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
+pub(super) fn find(text: &ScannedText<'_>, sink: &mut Sink) {
     let runs = text.runs();
     for (at, parts) in runs.windows(3).enumerate() {
         let [area, group, serial] = [parts[0], parts[1], parts[2]];
@@ -41,12 +41,12 @@ pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
 /// Whether the digits are clearly those of a thing: named as such with nothing else that looks like it
 /// (`SKU`, `item number`), or part of a longer code. An order or a ticket may be filed under a person's
 /// number.
-fn is_of_a_thing(text: &Text<'_>, start: usize, end: usize) -> bool {
+fn is_of_a_thing(text: &ScannedText<'_>, start: usize, end: usize) -> bool {
     context::is_part_of_code(text, start, end) || context::is_catalogued(text, start)
 }
 
 /// Whether the administration gives out such a number.
-fn is_assigned(text: &Text<'_>, parts: &[Run]) -> bool {
+fn is_assigned(text: &ScannedText<'_>, parts: &[ByteRun]) -> bool {
     let digits = |part: usize| &text.bytes[parts[part].start..parts[part].end];
     let area = digits(0);
     area != b"000"

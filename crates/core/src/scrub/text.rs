@@ -6,7 +6,7 @@
 
 use std::cell::OnceCell;
 
-/// What a text can have.
+/// Features that a text can have.
 pub(super) mod has {
     /// Needed by a family that does not need anything.
     pub(in super::super) const NOTHING: u16 = 0;
@@ -17,7 +17,7 @@ pub(super) mod has {
     pub(in super::super) const DASH: u16 = 1 << 4;
     pub(in super::super) const DOT: u16 = 1 << 5;
     pub(in super::super) const J: u16 = 1 << 6;
-    /// `=` or `:`.
+    /// The sign `=` or `:` occurs.
     pub(in super::super) const ASSIGN: u16 = 1 << 7;
     pub(in super::super) const BEYOND_ASCII: u16 = 1 << 8;
     /// `[`, with which a marker begins.
@@ -45,30 +45,30 @@ const WORD: usize = 8;
 
 /// A part of a text as long as its bytes are of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Run {
+pub(super) struct ByteRun {
     pub(super) start: usize,
     pub(super) end: usize,
 }
 
-impl Run {
+impl ByteRun {
     pub(super) fn len(self) -> usize {
         self.end - self.start
     }
 }
 
-/// A text and what is known about it.
-pub(super) struct Text<'t> {
+/// A text with its properties.
+pub(super) struct ScannedText<'t> {
     pub(super) str: &'t str,
     pub(super) bytes: &'t [u8],
     has: u16,
-    runs: OnceCell<Vec<Run>>,
-    words: OnceCell<Vec<Run>>,
+    runs: OnceCell<Vec<ByteRun>>,
+    words: OnceCell<Vec<ByteRun>>,
     /// Bytes looked at, to hold the promise of linear time.
     #[cfg(test)]
     pub(super) steps: std::cell::Cell<usize>,
 }
 
-impl<'t> Text<'t> {
+impl<'t> ScannedText<'t> {
     pub(super) fn new(text: &'t str) -> Self {
         let bytes = text.as_bytes();
         Self {
@@ -128,18 +128,18 @@ impl<'t> Text<'t> {
     fn step(&self, _bytes: usize) {}
 
     /// Every run of digits.
-    pub(super) fn runs(&self) -> &[Run] {
+    pub(super) fn runs(&self) -> &[ByteRun] {
         self.runs.get_or_init(|| runs(self.bytes))
     }
 
     /// Every long word: all keys and tokens are in one.
-    pub(super) fn long_words(&self) -> impl Iterator<Item = Run> {
+    pub(super) fn long_words(&self) -> impl Iterator<Item = ByteRun> {
         self.words().iter().copied().filter(|word| word.len() >= LONG_WORD)
     }
 
     /// Every long word, and every shorter one behind what may be the word of a scheme: all credentials
     /// are in one.
-    pub(super) fn words(&self) -> &[Run] {
+    pub(super) fn words(&self) -> &[ByteRun] {
         self.words.get_or_init(|| words(self.bytes))
     }
 }
@@ -158,7 +158,7 @@ fn kinds(bytes: &[u8]) -> u16 {
     }
 }
 
-fn runs(bytes: &[u8]) -> Vec<Run> {
+fn runs(bytes: &[u8]) -> Vec<ByteRun> {
     let mut runs = Vec::new();
     let mut from = 0;
     while let Some(skipped) = bytes[from..].iter().position(u8::is_ascii_digit) {
@@ -166,13 +166,13 @@ fn runs(bytes: &[u8]) -> Vec<Run> {
         let rest = &bytes[start..];
         let length = rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
         from = start + length;
-        runs.push(Run { start, end: from });
+        runs.push(ByteRun { start, end: from });
     }
     runs
 }
 
 /// Looks at every eighth byte and, where it may be in a word, back to where that begins.
-fn words(bytes: &[u8]) -> Vec<Run> {
+fn words(bytes: &[u8]) -> Vec<ByteRun> {
     let mut words = Vec::new();
     let mut from = 0;
     while let Some(part) = bytes.get(from..from + WORD) {
@@ -183,7 +183,7 @@ fn words(bytes: &[u8]) -> Vec<Run> {
                 let more = rest.iter().position(|byte| !is_in_long_word(*byte));
                 let end = from + WORD + more.unwrap_or(rest.len());
                 if end - from >= LONG_WORD || may_follow_scheme(bytes, from) {
-                    words.push(Run { start: from, end });
+                    words.push(ByteRun { start: from, end });
                 }
                 from = end;
             }
@@ -220,7 +220,7 @@ const fn classes() -> [u16; 256] {
             b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'+' | b'~' => has::LONG_WORD,
             b'[' => has::BRACKET,
             b'%' => has::PERCENT,
-            // What `fold` knows begins with one of these.
+            // All sequences that `fold` knows begin with one of these.
             0xc2 | 0xcd | 0xd8 | 0xd9 | 0xdb | 0xe0..=0xe3 | 0xef | 0xf0 | 0xf3 => {
                 has::BEYOND_ASCII | has::FOLDABLE
             }
@@ -238,14 +238,14 @@ mod tests {
 
     #[test]
     fn kinds_and_runs() {
-        let text = Text::new("call 12-345 @ x");
+        let text = ScannedText::new("call 12-345 @ x");
         assert!(text.has(has::DIGITS | has::DASH | has::AT) && !text.has(has::DOT));
-        assert_eq!(text.runs(), [Run { start: 5, end: 7 }, Run { start: 8, end: 11 }]);
-        assert!(!Text::new("in 999").has(has::DIGITS));
-        let text = Text::new("a short one, then thirteen-long!");
-        assert!(text.long_words().eq([Run { start: 18, end: 31 }]));
-        assert_eq!(text.words(), [Run { start: 18, end: 31 }]);
-        let text = Text::new("twelve-chars x Bearer twelve-chars");
+        assert_eq!(text.runs(), [ByteRun { start: 5, end: 7 }, ByteRun { start: 8, end: 11 }]);
+        assert!(!ScannedText::new("in 999").has(has::DIGITS));
+        let text = ScannedText::new("a short one, then thirteen-long!");
+        assert!(text.long_words().eq([ByteRun { start: 18, end: 31 }]));
+        assert_eq!(text.words(), [ByteRun { start: 18, end: 31 }]);
+        let text = ScannedText::new("twelve-chars x Bearer twelve-chars");
         assert_eq!((text.long_words().count(), text.words().len()), (0, 1));
     }
 }

@@ -7,7 +7,7 @@ use memchr::memmem;
 
 use super::byte::{is_english, is_url64, is_word};
 use super::sink::Sink;
-use super::text::Text;
+use super::text::ScannedText;
 
 /// The fewest characters of a part of a JSON web token.
 const PART: usize = 8;
@@ -15,11 +15,11 @@ const PART: usize = 8;
 const BEARER: usize = 10;
 const WORD: &[u8] = b"bearer";
 
-/// `{"` in base64.
+/// The base64 form of `{"`.
 static HEADER: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new("eyJ"));
 
 /// `eyJ` and three parts of base64url joined by dots, at the beginning of a word.
-pub(super) fn find_jwt(text: &Text<'_>, sink: &mut Sink) {
+pub(super) fn find_jwt(text: &ScannedText<'_>, sink: &mut Sink) {
     let mut from = 0;
     let beginnings = text.long_words().flat_map(|word| {
         let places = HEADER.find_iter(&text.bytes[word.start..word.end]);
@@ -40,13 +40,13 @@ pub(super) fn find_jwt(text: &Text<'_>, sink: &mut Sink) {
 }
 
 /// Where the part behind a dot ends.
-fn next_part(text: &Text<'_>, dot: usize) -> Option<usize> {
+fn next_part(text: &ScannedText<'_>, dot: usize) -> Option<usize> {
     let end = text.end_of(dot + 1, is_url64);
     (text.at(dot) == b'.' && end - dot > PART).then_some(end)
 }
 
 /// `Bearer` in any case, blanks, and ten token characters or more that are no English word.
-pub(super) fn find_bearer(text: &Text<'_>, sink: &mut Sink) {
+pub(super) fn find_bearer(text: &ScannedText<'_>, sink: &mut Sink) {
     for word in text.words() {
         let may_follow = |bytes: &[u8]| match bytes {
             [.., last, _] => last | 0x20 == b'r' || last.is_ascii_whitespace() || *last == b':',
@@ -65,7 +65,7 @@ pub(super) fn find_bearer(text: &Text<'_>, sink: &mut Sink) {
 }
 
 /// Where the word of a scheme begins that stands, in any case, before the blanks before a place.
-pub(super) fn scheme_before(text: &Text<'_>, at: usize, scheme: &[u8]) -> Option<usize> {
+pub(super) fn scheme_before(text: &ScannedText<'_>, at: usize, scheme: &[u8]) -> Option<usize> {
     if at == 0 || !text.before(at).is_ascii_whitespace() {
         return None;
     }

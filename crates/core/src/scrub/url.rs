@@ -3,12 +3,12 @@
 use memchr::{memchr, memmem, memrchr};
 
 use super::sink::Sink;
-use super::text::Text;
+use super::text::ScannedText;
 
 /// The longest scheme that is looked for (`mongodb+srv` has 11 characters).
 const LONGEST_SCHEME: usize = 24;
 
-pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
+pub(super) fn find(text: &ScannedText<'_>, sink: &mut Sink) {
     for colon in memmem::find_iter(text.bytes, "://") {
         let floor = colon.saturating_sub(LONGEST_SCHEME);
         let start = text.start_of(colon, floor, is_scheme);

@@ -4,12 +4,12 @@ use jiff::civil::Date;
 
 use crate::text::name_key;
 
-use super::candidate::{Candidate, settle};
+use super::candidate::{Candidate, rank_candidates};
 use super::intent::Recency;
 use super::settings::Settings;
-use super::window::Window;
+use super::window::DateWindow;
 
-/// What the boosts depend on besides the pages.
+/// Input of the boosts besides the pages.
 #[derive(Debug, Clone, Copy)]
 pub struct BoostContext<'a> {
     pub query: &'a str,
@@ -18,7 +18,7 @@ pub struct BoostContext<'a> {
     /// Whether recent pages are preferred.
     pub recency: Recency,
     /// The days that the question names.
-    pub window: Option<Window>,
+    pub window: Option<DateWindow>,
     pub settings: &'a Settings,
 }
 
@@ -36,7 +36,7 @@ pub fn boost(candidates: &mut [Candidate], context: &BoostContext<'_>) {
         notes.push((candidate.page, describe(boosts.iter().chain([&window]))));
     }
     let notes: rustc_hash::FxHashMap<_, _> = notes.into_iter().collect();
-    settle(candidates, "boost", |candidate| {
+    rank_candidates(candidates, "boost", |candidate| {
         notes.get(&candidate.page).cloned().unwrap_or_default()
     });
 }
@@ -133,7 +133,7 @@ mod tests {
         let settings = Settings::default();
         let today = jiff::civil::date(2026, 6, 30);
         let from = jiff::civil::date(2026, 6, 1);
-        let window = Some(Window { from, until: today });
+        let window = Some(DateWindow { from, until: today });
         let recency = Recency::Off;
         let context = BoostContext { query: "", today, recency, window, settings: &settings };
         assert_eq!(window_factor(Some(from), &context), settings.window_boost);

@@ -6,25 +6,25 @@ use crate::id::{PageId, PageKey};
 use crate::page::{PageKind, cut_title};
 use crate::ranking::{Arm, EXPANSION, Edge, TraceStep};
 
-/// Where a page stands before scores are compared.
+/// Tier of a page, which sorts before its score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Tier {
+pub enum RankTier {
     /// The query is its name: nothing else comes before it. Lower numbers come first.
     Named(u8),
     Found,
 }
 
-/// What an arm says of a page.
+/// The score and rank of a page in an arm.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ArmEntry {
     pub arm: Arm,
-    /// Its place in the arm's list, from 1; none if the arm was asked about it later.
+    /// Rank in the arm's list, from 1; none if the arm scored the page later.
     pub rank: Option<usize>,
     /// The arm's own score.
     pub score: f64,
 }
 
-/// What variants of the query say of a page in an arm.
+/// The scores of a page in an arm for variants of the query.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct VariantEntry {
     pub arm: Arm,
@@ -36,36 +36,36 @@ pub struct VariantEntry {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
     pub page: PageId,
-    /// Its name, which breaks ties.
+    /// Page key, which breaks ties.
     pub key: PageKey,
     pub title: String,
-    /// What kind of text it is.
+    /// The kind of the page.
     pub kind: PageKind,
-    /// When what it tells of happened.
+    /// The effective date of the page.
     pub effective_date: Option<Date>,
     /// Pages that link to it, as far as they were counted.
     pub backlinks: u32,
-    /// Where it stands before scores are compared.
-    pub tier: Tier,
-    /// What the arms say of it.
+    /// The tier, which sorts before the score.
+    pub tier: RankTier,
+    /// Scores and ranks by arm.
     pub arms: Vec<ArmEntry>,
-    /// What variants of the query say of it, once an arm.
+    /// Scores for variants of the query, at most one per arm.
     pub variants: Vec<VariantEntry>,
     /// Edges that justify it.
     pub edges: Vec<Edge>,
-    /// Its score so far.
+    /// Score after the stages so far.
     pub score: f64,
     /// Its fused score by the query alone, which breaks ties where variants took part; 0 where none
     /// did.
-    pub original: f64,
-    /// What every stage did to it.
+    pub query_score: f64,
+    /// The effect of every stage on the candidate.
     pub trace: Vec<TraceStep>,
     /// Whether the trace says it in words, too. Words are dear, and few ask for them.
-    pub has_words: bool,
+    pub has_trace_notes: bool,
 }
 
 impl Candidate {
-    /// A page that no arm has said anything of yet.
+    /// A page without scores.
     pub fn new(page: PageId, key: PageKey, title: &str, kind: PageKind) -> Self {
         Self {
             page,
@@ -75,24 +75,24 @@ impl Candidate {
             kind,
             effective_date: None,
             backlinks: 0,
-            tier: Tier::Found,
+            tier: RankTier::Found,
             arms: Vec::new(),
             variants: Vec::new(),
             edges: Vec::new(),
             score: 0.0,
-            original: 0.0,
+            query_score: 0.0,
             trace: Vec::new(),
-            has_words: true,
+            has_trace_notes: true,
         }
     }
 
-    /// What is said in words, where anybody asked for them.
-    fn words(&self, note: impl FnOnce() -> String) -> String {
-        if self.has_words { note() } else { String::new() }
+    /// The explanation in words, if a trace was requested.
+    fn trace_note(&self, note: impl FnOnce() -> String) -> String {
+        if self.has_trace_notes { note() } else { String::new() }
     }
 
-    /// Takes what an arm says of it, and notes it in the trace.
-    pub fn enter(
+    /// Adds the score of an arm, and notes it in the trace.
+    pub fn add_arm_score(
         &mut self,
         arm: Arm,
         rank: Option<usize>,
@@ -101,18 +101,18 @@ impl Candidate {
     ) {
         self.arms.push(ArmEntry { arm, rank, score });
         let stage = arm.name();
-        let note = self.words(note);
+        let note = self.trace_note(note);
         self.trace.push(TraceStep { stage, rank, score: Some(score), note });
     }
 
     /// Takes what a variant of the query says of it in an arm, and notes it in the trace. The best
     /// of an arm counts.
-    pub fn vary(&mut self, arm: Arm, share: f64, note: impl FnOnce() -> String) {
+    pub fn add_variant_share(&mut self, arm: Arm, share: f64, note: impl FnOnce() -> String) {
         match self.variants.iter_mut().find(|entry| entry.arm == arm) {
             Some(entry) => entry.share = entry.share.max(share),
             None => self.variants.push(VariantEntry { arm, share }),
         }
-        let note = self.words(note);
+        let note = self.trace_note(note);
         self.trace.push(TraceStep { stage: EXPANSION, rank: None, score: Some(share), note });
     }
 
@@ -121,19 +121,20 @@ impl Candidate {
         self.variants.iter().find(|entry| entry.arm == arm).map_or(0.0, |entry| entry.share)
     }
 
-    /// What one arm says of it.
-    pub fn in_arm(&self, arm: Arm) -> Option<&ArmEntry> {
+    /// The entry of one arm.
+    pub fn arm_entry(&self, arm: Arm) -> Option<&ArmEntry> {
         self.arms.iter().find(|entry| entry.arm == arm)
     }
 }
 
-/// Sorts by tier, score, what the query alone gave, and name. A score that is not a number sorts last.
+/// Sorts by tier, score, score of the query alone, and name. A score that is not a number sorts
+/// last.
 pub fn sort(candidates: &mut [Candidate]) {
     candidates.sort_by(|a, b| {
         a.tier
             .cmp(&b.tier)
             .then_with(|| compare(b.score, a.score))
-            .then_with(|| compare(b.original, a.original))
+            .then_with(|| compare(b.query_score, a.query_score))
             .then_with(|| a.key.cmp(&b.key))
     });
 }
@@ -144,14 +145,14 @@ fn compare(a: f64, b: f64) -> std::cmp::Ordering {
 }
 
 /// Sorts, then writes each page's rank and score into its trace.
-pub fn settle(
+pub fn rank_candidates(
     candidates: &mut [Candidate],
     stage: &'static str,
     note: impl Fn(&Candidate) -> String,
 ) {
     sort(candidates);
     for (at, candidate) in candidates.iter_mut().enumerate() {
-        let (score, note) = (Some(candidate.score), candidate.words(|| note(candidate)));
+        let (score, note) = (Some(candidate.score), candidate.trace_note(|| note(candidate)));
         candidate.trace.push(TraceStep { stage, rank: Some(at + 1), score, note });
     }
 }

@@ -28,9 +28,9 @@ impl WordSet {
     }
 
     /// Whether the overlap reaches `least`; cheap when the sizes alone rule it out.
-    pub fn is_near(&self, other: &Self, least: f64) -> bool {
+    pub fn is_near(&self, other: &Self, min_overlap: f64) -> bool {
         let (a, b) = (self.0.len() as f64, other.0.len() as f64);
-        a.min(b) >= least * a.max(b) && self.overlap(other) >= least
+        a.min(b) >= min_overlap * a.max(b) && self.overlap(other) >= min_overlap
     }
 }
 

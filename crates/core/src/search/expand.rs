@@ -1,4 +1,4 @@
-//! From what a model made of a query to the variants that take part.
+//! Turns a model's variants of a query into the ones that take part.
 //!
 //! A model's text is untrusted: it is brought to one line, cut, and stripped of what says nothing
 //! new. The order is the model's.
@@ -13,28 +13,28 @@ use super::Settings;
 /// The longest variant, in characters: twice the longest question that people ask in a sentence.
 pub(crate) const MAX_VARIANT_CHARS: usize = 400;
 
-/// What an expander's answer makes of a request that asked for it.
+/// Builds the expansion of a request from an expander's answer.
 pub fn expansion(
     query: &str,
-    said: Result<Vec<String>, HookError>,
+    reply: Result<Vec<String>, HookError>,
     settings: &Settings,
 ) -> Expansion {
-    match said.map(|said| variants(query, &said, settings.expand_variants as usize)) {
+    match reply.map(|reply| variants(query, &reply, settings.expand_variants as usize)) {
         Ok(variants) if variants.is_empty() => Expansion::Failed(HookError::Empty),
-        Ok(variants) => Expansion::Given(variants),
+        Ok(variants) => Expansion::Variants(variants),
         Err(error) => Expansion::Failed(error),
     }
 }
 
 /// The first `most` that say something which neither the query nor an earlier one says.
-fn variants(query: &str, said: &[String], most: usize) -> Vec<String> {
+fn variants(query: &str, reply: &[String], max_variants: usize) -> Vec<String> {
     let mut seen: FxHashSet<String> = FxHashSet::default();
     seen.insert(one_line(query).to_lowercase());
-    let variants = said.iter().map(|text| one_line(text));
+    let variants = reply.iter().map(|text| one_line(text));
     variants
         .filter(|text| text.chars().any(char::is_alphanumeric))
         .filter(|text| seen.insert(text.to_lowercase()))
-        .take(most)
+        .take(max_variants)
         .collect()
 }
 
@@ -52,9 +52,9 @@ mod tests {
 
     use super::*;
 
-    fn check(query: &str, said: &[&str], expected: &[&str]) {
-        let said: Vec<String> = said.iter().map(|text| (*text).to_owned()).collect();
-        let found = expansion(query, Ok(said), &Settings::default());
+    fn check(query: &str, reply: &[&str], expected: &[&str]) {
+        let reply: Vec<String> = reply.iter().map(|text| (*text).to_owned()).collect();
+        let found = expansion(query, Ok(reply), &Settings::default());
         assert_eq!(found.variants(), expected);
         assert_eq!(expected.is_empty(), found == Expansion::Failed(HookError::Empty));
     }
@@ -77,9 +77,9 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_a_model_says_is_bounded(
-            query in any::<String>(), said in prop::collection::vec(any::<String>(), 0..8),
+            query in any::<String>(), reply in prop::collection::vec(any::<String>(), 0..8),
         ) {
-            let found = expansion(&query, Ok(said.clone()), &Settings::default());
+            let found = expansion(&query, Ok(reply.clone()), &Settings::default());
             let variants = found.variants();
             prop_assert!(variants.len() <= 3);
             for (at, variant) in variants.iter().enumerate() {

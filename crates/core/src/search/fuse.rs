@@ -1,16 +1,17 @@
 //! Fusion by weighted shares.
 //!
 //! score(page) = Σ over arms of weight × share / Σ weights of the arms that ran, where the share is
-//! the page's score in an arm over the best score in it: 1.0 is best in every arm, whatever the
+//! the page's score in an arm over the best score in it: 1.0 is best in every arm and for every
 //! query, so scores of different queries can be compared. In a chat the vectors weigh more, by a
-//! factor: what is said in passing is rarely said in the words of the question. It is the convex combination of scores
-//! of Bruch, Gai and Ingber (TOIS 2023), which keeps how much better one page is than the next;
-//! reciprocal ranks throw that away, and did worse on five of our seven development collections.
-//! Where variants of the query took part, a page's share in an arm is the greater of its own and of
-//! what they gave it, which was weighted before: a variant never lowers a page, and never changes what
-//! the query itself gives. Ties break by what the query alone gives, then by source and slug.
+//! factor: what is said in passing is rarely said in the words of the question. It is the convex
+//! combination of scores of Bruch, Gai and Ingber (TOIS 2023), which keeps how much better one page
+//! is than the next; reciprocal ranks throw that away, and did worse on five of our seven
+//! development collections. Where variants of the query took part, a page's share in an arm is the
+//! greater of its own and of what they gave it, which was weighted before: a variant never lowers a
+//! page, and never changes what the query itself gives. Ties break by what the query alone gives,
+//! then by source and slug.
 
-use super::candidate::{Candidate, settle};
+use super::candidate::{Candidate, rank_candidates};
 use super::plan::PlannedArm;
 use crate::page::PageKind;
 use crate::ranking::Arm;
@@ -18,10 +19,10 @@ use crate::ranking::Arm;
 /// Scores candidates by their scores in the arms' lists. In a chat, the vectors' weight is
 /// multiplied by `chat_factor`.
 pub fn fuse(candidates: &mut [Candidate], arms: &[PlannedArm], chat_factor: f64) {
-    let units: Vec<Unit> = arms
+    let units: Vec<ArmScale> = arms
         .iter()
         .filter(|planned| planned.weight > 0.0)
-        .map(|planned| Unit::of(candidates, *planned, chat_factor))
+        .map(|planned| ArmScale::of(candidates, *planned, chat_factor))
         .collect();
     for candidate in candidates.iter_mut() {
         // Invariant: arms are added in the plan's order, so that the sum is the same every time.
@@ -30,23 +31,23 @@ pub fn fuse(candidates: &mut [Candidate], arms: &[PlannedArm], chat_factor: f64)
     if candidates.iter().any(|candidate| !candidate.variants.is_empty()) {
         for candidate in candidates.iter_mut() {
             let total: f64 = units.iter().map(|unit| unit.weight(candidate)).sum();
-            let own = |unit: &Unit| unit.weight(candidate) / total * unit.own_share(candidate);
-            candidate.original = units.iter().map(own).sum();
+            let own = |unit: &ArmScale| unit.weight(candidate) / total * unit.own_share(candidate);
+            candidate.query_score = units.iter().map(own).sum();
         }
     }
-    settle(candidates, "fuse", |candidate| describe(candidate, &units));
+    rank_candidates(candidates, "fuse", |candidate| describe(candidate, &units));
 }
 
 /// An arm with the best score in it.
-struct Unit {
+struct ArmScale {
     planned: PlannedArm,
     chat_factor: f64,
     best: f64,
 }
 
-impl Unit {
+impl ArmScale {
     fn of(candidates: &[Candidate], planned: PlannedArm, chat_factor: f64) -> Self {
-        let scores = candidates.iter().filter_map(|candidate| candidate.in_arm(planned.arm));
+        let scores = candidates.iter().filter_map(|candidate| candidate.arm_entry(planned.arm));
         let best = scores.map(|entry| entry.score).fold(0.0, f64::max);
         Self { planned, chat_factor, best }
     }
@@ -63,23 +64,27 @@ impl Unit {
 
     /// Being unlike the query is worth nothing, not less.
     fn own_share(&self, candidate: &Candidate) -> f64 {
-        let score = candidate.in_arm(self.planned.arm).map_or(0.0, |entry| entry.score);
+        let score = candidate.arm_entry(self.planned.arm).map_or(0.0, |entry| entry.score);
         if self.best > 0.0 { score.max(0.0) / self.best } else { 0.0 }
     }
 }
 
-/// What each arm adds to a page's score.
-fn parts<'u>(candidate: &Candidate, units: &'u [Unit]) -> impl Iterator<Item = (&'u Unit, f64)> {
+/// The contribution of each arm to a page's score.
+fn parts<'u>(
+    candidate: &Candidate,
+    units: &'u [ArmScale],
+) -> impl Iterator<Item = (&'u ArmScale, f64)> {
     let total: f64 = units.iter().map(|unit| unit.weight(candidate)).sum();
-    let part = move |unit: &'u Unit| (unit, unit.weight(candidate) / total * unit.share(candidate));
+    let part =
+        move |unit: &'u ArmScale| (unit, unit.weight(candidate) / total * unit.share(candidate));
     units.iter().map(part)
 }
 
-fn describe(candidate: &Candidate, units: &[Unit]) -> String {
+fn describe(candidate: &Candidate, units: &[ArmScale]) -> String {
     let parts: Vec<String> = parts(candidate, units)
         .filter(|(unit, _)| {
             let arm = unit.planned.arm;
-            candidate.in_arm(arm).is_some() || candidate.variant_share(arm) > 0.0
+            candidate.arm_entry(arm).is_some() || candidate.variant_share(arm) > 0.0
         })
         .map(|(unit, part)| format!("{} gives {part:.4}", unit.planned.arm))
         .collect();
@@ -96,7 +101,7 @@ mod tests {
         let kind = if slug == "chat" { PageKind::Chat } else { PageKind::Markdown };
         let mut candidate = Candidate::new(PageId(1), key, "", kind);
         for (arm, score) in scores {
-            candidate.enter(*arm, None, *score, String::new);
+            candidate.add_arm_score(*arm, None, *score, String::new);
         }
         candidate
     }
@@ -145,9 +150,9 @@ mod tests {
         let fused = |candidates: &[(&str, f64, f64)]| {
             let page = |(slug, own, varied): &(&str, f64, f64)| {
                 let mut page = candidate(slug, &[(Words, *own)]);
-                page.vary(Words, *varied, String::new);
-                page.vary(Words, 0.1, String::new);
-                page.vary(Vectors, 1.0, String::new);
+                page.add_variant_share(Words, *varied, String::new);
+                page.add_variant_share(Words, 0.1, String::new);
+                page.add_variant_share(Vectors, 1.0, String::new);
                 page
             };
             let mut pages: Vec<Candidate> = candidates.iter().map(page).collect();

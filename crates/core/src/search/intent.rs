@@ -1,4 +1,4 @@
-//! What kind of question it is: deterministic, from its words alone.
+//! Recognises the kind of a question: deterministic, from its words alone.
 
 use crate::named;
 
@@ -9,9 +9,9 @@ use super::relation::{self, RelationQuestion};
 pub enum IntentKind {
     /// Names one thing by its identifier: `#123`, `ABC-12`, `repo:path`.
     Identifier,
-    /// Asks for the other end of an edge: who owns, what depends on.
+    /// Asks for the other end of an edge, such as an owner or a dependency.
     Relational,
-    /// Asks when, or for what is recent.
+    /// Asks for a date, or for recent events.
     Temporal,
     /// Asks about something that happened.
     Event,
@@ -29,13 +29,13 @@ pub enum Recency {
     On,
 }
 
-/// What a question was understood to be.
+/// The recognised intent of a question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Intent {
     pub kind: IntentKind,
     /// The relation it asks for, when it is relational.
     pub relation: Option<RelationQuestion>,
-    /// Whether it asks for what is recent.
+    /// Whether the question asks for recent events.
     pub recency: Recency,
 }
 

@@ -5,6 +5,7 @@ pub mod boost;
 pub mod candidate;
 pub mod cut;
 pub mod dedup;
+pub mod display;
 pub mod expand;
 pub mod fuse;
 pub mod intent;
@@ -15,5 +16,6 @@ pub mod snippet;
 pub mod window;
 
 pub use settings::{
-    Least, RERANK_THRESHOLD_OF, SOURCE_WEIGHT, SettingError, SettingInfo, Settings, edit_distance,
+    MinScore, RERANK_THRESHOLD_OF, SOURCE_WEIGHT, SettingError, SettingInfo, Settings,
+    edit_distance,
 };

@@ -1,14 +1,14 @@
-//! From a request and its intent to what will be done: arms, weights, pools, detail.
+//! Plans a request from its intent: arms, weights, pools, detail.
 
 use jiff::tz::TimeZone;
 
 use crate::hook::HookError;
-use crate::ranking::{Arm, Degraded, EXPANSION};
+use crate::ranking::{Arm, DegradedStage, EXPANSION};
 use crate::request::{Detail, Expansion, Operation, Request, RetrievalMode};
 
 use super::intent::{Intent, IntentKind, Recency};
 use super::settings::Settings;
-use super::window::{Spoken, Window, spoken};
+use super::window::{DateWindow, TimeReference, find_time_reference};
 
 /// An arm with its weight in fusion.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,31 +18,31 @@ pub struct PlannedArm {
     pub weight: f64,
 }
 
-/// What will be done.
+/// The steps of a retrieval.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// The arms, in the order they are fused.
     pub arms: Vec<PlannedArm>,
-    /// How many pages each arm brings.
+    /// Number of pages that each arm returns.
     pub pool: usize,
     /// The detail to answer in.
     pub detail: Detail,
-    /// How many passages of a page are shown.
+    /// Number of passages shown per page.
     pub passages: usize,
     /// The mode to answer in.
     pub mode: RetrievalMode,
     /// Whether recent pages are preferred.
     pub recency: Recency,
     /// The days that the question names.
-    pub window: Option<Window>,
-    /// What words and vectors search for: the question without the days it names.
+    pub window: Option<DateWindow>,
+    /// The text that keyword and vector search use: the question without the days it names.
     pub subject: String,
     /// The same of each variant of the question.
     pub variants: Vec<String>,
-    /// Whether scores are fused and boosted, or the words' own are kept.
+    /// Whether scores are fused and boosted, or the keyword scores are used unchanged.
     pub fused: bool,
     /// Stages that are wanted and can't run.
-    pub degraded: Vec<Degraded>,
+    pub degraded: Vec<DegradedStage>,
 }
 
 /// Whether there is a model to make vectors with.
@@ -54,7 +54,7 @@ pub enum VectorSupport {
     OtherModel,
 }
 
-/// Plans a request.
+/// Builds the plan of a request.
 pub fn plan(request: &Request, intent: &Intent, vectors: VectorSupport) -> Plan {
     match request.operation {
         Operation::Search => plan_search(request),
@@ -99,10 +99,10 @@ fn plan_query(request: &Request, intent: &Intent, vectors: VectorSupport) -> Pla
                 arms.push(PlannedArm { arm: Arm::Vectors, weight });
             }
             VectorSupport::NoModel if wanted => {
-                degraded.push(Degraded { stage: "vectors", reason: "no_model" });
+                degraded.push(DegradedStage { stage: "vectors", reason: "no_model" });
             }
             VectorSupport::OtherModel if wanted => {
-                degraded.push(Degraded { stage: "vectors", reason: "other_model" });
+                degraded.push(DegradedStage { stage: "vectors", reason: "other_model" });
             }
             VectorSupport::Ready | VectorSupport::NoModel | VectorSupport::OtherModel => {}
         }
@@ -113,8 +113,10 @@ fn plan_query(request: &Request, intent: &Intent, vectors: VectorSupport) -> Pla
     }
     let detail = request.detail.unwrap_or_else(|| detail_for(intent.kind));
     let today = request.now.to_zoned(TimeZone::UTC).date();
-    let split = |text: &str| match spoken(text, today).filter(|_| settings.window_boost != 1.0) {
-        Some(Spoken { window, rest }) => (Some(window), rest),
+    let split = |text: &str| match find_time_reference(text, today)
+        .filter(|_| settings.window_boost != 1.0)
+    {
+        Some(TimeReference { window, rest }) => (Some(window), rest),
         None => (None, text.to_owned()),
     };
     let (window, subject) = split(&request.query);
@@ -137,14 +139,14 @@ fn plan_query(request: &Request, intent: &Intent, vectors: VectorSupport) -> Pla
     }
 }
 
-/// Why there are no variants though they were asked for.
-fn not_expanded(expansion: &Expansion) -> Option<Degraded> {
+/// Why there are no variants although expansion was requested.
+fn not_expanded(expansion: &Expansion) -> Option<DegradedStage> {
     let error = match expansion {
-        Expansion::Off | Expansion::Given(_) => return None,
-        Expansion::Wanted => HookError::NoProvider,
+        Expansion::Off | Expansion::Variants(_) => return None,
+        Expansion::Requested => HookError::NoProvider,
         Expansion::Failed(error) => *error,
     };
-    Some(Degraded { stage: EXPANSION, reason: error.name() })
+    Some(DegradedStage { stage: EXPANSION, reason: error.name() })
 }
 
 /// Hybrid means the graph too only where the question asks for an edge; an identifier never does.
@@ -176,7 +178,7 @@ fn detail_for(kind: IntentKind) -> Detail {
 }
 
 impl Detail {
-    /// How many passages of a page are shown.
+    /// Number of passages shown per page.
     pub fn passages(self) -> usize {
         match self {
             Self::Low => 1,

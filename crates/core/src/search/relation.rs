@@ -1,19 +1,19 @@
 //! Relational questions: which edges they ask for, from where, in which direction.
 //!
-//! A question is matched against phrases of general English, never against names. What it names is
-//! left as text here; the caller resolves it to pages.
+//! A question is matched against phrases of general English, never against names. The names in it
+//! are left as text here; the caller resolves them to pages.
 
 use crate::link::{Direction, LinkType};
 use crate::named;
 
 /// The family of a relational question, which limits the edges that may answer it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Family {
+pub enum RelationFamily {
     /// Work, founding, investing, advising, attending.
     People,
-    /// Who owns what: `owned_by`, then `member_of`.
+    /// Ownership: `owned_by`, then `member_of`.
     Ownership,
-    /// What needs, blocks or resolves what.
+    /// Dependencies: which page needs, blocks or resolves which.
     Dependency,
     /// Which work serves which goal.
     Alignment,
@@ -23,26 +23,26 @@ pub enum Family {
 
 /// One step of a walk: which edges, and which way to follow them from the page at hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Step {
+pub struct WalkStep {
     /// The edges that may be followed.
     pub types: &'static [LinkType],
     /// [`Direction::Out`] follows `from → to`, [`Direction::In`] the other way.
     pub direction: Direction,
 }
 
-/// What a relational question asks for.
+/// The relation that a question asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RelationQuestion {
-    pub family: Family,
-    /// What it names, as written; two for a connection.
+    pub family: RelationFamily,
+    /// The names in the question, as written; two for a connection.
     pub seeds: Vec<String>,
-    pub first: Step,
+    pub first: WalkStep,
     /// The second hop, where the answer may lie behind the first.
-    pub second: Option<Step>,
+    pub second: Option<WalkStep>,
 }
 
 named! {
-    Family {
+    RelationFamily {
         People = "people",
         Ownership = "ownership",
         Dependency = "dependency",
@@ -57,106 +57,110 @@ use LinkType::{
     Mentions, OwnedBy, Resolves, WorksAt,
 };
 
-/// A way of asking: words before the seed, words after it, and what they ask for.
-struct Pattern {
+/// A question pattern: the words before and after the seed, and the relation that they ask for.
+struct QuestionPattern {
     before: &'static str,
     after: &'static str,
-    family: Family,
-    first: Step,
-    second: Option<Step>,
+    family: RelationFamily,
+    first: WalkStep,
+    second: Option<WalkStep>,
 }
 
 const fn ask(
     before: &'static str,
     after: &'static str,
-    family: Family,
+    family: RelationFamily,
     types: &'static [LinkType],
     direction: Direction,
-) -> Pattern {
-    Pattern { before, after, family, first: Step { types, direction }, second: None }
+) -> QuestionPattern {
+    QuestionPattern { before, after, family, first: WalkStep { types, direction }, second: None }
 }
 
-const fn then(pattern: Pattern, types: &'static [LinkType], direction: Direction) -> Pattern {
-    Pattern { second: Some(Step { types, direction }), ..pattern }
+const fn then(
+    pattern: QuestionPattern,
+    types: &'static [LinkType],
+    direction: Direction,
+) -> QuestionPattern {
+    QuestionPattern { second: Some(WalkStep { types, direction }), ..pattern }
 }
 
 /// Alternatives are separated by `|`; the first pattern that matches wins, so the longer come first.
-const PATTERNS: &[Pattern] = &[
+const PATTERNS: &[QuestionPattern] = &[
     ask(
         "who attended|who was at|who were at|who joined the meeting|attendees of|participants of|participants in|who participated in|who took part in",
         "",
-        Family::People,
+        RelationFamily::People,
         &[Attended],
         In,
     ),
     ask(
         "what meetings did|which meetings did|what did|which events did",
         "attend|go to",
-        Family::People,
+        RelationFamily::People,
         &[Attended],
         Out,
     ),
     ask(
         "who works at|who works for|who work at|who is employed at|who is employed by|employees of|staff of|who is at|people at|people who work at|people working at|who is working at|who worked at",
         "",
-        Family::People,
+        RelationFamily::People,
         &[WorksAt, Founded],
         In,
     ),
     ask(
         "where does|where do|who does|where did|which company does|what company does",
         "work|work at|work for|work now",
-        Family::People,
+        RelationFamily::People,
         &[WorksAt],
         Out,
     ),
-    ask("who employs|employer of", "", Family::People, &[WorksAt], Out),
+    ask("who employs|employer of", "", RelationFamily::People, &[WorksAt], Out),
     ask(
         "who founded|who co-founded|who cofounded|who started|founders of|founder of|the founders of|who is the founder of|who are the founders of|who created",
         "",
-        Family::People,
+        RelationFamily::People,
         &[Founded],
         In,
     ),
     ask(
         "what did|which company did|what company did|which companies did|what companies did|what has",
         "found|start|co-found|founded|started",
-        Family::People,
+        RelationFamily::People,
         &[Founded],
         Out,
     ),
     ask(
         "who invested in|who has invested in|investors in|investors of|investor in|who backed|who funded|who backs|backers of|who are the investors in|which investors backed|which investors are in",
         "",
-        Family::People,
+        RelationFamily::People,
         &[InvestedIn],
         In,
     ),
     ask(
         "what did|what has|which companies did|which companies has|what companies has|what companies did|what does",
         "invest in|invested in|back|backed|fund|funded",
-        Family::People,
+        RelationFamily::People,
         &[InvestedIn],
         Out,
     ),
     ask(
         "portfolio of|investments of|investments by|what is the portfolio of",
         "",
-        Family::People,
+        RelationFamily::People,
         &[InvestedIn],
         Out,
     ),
     ask(
         "who advises|who advised|who is advising|advisors of|advisers of|advisors to|advisers to|advisor to|adviser to|who are the advisors of|who are the advisers of",
         "",
-        Family::People,
+        RelationFamily::People,
         &[Advises],
         In,
     ),
     ask(
         "who does|what does|which companies does|whom does|what companies does",
         "advise",
-        Family::People,
+        RelationFamily::People,
         &[Advises],
         Out,
     ),
@@ -164,7 +168,7 @@ const PATTERNS: &[Pattern] = &[
         ask(
             "who owns|who own|which team owns|what team owns|who is responsible for|who maintains|which team maintains|owner of|owners of|who is the owner of|who runs",
             "",
-            Family::Ownership,
+            RelationFamily::Ownership,
             &[OwnedBy],
             Out,
         ),
@@ -174,28 +178,28 @@ const PATTERNS: &[Pattern] = &[
     ask(
         "what does|what do|which services does|what services does|which projects does|what is",
         "own|owned by|maintain|responsible for",
-        Family::Ownership,
+        RelationFamily::Ownership,
         &[OwnedBy],
         In,
     ),
     ask(
         "what is owned by|which services are owned by|which projects are owned by|services owned by|projects owned by",
         "",
-        Family::Ownership,
+        RelationFamily::Ownership,
         &[OwnedBy],
         In,
     ),
     ask(
         "who is in|who is on|members of|who are the members of|who belongs to|who is a member of",
         "",
-        Family::Ownership,
+        RelationFamily::Ownership,
         &[MemberOf],
         In,
     ),
     ask(
         "which team is|what team is|which team does|what team does|which teams is",
         "in|on|a member of|belong to|part of",
-        Family::Ownership,
+        RelationFamily::Ownership,
         &[MemberOf],
         Out,
     ),
@@ -203,7 +207,7 @@ const PATTERNS: &[Pattern] = &[
         ask(
             "what depends on|which services depend on|what services depend on|who depends on|what relies on|what needs|dependants of|dependents of|what would break without|which projects depend on",
             "",
-            Family::Dependency,
+            RelationFamily::Dependency,
             &[DependsOn],
             In,
         ),
@@ -214,7 +218,7 @@ const PATTERNS: &[Pattern] = &[
         ask(
             "what does|which services does|what services does|what do|on what does",
             "depend on|rely on|need|depend",
-            Family::Dependency,
+            RelationFamily::Dependency,
             &[DependsOn],
             Out,
         ),
@@ -225,7 +229,7 @@ const PATTERNS: &[Pattern] = &[
         ask(
             "dependencies of|what are the dependencies of",
             "",
-            Family::Dependency,
+            RelationFamily::Dependency,
             &[DependsOn],
             Out,
         ),
@@ -235,57 +239,57 @@ const PATTERNS: &[Pattern] = &[
     ask(
         "what is blocked by|what is blocked on|which tickets are blocked by|who is blocked by|what is waiting on|what waits for|which projects are blocked by",
         "",
-        Family::Dependency,
+        RelationFamily::Dependency,
         &[BlockedBy],
         In,
     ),
-    ask("what does|which tickets does", "block", Family::Dependency, &[BlockedBy], In),
+    ask("what does|which tickets does", "block", RelationFamily::Dependency, &[BlockedBy], In),
     ask(
         "what blocks|what is blocking|who blocks|who is blocking|which teams block|blockers of|what is holding up|which tickets block",
         "",
-        Family::Dependency,
+        RelationFamily::Dependency,
         &[BlockedBy],
         Out,
     ),
     ask(
         "what is",
         "blocked by|blocked on|waiting on|waiting for",
-        Family::Dependency,
+        RelationFamily::Dependency,
         &[BlockedBy],
         Out,
     ),
     ask(
         "what resolves|what resolved|what fixes|what fixed|what closes|what closed|which change resolves|which ticket resolves|who fixed|which pr resolves|which project resolves",
         "",
-        Family::Dependency,
+        RelationFamily::Dependency,
         &[Resolves],
         In,
     ),
     ask(
         "what does|what did|which issues does|which tickets does|which incidents does",
         "resolve|fix|close|solve",
-        Family::Dependency,
+        RelationFamily::Dependency,
         &[Resolves],
         Out,
     ),
     ask(
         "how does|how do|how is",
         "align with our goals|align with the goals|align with goals|aligned with our goals|support our goals|fit our goals|contribute to our goals",
-        Family::Alignment,
+        RelationFamily::Alignment,
         &[AlignsWithGoal],
         Out,
     ),
     ask(
         "which goals does|which goal does|what goal does|what goals does",
         "support|serve|align with|align to|contribute to|advance",
-        Family::Alignment,
+        RelationFamily::Alignment,
         &[AlignsWithGoal],
         Out,
     ),
     ask(
         "which projects align with|what aligns with|which work aligns with|which projects support|what supports the goal|which repos align with|which tickets align with|projects aligned with|what work supports|which projects serve|what serves",
         "",
-        Family::Alignment,
+        RelationFamily::Alignment,
         &[AlignsWithGoal],
         In,
     ),
@@ -296,7 +300,7 @@ const CONNECTIONS: &[(&str, &str)] = &[(
     "and|with|to",
 )];
 
-/// Every type that says what the link means.
+/// Every typed edge except mentions.
 const MENTION_FREE: &[LinkType] = match LinkType::ALL {
     [meaningful @ .., Mentions] => meaningful,
     _ => panic!("`Mentions` is the last type"),
@@ -308,10 +312,10 @@ pub fn parse(query: &str) -> Option<RelationQuestion> {
     PATTERNS.iter().find_map(|pattern| match_pattern(&text, pattern)).or_else(|| connection(&text))
 }
 
-/// Any typed edge, both ways: what a graph request without a relational question follows.
+/// Any typed edge in both directions: the steps of a graph request without a relational question.
 pub fn neighbourhood(seeds: Vec<String>) -> RelationQuestion {
-    let step = Step { types: LinkType::ALL, direction: Out };
-    RelationQuestion { family: Family::Connection, seeds, first: step, second: None }
+    let step = WalkStep { types: LinkType::ALL, direction: Out };
+    RelationQuestion { family: RelationFamily::Connection, seeds, first: step, second: None }
 }
 
 /// One space between words, no question mark at the end; letters keep their case for the seed.
@@ -320,7 +324,7 @@ fn normalise(query: &str) -> String {
     words.join(" ").trim_end_matches(['?', '.', '!', ' ']).to_owned()
 }
 
-fn match_pattern(text: &str, pattern: &Pattern) -> Option<RelationQuestion> {
+fn match_pattern(text: &str, pattern: &QuestionPattern) -> Option<RelationQuestion> {
     let rest = pattern
         .before
         .split('|')
@@ -347,9 +351,9 @@ fn connection(text: &str) -> Option<RelationQuestion> {
             let pair = joints.split('|').find_map(|joint| rest.split_once(&format!(" {joint} ")));
             let Some((a, b)) = pair else { continue };
             let (Some(a), Some(b)) = (clean_seed(a), clean_seed(b)) else { continue };
-            let step = Step { types: MENTION_FREE, direction: Out };
+            let step = WalkStep { types: MENTION_FREE, direction: Out };
             return Some(RelationQuestion {
-                family: Family::Connection,
+                family: RelationFamily::Connection,
                 seeds: vec![a, b],
                 first: step,
                 second: None,
@@ -359,14 +363,14 @@ fn connection(text: &str) -> Option<RelationQuestion> {
     None
 }
 
-/// What follows `lead` when the text starts with it as whole words, whatever the case.
+/// The rest of the text if it starts with `lead` as whole words, ignoring case.
 fn strip_lead<'t>(text: &'t str, lead: &str) -> Option<&'t str> {
     let head = text.get(..lead.len())?;
     let rest = text[lead.len()..].strip_prefix(' ')?;
     head.eq_ignore_ascii_case(lead).then_some(rest)
 }
 
-/// What comes before one of `tails` when the text ends with it as whole words; the longest wins.
+/// The text before one of `tails` if it ends with it as whole words; the longest wins.
 fn strip_tail<'t>(text: &'t str, tails: &str) -> Option<&'t str> {
     let strip = |tail: &str| {
         let at = text.len().checked_sub(tail.len())?;
@@ -425,7 +429,7 @@ mod tests {
     #[test]
     fn two_seeds_are_connected() {
         let question = parse("How are Ada Quill and Lanternworks related?").unwrap();
-        assert_eq!(question.family, Family::Connection);
+        assert_eq!(question.family, RelationFamily::Connection);
         assert_eq!(question.seeds, ["Ada Quill", "Lanternworks"]);
     }
 

@@ -14,7 +14,7 @@ use crate::id::PageKey;
 pub struct SettingInfo {
     /// The key without the `search.` prefix.
     pub name: &'static str,
-    /// What it does and why the default is what it is.
+    /// The purpose of the setting and the reason for its default.
     pub reason: &'static str,
     pub default: f64,
     /// The smallest and largest value accepted.
@@ -27,7 +27,7 @@ pub enum SettingError {
     /// There is no such setting.
     #[error("unknown setting `{name}`; did you mean `{nearest}`?")]
     Unknown {
-        /// What was asked for.
+        /// The setting as the caller wrote it.
         name: String,
         /// The closest name there is.
         nearest: &'static str,
@@ -46,8 +46,8 @@ macro_rules! settings {
             /// Factors by source or by `source::slug-prefix`; the longest prefix that fits wins.
             /// Empty by default: which sources matter more is the owner's to say.
             pub source_weights: BTreeMap<String, f64>,
-            /// The reranker that the threshold was calibrated for. None is a threshold that somebody set
-            /// by hand, for whichever judges.
+            /// The reranker that the threshold was calibrated for. None is a threshold that was set
+            /// by hand, for any reranker.
             pub rerank_calibrated: Option<String>,
         }
 
@@ -155,14 +155,14 @@ pub const RERANK_THRESHOLD_OF: &str = "rerank_threshold_of.";
 
 const RERANK_THRESHOLD: &str = "rerank_threshold";
 
-/// What a reranker's candidates are held against.
+/// The minimum score of a reranker's candidates.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Least {
+pub enum MinScore {
     /// Nothing: all of them stay.
-    Nothing,
+    None,
     Score(f64),
     /// A threshold of another model, which says nothing about this one's scores: all of them stay.
-    OfAnother,
+    OtherModel,
 }
 
 /// The key of source factors, before the source's name.
@@ -213,12 +213,12 @@ impl Settings {
         Ok(())
     }
 
-    /// What the candidates of a reranker are held against.
-    pub fn least_for(&self, model: &str) -> Least {
+    /// The minimum score of a reranker's candidates.
+    pub fn min_score_for(&self, model: &str) -> MinScore {
         match &self.rerank_calibrated {
-            _ if self.rerank_threshold == 0.0 => Least::Nothing,
-            Some(calibrated) if calibrated != model => Least::OfAnother,
-            _ => Least::Score(self.rerank_threshold),
+            _ if self.rerank_threshold == 0.0 => MinScore::None,
+            Some(calibrated) if calibrated != model => MinScore::OtherModel,
+            _ => MinScore::Score(self.rerank_threshold),
         }
     }
 
@@ -313,13 +313,13 @@ mod tests {
     fn a_calibrated_threshold_is_of_one_model() {
         let mut settings = Settings::default();
         let plain = settings.hash();
-        assert_eq!(settings.least_for("a:m"), Least::Nothing);
+        assert_eq!(settings.min_score_for("a:m"), MinScore::None);
         settings.set("rerank_threshold_of.a:m", "0.4").unwrap();
-        assert_eq!(settings.least_for("a:m"), Least::Score(0.4));
-        assert_eq!(settings.least_for("b:m"), Least::OfAnother);
+        assert_eq!(settings.min_score_for("a:m"), MinScore::Score(0.4));
+        assert_eq!(settings.min_score_for("b:m"), MinScore::OtherModel);
         let calibrated = settings.hash();
         settings.set("rerank_threshold", "0.4").unwrap();
-        assert_eq!(settings.least_for("b:m"), Least::Score(0.4), "set by hand is for all");
+        assert_eq!(settings.min_score_for("b:m"), MinScore::Score(0.4), "set by hand is for all");
         assert!(plain != calibrated && calibrated != settings.hash());
         assert!(settings.set("rerank_threshold_of.", "0.4").is_err());
         assert!(settings.set("rerank_threshold_of.a:m", "1.4").is_err());

@@ -1,6 +1,6 @@
 //! The part of a passage worth showing: the window that holds the most distinct matching words.
 
-use crate::text::Span;
+use crate::text::MatchSpan;
 
 /// A window of a passage with its matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct Snippet {
 }
 
 /// Cuts a window of about `width` characters out of a passage.
-pub fn snippet(passage: &str, spans: &[Span], width: usize) -> Snippet {
+pub fn snippet(passage: &str, spans: &[MatchSpan], width: usize) -> Snippet {
     let chars: Vec<char> = passage.chars().collect();
     let (from, to) = window(&chars, spans, width);
     let mut text = String::with_capacity(to - from);
@@ -43,9 +43,9 @@ pub fn snippet(passage: &str, spans: &[Span], width: usize) -> Snippet {
     Snippet { text, highlights }
 }
 
-/// The window with the most distinct terms, then the most matches, then the earliest; moved to
-/// start at a word.
-fn window(chars: &[char], spans: &[Span], width: usize) -> (usize, usize) {
+/// The window with the most distinct terms, then the most matches, then the earliest; moved to start at a sentence, or
+/// at a word where no sentence starts before the first match.
+fn window(chars: &[char], spans: &[MatchSpan], width: usize) -> (usize, usize) {
     if chars.len() <= width {
         return (0, chars.len());
     }
@@ -53,8 +53,14 @@ fn window(chars: &[char], spans: &[Span], width: usize) -> (usize, usize) {
     let lead = width / 6;
     let mut from = best.map_or(0, |start| (start as usize).saturating_sub(lead));
     from = from.min(chars.len() - width);
-    while from > 0 && !chars[from - 1].is_whitespace() && best.is_none_or(|b| from < b as usize) {
-        from += 1;
+    let last = best.map_or(from, |start| start as usize);
+    match (from..=last).find(|at| starts_sentence(chars, *at)) {
+        Some(start) => from = start,
+        None => {
+            while from > 0 && !chars[from - 1].is_whitespace() && from < last {
+                from += 1;
+            }
+        }
     }
     let mut to = (from + width).min(chars.len());
     let floor = from + width / 2;
@@ -64,7 +70,22 @@ fn window(chars: &[char], spans: &[Span], width: usize) -> (usize, usize) {
     (from, to)
 }
 
-fn best_start(spans: &[Span], width: u32) -> Option<u32> {
+/// Whether a sentence, a list item, a heading or a paragraph starts here.
+fn starts_sentence(chars: &[char], at: usize) -> bool {
+    let Some(before) = at.checked_sub(1).map(|before| chars[before]) else { return true };
+    if !before.is_whitespace() || chars.get(at).is_none_or(|c| c.is_whitespace()) {
+        return false;
+    }
+    let blanks = chars[..at].iter().rev().take_while(|c| c.is_whitespace());
+    let line_ends = blanks.filter(|c| **c == '\n').count();
+    let is_block = line_ends > 0 && matches!(chars[at], '-' | '*' | '#' | '>' | '|' | '0'..='9');
+    let previous = chars[..at].iter().rev().find(|c| !c.is_whitespace());
+    line_ends > 1
+        || is_block
+        || previous.is_none_or(|c| matches!(c, '.' | '!' | '?' | '。' | '！' | '？'))
+}
+
+fn best_start(spans: &[MatchSpan], width: u32) -> Option<u32> {
     let reach = width - width / 6;
     let most = spans.iter().map(|span| span.term).max()?;
     let mut inside = vec![0u32; most as usize + 1];
@@ -94,8 +115,8 @@ fn best_start(spans: &[Span], width: u32) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn span(start: u32, end: u32, term: u32) -> Span {
-        Span { start, end, term }
+    fn span(start: u32, end: u32, term: u32) -> MatchSpan {
+        MatchSpan { start, end, term }
     }
 
     #[test]
@@ -119,6 +140,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_window_starts_at_a_sentence_where_one_starts_before_the_match() {
+        let filler = "word ".repeat(60);
+        let passage = format!("{filler}end. The quay lost power. {filler}");
+        let at = passage.find("power").unwrap() as u32;
+        let cut = snippet(&passage, &[span(at, at + 5, 0)], 180);
+        assert!(cut.text.starts_with("The quay lost power."), "{}", cut.text);
+        let list = format!("{filler}\n- first item\n- the power item {filler}");
+        let at = list.find("power").unwrap() as u32;
+        let cut = snippet(&list, &[span(at, at + 5, 0)], 120);
+        assert!(cut.text.starts_with("- first item - the power item"), "{}", cut.text);
+    }
+
     proptest::proptest! {
         #[test]
         fn highlights_are_the_words_they_stand_for(
@@ -126,7 +160,7 @@ mod tests {
         ) {
             let passage = words.join("  ");
             let mut at = 0u32;
-            let spans: Vec<Span> = words.iter().enumerate().map(|(term, word)| {
+            let spans: Vec<MatchSpan> = words.iter().enumerate().map(|(term, word)| {
                 let length = word.chars().count() as u32;
                 let span = span(at, at + length, term as u32);
                 at += length + 2;

@@ -1,24 +1,24 @@
 //! Spans of time that a question names, relative to the day it is asked: `two weeks ago`, `in the
 //! past month`, `last Tuesday`.
 //!
-//! What names the time says nothing of the matter: pages dated in the span are preferred, and the
-//! words are left out of what is searched for, where they would find every page that counts weeks.
-//! Spans are wide, because people round and write things down later. Dates that are written out stay
-//! in the question: texts quote them.
+//! The words that name the time say nothing about the subject: pages dated in the span are
+//! preferred, and these words are left out of the search, where they would find every page that
+//! counts weeks. Spans are wide, because people round and write things down later. Dates that are
+//! written out stay in the question: texts quote them.
 
 use std::ops::Range;
 
 use jiff::Span;
 use jiff::civil::{Date, Weekday};
 
-/// Days, both included.
+/// A range of days, both included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Window {
+pub struct DateWindow {
     pub from: Date,
     pub until: Date,
 }
 
-impl Window {
+impl DateWindow {
     /// Whether a day lies in it.
     pub fn holds(&self, day: Date) -> bool {
         (self.from..=self.until).contains(&day)
@@ -27,14 +27,14 @@ impl Window {
 
 /// A span of time in a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spoken {
-    pub window: Window,
+pub struct TimeReference {
+    pub window: DateWindow,
     /// The question without the words that say so.
     pub rest: String,
 }
 
 /// The first span of time that a question names, if something is left to ask without it.
-pub fn spoken(query: &str, today: Date) -> Option<Spoken> {
+pub fn find_time_reference(query: &str, today: Date) -> Option<TimeReference> {
     let words = words(query);
     let lower: Vec<&str> = words.iter().map(|(word, _)| word.as_str()).collect();
     let (window, said) = (0..lower.len()).find_map(|at| phrase(&lower, at, today))?;
@@ -42,7 +42,7 @@ pub fn spoken(query: &str, today: Date) -> Option<Spoken> {
     let bytes = words[start].1.start..words[said.end - 1].1.end;
     let rest = format!("{} {}", query[..bytes.start].trim_end(), query[bytes.end..].trim_start());
     let rest = rest.trim().to_owned();
-    rest.chars().any(char::is_alphanumeric).then_some(Spoken { window, rest })
+    rest.chars().any(char::is_alphanumeric).then_some(TimeReference { window, rest })
 }
 
 /// The words of a question in lower case, with their bytes.
@@ -63,7 +63,7 @@ fn words(query: &str) -> Vec<(String, Range<usize>)> {
 }
 
 /// A span that begins at a word: the days, and the words that name it.
-fn phrase(words: &[&str], at: usize, today: Date) -> Option<(Window, Range<usize>)> {
+fn phrase(words: &[&str], at: usize, today: Date) -> Option<(DateWindow, Range<usize>)> {
     let rest = &words[at..];
     let end = |length: usize| at..at + length;
     match *rest {
@@ -102,18 +102,18 @@ fn before(words: &[&str], start: usize) -> usize {
     start
 }
 
-fn back(today: Date, days: i64) -> Window {
-    Window { from: shift(today, days), until: today }
+fn back(today: Date, days: i64) -> DateWindow {
+    DateWindow { from: shift(today, days), until: today }
 }
 
 /// So many units ago: half a unit on either side, and more the longer it is ago.
-fn ago(today: Date, count: i64, unit: i64) -> Window {
+fn ago(today: Date, count: i64, unit: i64) -> DateWindow {
     let days = count * unit;
     around(today, days, (days / 7).max(unit / 2).max(1))
 }
 
-fn around(today: Date, days: i64, slack: i64) -> Window {
-    Window { from: shift(today, days + slack), until: shift(today, (days - slack).max(0)) }
+fn around(today: Date, days: i64, slack: i64) -> DateWindow {
+    DateWindow { from: shift(today, days + slack), until: shift(today, (days - slack).max(0)) }
 }
 
 fn shift(today: Date, days: i64) -> Date {
@@ -178,7 +178,7 @@ mod tests {
     #[track_caller]
     fn check(query: &str, expected: Option<(&str, &str, &str)>) {
         // A Thursday.
-        let found = spoken(query, date(2026, 6, 18));
+        let found = find_time_reference(query, date(2026, 6, 18));
         let found = found.map(|f| (f.window.from.to_string(), f.window.until.to_string(), f.rest));
         let expected = expected.map(|(a, b, c)| (a.to_owned(), b.to_owned(), c.to_owned()));
         assert_eq!(found, expected, "{query}");
@@ -215,8 +215,8 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_read(query in ".{0,60}", ago in "(past|last|this) (99999|two|ÄÖ|0) (days|years)") {
-            let _ = spoken(&query, date(2026, 6, 18));
-            let _ = spoken(&format!("{query} {ago}"), date(-9999, 1, 1));
+            let _ = find_time_reference(&query, date(2026, 6, 18));
+            let _ = find_time_reference(&format!("{query} {ago}"), date(-9999, 1, 1));
         }
     }
 }

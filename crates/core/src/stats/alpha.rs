@@ -6,7 +6,7 @@
 
 use crate::named;
 
-/// Agreement, with what it was computed from.
+/// The agreement with its input counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Alpha {
     pub value: f64,
@@ -18,25 +18,25 @@ pub struct Alpha {
 
 /// Why there is no alpha.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoAlpha {
+pub enum AlphaError {
     /// No unit has two values.
     NoPairs,
     /// All values are the same: there is nothing to agree about, and chance agrees as well.
     NoVariation,
 }
 
-named! { NoAlpha { NoPairs = "no_pairs", NoVariation = "no_variation" } }
+named! { AlphaError { NoPairs = "no_pairs", NoVariation = "no_variation" } }
 
 /// Alpha over units, each the values of its raters. A value that is not finite counts as silence.
-pub(crate) fn krippendorff(units: &[Vec<Option<f64>>]) -> Result<Alpha, NoAlpha> {
+pub(crate) fn krippendorff(units: &[Vec<Option<f64>>]) -> Result<Alpha, AlphaError> {
     let spoken = |unit: &Vec<Option<f64>>| -> Vec<f64> {
         unit.iter().flatten().copied().filter(|value| value.is_finite()).collect()
     };
     let units: Vec<Vec<f64>> = units.iter().map(spoken).filter(|unit| unit.len() > 1).collect();
-    let levels = Levels::of(&units);
+    let levels = ValueLevels::of(&units);
     let values = units.iter().map(Vec::len).sum();
     if values == 0 {
-        return Err(NoAlpha::NoPairs);
+        return Err(AlphaError::NoPairs);
     }
     let observed: f64 =
         units.iter().map(|unit| levels.disagreement(unit) / (unit.len() - 1) as f64).sum();
@@ -44,16 +44,16 @@ pub(crate) fn krippendorff(units: &[Vec<Option<f64>>]) -> Result<Alpha, NoAlpha>
     if expected > 0.0 {
         Ok(Alpha { value: 1.0 - observed / expected, units: units.len(), values })
     } else {
-        Err(NoAlpha::NoVariation)
+        Err(AlphaError::NoVariation)
     }
 }
 
 /// The different values, in order, with how often each occurs.
-struct Levels {
+struct ValueLevels {
     counts: Vec<(f64, f64)>,
 }
 
-impl Levels {
+impl ValueLevels {
     fn of(units: &[Vec<f64>]) -> Self {
         let mut values: Vec<f64> = units.iter().flatten().copied().collect();
         values.sort_by(f64::total_cmp);
@@ -139,11 +139,11 @@ mod tests {
 
     #[test]
     fn where_there_is_nothing_to_say() {
-        assert_eq!(krippendorff(&[]), Err(NoAlpha::NoPairs));
-        assert_eq!(krippendorff(&units(&["12", ".."])), Err(NoAlpha::NoPairs));
-        assert_eq!(krippendorff(&units(&["77", "77"])), Err(NoAlpha::NoVariation));
+        assert_eq!(krippendorff(&[]), Err(AlphaError::NoPairs));
+        assert_eq!(krippendorff(&units(&["12", ".."])), Err(AlphaError::NoPairs));
+        assert_eq!(krippendorff(&units(&["77", "77"])), Err(AlphaError::NoVariation));
         let nan = vec![vec![Some(f64::NAN), Some(1.0)]];
-        assert_eq!(krippendorff(&nan), Err(NoAlpha::NoPairs));
+        assert_eq!(krippendorff(&nan), Err(AlphaError::NoPairs));
     }
 
     proptest! {

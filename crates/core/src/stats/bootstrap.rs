@@ -1,5 +1,5 @@
 //! Percentile bootstrap intervals (Efron and Tibshirani, An Introduction to the Bootstrap, 1993,
-//! ch. 13): what a mean would be had other queries of the same kind been asked.
+//! ch. 13): the distribution of a mean over other queries of the same kind.
 //!
 //! For values without bounds, such as times. They cover too seldom below some 30 values and have no width
 //! when all values are equal: values with bounds have [`super::bounded_mean()`].
@@ -7,18 +7,18 @@
 use super::Interval;
 use super::rng::Rng;
 
-/// How to resample. The same seed gives the same interval.
+/// Options of the bootstrap. The same seed gives the same interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Resampling {
-    /// How many samples to draw.
+pub struct BootstrapOptions {
+    /// Number of samples to draw.
     pub rounds: u32,
-    /// Where the random numbers start.
+    /// Seed of the random numbers.
     pub seed: u64,
     /// The share of sample means inside of the interval, such as 0.95.
     pub confidence: f64,
 }
 
-impl Default for Resampling {
+impl Default for BootstrapOptions {
     fn default() -> Self {
         Self { rounds: 10_000, seed: 42, confidence: 0.95 }
     }
@@ -26,15 +26,15 @@ impl Default for Resampling {
 
 /// A difference of means with its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Difference {
+pub struct MeanDifference {
     /// The mean of the differences.
     pub mean: f64,
-    /// Where it may lie.
+    /// Confidence interval of the mean difference.
     pub interval: Interval,
 }
 
 /// The interval of the mean; none below two values or with one that is not finite.
-pub fn bootstrap_mean(values: &[f64], how: &Resampling) -> Option<Interval> {
+pub fn bootstrap_mean(values: &[f64], how: &BootstrapOptions) -> Option<Interval> {
     let n = u64::try_from(values.len()).ok().filter(|n| (2..=u64::from(u32::MAX)).contains(n))?;
     if how.rounds == 0 || values.iter().any(|value| !value.is_finite()) {
         return None;
@@ -49,13 +49,20 @@ pub fn bootstrap_mean(values: &[f64], how: &Resampling) -> Option<Interval> {
 
 /// The mean of `after - before`, query by query, with its interval; none when the two are not about
 /// the same number of queries.
-pub fn paired_bootstrap(before: &[f64], after: &[f64], how: &Resampling) -> Option<Difference> {
+pub fn paired_bootstrap(
+    before: &[f64],
+    after: &[f64],
+    how: &BootstrapOptions,
+) -> Option<MeanDifference> {
     if before.len() != after.len() {
         return None;
     }
     let differences: Vec<f64> = before.iter().zip(after).map(|(b, a)| a - b).collect();
     let interval = bootstrap_mean(&differences, how)?;
-    Some(Difference { mean: differences.iter().sum::<f64>() / differences.len() as f64, interval })
+    Some(MeanDifference {
+        mean: differences.iter().sum::<f64>() / differences.len() as f64,
+        interval,
+    })
 }
 
 /// The sum of as many values as there are, drawn with replacement. Four sums run side by side: one
@@ -90,17 +97,17 @@ mod tests {
 
     #[test]
     fn values_that_are_all_the_same_leave_no_doubt() {
-        let found = bootstrap_mean(&[0.25; 30], &Resampling::default()).unwrap();
+        let found = bootstrap_mean(&[0.25; 30], &BootstrapOptions::default()).unwrap();
         assert_eq!((found.low, found.high), (0.25, 0.25));
     }
 
     /// Of two values, a sample mean is the lower with 1/4, between with 1/2, the higher with 1/4.
     #[test]
     fn two_values_by_hand() {
-        let narrow = Resampling { confidence: 0.4, ..Resampling::default() };
+        let narrow = BootstrapOptions { confidence: 0.4, ..BootstrapOptions::default() };
         let found = bootstrap_mean(&[0.0, 1.0], &narrow).unwrap();
         assert_eq!((found.low, found.high), (0.5, 0.5));
-        let wide = Resampling { confidence: 0.6, ..Resampling::default() };
+        let wide = BootstrapOptions { confidence: 0.6, ..BootstrapOptions::default() };
         let found = bootstrap_mean(&[0.0, 1.0], &wide).unwrap();
         assert_eq!((found.low, found.high), (0.0, 1.0));
     }
@@ -109,7 +116,7 @@ mod tests {
     #[test]
     fn near_the_normal_interval() {
         let values: Vec<f64> = (0..1000).map(|at| f64::from(at % 10 < 3)).collect();
-        let found = bootstrap_mean(&values, &Resampling::default()).unwrap();
+        let found = bootstrap_mean(&values, &BootstrapOptions::default()).unwrap();
         let margin = 1.959_964 * (0.3f64 * 0.7 / 1000.0).sqrt();
         assert!((found.low - (0.3 - margin)).abs() < 0.002, "{found:?}");
         assert!((found.high - (0.3 + margin)).abs() < 0.002, "{found:?}");
@@ -119,22 +126,22 @@ mod tests {
     fn paired_differences_are_narrower_than_they_look() {
         let before: Vec<f64> = (0..100).map(|at| f64::from(at % 10) / 10.0).collect();
         let after: Vec<f64> = before.iter().map(|value| value + 0.1).collect();
-        let found = paired_bootstrap(&before, &after, &Resampling::default()).unwrap();
+        let found = paired_bootstrap(&before, &after, &BootstrapOptions::default()).unwrap();
         assert!((found.mean - 0.1).abs() < 1e-12);
         assert!((found.interval.high - found.interval.low).abs() < 1e-12);
-        assert_eq!(paired_bootstrap(&before, &after[1..], &Resampling::default()), None);
+        assert_eq!(paired_bootstrap(&before, &after[1..], &BootstrapOptions::default()), None);
     }
 
     #[test]
     fn edges() {
-        let how = Resampling::default();
+        let how = BootstrapOptions::default();
         assert_eq!(bootstrap_mean(&[], &how), None);
         assert_eq!(bootstrap_mean(&[f64::NAN, 1.0], &how), None);
         assert_eq!(bootstrap_mean(&[1.0], &how), None);
-        assert_eq!(bootstrap_mean(&[1.0, 0.5], &Resampling { rounds: 0, ..how }), None);
+        assert_eq!(bootstrap_mean(&[1.0, 0.5], &BootstrapOptions { rounds: 0, ..how }), None);
         let values = [0.1, 0.9, 0.4, 0.4, 0.7];
         assert_eq!(bootstrap_mean(&values, &how), bootstrap_mean(&values, &how));
-        let other = bootstrap_mean(&values, &Resampling { seed: 1, ..how });
+        let other = bootstrap_mean(&values, &BootstrapOptions { seed: 1, ..how });
         assert!(other.is_some());
     }
 }

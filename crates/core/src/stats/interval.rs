@@ -1,4 +1,4 @@
-//! Where a number may lie.
+//! Confidence intervals of a number.
 
 use std::borrow::Cow;
 
@@ -34,7 +34,7 @@ impl JsonSchema for Interval {
 }
 
 impl Interval {
-    /// Where shares and most measures of retrieval lie.
+    /// The range of shares and most retrieval measures.
     pub const UNIT: Self = Self { low: 0.0, high: 1.0 };
 
     /// Whether a value is inside.

@@ -1,4 +1,4 @@
-//! Means.
+//! Arithmetic means and the standard deviation.
 
 /// The mean; none without values.
 pub fn mean(values: &[f64]) -> Option<f64> {

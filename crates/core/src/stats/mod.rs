@@ -1,4 +1,4 @@
-//! Statistics: what a measured number, or a difference between two, is worth.
+//! Statistics: the uncertainty of a measured number or of a difference between two.
 //!
 //! Promises: the same arguments give the same numbers; randomness comes from a seed that is an
 //! argument. Where there is nothing to say the answer is `None`, never NaN.
@@ -20,10 +20,10 @@ mod power;
 pub(crate) mod rng;
 mod wilson;
 
-pub use alpha::{Alpha, NoAlpha};
+pub use alpha::{Alpha, AlphaError};
 
 pub(crate) use alpha::krippendorff;
-pub use bootstrap::{Difference, Resampling, bootstrap_mean, paired_bootstrap};
+pub use bootstrap::{BootstrapOptions, MeanDifference, bootstrap_mean, paired_bootstrap};
 pub use bounded_mean::bounded_mean;
 pub use clopper_pearson::clopper_pearson;
 pub(crate) use holm::holm;

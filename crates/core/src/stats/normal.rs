@@ -1,4 +1,4 @@
-//! The normal distribution.
+//! Quantiles of the normal distribution.
 
 /// The value below which a standard normal number falls with probability `p`: Wichura's algorithm
 /// AS 241 (Applied Statistics 37, 1988), good to 16 digits. Infinite at 0 and 1.

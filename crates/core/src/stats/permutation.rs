@@ -163,7 +163,7 @@ const TOSSES_AT_ONCE: usize = 1 << 20;
 
 fn drawn(moved: &[f64], rounds: u32, seed: u64, is_stopped: &dyn Fn() -> bool) -> Option<f64> {
     let bar = bar(moved);
-    let mut coins = Coins::new(seed);
+    let mut coins = CoinTosses::new(seed);
     let mut is_far = || {
         let sum: f64 = moved.iter().map(|d| if coins.toss() { *d } else { -*d }).sum();
         sum.abs() >= bar
@@ -180,13 +180,13 @@ fn drawn(moved: &[f64], rounds: u32, seed: u64, is_stopped: &dyn Fn() -> bool) -
 }
 
 /// Coin tosses, 64 from each random number.
-pub(super) struct Coins {
+pub(super) struct CoinTosses {
     rng: Rng,
     bits: u64,
     left: u32,
 }
 
-impl Coins {
+impl CoinTosses {
     pub(super) fn new(seed: u64) -> Self {
         Self { rng: Rng::new(seed), bits: 0, left: 0 }
     }

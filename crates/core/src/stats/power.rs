@@ -1,21 +1,22 @@
-//! What a number of queries can see: the smallest drop that a rule notices with a probability of
+//! The power of a number of queries: the smallest drop that a rule notices with a probability of
 //! [`POWER`].
 //!
-//! A drop says nothing about how it comes about, and the power depends on that. The model here, which
-//! every report names: each query loses its whole value with one probability, whatever becomes of the
-//! others; the drop is that probability times the mean. Losing everything spreads values furthest, so
-//! a drop of the same size by small losses everywhere is seen at least as often by a bar for the mean.
+//! A drop says nothing about how it comes about, and the power depends on that. The model here,
+//! which every report names: each query loses its whole value with one probability, independently
+//! of the others; the drop is that probability times the mean. Losing everything spreads values
+//! furthest, so a drop of the same size by small losses everywhere is seen at least as often by a
+//! bar for the mean.
 //!
-//! The queries themselves are taken as they are: the same ones are asked again. The power is computed for the
-//! rule that decides, by drawing orders in which queries are lost: the number of losses after which
-//! the rule fires is counted, and the number of losses is binomial. `None` means that this cannot be
-//! told: not even a loss of everything is noticed often enough, or there is nothing to lose.
-//! `cargo xtask campaign statistics` compares the result with simulated power.
+//! The queries themselves are taken as they are: the same ones are asked again. The power is
+//! computed for the rule that decides, by drawing orders in which queries are lost: the number of
+//! losses after which the rule fires is counted, and the number of losses is binomial. `None` means
+//! that there is no such drop: not even a loss of everything is noticed often enough, or there is
+//! nothing to lose. `cargo xtask campaign statistics` compares the result with simulated power.
 
 use super::beta::binomial_at_least;
 use super::bounded_mean::is_surely_below;
 use super::normal::quantile;
-use super::permutation::{Coins, exact_p, fewest_changes};
+use super::permutation::{CoinTosses, exact_p, fewest_changes};
 use super::rng::Rng;
 
 /// The probability with which the smallest drop is noticed.
@@ -30,7 +31,7 @@ const COUNTED: usize = 14;
 
 /// The smallest drop of the mean of `values`, all between 0 and 1, with which the mean is below `floor`.
 pub fn smallest_drop_below(values: &[f64], floor: f64) -> Option<f64> {
-    let lost = Worth::of(values)?;
+    let lost = LossModel::of(values)?;
     let all: f64 = values.iter().sum();
     let fires_after = |order: &[f64]| {
         let mut left = all;
@@ -42,7 +43,7 @@ pub fn smallest_drop_below(values: &[f64], floor: f64) -> Option<f64> {
             .iter()
             .position(|value| {
                 left -= value;
-                // What rounding leaves of nothing is nothing.
+                // A remainder from rounding counts as zero.
                 is_below(left.max(0.0))
             })
             .map(|at| at + 1)
@@ -54,7 +55,7 @@ pub fn smallest_drop_below(values: &[f64], floor: f64) -> Option<f64> {
 /// The smallest drop of the mean of `values`, all between 0 and 1, with which the whole interval of the
 /// mean at a confidence is below `floor`.
 pub fn smallest_drop_surely_below(values: &[f64], floor: f64, confidence: f64) -> Option<f64> {
-    let lost = Worth::of(values)?;
+    let lost = LossModel::of(values)?;
     let zeros = values.len() - lost.values.len();
     let fires_after = |order: &[f64]| {
         first(order.len(), |lost| {
@@ -84,7 +85,7 @@ pub(crate) fn smallest_paired_drop_until(
     if before.len() != after.len() || !(alpha > 0.0 && alpha < 1.0) {
         return None;
     }
-    let lost = Worth::of(before)?;
+    let lost = LossModel::of(before)?;
     let noise: Vec<f64> = before.iter().zip(after).map(|(b, a)| (a - b).abs()).collect();
     if !noise.iter().all(|size| size.is_finite()) {
         return None;
@@ -93,7 +94,7 @@ pub(crate) fn smallest_paired_drop_until(
         let needed = fewest_changes(alpha);
         return lost.drop_of(&Losses::certain(lost.values.len(), needed));
     }
-    let mut coins = Coins::new(SEED);
+    let mut coins = CoinTosses::new(SEED);
     let mut rng = Rng::new(SEED);
     let mut order: Vec<usize> = (0..before.len()).filter(|at| before[*at] > 0.0).collect();
     let mut losses = Losses::none(order.len());
@@ -139,13 +140,13 @@ fn first(most: usize, holds: impl Fn(usize) -> bool) -> Option<usize> {
     Some(high)
 }
 
-/// What can be lost.
-struct Worth {
+/// The model of losses.
+struct LossModel {
     values: Vec<f64>,
     mean: f64,
 }
 
-impl Worth {
+impl LossModel {
     fn of(all: &[f64]) -> Option<Self> {
         if all.is_empty() || !all.iter().all(|value| (0.0..=1.0 + 1e-9).contains(value)) {
             return None;
@@ -202,7 +203,7 @@ impl Losses {
         }
     }
 
-    /// How often the rule fires when each row is lost with probability `share`.
+    /// The probability that the rule fires when each row is lost with probability `share`.
     fn power(&self, share: f64) -> f64 {
         let rows = (self.by_number.len() - 1) as u64;
         let counted = self.by_number.iter().zip(0..).filter(|(draws, _)| **draws > 0);
@@ -241,7 +242,7 @@ impl SignTest {
         Self { alpha, z: quantile(1.0 - alpha / 2.0) }
     }
 
-    /// How many queries must be lost, in this order, for the test to find a drop.
+    /// Number of queries that must be lost, in this order, for the test to find a drop.
     fn losses_until_found(&self, moves: &[f64], before: &[f64], order: &[usize]) -> Option<usize> {
         let sums = sums_by_losses(moves, before, order);
         first(order.len(), |lost| {
@@ -430,7 +431,7 @@ mod tests {
         let after: Vec<f64> = (0..200).map(|at| value(at) + noise(at)).collect();
         let drop = smallest_paired_drop(&before, &after, 0.05).unwrap();
         let share = drop / (13.0 / 200.0);
-        let (mut rng, mut coins) = (Rng::new(7), Coins::new(7));
+        let (mut rng, mut coins) = (Rng::new(7), CoinTosses::new(7));
         let mut is_lost = || ((rng.next() >> 11) as f64) < share * (1u64 << 53) as f64;
         let trials = 4_000;
         let found = (0..trials).filter(|_| {

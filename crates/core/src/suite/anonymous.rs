@@ -1,30 +1,30 @@
-//! Names of threads in a query: they lead to somebody's conversation and find nothing.
+//! Removes thread references from a query.
 //!
-//! Scrubbing takes personal data out; this takes out what only points at it: times that name messages,
-//! addresses of messages, and ids that follow the word. The replacement is always the same; the hash of the
-//! original text keeps queries about two threads apart.
+//! Scrubbing removes personal data. This module removes references to conversations: message
+//! timestamps, message URLs, and ids after the word "thread". Every reference becomes the same
+//! marker; the hash of the original text distinguishes queries about different threads.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// What stands where the name of a thread was.
+/// The replacement for a thread reference.
 pub const THREAD: &str = "[THREAD]";
 
 static NAMES: LazyLock<[Regex; 3]> = LazyLock::new(|| {
     [
-        // The address of a message or a thread.
+        // The URL of a message or a thread.
         r"(?i)https?://[^\s/]+/(?:archives|channels|messages|threads?|t)/[^\s?#]*\d[^\s]*",
-        // The time that names a message, with its six digits.
+        // A message timestamp with six decimal digits.
         r"\b\d{10}\.\d{6}\b",
-        // An id behind the word.
+        // An id after the word "thread".
         r"(?i)\bthread(?:[\p{Zs}_-]?(?:id|ts|key))?\p{Zs}*[:=#]\p{Zs}*[\w.-]*\d[\w.-]*",
     ]
     .map(|pattern| Regex::new(pattern).expect("the pattern is well formed"))
 });
 
-/// A text without names of threads.
+/// Replaces thread references by [`THREAD`].
 pub fn anonymous(text: &str) -> String {
     let mut text = Cow::Borrowed(text);
     for pattern in NAMES.iter() {

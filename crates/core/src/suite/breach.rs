@@ -1,47 +1,46 @@
-//! Breaches as people are told of them: one for every cause.
+//! Groups breaches by cause, as alerts report them.
 //!
-//! A measure over all cases and the same measure of a mode are one breach where both miss the same cases.
-//! What only unanswered queries put past its alert is no breach of a measure but an outage of the target.
+//! A breach over all cases and the same breach of a mode are one cause if both miss the same cases.
+//! A measure that breaches only because of unanswered queries is reported as an outage of the
+//! target.
 
 use std::collections::BTreeMap;
 
-use super::measure::Unit;
+use super::measure::MeasureUnit;
 use super::run::{RunMeasure, SuiteRun};
 use crate::target::TargetErrorKind;
 
-/// A breach with the segments that show it too.
+/// A breach and the segments that share its cause.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SuiteBreach<'a> {
-    /// The measure: over all cases, unless only a mode is past its alert.
+    /// The measure over all cases, unless only a mode breaches.
     pub measure: &'a RunMeasure,
-    /// The same measure of segments with the same missed cases.
+    /// The same measure in segments that miss the same cases.
     pub also: Vec<&'a RunMeasure>,
 }
 
 impl SuiteBreach<'_> {
-    /// The segments that show it, the first one first.
+    /// The segments that breach, starting with that of `measure`.
     pub fn segments(&self) -> Vec<&str> {
         let also = self.also.iter().map(|one| one.segment.as_str());
         std::iter::once(self.measure.segment.as_str()).chain(also).collect()
     }
 }
 
-/// A target that did not answer.
+/// An outage: queries that the target did not answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outage {
+pub struct TargetOutage {
     pub target: String,
-    /// Queries without an answer.
     pub unanswered: usize,
-    /// Queries that were asked.
     pub asked: usize,
-    /// Why, with how many queries.
+    /// Number of queries by error kind.
     pub errors: BTreeMap<TargetErrorKind, usize>,
-    /// Whether a measure that pages is past its alert because of it.
+    /// Whether a paging measure breaches because of the outage.
     pub pages: bool,
 }
 
-impl Outage {
-    /// In a sentence.
+impl TargetOutage {
+    /// Describes the outage in one sentence.
     pub fn in_words(&self) -> String {
         let is_network = |kind: &TargetErrorKind| {
             use TargetErrorKind::{RateLimited, Timeout, Unavailable, Unreachable};
@@ -69,10 +68,10 @@ impl Outage {
     }
 }
 
-/// The breaches of some measures, each cause once.
+/// The breaches of a run, grouped by cause.
 pub(super) fn breaches(run: &SuiteRun) -> Vec<SuiteBreach<'_>> {
     let mut found: Vec<SuiteBreach<'_>> = Vec::new();
-    // Rows over all cases come first, so that a mode joins them.
+    // Rows over all cases come first, so that rows of a mode can join them.
     for measure in run.breaches().filter(|one| !one.outage) {
         match found.iter_mut().find(|one| is_same(one.measure, measure)) {
             Some(known) => known.also.push(measure),
@@ -82,23 +81,23 @@ pub(super) fn breaches(run: &SuiteRun) -> Vec<SuiteBreach<'_>> {
     found
 }
 
-/// Whether a measure over all cases and that of a mode are past their alerts by the same cases. The cases of
-/// a mode are among all cases, so equal counts are the same cases.
+/// Whether two breaches, over all cases and of a mode, miss the same cases. The cases of a mode are
+/// a subset of all cases, so equal counts mean equal cases.
 fn is_same(all: &RunMeasure, mode: &RunMeasure) -> bool {
     let misses = |one: &RunMeasure| one.hits.map(|hits| one.n.saturating_sub(hits));
     let is_pair = all.segment == "all" && all.measure == mode.measure;
     is_pair
         && match all.measure.unit() {
-            Unit::Share => misses(all).is_some() && misses(all) == misses(mode),
-            Unit::Millis | Unit::Score => all.n == mode.n,
+            MeasureUnit::Share => misses(all).is_some() && misses(all) == misses(mode),
+            MeasureUnit::Millis | MeasureUnit::Score => all.n == mode.n,
         }
 }
 
-/// The outage that put measures past their alerts, if one did.
-pub(super) fn outage(run: &SuiteRun) -> Option<Outage> {
+/// The outage that made measures breach, if there is one.
+pub(super) fn outage(run: &SuiteRun) -> Option<TargetOutage> {
     let mut lost = run.breaches().filter(|one| one.outage).peekable();
     lost.peek()?;
-    Some(Outage {
+    Some(TargetOutage {
         target: run.target.clone(),
         unanswered: run.errors.values().sum(),
         asked: run.asked,

@@ -1,27 +1,27 @@
-//! One query against what a target answered.
+//! Scores a target's answer to one query.
 //!
-//! Ranks are those of the results as the target lists them, from 1. A key that several results match
-//! counts once. An error counts as a miss: whoever asked has no answer.
+//! Ranks start at 1 and follow the target's order. A key that matches several results counts once.
+//! An error counts as a miss, because the caller got no answer.
 
-use super::graph::{self, Facts, Faith, GraphResult, Wanted};
-use super::measure::Measure;
-use super::query::{CanonicalQuery, Key, KeyKind};
+use super::graph::{self, EdgeChecker, ExpectedAnswer, Faithfulness, GraphResult};
+use super::measure::SuiteMeasure;
+use super::query::{CanonicalQuery, KeyKind, ResultKey};
 use super::snippet::{self, Highlight};
 use crate::named;
 use crate::request::RetrievalMode;
-use crate::target::{Found, TargetAnswer, TargetError, TargetErrorKind};
+use crate::target::{TargetAnswer, TargetError, TargetErrorKind, TargetResult};
 
-/// How deep a case looks.
+/// The number of results that a case considers.
 pub const DEPTH: usize = 10;
 
-/// What is wrong with a case.
+/// A defect of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Flag {
-    /// Nothing that was expected is among the results.
+    /// No expected result was returned.
     MissingResult,
-    /// The highlight of what was found shows something else.
+    /// The highlight of the matching result shows the wrong text.
     WrongSnippet,
-    /// A highlight shows what its text does not say.
+    /// A highlight contains text that its document does not contain.
     HallucinatedContent,
 }
 
@@ -33,48 +33,46 @@ named! {
     }
 }
 
-/// What came of a query.
+/// The result of one query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseResult {
     pub id: String,
-    /// The source that it is about.
+    /// The source that the query is about.
     pub source: Option<String>,
-    /// How hard it is.
     pub difficulty: super::query::Difficulty,
-    /// How it was asked, or answered where the target says.
+    /// The requested mode, or the mode that the target reports.
     pub mode: Option<RetrievalMode>,
-    /// Why there is no answer.
+    /// The error, if the target did not answer.
     pub error: Option<TargetErrorKind>,
     pub message: Option<String>,
     /// The rank of the first expected or acceptable result, from 1.
     pub rank: Option<usize>,
-    /// Expected keys among the first five, ten, and all.
+    /// Expected keys among the first five and the first ten results.
     pub found: [u64; 2],
-    /// Keys that were expected.
+    /// Number of expected keys.
     pub expected: u64,
-    /// Places with an expected or acceptable result among the first five and ten.
+    /// Positions with an expected or acceptable result among the first five and the first ten.
     pub relevant: [u64; 2],
-    /// What the highlight of what was found is; none where it was not asked for or nothing was found.
+    /// Assessment of the matching result's highlight; none if no highlight was expected or nothing
+    /// matched.
     pub highlight: Option<Highlight>,
-    /// Whether a question about links was answered.
+    /// Whether a graph question was answered; none for other questions.
     pub graph_answer: Option<bool>,
-    /// Whether an answer from links gives reasons; none where it needs none.
+    /// Whether a graph answer has a rationale; none if it needs none.
     pub rationale_present: Option<bool>,
-    /// Whether they are so.
-    pub faith: Option<Faith>,
-    /// What is wrong with the reasons.
+    pub faith: Option<Faithfulness>,
+    /// Problems of the rationale.
     pub problems: Vec<String>,
-    /// How long it took as a whole, in milliseconds.
+    /// Total latency in milliseconds.
     pub total_ms: Option<f64>,
-    /// How long finding by meaning, reranking and fetching took.
+    /// Latency of dense retrieval, reranking and hydration in milliseconds.
     pub stages_ms: [Option<f64>; 3],
-    /// Stages that did not do their work.
+    /// Stages that fell back.
     pub fallbacks: Vec<String>,
-    /// What is wrong with it.
     pub flags: Vec<Flag>,
-    /// Recalls that can fail the run and that it misses; known when the run is added up.
-    pub missed: Vec<Measure>,
-    /// The results, best first.
+    /// Deciding recall measures that this case misses; set when the run is aggregated.
+    pub missed: Vec<SuiteMeasure>,
+    /// Result ids, best first.
     pub results: Vec<String>,
 }
 
@@ -84,31 +82,31 @@ impl CaseResult {
         self.rank.is_some_and(|rank| rank <= k)
     }
 
-    /// Whether somebody should look at it.
+    /// Whether the case needs attention.
     pub(crate) fn is_failing(&self) -> bool {
         self.error.is_some()
             || !self.flags.is_empty()
             || !self.missed.is_empty()
             || self.graph_answer == Some(false)
             || self.rationale_present == Some(false)
-            || self.faith == Some(Faith::Unfaithful)
+            || self.faith == Some(Faithfulness::Unfaithful)
     }
 }
 
-/// Whether answers to questions about links must say why: of a suite about links they must, of others
-/// only those that links gave.
+/// Whether graph answers must include a rationale. Graph suites require one; other suites require
+/// one only from answers that the graph produced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AskedWhy {
+pub enum RationaleRequirement {
     Yes,
     No,
 }
 
-/// What came of a query.
+/// Scores the answer to a query.
 pub fn judge(
     query: &CanonicalQuery,
-    asked_why: AskedWhy,
+    asked_why: RationaleRequirement,
     answer: &Result<TargetAnswer, TargetError>,
-    facts: &Facts<'_>,
+    facts: &EdgeChecker<'_>,
 ) -> CaseResult {
     match answer {
         Ok(answer) => answered(query, asked_why, answer, facts),
@@ -153,12 +151,12 @@ fn blank(query: &CanonicalQuery) -> CaseResult {
 
 fn answered(
     query: &CanonicalQuery,
-    asked_why: AskedWhy,
+    asked_why: RationaleRequirement,
     answer: &TargetAnswer,
-    facts: &Facts<'_>,
+    facts: &EdgeChecker<'_>,
 ) -> CaseResult {
     let results = &answer.results[..answer.results.len().min(DEPTH)];
-    let keys: Vec<&Key> = query.expected.iter().chain(&query.acceptable).collect();
+    let keys: Vec<&ResultKey> = query.expected.iter().chain(&query.acceptable).collect();
     let rank = results.iter().position(|found| keys.iter().any(|key| names(key, found)));
     let hit = rank.map(|at| &results[at]);
     let highlight = match (query.snippets.is_empty(), hit) {
@@ -168,11 +166,12 @@ fn answered(
         _ => None,
     };
     let graph = query.family.map(|family| {
-        let wanted = Wanted { family, entities: &query.entities, end: query.answer_end };
+        let wanted = ExpectedAnswer { family, entities: &query.entities, end: query.answer_end };
         graph::judge(answer.rationale.as_ref(), &wanted, facts)
     });
     let is_from_links = answer.mode == Some(RetrievalMode::Graph);
-    let needs_rationale = is_from_links || (asked_why == AskedWhy::Yes && query.family.is_some());
+    let needs_rationale =
+        is_from_links || (asked_why == RationaleRequirement::Yes && query.family.is_some());
     let timings = &answer.timings;
     let mut case = CaseResult {
         mode: answer.mode.or(query.mode),
@@ -198,8 +197,8 @@ fn has_reasons(answer: &TargetAnswer) -> bool {
     answer.rationale.as_ref().is_some_and(|rationale| !rationale.edges.is_empty())
 }
 
-fn flags(query: &CanonicalQuery, case: &CaseResult, results: &[Found]) -> Vec<Flag> {
-    let is_made_up = |found: &Found| match (&found.snippet, &found.text) {
+fn flags(query: &CanonicalQuery, case: &CaseResult, results: &[TargetResult]) -> Vec<Flag> {
+    let is_made_up = |found: &TargetResult| match (&found.snippet, &found.text) {
         (Some(snippet), Some(text)) => snippet::is_made_up(snippet, text),
         _ => false,
     };
@@ -218,22 +217,22 @@ fn flags(query: &CanonicalQuery, case: &CaseResult, results: &[Found]) -> Vec<Fl
     flags
 }
 
-/// What must be found: what is expected, or what is acceptable where nothing is.
-fn must_find(query: &CanonicalQuery) -> Vec<&Key> {
+/// The keys that count for recall: the expected ones, or the acceptable ones if none is expected.
+fn must_find(query: &CanonicalQuery) -> Vec<&ResultKey> {
     let keys = if query.expected.is_empty() { &query.acceptable } else { &query.expected };
     keys.iter().collect()
 }
 
-/// How many of the keys are among the results.
-fn distinct(keys: &[&Key], results: &[Found]) -> u64 {
+/// Number of keys that match at least one result.
+fn distinct(keys: &[&ResultKey], results: &[TargetResult]) -> u64 {
     keys.iter().filter(|key| results.iter().any(|found| names(key, found))).count() as u64
 }
 
-/// How many places have something that is asked for. A key is used up by the first place that it names: a
-/// document that comes again, chunk by chunk, is nothing new.
-fn places(keys: &[&Key], results: &[Found]) -> u64 {
+/// Number of positions with a relevant result. Each key counts at its first match only, so further
+/// chunks of the same document add nothing.
+fn places(keys: &[&ResultKey], results: &[TargetResult]) -> u64 {
     let mut left = keys.to_vec();
-    let is_new = |found: &&Found| {
+    let is_new = |found: &&TargetResult| {
         let before = left.len();
         left.retain(|key| !names(key, found));
         left.len() < before
@@ -241,14 +240,14 @@ fn places(keys: &[&Key], results: &[Found]) -> u64 {
     results.iter().filter(is_new).count() as u64
 }
 
-/// Whether a document is the one that is meant: without a source in front, of any.
+/// Whether a document id matches an expected id. An expected id without a source matches any
+/// source.
 pub fn is_meant(meant: &str, document: &str) -> bool {
     let bare = document.rsplit_once("::").map(|(_, slug)| slug);
     meant == document || (!meant.contains("::") && bare == Some(meant))
 }
 
-/// Whether a key names a result.
-fn names(key: &Key, found: &Found) -> bool {
+fn names(key: &ResultKey, found: &TargetResult) -> bool {
     match key.kind {
         KeyKind::Document => is_meant(&key.id, &found.document),
         KeyKind::Chunk | KeyKind::Observation => found.chunk.as_deref() == Some(&*key.id),
@@ -257,17 +256,17 @@ fn names(key: &Key, found: &Found) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::query::{Difficulty, Family, Snippet};
+    use super::super::query::{Difficulty, ExpectedSnippet, QuestionFamily};
     use super::super::sample::tests::query;
     use super::*;
-    use crate::suite::graph::Fact;
-    use crate::target::{Rationale, RationaleEdge, Timings};
+    use crate::suite::graph::EdgeCheck;
+    use crate::target::{GraphEvidence, RationaleEdge, TargetTimings};
 
-    fn found(document: &str) -> Found {
-        Found {
+    fn found(document: &str) -> TargetResult {
+        TargetResult {
             document: document.to_owned(),
             chunk: Some(format!("{document}#0")),
-            ..Found::default()
+            ..TargetResult::default()
         }
     }
 
@@ -278,12 +277,12 @@ mod tests {
         }
     }
 
-    fn holds(_: &RationaleEdge) -> Fact {
-        Fact::Holds
+    fn holds(_: &RationaleEdge) -> EdgeCheck {
+        EdgeCheck::Holds
     }
 
-    fn keys(ids: &[&str]) -> Vec<Key> {
-        ids.iter().map(|id| Key { kind: KeyKind::Document, id: (*id).to_owned() }).collect()
+    fn keys(ids: &[&str]) -> Vec<ResultKey> {
+        ids.iter().map(|id| ResultKey { kind: KeyKind::Document, id: (*id).to_owned() }).collect()
     }
 
     fn asked() -> CanonicalQuery {
@@ -298,44 +297,54 @@ mod tests {
     fn ranks_and_counts_by_hand() {
         let case = judge(
             &asked(),
-            AskedWhy::Yes,
+            RationaleRequirement::Yes,
             &Ok(answer(&["x", "wiki::c", "y", "a", "a", "z", "b"])),
             &holds,
         );
         assert_eq!(case.rank, Some(2));
         assert_eq!((case.found, case.expected, case.relevant), ([1, 2], 2, [2, 3]));
         assert!(case.is_hit(5) && case.flags.is_empty() && !case.is_failing());
-        let far =
-            judge(&asked(), AskedWhy::Yes, &Ok(answer(&["1", "2", "3", "4", "5", "b"])), &holds);
+        let far = judge(
+            &asked(),
+            RationaleRequirement::Yes,
+            &Ok(answer(&["1", "2", "3", "4", "5", "b"])),
+            &holds,
+        );
         assert!(!far.is_hit(5) && far.is_hit(10));
         let too_far = answer(&["1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "a"]);
         assert_eq!(
-            judge(&asked(), AskedWhy::Yes, &Ok(too_far), &holds).flags,
+            judge(&asked(), RationaleRequirement::Yes, &Ok(too_far), &holds).flags,
             [Flag::MissingResult]
         );
     }
 
     #[test]
     fn chunks_are_named_by_their_own_ids() {
-        let key = |id: &str| vec![Key { kind: KeyKind::Chunk, id: id.to_owned() }];
+        let key = |id: &str| vec![ResultKey { kind: KeyKind::Chunk, id: id.to_owned() }];
         let of_chunk = |id| CanonicalQuery { expected: key(id), acceptable: Vec::new(), ..asked() };
         assert_eq!(
-            judge(&of_chunk("a#0"), AskedWhy::Yes, &Ok(answer(&["a"])), &holds).rank,
+            judge(&of_chunk("a#0"), RationaleRequirement::Yes, &Ok(answer(&["a"])), &holds).rank,
             Some(1)
         );
-        assert_eq!(judge(&of_chunk("a"), AskedWhy::Yes, &Ok(answer(&["a"])), &holds).rank, None);
+        assert_eq!(
+            judge(&of_chunk("a"), RationaleRequirement::Yes, &Ok(answer(&["a"])), &holds).rank,
+            None
+        );
         let qualified =
             CanonicalQuery { expected: keys(&["wiki::a"]), acceptable: Vec::new(), ..asked() };
-        assert_eq!(judge(&qualified, AskedWhy::Yes, &Ok(answer(&["port::a"])), &holds).rank, None);
+        assert_eq!(
+            judge(&qualified, RationaleRequirement::Yes, &Ok(answer(&["port::a"])), &holds).rank,
+            None
+        );
     }
 
     /// A place that several keys name is one place.
     #[test]
     fn places_are_counted_and_not_keys() {
-        let chunk = |id: &str| Key { kind: KeyKind::Chunk, id: id.to_owned() };
-        let check = |expected: Vec<Key>, documents: &[&str], relevant: [u64; 2]| {
+        let chunk = |id: &str| ResultKey { kind: KeyKind::Chunk, id: id.to_owned() };
+        let check = |expected: Vec<ResultKey>, documents: &[&str], relevant: [u64; 2]| {
             let asked = CanonicalQuery { expected, acceptable: keys(&["wiki::a"]), ..asked() };
-            let case = judge(&asked, AskedWhy::No, &Ok(answer(documents)), &holds);
+            let case = judge(&asked, RationaleRequirement::No, &Ok(answer(documents)), &holds);
             assert_eq!(case.relevant, relevant, "{documents:?}");
         };
         let both = || vec![keys(&["a"]).remove(0), chunk("wiki::a#0")];
@@ -350,7 +359,7 @@ mod tests {
     #[test]
     fn an_error_is_a_miss() {
         let error = TargetError::new(TargetErrorKind::Timeout, "no answer");
-        let case = judge(&asked(), AskedWhy::Yes, &Err(error), &holds);
+        let case = judge(&asked(), RationaleRequirement::Yes, &Err(error), &holds);
         assert_eq!((case.error, case.rank), (Some(TargetErrorKind::Timeout), None));
         assert_eq!(case.flags, [Flag::MissingResult]);
         assert!(case.is_failing() && case.total_ms.is_none());
@@ -358,13 +367,13 @@ mod tests {
 
     #[test]
     fn highlights_of_what_was_found() {
-        let wanted = vec![Snippet { text: "forty berths".to_owned(), at: None }];
+        let wanted = vec![ExpectedSnippet { text: "forty berths".to_owned(), at: None }];
         let asked = CanonicalQuery { snippets: wanted, ..asked() };
         let shown = |snippet: Option<&str>, text: Option<&str>| {
             let mut answer = answer(&["a"]);
             answer.results[0].snippet = snippet.map(str::to_owned);
             answer.results[0].text = text.map(str::to_owned);
-            judge(&asked, AskedWhy::Yes, &Ok(answer), &holds)
+            judge(&asked, RationaleRequirement::Yes, &Ok(answer), &holds)
         };
         assert_eq!(shown(Some("plans forty berths"), None).flags, []);
         assert_eq!(shown(Some("plans nothing"), None).flags, [Flag::WrongSnippet]);
@@ -372,7 +381,7 @@ mod tests {
         let made_up = shown(Some("plans forty berths"), Some("plans fifty berths"));
         assert_eq!(made_up.flags, [Flag::HallucinatedContent]);
         assert_eq!(
-            judge(&asked, AskedWhy::Yes, &Ok(answer(&["x"])), &holds).highlight,
+            judge(&asked, RationaleRequirement::Yes, &Ok(answer(&["x"])), &holds).highlight,
             None,
             "recall punishes it"
         );
@@ -381,7 +390,7 @@ mod tests {
     #[test]
     fn questions_about_links() {
         let asked = CanonicalQuery {
-            family: Some(Family::Ownership),
+            family: Some(QuestionFamily::Ownership),
             entities: vec!["teams/routing".to_owned()],
             mode: Some(RetrievalMode::Graph),
             ..asked()
@@ -393,20 +402,20 @@ mod tests {
             confidence: None,
             evidence: vec!["c".to_owned()],
         };
-        let rationale = Rationale { edges: vec![edge], ..Rationale::default() };
+        let rationale = GraphEvidence { edges: vec![edge], ..GraphEvidence::default() };
         let with = TargetAnswer { rationale: Some(rationale), ..answer(&["x"]) };
-        let case = judge(&asked, AskedWhy::Yes, &Ok(with), &holds);
+        let case = judge(&asked, RationaleRequirement::Yes, &Ok(with), &holds);
         assert_eq!((case.graph_answer, case.rationale_present), (Some(true), Some(true)));
-        assert_eq!((case.faith, case.is_failing()), (Some(Faith::Faithful), false));
-        let without = judge(&asked, AskedWhy::Yes, &Ok(answer(&["a"])), &holds);
+        assert_eq!((case.faith, case.is_failing()), (Some(Faithfulness::Faithful), false));
+        let without = judge(&asked, RationaleRequirement::Yes, &Ok(answer(&["a"])), &holds);
         assert_eq!((without.graph_answer, without.rationale_present), (Some(true), Some(false)));
         assert!(without.is_failing());
         // Who only searches need not say why, unless the answer came from links.
         let mut found = answer(&["a"]);
-        let plain = judge(&asked, AskedWhy::No, &Ok(found.clone()), &holds);
+        let plain = judge(&asked, RationaleRequirement::No, &Ok(found.clone()), &holds);
         assert_eq!((plain.rationale_present, plain.is_failing()), (None, false));
         found.mode = Some(RetrievalMode::Graph);
-        let linked = judge(&asked, AskedWhy::No, &Ok(found), &holds);
+        let linked = judge(&asked, RationaleRequirement::No, &Ok(found), &holds);
         assert_eq!(linked.rationale_present, Some(false));
     }
 
@@ -414,9 +423,12 @@ mod tests {
     fn times_of_stages() {
         let mut slow = answer(&["a"]);
         slow.latency_ms = 200.0;
-        slow.timings =
-            Timings { dense_ms: Some(40.0), total_ms: Some(120.0), ..Timings::default() };
-        let case = judge(&asked(), AskedWhy::Yes, &Ok(slow), &holds);
+        slow.timings = TargetTimings {
+            dense_ms: Some(40.0),
+            total_ms: Some(120.0),
+            ..TargetTimings::default()
+        };
+        let case = judge(&asked(), RationaleRequirement::Yes, &Ok(slow), &holds);
         assert_eq!((case.total_ms, case.stages_ms), (Some(120.0), [Some(40.0), None, None]));
     }
 }

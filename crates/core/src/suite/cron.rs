@@ -1,7 +1,8 @@
-//! When a schedule fires: five fields (minute, hour, day of month, month, day of week), in UTC.
+//! Cron schedules: minute, hour, day of month, month, day of week, in UTC.
 //!
-//! As in cron: where both days are restricted, either one is enough. Names of days and months are read
-//! in either case, Sunday is 0 and 7. Deliberately absent: seconds, years, `L`, `W`, `#` and time zones.
+//! As in cron, a day matches if either the day of month or the day of week matches when both are
+//! restricted. Names of days and months are case-insensitive; Sunday is 0 or 7. Not supported:
+//! seconds, years, `L`, `W`, `#` and time zones.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +11,7 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 
-/// A schedule.
+/// A parsed cron schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cron {
     text: String,
@@ -23,12 +24,11 @@ pub struct Cron {
     is_any_weekday: bool,
 }
 
-/// Why a text is no schedule.
+/// Why a text is not a valid schedule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is no schedule: {reason}; it takes five fields, such as \"0 2 * * 0\"")]
+#[error("invalid schedule {text:?}: {reason}; write five fields, such as \"0 2 * * 0\"")]
 pub struct CronError {
     pub text: String,
-    /// What is wrong with it.
     pub reason: String,
 }
 
@@ -36,8 +36,8 @@ const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
-/// No schedule fires less often: the 29th of February falls on a given weekday once in 28 years, and in
-/// 40 where a century has no leap day.
+/// Upper bound of the time between two firings. The 29th of February falls on a given weekday every
+/// 28 years, or every 40 across a century without a leap day.
 const FURTHEST_DAYS: usize = 366 * 41;
 
 impl FromStr for Cron {
@@ -74,7 +74,7 @@ impl fmt::Display for Cron {
 }
 
 impl Cron {
-    /// The first moment after this one at which it fires.
+    /// The first firing time after `moment`.
     pub fn after(&self, moment: Timestamp) -> Option<Timestamp> {
         let start = minute_of(moment).checked_add(1.minute()).ok()?;
         let mut day = start.date();
@@ -90,7 +90,7 @@ impl Cron {
         None
     }
 
-    /// The last moment up to and including this one at which it fired.
+    /// The last firing time up to and including `moment`.
     pub fn until(&self, moment: Timestamp) -> Option<Timestamp> {
         let start = minute_of(moment);
         let mut day = start.date();
@@ -144,7 +144,7 @@ fn at(day: Date, hour: i8, minute: i8) -> Option<Timestamp> {
     Some(day.at(hour, minute, 0, 0).to_zoned(TimeZone::UTC).ok()?.timestamp())
 }
 
-/// The set of values that a field names: lists of values, ranges and steps.
+/// Parses a field (lists of values, ranges and steps) into a bit set.
 fn field(text: &str, low: u32, high: u32, names: &[&str]) -> Result<u64, String> {
     let mut set = 0;
     for item in text.split(',') {

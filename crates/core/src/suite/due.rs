@@ -1,8 +1,8 @@
-//! Whether a suite runs now: schedules with missed times caught up once, events after a pause.
+//! Decides whether a suite is due, by schedule or by events.
 //!
-//! A cursor says how far a trigger has been fired. Many missed times are one run, because a run measures
-//! what is there now. Events come before the index holds what they tell of, so a run waits until they
-//! have been quiet for a while, but not for ever.
+//! A cursor records how far a trigger has fired. Several missed times cause one run, because a run
+//! measures the current state. Events arrive before the index contains their changes, so a run
+//! waits for a quiet period, up to a maximum.
 
 use jiff::{SignedDuration, Timestamp, ToSpan};
 
@@ -11,20 +11,20 @@ use crate::capture::CLOCK_SKEW;
 use crate::clock::moment_of_milliseconds;
 use crate::named;
 
-/// What makes a suite run.
+/// A condition that starts a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trigger {
     Manual,
     Ci,
     Event(EventKind),
-    /// A schedule, in UTC.
+    /// A cron schedule in UTC.
     Cron(Cron),
-    /// A time has passed since the last run.
-    Every(Interval),
+    /// An interval since the last run.
+    Every(RunInterval),
 }
 
 impl Trigger {
-    /// What names its cursor; none for what has none.
+    /// The key of the trigger's cursor; none for triggers without one.
     pub fn cursor(&self) -> Option<String> {
         match self {
             Self::Manual | Self::Ci => None,
@@ -35,16 +35,16 @@ impl Trigger {
     }
 }
 
-/// What happened.
+/// An event that can start a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EventKind {
-    /// A document was taken in.
+    /// A document was imported.
     KnowledgePersisted,
-    /// A link came or went.
+    /// A link was added or removed.
     GraphChanged,
     /// The reranker or its threshold changed.
     RerankChanged,
-    /// A version went live.
+    /// A new version was deployed.
     DeployFinished,
 }
 
@@ -57,17 +57,15 @@ named! {
     }
 }
 
-/// A time between runs.
+/// An interval between runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Interval {
-    /// Three months, by the calendar.
+pub enum RunInterval {
     Quarterly,
-    /// One month, by the calendar.
     Monthly,
     For(SignedDuration),
 }
 
-impl std::fmt::Display for Interval {
+impl std::fmt::Display for RunInterval {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Quarterly => f.write_str("quarterly"),
@@ -77,8 +75,8 @@ impl std::fmt::Display for Interval {
     }
 }
 
-impl Interval {
-    /// That long after a moment.
+impl RunInterval {
+    /// `moment` plus the interval.
     pub fn after(self, moment: Timestamp) -> Timestamp {
         let months = |months: i32| {
             let zoned = moment.to_zoned(jiff::tz::TimeZone::UTC);
@@ -94,25 +92,24 @@ impl Interval {
 
 /// A run that is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Due {
-    /// What names it: once for this suite, whoever fires it.
+pub struct DueRun {
+    /// Idempotency key, unique within the suite.
     pub key: String,
-    /// Where the cursor is when it has been fired.
+    /// The cursor value after this run.
     pub cursor: i64,
-    /// When it became due.
     pub at: Timestamp,
 }
 
-/// A clock that moved a cursor further ahead than this is wrong.
+/// A cursor further in the future than this was set by a wrong clock.
 const WRONG_CLOCK: SignedDuration = SignedDuration::from_hours(24);
 
-/// Whether a schedule or an interval is due. A cursor is the moment that was fired last, in milliseconds;
-/// a new trigger starts at the moment it was enabled.
+/// The run that a schedule or an interval makes due. The cursor is the last firing time in
+/// milliseconds; a new trigger starts when it is enabled.
 ///
-/// A cursor that is more than a day, or more than its interval, in the future was moved by a clock that is wrong. Waiting
-/// for it would skip runs, so that the trigger is due and its cursor comes back. A scheduled time that was fired before
-/// has the same key and is not run again.
-pub fn timed(trigger: &Trigger, cursor: i64, now: Timestamp) -> Option<Due> {
+/// A cursor more than a day, or more than its interval, in the future was set by a wrong clock.
+/// Waiting for it would skip runs, so the trigger is due now and its cursor is reset. A time that
+/// already fired has the same key and does not run again.
+pub fn timed(trigger: &Trigger, cursor: i64, now: Timestamp) -> Option<DueRun> {
     let last = moment_of_milliseconds(cursor);
     let ahead = last.duration_since(now);
     let is_ahead = match trigger {
@@ -126,20 +123,20 @@ pub fn timed(trigger: &Trigger, cursor: i64, now: Timestamp) -> Option<Due> {
         Trigger::Manual | Trigger::Ci | Trigger::Event(_) => return None,
     };
     let fired = match trigger {
-        // A schedule has times of its own; an interval counts from when it was last fired.
+        // Cron times are fixed; an interval starts at the last run.
         Trigger::Every(_) => now,
         _ => at,
     };
     let key = format!("{}@{at:.0}", trigger.cursor()?);
-    Some(Due { key, cursor: fired.as_millisecond(), at })
+    Some(DueRun { key, cursor: fired.as_millisecond(), at })
 }
 
-/// How long events must have been quiet.
+/// How long to wait after events before a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Debounce {
-    /// Since the last one.
+    /// Quiet period after the last event.
     pub quiet: SignedDuration,
-    /// At most, since the first one.
+    /// Maximum wait after the first event.
     pub longest: SignedDuration,
 }
 
@@ -149,31 +146,31 @@ impl Default for Debounce {
     }
 }
 
-/// Events that no run has covered yet.
+/// Events that no run covers yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pending {
-    /// When the first of them happened.
+pub struct PendingEvents {
+    /// Time of the first event.
     pub first: Timestamp,
-    /// When the last of them happened.
+    /// Time of the last event.
     pub last: Timestamp,
-    /// The number of the last of them.
+    /// Sequence number of the last event.
     pub up_to: i64,
 }
 
-/// Whether events are due: after a pause, or when the first has waited long enough. Events follow each other by their
-/// numbers, and not by the clocks of those who told them; those that are dated further in the future than clocks differ
-/// are due at once, as their times say nothing of a pause.
+/// The run that events make due: after the quiet period, or after the maximum wait. Sequence
+/// numbers order the events, not the senders' clocks. Events dated further in the future than the
+/// allowed clock skew are due at once, because their times say nothing about a quiet period.
 pub fn evented(
     kind: EventKind,
-    pending: Option<Pending>,
+    pending: Option<PendingEvents>,
     debounce: Debounce,
     now: Timestamp,
-) -> Option<Due> {
-    let Pending { first, last, up_to } = pending?;
+) -> Option<DueRun> {
+    let PendingEvents { first, last, up_to } = pending?;
     let is_quiet = now.duration_since(last) >= debounce.quiet;
     let is_late = now.duration_since(first) >= debounce.longest;
     let is_ahead = last.duration_since(now) > CLOCK_SKEW;
-    (is_quiet || is_late || is_ahead).then(|| Due {
+    (is_quiet || is_late || is_ahead).then(|| DueRun {
         key: format!("event:{kind}@{up_to}"),
         cursor: up_to,
         at: last,
@@ -202,7 +199,7 @@ mod tests {
         let due = due.unwrap();
         assert_eq!(due.cursor, moment("2026-11-08T02:00:00Z").as_millisecond(), "it comes back");
         assert_eq!(timed(&sundays(), due.cursor, moment("2026-11-08T03:00:01Z")), None);
-        let daily = Trigger::Every(Interval::For(SignedDuration::from_hours(24)));
+        let daily = Trigger::Every(RunInterval::For(SignedDuration::from_hours(24)));
         check(&daily, ahead, "2026-11-08T03:00:00Z", Some("2026-11-08T03:00:00Z"));
     }
 
@@ -212,7 +209,7 @@ mod tests {
         for now in ["2026-11-08T01:59:58Z", "2026-11-07T03:00:00Z", "2026-11-08T02:00:00Z"] {
             check(&sundays(), last, now, None);
         }
-        let hourly = Trigger::Every(Interval::For(SignedDuration::from_hours(1)));
+        let hourly = Trigger::Every(RunInterval::For(SignedDuration::from_hours(1)));
         check(&hourly, last, "2026-11-08T01:10:00Z", None);
         check(&hourly, last, "2026-11-08T00:30:00Z", Some("2026-11-08T00:30:00Z"));
         // Further behind: the week before is named again, and its key was recorded when it was run.
@@ -226,7 +223,7 @@ mod tests {
     fn events_dated_in_the_future_do_not_wait_for_it() {
         let now = moment("2026-11-08T02:00:00Z");
         let due = |first: &str, last: &str| {
-            let pending = Pending { first: moment(first), last: moment(last), up_to: 7 };
+            let pending = PendingEvents { first: moment(first), last: moment(last), up_to: 7 };
             let kind = EventKind::KnowledgePersisted;
             evented(kind, Some(pending), Debounce::default(), now).map(|due| due.cursor)
         };
@@ -265,11 +262,11 @@ mod tests {
 
     #[test]
     fn intervals_by_the_calendar_and_by_the_clock() {
-        let quarterly = Trigger::Every(Interval::Quarterly);
+        let quarterly = Trigger::Every(RunInterval::Quarterly);
         check(&quarterly, "2026-08-31T00:00:00Z", "2026-11-29T23:59:59Z", None);
         let due = Some("2026-11-30T00:00:00Z");
         check(&quarterly, "2026-08-31T00:00:00Z", "2026-11-30T00:00:00Z", due);
-        let hourly = Trigger::Every(Interval::For(SignedDuration::from_hours(1)));
+        let hourly = Trigger::Every(RunInterval::For(SignedDuration::from_hours(1)));
         let due = Some("2026-11-17T01:00:00Z");
         check(&hourly, "2026-11-17T00:00:00Z", "2026-11-17T09:30:00Z", due);
         check(&Trigger::Manual, "2026-11-17T00:00:00Z", "2026-11-18T00:00:00Z", None);
@@ -277,7 +274,7 @@ mod tests {
 
     #[track_caller]
     fn check_events(first: &str, last: &str, now: &str, expected: bool) {
-        let pending = Pending { first: moment(first), last: moment(last), up_to: 7 };
+        let pending = PendingEvents { first: moment(first), last: moment(last), up_to: 7 };
         let kind = EventKind::KnowledgePersisted;
         let due = evented(kind, Some(pending), Debounce::default(), moment(now));
         assert_eq!(due.is_some(), expected);

@@ -1,77 +1,77 @@
-//! Questions about links: whether they are answered, with reasons, and whether the reasons are so.
+//! Scores graph answers and their rationales.
 //!
-//! An answer is right if an expected entity stands at the answering end of an edge of an allowed kind,
-//! or an expected document is among the results. Which end answers depends on the question: "what depends
-//! on Y" is answered by where edges start, "what does Y depend on" by where they end. A query may say which;
-//! of one that does not, either end counts. Reasons are faithful if every edge exists as it is claimed, is
-//! of an allowed kind, and cites a passage that says so. More than two steps are too far.
+//! An answer is correct if an expected entity is at the answering end of an edge of an allowed
+//! type, or an expected document is among the results. The question determines the answering end:
+//! "what depends on Y" is answered by the start of an edge, "what does Y depend on" by its end. A
+//! query may name the end; otherwise either end counts. A rationale is faithful if every edge
+//! exists as claimed, has an allowed type, and cites a passage that supports it. A rationale may
+//! span at most two hops.
 
 use std::collections::HashSet;
 
-use super::query::{End, Family};
+use super::query::{EdgeEnd, QuestionFamily};
 use crate::link::LinkType;
 use crate::named;
-use crate::target::{Rationale, RationaleEdge};
+use crate::target::{GraphEvidence, RationaleEdge};
 
-/// The most steps from one end of a rationale to the other.
+/// The maximum number of hops in a rationale.
 pub(crate) const MOST_HOPS: usize = 2;
 
-/// What is known of an edge.
+/// The result of checking an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fact {
-    /// It exists, and what is cited says so.
+pub enum EdgeCheck {
+    /// The edge exists and a cited passage supports it.
     Holds,
-    /// It exists, and nothing that is cited says so.
+    /// The edge exists, but no cited passage supports it.
     Uncited,
-    /// It does not exist, points the other way, or no longer holds.
+    /// The edge does not exist, has the other direction, or is no longer valid.
     Unknown,
-    /// Nobody here can tell.
+    /// The edge cannot be checked here.
     Unverifiable,
 }
 
-/// Looks an edge up.
-pub type Facts<'a> = dyn Fn(&RationaleEdge) -> Fact + Sync + 'a;
+pub type EdgeChecker<'a> = dyn Fn(&RationaleEdge) -> EdgeCheck + Sync + 'a;
 
-/// Whether reasons are so.
+/// Whether a rationale is faithful.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Faith {
-    /// All of them are.
+pub enum Faithfulness {
+    /// Every edge is confirmed.
     Faithful,
     Unfaithful,
-    /// There are none, or nobody can tell.
+    /// There is no rationale, or its edges cannot be checked.
     Unverified,
 }
 
 named! {
-    Faith { Faithful = "faithful", Unfaithful = "unfaithful", Unverified = "unverified" }
+    Faithfulness { Faithful = "faithful", Unfaithful = "unfaithful", Unverified = "unverified" }
 }
 
-/// What a rationale is worth.
+/// The assessment of a rationale.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GraphResult {
-    /// Whether an expected entity is at an end of an allowed edge.
+    /// Whether an expected entity is at the answering end of an allowed edge.
     pub names_answer: bool,
-    /// Whether there are reasons.
     pub is_present: bool,
-    /// Whether they are so.
-    pub faith: Faith,
-    /// What is wrong with them.
+    pub faith: Faithfulness,
     pub problems: Vec<String>,
 }
 
-/// What a question about links is to be answered with.
+/// The expected answer to a graph question.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
-    /// Its family, whose kinds of edges answer it.
-    pub family: Family,
-    /// Who or what the answer is: ids or names.
+pub struct ExpectedAnswer<'a> {
+    /// Determines the allowed edge types.
+    pub family: QuestionFamily,
+    /// Expected entities, by id or name.
     pub entities: &'a [String],
-    /// Which end of an edge it stands at; either if it is not said.
-    pub end: Option<End>,
+    /// The answering end of an edge; either end if none.
+    pub end: Option<EdgeEnd>,
 }
 
-/// Judges a rationale.
-pub fn judge(rationale: Option<&Rationale>, answer: &Wanted<'_>, facts: &Facts<'_>) -> GraphResult {
+pub fn judge(
+    rationale: Option<&GraphEvidence>,
+    answer: &ExpectedAnswer<'_>,
+    facts: &EdgeChecker<'_>,
+) -> GraphResult {
     let edges = rationale.map_or(&[][..], |rationale| &rationale.edges);
     let is_allowed = |edge: &RationaleEdge| is_one_of(&edge.kind, answer.family.link_types());
     let names_answer = edges.iter().filter(|edge| is_allowed(edge)).any(|edge| {
@@ -81,45 +81,47 @@ pub fn judge(rationale: Option<&Rationale>, answer: &Wanted<'_>, facts: &Facts<'
     let mut problems: Vec<String> = Vec::new();
     let mut is_verified = true;
     for edge in edges {
-        let told = format!("{} -{}-> {}", edge.from, edge.kind, edge.to);
+        let edge_text = format!("{} -{}-> {}", edge.from, edge.kind, edge.to);
         if !is_allowed(edge) {
-            problems.push(format!("{told}: not a kind of link that answers this"));
+            problems.push(format!("{edge_text}: this link type does not answer the question"));
         }
         match facts(edge) {
-            Fact::Holds => {}
-            Fact::Uncited => problems.push(format!("{told}: no passage that is cited says so")),
-            Fact::Unknown => problems.push(format!("{told}: there is no such link")),
-            Fact::Unverifiable => is_verified = false,
+            EdgeCheck::Holds => {}
+            EdgeCheck::Uncited => {
+                problems.push(format!("{edge_text}: no cited passage supports it"))
+            }
+            EdgeCheck::Unknown => problems.push(format!("{edge_text}: no such link")),
+            EdgeCheck::Unverifiable => is_verified = false,
         }
     }
     if steps(rationale, answer.entities) > MOST_HOPS {
-        problems.push(format!("the reasons take more than {MOST_HOPS} steps"));
+        problems.push(format!("the rationale spans more than {MOST_HOPS} hops"));
     }
     let faith = match (edges.is_empty(), problems.is_empty(), is_verified) {
-        (true, _, _) => Faith::Unverified,
-        (_, false, _) => Faith::Unfaithful,
-        (_, true, false) => Faith::Unverified,
-        (_, true, true) => Faith::Faithful,
+        (true, _, _) => Faithfulness::Unverified,
+        (_, false, _) => Faithfulness::Unfaithful,
+        (_, true, false) => Faithfulness::Unverified,
+        (_, true, true) => Faithfulness::Faithful,
     };
     GraphResult { names_answer, is_present: !edges.is_empty(), faith, problems }
 }
 
-/// The ends of an edge that may be the answer.
-fn answering(edge: &RationaleEdge, end: Option<End>) -> impl Iterator<Item = &str> {
-    let from = (end != Some(End::To)).then_some(edge.from.as_str());
-    let to = (end != Some(End::From)).then_some(edge.to.as_str());
+/// The ends of an edge that may hold the answer.
+fn answering(edge: &RationaleEdge, end: Option<EdgeEnd>) -> impl Iterator<Item = &str> {
+    let from = (end != Some(EdgeEnd::To)).then_some(edge.from.as_str());
+    let to = (end != Some(EdgeEnd::From)).then_some(edge.to.as_str());
     from.into_iter().chain(to)
 }
 
-/// Whether an end of an edge is one of the expected entities, by id or by one of its names.
-fn is_named(end: &str, rationale: Option<&Rationale>, entities: &[String]) -> bool {
+/// Whether an end of an edge is an expected entity, by id or by name.
+fn is_named(end: &str, rationale: Option<&GraphEvidence>, entities: &[String]) -> bool {
     let entity = rationale.into_iter().flat_map(|one| &one.entities).find(|one| one.id == end);
     let names = entity.into_iter().flat_map(|entity| &entity.aliases).map(String::as_str);
     let mut names = names.chain([end]);
     names.any(|name| entities.iter().any(|wanted| same(wanted, name)))
 }
 
-/// Ids are compared whole, or by their slug where one of them has no source in front.
+/// Compares whole ids, or slugs if one id has no source.
 fn same(a: &str, b: &str) -> bool {
     let bare = |text: &str| text.rsplit("::").next().unwrap_or(text).to_lowercase();
     match (a.contains("::"), b.contains("::")) {
@@ -132,10 +134,10 @@ fn is_one_of(kind: &str, types: &[LinkType]) -> bool {
     types.iter().any(|one| one.name().eq_ignore_ascii_case(kind))
 }
 
-/// How many steps the reasons take: from the best of what the question is about to the furthest edge. What
-/// it is about are the entities that the target names, but for the answer; where it names none, whichever
-/// end is nearest to all edges. What is too far is not walked to its end: a target may say what it likes.
-fn steps(rationale: Option<&Rationale>, answers: &[String]) -> usize {
+/// Number of hops from the question's entity to the furthest edge. The starting points are the
+/// entities that the target names, without the answers; if it names none, the end nearest to all
+/// edges. The walk stops beyond the maximum, because the rationale is untrusted input.
+fn steps(rationale: Option<&GraphEvidence>, answers: &[String]) -> usize {
     let Some(rationale) = rationale else { return 0 };
     let mut ends: Vec<&str> =
         rationale.edges.iter().flat_map(|edge| [edge.from.as_str(), edge.to.as_str()]).collect();
@@ -149,8 +151,8 @@ fn steps(rationale: Option<&Rationale>, answers: &[String]) -> usize {
     starts.iter().map(|start| furthest(&rationale.edges, start)).min().unwrap_or(0)
 }
 
-/// The number of the step that takes the last edge, walking from one end in either direction; one more
-/// than may be taken for edges that are further away or can't be reached.
+/// Number of hops from `start` to the furthest edge, in either direction. Edges that are too far or
+/// unreachable count as one hop more than the maximum.
 fn furthest(edges: &[RationaleEdge], start: &str) -> usize {
     let mut reached = HashSet::from([start]);
     let mut left: Vec<&RationaleEdge> = edges.iter().collect();
@@ -184,12 +186,13 @@ mod tests {
         }
     }
 
-    fn judged(edges: Vec<RationaleEdge>, fact: Fact) -> GraphResult {
+    fn judged(edges: Vec<RationaleEdge>, fact: EdgeCheck) -> GraphResult {
         let entities =
             vec![RationaleEntity { id: "t1".to_owned(), aliases: vec!["Routing Team".to_owned()] }];
-        let rationale = Rationale { edges, entities, evidence: Vec::new() };
+        let rationale = GraphEvidence { edges, entities, evidence: Vec::new() };
         let entities = ["routing team".to_owned()];
-        let wanted = Wanted { family: Family::Ownership, entities: &entities, end: None };
+        let wanted =
+            ExpectedAnswer { family: QuestionFamily::Ownership, entities: &entities, end: None };
         judge(Some(&rationale), &wanted, &|_| fact)
     }
 
@@ -198,27 +201,28 @@ mod tests {
     fn a_long_chain_is_too_far() {
         let chain =
             (0..1_000).map(|at| edge(&format!("n{at}"), "OWNED_BY", &format!("n{}", at + 1)));
-        let judged = judged(chain.collect(), Fact::Holds);
-        assert_eq!(judged.faith, Faith::Unfaithful);
-        assert_eq!(judged.problems, ["the reasons take more than 2 steps"]);
+        let judged = judged(chain.collect(), EdgeCheck::Holds);
+        assert_eq!(judged.faith, Faithfulness::Unfaithful);
+        assert_eq!(judged.problems, ["the rationale spans more than 2 hops"]);
     }
 
     /// "What depends on Y" is answered by where edges start, "what does Y depend on" by where they end: an
     /// edge the other way round answers neither.
     #[test]
     fn which_end_answers() {
-        let check = |from: &str, to: &str, end: Option<End>, expected: bool| {
+        let check = |from: &str, to: &str, end: Option<EdgeEnd>, expected: bool| {
             let entities = ["x".to_owned()];
-            let wanted = Wanted { family: Family::Dependencies, entities: &entities, end };
+            let wanted =
+                ExpectedAnswer { family: QuestionFamily::Dependencies, entities: &entities, end };
             let edges = vec![edge(from, "DEPENDS_ON", to)];
-            let rationale = Rationale { edges, ..Rationale::default() };
-            let found = judge(Some(&rationale), &wanted, &|_| Fact::Unverifiable);
+            let rationale = GraphEvidence { edges, ..GraphEvidence::default() };
+            let found = judge(Some(&rationale), &wanted, &|_| EdgeCheck::Unverifiable);
             assert_eq!(found.names_answer, expected, "{from} -> {to}, {end:?}");
         };
-        check("x", "y", Some(End::From), true);
-        check("y", "x", Some(End::From), false);
-        check("y", "x", Some(End::To), true);
-        check("x", "y", Some(End::To), false);
+        check("x", "y", Some(EdgeEnd::From), true);
+        check("y", "x", Some(EdgeEnd::From), false);
+        check("y", "x", Some(EdgeEnd::To), true);
+        check("x", "y", Some(EdgeEnd::To), false);
         check("x", "y", None, true);
         check("y", "x", None, true);
         check("y", "z", None, false);
@@ -226,10 +230,10 @@ mod tests {
 
     #[test]
     fn an_answer_by_name() {
-        let found = judged(vec![edge("planner", "OWNED_BY", "t1")], Fact::Holds);
+        let found = judged(vec![edge("planner", "OWNED_BY", "t1")], EdgeCheck::Holds);
         assert!(found.names_answer && found.is_present, "{found:?}");
-        assert_eq!(found.faith, Faith::Faithful);
-        let found = judged(vec![edge("planner", "OWNED_BY", "t2")], Fact::Holds);
+        assert_eq!(found.faith, Faithfulness::Faithful);
+        let found = judged(vec![edge("planner", "OWNED_BY", "t2")], EdgeCheck::Holds);
         assert!(!found.names_answer);
     }
 
@@ -237,14 +241,14 @@ mod tests {
     fn reasons_that_are_not_so() {
         let faith = |edges, fact| judged(edges, fact).faith;
         let owned = || vec![edge("planner", "owned_by", "t1")];
-        assert_eq!(faith(owned(), Fact::Unknown), Faith::Unfaithful);
-        assert_eq!(faith(owned(), Fact::Uncited), Faith::Unfaithful);
-        assert_eq!(faith(owned(), Fact::Unverifiable), Faith::Unverified);
+        assert_eq!(faith(owned(), EdgeCheck::Unknown), Faithfulness::Unfaithful);
+        assert_eq!(faith(owned(), EdgeCheck::Uncited), Faithfulness::Unfaithful);
+        assert_eq!(faith(owned(), EdgeCheck::Unverifiable), Faithfulness::Unverified);
         assert_eq!(
-            faith(vec![edge("planner", "references", "t1")], Fact::Holds),
-            Faith::Unfaithful
+            faith(vec![edge("planner", "references", "t1")], EdgeCheck::Holds),
+            Faithfulness::Unfaithful
         );
-        assert_eq!(faith(Vec::new(), Fact::Holds), Faith::Unverified);
+        assert_eq!(faith(Vec::new(), EdgeCheck::Holds), Faithfulness::Unverified);
     }
 
     #[test]
@@ -256,7 +260,10 @@ mod tests {
             let entity =
                 |name: &&str| RationaleEntity { id: (*name).to_owned(), aliases: Vec::new() };
             let entities = names.iter().map(entity).collect();
-            steps(Some(&Rationale { edges, entities, evidence: Vec::new() }), &["n3".to_owned()])
+            steps(
+                Some(&GraphEvidence { edges, entities, evidence: Vec::new() }),
+                &["n3".to_owned()],
+            )
         };
         assert_eq!(about(chain(3), &["n0"]), 3);
         assert_eq!(about(chain(3), &["n0", "n3"]), 3, "the answer is not what it is about");
@@ -267,12 +274,12 @@ mod tests {
         let apart = [chain(1), vec![edge("a", "owned_by", "b")]].concat();
         assert_eq!(about(apart, &["n0"]), MOST_HOPS + 1);
         let star: Vec<_> = (0..30).map(|at| edge(&format!("n{at}"), "owned_by", "t1")).collect();
-        assert_eq!(judged(star, Fact::Holds).faith, Faith::Faithful);
-        assert_eq!(judged(chain(30), Fact::Holds).faith, Faith::Unfaithful);
+        assert_eq!(judged(star, EdgeCheck::Holds).faith, Faithfulness::Faithful);
+        assert_eq!(judged(chain(30), EdgeCheck::Holds).faith, Faithfulness::Unfaithful);
         // Reasons that meet are no longer than each of them.
         let ring = [edge("p", "owned_by", "t1"), edge("a", "member_of", "t1")];
         let ring = [&ring[..], &[edge("b", "member_of", "t1"), edge("p", "owned_by", "a")]];
-        assert_eq!(judged(ring.concat(), Fact::Holds).faith, Faith::Faithful);
+        assert_eq!(judged(ring.concat(), EdgeCheck::Holds).faith, Faithfulness::Faithful);
     }
 
     #[test]

@@ -1,45 +1,45 @@
-//! What a suite measures, and the values: counts where something is counted, so that nothing is
-//! decided by a rounded quotient.
+//! Suite measures and their values. Shares are stored as counts, so that no comparison depends on a
+//! rounded quotient.
 
 use crate::named;
 use crate::stats::{mean, percentile};
 
-/// What is measured.
+/// A measure of a suite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Measure {
-    /// Cases with an expected or acceptable result among the first five.
+pub enum SuiteMeasure {
+    /// Share of cases with an expected or acceptable result among the first five.
     RecallAt5,
-    /// The same among the first ten.
+    /// Share of cases with an expected or acceptable result among the first ten.
     RecallAt10,
-    /// Of all that was expected, what is among the first five.
+    /// Share of expected keys among the first five results.
     SetRecallAt5,
-    /// Of all that was expected, what is among the first ten.
+    /// Share of expected keys among the first ten results.
     SetRecallAt10,
-    /// Of the first five places, those with an expected or acceptable result.
+    /// Share of the first five positions with an expected or acceptable result.
     PrecisionAt5,
-    /// Of the first ten places, those with an expected or acceptable result.
+    /// Share of the first ten positions with an expected or acceptable result.
     PrecisionAt10,
-    /// The mean score that the reranker gives borderline documents.
+    /// Mean reranker score of borderline documents.
     RerankRelevance,
-    /// The 95th percentile of how long requests took as a whole.
+    /// 95th percentile of total latency.
     LatencyP95,
-    /// That of finding by meaning.
+    /// 95th percentile of dense retrieval latency.
     DenseP95,
     RerankP95,
-    /// That of fetching what is shown.
+    /// 95th percentile of hydration latency.
     HydrationP95,
-    /// Highlights that show the right span.
+    /// Share of highlights that show the expected text.
     SnippetAccuracy,
-    /// Questions about links that are answered.
+    /// Share of graph questions that are answered.
     GraphAnswer,
-    /// Answers from links that give reasons.
+    /// Share of graph answers with a rationale.
     RationalePresent,
-    /// Reasons that are all so.
+    /// Share of rationales that are faithful.
     RationaleFaithful,
 }
 
 named! {
-    Measure {
+    SuiteMeasure {
         RecallAt5 = "recall@5",
         RecallAt10 = "recall@10",
         SetRecallAt5 = "set_recall@5",
@@ -58,59 +58,51 @@ named! {
     }
 }
 
-impl Measure {
-    /// What its value is.
-    pub fn unit(self) -> Unit {
+impl SuiteMeasure {
+    pub fn unit(self) -> MeasureUnit {
         match self {
-            Self::RerankRelevance => Unit::Score,
+            Self::RerankRelevance => MeasureUnit::Score,
             Self::LatencyP95 | Self::DenseP95 | Self::RerankP95 | Self::HydrationP95 => {
-                Unit::Millis
+                MeasureUnit::Millis
             }
-            _ => Unit::Share,
+            _ => MeasureUnit::Share,
         }
     }
 }
 
-/// What a value is.
+/// The unit of a measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    /// So many of so many.
+pub enum MeasureUnit {
+    /// A proportion: hits of n.
     Share,
     Millis,
-    /// A score of a model.
     Score,
 }
 
-/// A value.
+/// The value of a measure.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Value {
-    /// So many of so many.
+pub enum MeasureValue {
+    /// A proportion with its counts.
     Share { hits: u64, n: u64 },
-    /// A percentile of times.
+    /// A percentile of latencies in milliseconds.
     Millis {
-        /// The 95th, in milliseconds.
+        /// The 95th percentile in milliseconds.
         p95: Option<f64>,
-        /// Of so many requests.
         n: u64,
     },
-    /// A mean of scores, and what it was when the threshold was set.
-    Score {
-        mean: Option<f64>,
-        baseline: Option<f64>,
-        /// Of so many pairs.
-        n: u64,
-    },
+    /// A mean score, and its mean when the threshold was set.
+    Score { mean: Option<f64>, baseline: Option<f64>, n: u64 },
 }
 
-impl Value {
-    /// Of how many.
+impl MeasureValue {
+    /// The number of observations behind the value.
     pub fn n(&self) -> u64 {
         match *self {
             Self::Share { n, .. } | Self::Millis { n, .. } | Self::Score { n, .. } => n,
         }
     }
 
-    /// As one number, for trends and charts; none of nothing.
+    /// The value as one number, for trends and charts; none for an empty sample.
     pub fn number(&self) -> Option<f64> {
         match *self {
             Self::Share { hits, n } => (n > 0).then(|| hits as f64 / n as f64),
@@ -119,13 +111,13 @@ impl Value {
         }
     }
 
-    /// The 95th percentile of some times, by the nearest rank. Times that are no numbers sort last.
+    /// The 95th percentile by nearest rank. NaN sorts last.
     pub fn p95(mut times: Vec<f64>) -> Self {
         times.sort_by(f64::total_cmp);
         Self::Millis { p95: percentile(&times, 0.95), n: times.len() as u64 }
     }
 
-    /// The mean of some scores, beside what it was.
+    /// The mean of scores, with the baseline mean.
     pub fn scores(scores: &[f64], baseline: Option<f64>) -> Self {
         Self::Score { mean: mean(scores), baseline, n: scores.len() as u64 }
     }
@@ -140,17 +132,17 @@ mod tests {
     fn percentiles_do_not_add_up() {
         let dense: Vec<f64> = (0..20).map(|at| if at == 3 { 100.0 } else { 10.0 }).collect();
         let rerank: Vec<f64> = (0..20).map(|at| if at == 7 { 100.0 } else { 10.0 }).collect();
-        let dense_high = Value::p95(dense.iter().map(|ms| ms + 0.0).collect());
+        let dense_high = MeasureValue::p95(dense.iter().map(|ms| ms + 0.0).collect());
         let totals: Vec<f64> = dense.iter().zip(&rerank).map(|(a, b)| a + b).collect();
-        assert_eq!(dense_high, Value::Millis { p95: Some(10.0), n: 20 });
-        assert_eq!(Value::p95(rerank), Value::Millis { p95: Some(10.0), n: 20 });
-        assert_eq!(Value::p95(totals), Value::Millis { p95: Some(110.0), n: 20 });
+        assert_eq!(dense_high, MeasureValue::Millis { p95: Some(10.0), n: 20 });
+        assert_eq!(MeasureValue::p95(rerank), MeasureValue::Millis { p95: Some(10.0), n: 20 });
+        assert_eq!(MeasureValue::p95(totals), MeasureValue::Millis { p95: Some(110.0), n: 20 });
     }
 
     #[test]
     fn nothing_has_no_number() {
-        assert_eq!(Value::Share { hits: 0, n: 0 }.number(), None);
-        assert_eq!(Value::p95(Vec::new()).number(), None);
-        assert_eq!(Value::scores(&[], Some(0.5)).number(), None);
+        assert_eq!(MeasureValue::Share { hits: 0, n: 0 }.number(), None);
+        assert_eq!(MeasureValue::p95(Vec::new()).number(), None);
+        assert_eq!(MeasureValue::scores(&[], Some(0.5)).number(), None);
     }
 }

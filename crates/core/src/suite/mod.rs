@@ -1,15 +1,16 @@
-//! Suites: named sets of checks against a retriever, when they run, and what they say.
+//! Suites: named sets of checks against a retriever, their triggers, and their reports.
 //!
 //! ```text
-//! suites.yaml ─▶ Suite ─▶ due? ─▶ sample of canonical queries ─▶ (a target) ─▶ case ─▶ measures ─▶ statuses ─▶ verdict
+//! suites.yaml ─▶ Suite ─▶ due? ─▶ sample of canonical queries ─▶ (target) ─▶ cases ─▶ measures ─▶
+//! statuses ─▶ verdict
 //! ```
 //!
-//! Promises: shares are compared as whole numbers, so a boundary is where the table says. A measure of
-//! nothing is `no_data`, never ok. An error counts as a miss and keeps a run from passing. The 95th
-//! percentile of a total is that of the totals, never a sum of percentiles. The same queries, seed and
-//! answers give the same report.
+//! Guarantees: shares are compared as integers, so a boundary is exact. A measure of an empty
+//! sample is `no_data`, never ok. An error counts as a miss and prevents a pass. The 95th
+//! percentile of total latency is computed from totals, never as a sum of percentiles. The same
+//! queries, seed and answers give the same report.
 //!
-//! Deliberately absent: asking, the clock, and where runs are kept.
+//! Not here: querying targets, the clock, and storage of runs.
 
 pub mod anonymous;
 mod breach;
@@ -30,29 +31,29 @@ pub mod trend;
 
 use crate::named;
 
-pub use breach::{Outage, SuiteBreach};
+pub use breach::{SuiteBreach, TargetOutage};
 pub use run::SuiteRun;
-pub use spec::{Alerting, Sample, Suite, SuiteError};
+pub use spec::{AlertRouting, Sample, Suite, SuiteError};
 
-/// What a suite is for.
+/// The purpose of a suite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
-    /// Does the pipeline work after a deploy?
+pub enum SuiteKind {
+    /// Checks that the pipeline works after a deploy.
     Smoke,
-    /// Did retrieval drift after something was taken in?
+    /// Detects retrieval drift after an import.
     Regression,
-    /// How does it develop over the weeks?
+    /// Tracks quality over weeks.
     WeeklyBenchmark,
-    /// How is each source doing?
+    /// Checks each source with its own queries.
     SourceSpecific,
-    /// Are questions about ownership, dependencies and alignment answered, with reasons?
+    /// Checks questions about ownership, dependencies and alignment, and their rationales.
     GraphQa,
-    /// Does the threshold of the reranker still fit?
+    /// Checks that the reranker threshold still fits.
     RerankCalibration,
 }
 
 named! {
-    Kind {
+    SuiteKind {
         Smoke = "smoke",
         Regression = "regression",
         WeeklyBenchmark = "weekly_benchmark",

@@ -1,4 +1,4 @@
-//! Canonical queries: what people really ask, with what must be found.
+//! Canonical queries: real user queries with their expected results.
 
 use crate::hash::Hash;
 use crate::link::LinkType;
@@ -9,112 +9,107 @@ use crate::target::QuestionFilter;
 
 use super::anonymous::THREAD;
 
-/// A canonical query.
+/// A query with its answer key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CanonicalQuery {
-    /// What names it in reports.
+    /// The id in reports.
     pub id: String,
-    /// What is asked, scrubbed.
+    /// The scrubbed query text.
     pub text: String,
-    /// Tells it from others with the same scrubbed text: the id of a key and a keyed hash of the original,
-    /// where scrubbing changed it.
+    /// Distinguishes queries with the same scrubbed text: a key id and a keyed hash of the original
+    /// text, if scrubbing changed it.
     pub original_hash: Option<String>,
-    /// The source that it is about.
+    /// The source that the query is about.
     pub source: Option<String>,
-    /// How hard it is.
     pub difficulty: Difficulty,
-    /// How it is asked; the target's own choice if it is not said.
+    /// The retrieval mode; the target's default if none.
     pub mode: Option<RetrievalMode>,
-    /// Which documents may answer; all if it is not said.
+    /// Restricts the documents that may answer.
     pub filter: QuestionFilter,
-    /// What kind of question about links it is.
-    pub family: Option<Family>,
-    /// What must be found.
-    pub expected: Vec<Key>,
-    /// What is as good.
-    pub acceptable: Vec<Key>,
-    /// What a highlight must show.
-    pub snippets: Vec<Snippet>,
-    /// Who or what the answer to a question about links is: ids or names.
+    /// The family of a graph question; none for other questions.
+    pub family: Option<QuestionFamily>,
+    /// Results that must be found.
+    pub expected: Vec<ResultKey>,
+    /// Results that count as equally good.
+    pub acceptable: Vec<ResultKey>,
+    /// Texts that a highlight must show.
+    pub snippets: Vec<ExpectedSnippet>,
+    /// Expected entities of a graph question, by id or name.
     pub entities: Vec<String>,
-    /// Which end of an edge the answer stands at; either if it is not said.
-    pub answer_end: Option<End>,
-    /// Suites that it belongs to; empty for all.
+    /// The answering end of an edge; either end if none.
+    pub answer_end: Option<EdgeEnd>,
+    /// Names of the suites that include the query; empty for all suites.
     pub tags: Vec<String>,
-    /// Where it comes from.
-    pub origin: Origin,
-    /// Whether suites ask it.
+    pub origin: QueryOrigin,
     pub state: QueryState,
 }
 
-/// An end of an edge. "What depends on Y" is answered by where edges start, "what does Y depend on" by where
-/// they end.
+/// An end of an edge. The start of an edge answers "what depends on Y"; its end answers "what does
+/// Y depend on".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum End {
+pub enum EdgeEnd {
     From,
     To,
 }
 
-named! { End { From = "from", To = "to" } }
+named! { EdgeEnd { From = "from", To = "to" } }
 
-/// How hard a query is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Difficulty {
-    /// Its words are those of the answer.
+    /// The query shares words with the answer.
     Easy,
     #[default]
     Medium,
-    /// It takes more than words.
+    /// The query needs more than word matching.
     Hard,
 }
 
 named! { Difficulty { Easy = "easy", Medium = "medium", Hard = "hard" } }
 
-/// Where a query comes from.
+/// The origin of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub enum Origin {
+pub enum QueryOrigin {
     #[default]
     Manual,
-    /// Somebody asked for help.
     Support,
     Analytics,
-    /// Somebody judged an answer.
+    /// Feedback on an answer.
     Feedback,
 }
 
 named! {
-    Origin { Manual = "manual", Support = "support", Analytics = "analytics", Feedback = "feedback" }
+    QueryOrigin { Manual = "manual", Support = "support", Analytics = "analytics", Feedback = "feedback" }
 }
 
-/// Whether suites ask a query.
+/// Whether suites include a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum QueryState {
-    /// Somebody has to look at it first.
+    /// Proposed, and awaits a review.
     Candidate,
     #[default]
     Active,
-    /// They no longer do.
+    /// Retired: no longer drawn into samples.
     Retired,
 }
 
 named! { QueryState { Candidate = "candidate", Active = "active", Retired = "retired" } }
 
-/// What kind of question about links it is, and which links may answer it.
+/// The family of a graph question, which determines the link types that may answer it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Family {
+pub enum QuestionFamily {
     Ownership,
-    /// What depends on what?
+    /// Which things depend on each other.
     Dependencies,
-    /// Which goal is it for?
+    /// Which goal something serves.
     Alignment,
 }
 
 named! {
-    Family { Ownership = "ownership", Dependencies = "dependencies", Alignment = "alignment" }
+    QuestionFamily { Ownership = "ownership", Dependencies = "dependencies", Alignment = "alignment" }
 }
 
-impl Family {
-    /// The links that may answer it.
+impl QuestionFamily {
+    /// The link types that may answer questions of this family.
     pub(crate) fn link_types(self) -> &'static [LinkType] {
         match self {
             Self::Ownership => &[LinkType::OwnedBy, LinkType::MemberOf],
@@ -124,58 +119,59 @@ impl Family {
     }
 }
 
-/// What a key names.
+/// The type of object that a key identifies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum KeyKind {
     Document,
-    /// A passage of one.
+    /// A passage of a document.
     Chunk,
-    /// An observation, which a target gives as a passage.
+    /// An observation, which a target returns as a passage.
     Observation,
 }
 
 named! { KeyKind { Document = "document", Chunk = "chunk", Observation = "observation" } }
 
-/// Something that may be found.
+/// A result that the query must find.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key {
+pub struct ResultKey {
     pub kind: KeyKind,
-    /// Its id, as the target gives it; for the local brain `source::slug` or a bare slug.
+    /// The id that the target uses; for the local brain `source::slug` or a bare slug.
     pub id: String,
 }
 
 /// A text that a highlight must show.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Snippet {
+pub struct ExpectedSnippet {
     pub text: String,
-    /// Where it stands in its document, in characters, if that is known.
+    /// Character range in the document, if known.
     pub at: Option<(u32, u32)>,
 }
 
 impl CanonicalQuery {
-    /// What names its text: blanks and case do not make another query.
-    pub fn text_hash(text: &str) -> Hash {
+    /// Hash of the query text, ignoring case and whitespace.
+    pub fn normalized_text_hash(text: &str) -> Hash {
         let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
         Hash::of(words.join(" ").as_bytes())
     }
 
-    /// What makes it the same query as another: its text, and where that was scrubbed, what it was before.
+    /// Identifies the query: its text, and the original text if it was scrubbed.
     pub fn identity_hash(&self) -> Hash {
-        let text = Self::text_hash(&self.text);
+        let text = Self::normalized_text_hash(&self.text);
         match &self.original_hash {
             None => text,
             Some(original) => Hash::of_parts(&[&text.0, original.as_bytes()]),
         }
     }
 
-    /// Whether it may stand for several queries: its text was scrubbed, and nothing tells what it was.
+    /// Whether the query may represent several originals: its text was scrubbed and no hash of the
+    /// original is known.
     pub fn is_merged(&self) -> bool {
         self.original_hash.is_none() && is_scrubbed(&self.text)
     }
 
-    /// This, with what another of the same text says: keys, snippets and tags of both, and of the rest what
-    /// the other says, unless it says nothing. The id stays, and so does the state, but for a candidate that
-    /// somebody adds themselves: that is a yes.
+    /// Merges another query with the same text: the union of keys, snippets and tags, and the
+    /// other's values elsewhere if it has any. Id and state stay, except that a candidate which is
+    /// added by hand becomes active.
     #[must_use]
     pub fn join(mut self, other: Self) -> Self {
         fn add<T: PartialEq>(all: &mut Vec<T>, more: Vec<T>) {
@@ -202,7 +198,7 @@ impl CanonicalQuery {
         add(&mut self.snippets, other.snippets);
         add(&mut self.entities, other.entities);
         self.answer_end = other.answer_end.or(self.answer_end);
-        // No tags mean every suite, which is more than any tags.
+        // An empty tag list means every suite.
         if self.tags.is_empty() || other.tags.is_empty() {
             self.tags.clear();
         } else {
@@ -211,19 +207,19 @@ impl CanonicalQuery {
         self
     }
 
-    /// Whether a suite may ask it.
+    /// Whether a suite includes the query.
     pub fn is_for(&self, suite: &str) -> bool {
         let is_tagged = self.tags.is_empty() || self.tags.iter().any(|tag| tag == suite);
         self.state == QueryState::Active && is_tagged
     }
 
-    /// Whether anything must be found: without that, a query measures nothing.
+    /// Whether the query has an answer key. A query without one measures nothing.
     pub fn has_key(&self) -> bool {
         !(self.expected.is_empty() && self.acceptable.is_empty() && self.entities.is_empty())
     }
 }
 
-/// Whether something was taken out of a text.
+/// Whether a text contains a scrubbing marker.
 pub fn is_scrubbed(text: &str) -> bool {
     text.contains(MARKER) || text.contains(THREAD)
 }
@@ -235,7 +231,7 @@ mod tests {
     #[test]
     fn queries_of_one_text_are_joined() {
         use super::super::sample::tests::query;
-        let key = |id: &str| Key { kind: KeyKind::Document, id: id.to_owned() };
+        let key = |id: &str| ResultKey { kind: KeyKind::Document, id: id.to_owned() };
         let there =
             CanonicalQuery { tags: vec!["a".to_owned()], ..query("q", "slack", Difficulty::Hard) };
         let other = CanonicalQuery {
@@ -257,7 +253,7 @@ mod tests {
 
     #[test]
     fn blanks_and_case_do_not_make_another_query() {
-        let hash = CanonicalQuery::text_hash;
+        let hash = CanonicalQuery::normalized_text_hash;
         assert_eq!(hash("Who  owns\tX?"), hash("who owns x?"));
         assert_ne!(hash("who owns x?"), hash("who owns y?"));
     }

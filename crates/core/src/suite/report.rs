@@ -1,43 +1,44 @@
-//! A run, added up: every measure over all cases and over each segment, its status, and the verdict.
+//! Aggregates a run: measures over all cases and over each segment, their status, and the verdict.
 //!
-//! A run passes if nothing is past its alert, everything that was to be asked was asked, nothing failed
-//! and something was measured. Rows over all cases and over each mode decide; those of a source or a
-//! difficulty inform, and so do those of fewer than five cases, which say little. A run that somebody
-//! stopped neither passes nor fails: what was asked of it by then is no sample. A run of fewer queries than
-//! its suite requires is inconclusive, unless the missing ones could not undo what it shows: then it fails.
+//! A run passes if no measure breaches its alert threshold, every planned query was answered, and
+//! something was measured. Rows over all cases and over each mode decide. Rows of a source or a
+//! difficulty, and rows of fewer than five cases, are informative only. A cancelled run neither
+//! passes nor fails, because its queries are no sample. A run with fewer queries than its suite
+//! requires is inconclusive, unless the missing queries could not change the outcome: then it
+//! fails.
 //!
-//! An error counts as a miss. A measure that only errors put past its alert is told as an outage of the
-//! target, because nothing was measured of its retrieval.
+//! An error counts as a miss. A measure that breaches only because of errors is reported as an
+//! outage of the target, because its retrieval was not measured.
 
 use std::collections::BTreeMap;
 
 use super::case::{CaseResult, DEPTH};
-use super::graph::Faith;
-use super::measure::{Measure, Value};
+use super::graph::Faithfulness;
+use super::measure::{MeasureValue, SuiteMeasure};
 use super::size::SampleSize;
 use super::snippet::Highlight;
-use super::threshold::{Bound, Percent, Status, Thresholds};
+use super::threshold::{MeasureBound, MeasureStatus, Percent, SuiteThresholds};
 use crate::gate::Verdict;
 use crate::named;
 use crate::request::RetrievalMode;
 
-/// Fewer cases than this decide nothing for their segment.
+/// Segments with fewer cases than this never decide.
 pub const FEWEST: u64 = 5;
 
-/// The cases that a row is of.
+/// The cases that a row covers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Segment {
+pub enum CaseSegment {
     All,
-    /// Those asked or answered in a mode.
+    /// Cases asked or answered in a mode.
     Mode(RetrievalMode),
-    /// Those about a source.
+    /// Cases about a source.
     Source(String),
-    /// Those that are so hard.
+    /// Cases of a difficulty.
     Difficulty(super::query::Difficulty),
 }
 
-impl Segment {
-    /// What the row is of, in words: `all`, `mode:graph`, `source:slack`, `difficulty:hard`.
+impl CaseSegment {
+    /// The name of the segment: `all`, `mode:graph`, `source:slack`, `difficulty:hard`.
     pub fn name(&self) -> String {
         match self {
             Self::All => "all".to_owned(),
@@ -59,55 +60,55 @@ impl Segment {
 
 /// A measure of a segment.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
-    pub segment: Segment,
-    pub measure: Measure,
-    pub value: Value,
-    /// What it is held against; none where it only informs.
-    pub bound: Option<Bound>,
-    pub status: Status,
-    /// Whether it can fail the run.
+pub struct MeasureRow {
+    pub segment: CaseSegment,
+    pub measure: SuiteMeasure,
+    pub value: MeasureValue,
+    /// The threshold; none for informative measures.
+    pub bound: Option<MeasureBound>,
+    pub status: MeasureStatus,
+    /// Whether the row can fail the run.
     pub decides: bool,
-    /// Whether its alert wakes somebody.
+    /// Whether a breach pages.
     pub pages: bool,
-    /// Cases that it counts as missed because they were not answered.
+    /// Unanswered cases that count as misses.
     pub unanswered: u64,
-    /// Whether only these put it past its alert.
+    /// Whether the row breaches only because of unanswered cases.
     pub is_outage: bool,
-    /// Whether none of its cases was answered.
+    /// Whether no case was answered.
     pub is_unmeasured: bool,
 }
 
-/// Why a run does not say enough.
+/// Why a run is inconclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Reason {
-    /// There was nothing to ask.
+pub enum InconclusiveReason {
+    /// No query was selected.
     NoQueries,
-    /// There were fewer queries, or pairs, than the suite requires.
+    /// Fewer queries or pairs than the suite requires.
     SampleTooSmall,
-    /// Questions were not answered.
+    /// Some queries were not answered.
     Errors,
-    /// Stages of the target did not do their work.
+    /// Some stages of the target fell back.
     Degraded,
-    /// There was no time left for all questions.
+    /// The time limit was reached.
     OverTime,
     Cancelled,
-    /// A query has nothing that must be found.
+    /// A query has no answer key.
     NoKeys,
-    /// Nothing that decides was measured.
+    /// No deciding measure has a value.
     NothingMeasured,
-    /// The index did not hold what the run was to measure.
+    /// The index did not contain the changes that the run should measure.
     IndexBehind,
-    /// There is no calibration to hold scores against, or nobody to score.
+    /// No calibration, or no reranker, is available.
     NoCalibration,
-    /// Another model scores than the one that was calibrated.
+    /// The calibration belongs to another reranker model.
     StaleCalibration,
-    /// The suite or its target can't be used as it is written.
+    /// The suite or its target is misconfigured.
     Broken,
 }
 
 named! {
-    Reason {
+    InconclusiveReason {
         NoQueries = "no_queries",
         SampleTooSmall = "sample_too_small",
         Errors = "errors",
@@ -123,167 +124,166 @@ named! {
     }
 }
 
-/// How a run ended before it was through.
+/// How the execution of a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum RunEnd {
     Whole,
-    /// Its time was over.
+    /// The time limit was reached.
     OverTime,
     Cancelled,
 }
 
-/// What a run says.
+/// A run with the aggregates of its cases.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Report {
+pub struct SuiteReport {
     pub verdict: Verdict,
-    /// Why it does not say enough.
-    pub reasons: Vec<Reason>,
-    /// Every row, in order.
-    pub rows: Vec<Row>,
-    /// Every case that was asked.
+    pub reasons: Vec<InconclusiveReason>,
+    pub rows: Vec<MeasureRow>,
     pub cases: Vec<CaseResult>,
-    /// Queries that were to be asked.
+    /// Number of planned queries.
     pub planned: usize,
-    /// How large the sample is; none of a run that could not even begin.
+    /// The sample size; none for a run that could not start.
     pub sample: Option<SampleSize>,
 }
 
-impl Report {
-    /// What is said of a run that could not even begin.
-    pub fn unmade(reason: Reason) -> Self {
+impl SuiteReport {
+    /// The report of a run that could not start.
+    pub fn unmade(reason: InconclusiveReason) -> Self {
         let (verdict, reasons) = (Verdict::Inconclusive, vec![reason]);
         Self { verdict, reasons, rows: Vec::new(), cases: Vec::new(), planned: 0, sample: None }
     }
 
-    /// Adds a reason for doubt: what passed is inconclusive, what failed stays so, unless somebody stopped it.
-    pub fn doubt(&mut self, reason: Reason) {
+    /// Adds a reason. A pass becomes inconclusive; a failure stays a failure unless the run was
+    /// cancelled.
+    pub fn doubt(&mut self, reason: InconclusiveReason) {
         if !self.reasons.contains(&reason) {
             self.reasons.push(reason);
         }
-        if self.verdict == Verdict::Pass || reason == Reason::Cancelled {
+        if self.verdict == Verdict::Pass || reason == InconclusiveReason::Cancelled {
             self.verdict = Verdict::Inconclusive;
         }
     }
 }
 
-/// Adds up what was asked. `relevance` is what the reranker says of borderline documents, if it was asked.
+/// Aggregates the cases of a run. `relevance` is the reranker's mean score of borderline documents,
+/// if it was measured.
 pub fn report(
     mut cases: Vec<CaseResult>,
     (planned, sample): (usize, SampleSize),
-    ended: Ended,
-    thresholds: &Thresholds,
-    relevance: Option<Value>,
-) -> Report {
+    ended: RunEnd,
+    thresholds: &SuiteThresholds,
+    relevance: Option<MeasureValue>,
+) -> SuiteReport {
     let missing = sample.missing();
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<MeasureRow> = Vec::new();
     for segment in segments(&cases) {
         let own: Vec<&CaseResult> = cases.iter().filter(|case| segment.holds(case)).collect();
         rows.extend(segment_rows(&segment, &own, missing, thresholds));
     }
     if let Some(value) = relevance {
         let n = value.n();
-        let row = row(Segment::All, Measure::RerankRelevance, value, n, thresholds);
-        // Pairs that are missing may score anything.
-        rows.push(Row { decides: row.decides && missing == 0, ..row });
+        let row = row(CaseSegment::All, SuiteMeasure::RerankRelevance, value, n, thresholds);
+        // Missing pairs could have any score.
+        rows.push(MeasureRow { decides: row.decides && missing == 0, ..row });
     }
     for case in &mut cases {
         case.missed = missed(case, &rows);
     }
     let reasons = reasons(&cases, (planned, &sample), ended, &rows);
-    let is_alert = rows.iter().any(|row| row.decides && row.status == Status::Alert);
+    let is_alert = rows.iter().any(|row| row.decides && row.status == MeasureStatus::Alert);
     let verdict = match (is_alert, reasons.is_empty()) {
-        _ if reasons.contains(&Reason::Cancelled) => Verdict::Inconclusive,
+        _ if reasons.contains(&InconclusiveReason::Cancelled) => Verdict::Inconclusive,
         (true, _) => Verdict::Fail,
         (false, true) => Verdict::Pass,
         (false, false) => Verdict::Inconclusive,
     };
-    Report { verdict, reasons, rows, cases, planned, sample: Some(sample) }
+    SuiteReport { verdict, reasons, rows, cases, planned, sample: Some(sample) }
 }
 
-/// The measures of a segment. One that is past its alert decides nothing if the queries that are missing
-/// could bring it back.
+/// The measures of a segment. A breach does not decide if the missing queries could undo it.
 fn segment_rows(
-    segment: &Segment,
+    segment: &CaseSegment,
     cases: &[&CaseResult],
     missing: usize,
-    thresholds: &Thresholds,
-) -> Vec<Row> {
+    thresholds: &SuiteThresholds,
+) -> Vec<MeasureRow> {
     let answered: Vec<&CaseResult> =
         cases.iter().copied().filter(|case| case.error.is_none()).collect();
-    let of = |cases: &[&CaseResult], missing: usize| -> Vec<Row> {
+    let of = |cases: &[&CaseResult], missing: usize| -> Vec<MeasureRow> {
         let count = cases.len() as u64;
         let measured = values(cases, missing).into_iter();
         measured.map(|(what, value)| row(segment.clone(), what, value, count, thresholds)).collect()
     };
     let (best, without_errors) = (of(cases, missing), of(&answered, 0));
     let rows = of(cases, 0).into_iter().zip(best.iter().zip(&without_errors));
-    let told = |(row, (best, without_errors)): (Row, (&Row, &Row))| {
+    let shown_row = |(row, (best, without_errors)): (MeasureRow, (&MeasureRow, &MeasureRow))| {
         let counts = |case: &&&CaseResult| case.error.is_some() && counts_errors(row.measure, case);
         let unanswered = cases.iter().filter(counts).count() as u64;
-        let is_alert = row.status == Status::Alert;
-        let may_recover = missing > 0 && is_alert && best.status != Status::Alert;
-        Row {
+        let is_alert = row.status == MeasureStatus::Alert;
+        let may_recover = missing > 0 && is_alert && best.status != MeasureStatus::Alert;
+        MeasureRow {
             decides: row.decides && !may_recover,
-            is_outage: is_alert && unanswered > 0 && without_errors.status != Status::Alert,
+            is_outage: is_alert && unanswered > 0 && without_errors.status != MeasureStatus::Alert,
             is_unmeasured: unanswered > 0 && without_errors.value.n() == 0,
             unanswered,
             ..row
         }
     };
-    rows.map(told).collect()
+    rows.map(shown_row).collect()
 }
 
-/// Whether a measure counts a case as missed that was not answered.
-fn counts_errors(measure: Measure, case: &CaseResult) -> bool {
+/// Whether a measure counts an unanswered case as a miss.
+fn counts_errors(measure: SuiteMeasure, case: &CaseResult) -> bool {
     match measure {
-        Measure::RecallAt5
-        | Measure::RecallAt10
-        | Measure::SetRecallAt5
-        | Measure::SetRecallAt10
-        | Measure::PrecisionAt5
-        | Measure::PrecisionAt10 => case.expected > 0,
-        Measure::GraphAnswer => case.graph_answer.is_some(),
+        SuiteMeasure::RecallAt5
+        | SuiteMeasure::RecallAt10
+        | SuiteMeasure::SetRecallAt5
+        | SuiteMeasure::SetRecallAt10
+        | SuiteMeasure::PrecisionAt5
+        | SuiteMeasure::PrecisionAt10 => case.expected > 0,
+        SuiteMeasure::GraphAnswer => case.graph_answer.is_some(),
         _ => false,
     }
 }
 
-/// The recalls that can fail the run and that a case misses, so that whoever is told of one finds its cases.
-fn missed(case: &CaseResult, rows: &[Row]) -> Vec<Measure> {
-    let is_missed = |(measure, k): &(Measure, usize)| {
-        let can_fail = |row: &Row| {
-            let has_alert = !matches!(row.bound, Some(Bound::Share { alert: Percent(0), .. }));
+/// Deciding recall measures that a case misses, so that an alert can list the failing cases.
+fn missed(case: &CaseResult, rows: &[MeasureRow]) -> Vec<SuiteMeasure> {
+    let is_missed = |(measure, k): &(SuiteMeasure, usize)| {
+        let can_fail = |row: &MeasureRow| {
+            let has_alert =
+                !matches!(row.bound, Some(MeasureBound::Share { alert: Percent(0), .. }));
             row.measure == *measure && row.decides && has_alert && row.segment.holds(case)
         };
         case.expected > 0 && !case.is_hit(*k) && rows.iter().any(can_fail)
     };
-    let recalls = [(Measure::RecallAt5, 5), (Measure::RecallAt10, DEPTH)];
+    let recalls = [(SuiteMeasure::RecallAt5, 5), (SuiteMeasure::RecallAt10, DEPTH)];
     recalls.into_iter().filter(is_missed).map(|(measure, _)| measure).collect()
 }
 
 fn row(
-    segment: Segment,
-    measure: Measure,
-    value: Value,
+    segment: CaseSegment,
+    measure: SuiteMeasure,
+    value: MeasureValue,
     cases: u64,
-    thresholds: &Thresholds,
-) -> Row {
+    thresholds: &SuiteThresholds,
+) -> MeasureRow {
     let mode = match segment {
-        Segment::Mode(mode) => Some(mode),
+        CaseSegment::Mode(mode) => Some(mode),
         _ => None,
     };
     let threshold = thresholds.of(measure, mode);
     let decides = threshold.is_some()
         && match segment {
-            Segment::All => true,
-            Segment::Mode(_) => cases >= FEWEST,
-            Segment::Source(_) | Segment::Difficulty(_) => false,
+            CaseSegment::All => true,
+            CaseSegment::Mode(_) => cases >= FEWEST,
+            CaseSegment::Source(_) | CaseSegment::Difficulty(_) => false,
         };
-    Row {
+    MeasureRow {
         segment,
         measure,
         value,
         bound: threshold.map(|one| one.bound),
-        status: threshold.map_or(Status::NoData, |one| one.bound.status(&value)),
+        status: threshold.map_or(MeasureStatus::NoData, |one| one.bound.status(&value)),
         decides,
         pages: threshold.is_some_and(|one| one.pages),
         unanswered: 0,
@@ -292,22 +292,22 @@ fn row(
     }
 }
 
-fn segments(cases: &[CaseResult]) -> Vec<Segment> {
-    let mut found: BTreeMap<Segment, ()> = BTreeMap::from([(Segment::All, ())]);
+fn segments(cases: &[CaseResult]) -> Vec<CaseSegment> {
+    let mut found: BTreeMap<CaseSegment, ()> = BTreeMap::from([(CaseSegment::All, ())]);
     for case in cases {
-        found.extend(case.mode.map(|mode| (Segment::Mode(mode), ())));
-        found.extend(case.source.clone().map(|source| (Segment::Source(source), ())));
-        found.insert(Segment::Difficulty(case.difficulty), ());
+        found.extend(case.mode.map(|mode| (CaseSegment::Mode(mode), ())));
+        found.extend(case.source.clone().map(|source| (CaseSegment::Source(source), ())));
+        found.insert(CaseSegment::Difficulty(case.difficulty), ());
     }
     found.into_keys().collect()
 }
 
-/// Every measure of some cases, as if so many more had been answered at once and without a fault.
-fn values(cases: &[&CaseResult], more: usize) -> Vec<(Measure, Value)> {
+/// Every measure of some cases, as if `more` further cases had been answered at once and correctly.
+fn values(cases: &[&CaseResult], more: usize) -> Vec<(SuiteMeasure, MeasureValue)> {
     let keyed: Vec<&&CaseResult> = cases.iter().filter(|case| case.expected > 0).collect();
     let share = |hits: u64, n: u64, of_each: u64| {
         let more = more as u64 * of_each;
-        Value::Share { hits: hits + more, n: n + more }
+        MeasureValue::Share { hits: hits + more, n: n + more }
     };
     let keyed_count = keyed.len() as u64;
     let hits =
@@ -321,7 +321,7 @@ fn values(cases: &[&CaseResult], more: usize) -> Vec<(Measure, Value)> {
     };
     let times = |of: &dyn Fn(&CaseResult) -> Option<f64>| {
         let known = cases.iter().filter_map(|case| of(case));
-        Value::p95(known.chain(std::iter::repeat_n(0.0, more)).collect())
+        MeasureValue::p95(known.chain(std::iter::repeat_n(0.0, more)).collect())
     };
     let stage = |at: usize| times(&|case| case.stages_ms[at]);
     let truths = |of: &dyn Fn(&CaseResult) -> Option<bool>| {
@@ -329,62 +329,63 @@ fn values(cases: &[&CaseResult], more: usize) -> Vec<(Measure, Value)> {
         share(known.iter().filter(|is_so| **is_so).count() as u64, known.len() as u64, 1)
     };
     vec![
-        (Measure::RecallAt5, hits(5)),
-        (Measure::RecallAt10, hits(10)),
-        (Measure::SetRecallAt5, found(0)),
-        (Measure::SetRecallAt10, found(1)),
-        (Measure::PrecisionAt5, precise(0, 5)),
-        (Measure::PrecisionAt10, precise(1, 10)),
-        (Measure::LatencyP95, times(&|case| case.total_ms)),
-        (Measure::DenseP95, stage(0)),
-        (Measure::RerankP95, stage(1)),
-        (Measure::HydrationP95, stage(2)),
+        (SuiteMeasure::RecallAt5, hits(5)),
+        (SuiteMeasure::RecallAt10, hits(10)),
+        (SuiteMeasure::SetRecallAt5, found(0)),
+        (SuiteMeasure::SetRecallAt10, found(1)),
+        (SuiteMeasure::PrecisionAt5, precise(0, 5)),
+        (SuiteMeasure::PrecisionAt10, precise(1, 10)),
+        (SuiteMeasure::LatencyP95, times(&|case| case.total_ms)),
+        (SuiteMeasure::DenseP95, stage(0)),
+        (SuiteMeasure::RerankP95, stage(1)),
+        (SuiteMeasure::HydrationP95, stage(2)),
         (
-            Measure::SnippetAccuracy,
+            SuiteMeasure::SnippetAccuracy,
             truths(&|case| case.highlight.map(|one| one == Highlight::Right)),
         ),
-        (Measure::GraphAnswer, truths(&|case| case.graph_answer)),
-        (Measure::RationalePresent, truths(&|case| case.rationale_present)),
-        (Measure::RationaleFaithful, truths(&faithful)),
+        (SuiteMeasure::GraphAnswer, truths(&|case| case.graph_answer)),
+        (SuiteMeasure::RationalePresent, truths(&|case| case.rationale_present)),
+        (SuiteMeasure::RationaleFaithful, truths(&faithful)),
     ]
 }
 
 fn faithful(case: &CaseResult) -> Option<bool> {
     match case.faith? {
-        Faith::Faithful => Some(true),
-        Faith::Unfaithful => Some(false),
-        Faith::Unverified => None,
+        Faithfulness::Faithful => Some(true),
+        Faithfulness::Unfaithful => Some(false),
+        Faithfulness::Unverified => None,
     }
 }
 
 fn reasons(
     cases: &[CaseResult],
     (planned, sample): (usize, &SampleSize),
-    ended: Ended,
-    rows: &[Row],
-) -> Vec<Reason> {
+    ended: RunEnd,
+    rows: &[MeasureRow],
+) -> Vec<InconclusiveReason> {
     let missing = sample.missing();
-    // What a small sample shows was measured, though it decides nothing.
-    let may_decide = |row: &Row| row.decides || (missing > 0 && row.bound.is_some());
-    let measures_something = |row: &Row| may_decide(row) && row.status != Status::NoData;
-    // Pairs that a reranker scored are something to measure too.
+    // A small sample was measured, although it decides nothing.
+    let may_decide = |row: &MeasureRow| row.decides || (missing > 0 && row.bound.is_some());
+    let measures_something =
+        |row: &MeasureRow| may_decide(row) && row.status != MeasureStatus::NoData;
+    // Scored pairs count as measured.
     let is_scored =
-        rows.iter().any(|row| row.measure == Measure::RerankRelevance && row.value.n() > 0);
+        rows.iter().any(|row| row.measure == SuiteMeasure::RerankRelevance && row.value.n() > 0);
     let has = [
-        (Reason::NoQueries, planned == 0 && !is_scored),
-        (Reason::SampleTooSmall, missing > 0),
-        (Reason::Errors, cases.iter().any(|case| case.error.is_some())),
-        (Reason::Degraded, cases.iter().any(|case| !case.fallbacks.is_empty())),
-        (Reason::OverTime, ended == Ended::OverTime),
+        (InconclusiveReason::NoQueries, planned == 0 && !is_scored),
+        (InconclusiveReason::SampleTooSmall, missing > 0),
+        (InconclusiveReason::Errors, cases.iter().any(|case| case.error.is_some())),
+        (InconclusiveReason::Degraded, cases.iter().any(|case| !case.fallbacks.is_empty())),
+        (InconclusiveReason::OverTime, ended == RunEnd::OverTime),
         (
-            Reason::Cancelled,
-            ended == Ended::Cancelled || (ended == Ended::Whole && cases.len() < planned),
+            InconclusiveReason::Cancelled,
+            ended == RunEnd::Cancelled || (ended == RunEnd::Whole && cases.len() < planned),
         ),
         (
-            Reason::NoKeys,
+            InconclusiveReason::NoKeys,
             cases.iter().any(|case| case.expected == 0 && case.graph_answer.is_none()),
         ),
-        (Reason::NothingMeasured, !rows.iter().any(measures_something)),
+        (InconclusiveReason::NothingMeasured, !rows.iter().any(measures_something)),
     ];
     has.into_iter().filter(|(_, is_so)| *is_so).map(|(reason, _)| reason).collect()
 }

@@ -1,4 +1,4 @@
-//! What a run of a suite says: printed, kept in the store, sent over HTTP.
+//! The report of a suite run, as it is printed, stored and returned over HTTP.
 
 use std::collections::BTreeMap;
 
@@ -6,104 +6,106 @@ use jiff::Timestamp;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
-use super::breach::{self, Outage, SuiteBreach};
+use super::breach::{self, SuiteBreach, TargetOutage};
 use super::case::{CaseResult, Flag};
-use super::graph::Faith;
-use super::measure::{Measure, Value};
+use super::graph::Faithfulness;
+use super::measure::{MeasureValue, SuiteMeasure};
 use super::query::Difficulty;
-use super::report::{Reason, Report, Row};
+use super::report::{InconclusiveReason, MeasureRow, SuiteReport};
 use super::size::SampleSize;
 use super::snippet::Highlight;
-use super::threshold::{Bound, Status};
+use super::threshold::{MeasureBound, MeasureStatus};
 use super::trend::Trend;
-use super::{Kind, Suite};
+use super::{Suite, SuiteKind};
 use crate::gate::Verdict;
 use crate::request::RetrievalMode;
 use crate::target::TargetErrorKind;
 
-/// The version of [`SuiteRun`].
+/// Schema version of [`SuiteRun`].
 pub(crate) const SUITE_RUN_VERSION: u32 = 1;
 
-/// Failing cases that figures name.
+/// Maximum number of failing cases that a summary lists.
 const NAMED_CASES: usize = 20;
 
-/// Why a run takes place.
+/// The event that started a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunTrigger<'a> {
-    /// What names the run, once in its suite.
+    /// Idempotency key, unique within the suite.
     pub key: &'a str,
-    /// What started it: `manual`, `ci`, `cron:...`, `event:...`.
+    /// The trigger: `manual`, `ci`, `cron:...`, `event:...`.
     pub trigger: &'a str,
 }
 
-/// A run of a suite, whole or in figures.
+/// A suite run, complete or as a summary.
 ///
-/// The store keeps both: the whole run until it is pruned, its figures for lists, trends and alerts. Figures have no
-/// cases and no text of a query; they count the failing cases and name the first of them.
+/// The store keeps both: the complete run until it is pruned, and the summary for lists, trends and
+/// alerts. A summary has no cases and no query text; it counts the failing cases and lists the
+/// first of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(description = "A run of a suite.", transform = require_whole)]
 pub struct SuiteRun {
-    /// The version of this form.
+    /// Schema version of this document.
     pub schema_version: u32,
-    /// The suite.
+    /// Name of the suite.
     pub suite: String,
-    /// What it is for.
+    /// Kind of the suite.
     #[serde(rename = "type")]
-    pub kind: Kind,
-    /// The workspace.
+    pub kind: SuiteKind,
+    /// Workspace of the run.
     pub workspace: String,
-    /// Who was asked.
+    /// Name of the target that was queried.
     pub target: String,
-    /// Whether that is somebody else than the suite's own target: then it says nothing about the suite.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub elsewhere: bool,
-    /// Who looks after it.
+    /// Whether the run queried another target than the suite's own. Such a run says nothing about
+    /// the suite.
+    #[serde(default, alias = "elsewhere", skip_serializing_if = "is_false")]
+    pub ad_hoc: bool,
+    /// Owners of the suite.
     pub owners: Vec<String>,
-    /// What names the run.
+    /// Idempotency key of the run.
     pub key: String,
-    /// What started it.
+    /// Trigger that started the run.
     pub trigger: String,
-    /// When it began.
+    /// Start time of the run.
     pub started_at: String,
-    /// When it ended.
+    /// End time of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(required)]
     pub finished_at: Option<String>,
-    /// How long it took.
+    /// Duration of the run in milliseconds.
     pub duration_ms: i64,
-    /// The verdict.
+    /// Verdict of the run.
     pub verdict: Verdict,
-    /// Why it does not say enough.
-    pub inconclusive_reasons: Vec<Reason>,
-    /// Queries that were to be asked.
+    /// Reasons why the run is inconclusive.
+    pub inconclusive_reasons: Vec<InconclusiveReason>,
+    /// Number of planned queries.
     pub planned: usize,
-    /// Queries that were asked.
+    /// Number of queries sent.
     pub asked: usize,
-    /// How large the sample is; null of a run that could not begin.
+    /// Sample size; null for a run that could not start.
     #[serde(default)]
     pub sample: Option<SampleSize>,
-    /// Queries without an answer, by why.
+    /// Number of unanswered queries by error kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<TargetErrorKind, usize>,
-    /// How many cases fail; of figures only.
+    /// Number of failing cases; only in a summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub failing: Option<usize>,
-    /// The first of them, by the ids of their queries; of figures only.
+    /// Query ids of the first failing cases; only in a summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub failing_cases: Option<Vec<String>>,
-    /// The threshold of the reranker that was in force.
+    /// Reranker threshold in effect during the run.
     pub rerank_threshold: Option<f64>,
-    /// What else a reader should know.
+    /// Further remarks about the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// What fell week after week: a new calibration is asked for.
+    /// Measures that fell for several weeks in a row; recalibrate the reranker.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recalibrate: Vec<Trend>,
     /// Every measure of every segment.
     pub measures: Vec<RunMeasure>,
-    /// Cases that somebody should look at, then the others.
+    /// Cases of the run, failing cases first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(required)]
     pub cases: Option<Vec<RunCase>>,
@@ -113,101 +115,102 @@ pub struct SuiteRun {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SuiteMeasure")]
 pub struct RunMeasure {
-    /// Of which cases: `all`, `mode:graph`, `source:slack`, `difficulty:hard`.
+    /// Segment of cases: `all`, `mode:graph`, `source:slack`, `difficulty:hard`.
     pub segment: String,
-    /// What.
-    pub measure: Measure,
-    /// As one number; null of nothing, and where no query was answered.
+    /// Name of the measure.
+    pub measure: SuiteMeasure,
+    /// Value as one number; null for an empty sample and if no query was answered.
     pub value: Option<f64>,
-    /// So many, of a share.
+    /// Number of hits, for a share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hits: Option<u64>,
-    /// Of how many.
+    /// Number of cases in the sample.
     pub n: u64,
-    /// What it was, of a score.
+    /// Baseline, for a score.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<f64>,
-    /// What it should reach.
+    /// Target value of the measure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// Beyond which it is an alert.
+    /// Alert threshold of the measure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alert: Option<String>,
-    /// How it stands.
-    pub status: Status,
-    /// Whether it can fail the run.
+    /// Status against the target and the alert threshold.
+    pub status: MeasureStatus,
+    /// Whether the measure can fail the run.
     pub decides: bool,
-    /// Whether its alert wakes somebody.
+    /// Whether a breach pages.
     pub pages: bool,
-    /// Queries that it counts as missed because they were not answered.
+    /// Unanswered queries that count as misses.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unanswered: u64,
-    /// Whether only these put it past its alert: the target was out, and recall is not known.
+    /// Whether the measure breaches only because of unanswered queries: the target was down, and
+    /// recall is unknown.
     #[serde(default, skip_serializing_if = "is_false")]
     pub outage: bool,
 }
 
-/// What came of a query.
+/// The result of one query.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SuiteCase")]
 pub struct RunCase {
-    /// The query's id.
+    /// Id of the query.
     pub query_id: String,
-    /// Whether somebody should look at it.
+    /// Whether the case needs attention.
     pub failing: bool,
-    /// What is wrong with it.
+    /// Defects of the case.
     pub flags: Vec<Flag>,
-    /// Recalls that can fail the run and that it misses.
+    /// Deciding recall measures that the case misses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub missed: Vec<Measure>,
-    /// The source that it is about.
+    pub missed: Vec<SuiteMeasure>,
+    /// Source that the query is about.
     pub source: Option<String>,
-    /// How hard it is.
+    /// Difficulty of the query.
     pub difficulty: Difficulty,
-    /// How it was asked or answered.
+    /// Requested mode, or the mode that the target reports.
     pub retrieval_mode: Option<RetrievalMode>,
-    /// Why there is no answer.
+    /// Kind of error, if the target did not answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<TargetErrorKind>,
-    /// In words.
+    /// Error message, if the target did not answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
-    /// The rank of the first expected or acceptable result.
+    /// Rank of the first expected or acceptable result, from 1.
     pub rank: Option<usize>,
-    /// What its highlight is.
+    /// Assessment of the highlight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub highlight: Option<Highlight>,
-    /// Whether a question about links was answered.
+    /// Whether a graph question was answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph_answer: Option<bool>,
-    /// Whether an answer from links gives reasons.
+    /// Whether a graph answer has a rationale.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rationale_present: Option<bool>,
-    /// Whether they are so.
+    /// Whether the rationale is faithful.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rationale: Option<Faith>,
-    /// What is wrong with the reasons.
+    pub rationale: Option<Faithfulness>,
+    /// Problems of the rationale.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rationale_problems: Vec<String>,
-    /// How long it took, by stage and as a whole, in milliseconds.
+    /// Latency by stage and in total, in milliseconds.
     pub latency_ms: BTreeMap<String, f64>,
-    /// Stages that did not do their work.
+    /// Stages that fell back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<String>,
-    /// The results, best first.
+    /// Result ids, best first.
     pub results: Vec<String>,
 }
 
 impl SuiteRun {
-    /// The run that a report is of, from when it began to when it ended.
+    /// The run of a report, with its start and end time.
     pub fn new(
         suite: &Suite,
         workspace: &str,
         RunTrigger { key, trigger }: RunTrigger<'_>,
         (started, finished): (Timestamp, Timestamp),
-        report: &Report,
+        report: &SuiteReport,
     ) -> Self {
-        let Report { verdict, reasons, rows, cases, planned, sample } = report;
+        let SuiteReport { verdict, reasons, rows, cases, planned, sample } = report;
         let mut errors = BTreeMap::new();
         for kind in cases.iter().filter_map(|case| case.error) {
             *errors.entry(kind).or_default() += 1;
@@ -220,7 +223,7 @@ impl SuiteRun {
             kind: suite.kind,
             workspace: workspace.to_owned(),
             target: suite.target.clone(),
-            elsewhere: false,
+            ad_hoc: false,
             owners: suite.owners.clone(),
             key: key.to_owned(),
             trigger: trigger.to_owned(),
@@ -244,7 +247,8 @@ impl SuiteRun {
         }
     }
 
-    /// The run in figures: without its cases, and with the measures over all cases and every other that can fail it.
+    /// The summary of the run: no cases, and only the measures over all cases and those that can
+    /// fail the run.
     #[must_use]
     pub fn figures(&self) -> Self {
         let failing: Vec<String> = self.failing().map(|case| case.query_id.clone()).collect();
@@ -259,44 +263,45 @@ impl SuiteRun {
         }
     }
 
-    /// The cases; none in figures.
+    /// The cases; empty in a summary.
     pub fn cases(&self) -> &[RunCase] {
         self.cases.as_deref().unwrap_or_default()
     }
 
-    /// Cases that somebody should look at.
+    /// Cases that need attention.
     pub fn failing(&self) -> impl Iterator<Item = &RunCase> {
         self.cases().iter().filter(|case| case.failing)
     }
 
-    /// A measure over all cases, as one number.
-    pub fn value(&self, measure: Measure) -> Option<f64> {
+    /// The value of a measure over all cases.
+    pub fn value(&self, measure: SuiteMeasure) -> Option<f64> {
         let is_it = |one: &&RunMeasure| one.segment == "all" && one.measure == measure;
         self.measures.iter().find(is_it)?.value
     }
 
-    /// Whether it says how its suite is doing: it asked the suite's own target, and nobody stopped it.
+    /// Whether the run reflects the state of the suite: it queried the suite's own target and was
+    /// not cancelled.
     pub fn counts(&self) -> bool {
-        !self.elsewhere && !self.inconclusive_reasons.contains(&Reason::Cancelled)
+        !self.ad_hoc && !self.inconclusive_reasons.contains(&InconclusiveReason::Cancelled)
     }
 
-    /// The breaches that people are told of: each cause once, without those of an outage.
+    /// The breaches by cause, without those of an outage.
     pub fn causes(&self) -> Vec<SuiteBreach<'_>> {
         breach::breaches(self)
     }
 
-    /// The outage of the target that put measures past their alerts, if one did.
-    pub fn outage(&self) -> Option<Outage> {
+    /// The outage that made measures breach, if there is one.
+    pub fn outage(&self) -> Option<TargetOutage> {
         breach::outage(self)
     }
 
-    /// The measures that made it fail.
+    /// The measures that failed the run.
     pub fn breaches(&self) -> impl Iterator<Item = &RunMeasure> {
-        self.measures.iter().filter(|one| one.decides && one.status == Status::Alert)
+        self.measures.iter().filter(|one| one.decides && one.status == MeasureStatus::Alert)
     }
 }
 
-/// A run that is shown as a run is whole.
+/// A complete run has the fields that a summary omits.
 fn require_whole(schema: &mut Schema) {
     if let Some(required) = schema.get_mut("required").and_then(|one| one.as_array_mut()) {
         let at = required.iter().position(|key| key == "duration_ms").unwrap_or_default();
@@ -313,9 +318,9 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-impl From<&Row> for RunMeasure {
-    fn from(row: &Row) -> Self {
-        let Row {
+impl From<&MeasureRow> for RunMeasure {
+    fn from(row: &MeasureRow) -> Self {
+        let MeasureRow {
             segment,
             measure,
             value,
@@ -328,19 +333,19 @@ impl From<&Row> for RunMeasure {
             is_unmeasured,
         } = row;
         let (target, alert) = match bound {
-            Some(Bound::Share { target, alert }) => {
+            Some(MeasureBound::Share { target, alert }) => {
                 (Some(target.to_string()), Some(alert.to_string()))
             }
-            Some(Bound::Millis { target, alert }) => {
+            Some(MeasureBound::Millis { target, alert }) => {
                 (Some(format!("{target} ms")), Some(format!("{alert} ms")))
             }
-            Some(Bound::Fall { alert }) => (None, Some(format!("-{alert}"))),
+            Some(MeasureBound::Fall { alert }) => (None, Some(format!("-{alert}"))),
             None => (None, None),
         };
         let (hits, baseline) = match *value {
-            Value::Share { hits, .. } => (Some(hits), None),
-            Value::Score { baseline, .. } => (None, baseline),
-            Value::Millis { .. } => (None, None),
+            MeasureValue::Share { hits, .. } => (Some(hits), None),
+            MeasureValue::Score { baseline, .. } => (None, baseline),
+            MeasureValue::Millis { .. } => (None, None),
         };
         Self {
             segment: segment.name(),

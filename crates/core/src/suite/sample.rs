@@ -1,8 +1,8 @@
-//! Which of the queries a run asks: so many of each source, or so many in all, fairly over sources and
-//! difficulties, drawn by a seed.
+//! Draws the queries of a run: a number per source or in total, balanced over sources and
+//! difficulties, by seed.
 //!
-//! Promises: the same queries and seed give the same sample, whatever order they come in. A stratum is
-//! not left out while another has two more than it.
+//! Guarantees: the same queries and seed give the same sample in any input order. While a stratum
+//! has queries left, no other stratum gets ahead of it by two.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::Sample;
 use super::query::{CanonicalQuery, Difficulty};
 use crate::hash::Hash;
 
-/// The queries of a sample, in the order of their ids.
+/// The sampled queries, ordered by id.
 pub fn draw<'q>(
     queries: &[&'q CanonicalQuery],
     sample: &Sample,
@@ -41,14 +41,15 @@ pub fn draw<'q>(
     drawn
 }
 
-/// One of each stratum in turn until there are enough.
+/// Takes one query of each stratum in turn until `count` are taken.
 fn in_turn<'q>(strata: &[Vec<&'q CanonicalQuery>], count: usize) -> Vec<&'q CanonicalQuery> {
     let deepest = strata.iter().map(Vec::len).max().unwrap_or(0);
     let rounds = (0..deepest).flat_map(|at| strata.iter().filter_map(move |one| one.get(at)));
     rounds.take(count).copied().collect()
 }
 
-/// The lot of a query: it depends on the seed and its own id alone, so that a new query moves no other.
+/// The sort key of a query. It depends only on the seed and the query's id, so a new query does not
+/// move others.
 fn lot(seed: u64, query: &CanonicalQuery) -> Hash {
     Hash::of_parts(&[&seed.to_le_bytes(), query.id.as_bytes()])
 }
@@ -58,7 +59,7 @@ pub(crate) mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::suite::query::{Key, KeyKind, Origin, QueryState};
+    use crate::suite::query::{KeyKind, QueryOrigin, QueryState, ResultKey};
 
     /// A query that must find the document of its own name.
     pub(crate) fn query(id: &str, source: &str, difficulty: Difficulty) -> CanonicalQuery {
@@ -71,13 +72,13 @@ pub(crate) mod tests {
             mode: None,
             filter: crate::target::QuestionFilter::default(),
             family: None,
-            expected: vec![Key { kind: KeyKind::Document, id: id.to_owned() }],
+            expected: vec![ResultKey { kind: KeyKind::Document, id: id.to_owned() }],
             acceptable: Vec::new(),
             snippets: Vec::new(),
             entities: Vec::new(),
             answer_end: None,
             tags: Vec::new(),
-            origin: Origin::Manual,
+            origin: QueryOrigin::Manual,
             state: QueryState::Active,
         }
     }

@@ -1,8 +1,8 @@
-//! Whether the sample of a run is large enough to give a verdict.
+//! Checks that the sample of a run is large enough for a verdict.
 //!
-//! A suite requires the sample that it asks for; without one of its own, the playbook's for its kind. A
-//! run of fewer queries, in all or about one source, is inconclusive. A suite may ask for less than the
-//! playbook, and every report of its runs says so.
+//! A suite requires the sample size that it configures, or the playbook's for its kind. A run of
+//! fewer queries, in total or of one source, is inconclusive. A suite may configure less than the
+//! playbook; every report of its runs says so.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 
 use super::query::CanonicalQuery;
 use super::run::is_false;
-use super::{Kind, Sample, Suite};
+use super::{Sample, Suite, SuiteKind};
 use crate::calibrate::MOST;
 use crate::named;
 
-/// What a sample consists of.
+/// The unit of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SampleUnit {
     Queries,
@@ -29,36 +29,33 @@ named! { SampleUnit { Queries = "queries", Pairs = "pairs" } }
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SuiteShortage")]
 pub struct Shortage {
-    /// The source; null for the sample as a whole.
+    /// Source; null for the sample as a whole.
     pub source: Option<String>,
-    /// How many there were to ask.
     pub drawn: usize,
-    /// How many are required.
     pub required: usize,
 }
 
-/// The size of a sample beside what is required of it.
+/// The size of a sample and its requirements.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SuiteSample", description = "The sample of a run.")]
 pub struct SampleSize {
-    /// What it consists of: queries, or borderline pairs.
+    /// Unit of the sample: queries, or borderline pairs.
     pub unit: SampleUnit,
-    /// How many there were to ask.
     pub drawn: usize,
-    /// The fewest that give a verdict.
+    /// Minimum for a verdict.
     pub required: usize,
-    /// The fewest that the playbook asks of such a suite.
+    /// Minimum that the playbook recommends for this kind of suite.
     pub playbook: usize,
     /// Whether the suite is configured to require fewer than the playbook.
     #[serde(default, skip_serializing_if = "is_false")]
     pub smaller_than_playbook: bool,
-    /// The parts that are too small: then the run has no pass.
+    /// Parts that are too small; the run cannot pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub short: Vec<Shortage>,
 }
 
 impl SampleSize {
-    /// A sample of queries of which exactly as many as there are were required.
+    /// A sample of queries with exactly the required size.
     pub fn exactly(count: usize) -> Self {
         Self::new(SampleUnit::Queries, (count, count, count), Vec::new())
     }
@@ -72,12 +69,12 @@ impl SampleSize {
         Self { unit, drawn, required, playbook, smaller_than_playbook, short }
     }
 
-    /// How many queries or pairs are missing.
+    /// Number of missing queries or pairs.
     pub fn missing(&self) -> usize {
         self.short.iter().map(|one| one.required.saturating_sub(one.drawn)).sum()
     }
 
-    /// That the suite is configured to ask for less than the playbook does; none where it is not.
+    /// A remark if the suite requires less than the playbook.
     pub fn smaller(&self) -> Option<String> {
         let Self { unit, required, playbook, .. } = self;
         self.smaller_than_playbook.then(|| {
@@ -87,19 +84,19 @@ impl SampleSize {
         })
     }
 
-    /// Everything that is small about it, in a sentence each.
+    /// Remarks about everything that is too small, one sentence each.
     pub fn remarks(&self) -> Vec<String> {
         let unit = self.unit;
         let short = self.short.iter().map(|Shortage { source, drawn, required }| {
             let about = source.as_ref().map(|one| format!(" about {one}")).unwrap_or_default();
-            format!("sample too small: {drawn} of the {required} {unit}{about} that are required")
+            format!("sample too small: {drawn} of {required} required {unit}{about}")
         });
         short.chain(self.smaller()).collect()
     }
 }
 
-/// The size of a suite's sample. `fit` are the queries that it may ask, `drawn` those that it asks, and
-/// `pairs` is how many borderline pairs have a score.
+/// The size of a suite's sample. `fit` are the eligible queries, `drawn` the sampled ones, and
+/// `pairs` is the number of scored borderline pairs.
 pub fn sample_size(
     suite: &Suite,
     fit: &[&CanonicalQuery],
@@ -107,7 +104,7 @@ pub fn sample_size(
     pairs: usize,
 ) -> SampleSize {
     let playbook = Suite::new(&suite.name, suite.kind, Vec::new()).sample;
-    if suite.kind == Kind::RerankCalibration {
+    if suite.kind == SuiteKind::RerankCalibration {
         let required = suite.sample.least().min(MOST);
         return whole(SampleUnit::Pairs, pairs, required, playbook.least());
     }
@@ -137,8 +134,8 @@ fn whole(unit: SampleUnit, drawn: usize, required: usize, playbook: usize) -> Sa
     SampleSize::new(unit, (drawn, required, playbook), short.into_iter().collect())
 }
 
-/// Queries by source: those that a sample names, or each that there is. Queries about no source count as
-/// one of their own where no query has a source.
+/// Queries by source: the sources that the sample names, or every source. If no query has a source,
+/// queries without a source form one group.
 fn sources<'q>(
     queries: &[&'q CanonicalQuery],
     sample: &'q Sample,
@@ -168,7 +165,7 @@ mod tests {
     use super::super::sample::{draw, tests::query};
     use super::*;
 
-    fn suite(kind: Kind) -> Suite {
+    fn suite(kind: SuiteKind) -> Suite {
         Suite::new("s", kind, vec!["@a".to_owned()])
     }
 
@@ -196,28 +193,28 @@ mod tests {
     /// The fewest queries of each kind, as the playbook's table has them.
     #[test]
     fn the_playbooks_samples_are_required() {
-        check(&suite(Kind::Smoke), &[("a", 5), ("b", 12)], (10, 10, 0));
-        check(&suite(Kind::Smoke), &[("a", 5), ("b", 4)], (10, 10, 1));
-        check(&suite(Kind::Regression), &[("a", 25)], (25, 25, 0));
-        check(&suite(Kind::Regression), &[("a", 1)], (25, 25, 24));
-        check(&suite(Kind::WeeklyBenchmark), &[("a", 99)], (100, 100, 1));
-        check(&suite(Kind::SourceSpecific), &[("a", 15), ("b", 14)], (30, 30, 1));
-        check(&suite(Kind::GraphQa), &[("a", 19)], (20, 20, 1));
+        check(&suite(SuiteKind::Smoke), &[("a", 5), ("b", 12)], (10, 10, 0));
+        check(&suite(SuiteKind::Smoke), &[("a", 5), ("b", 4)], (10, 10, 1));
+        check(&suite(SuiteKind::Regression), &[("a", 25)], (25, 25, 0));
+        check(&suite(SuiteKind::Regression), &[("a", 1)], (25, 25, 24));
+        check(&suite(SuiteKind::WeeklyBenchmark), &[("a", 99)], (100, 100, 1));
+        check(&suite(SuiteKind::SourceSpecific), &[("a", 15), ("b", 14)], (30, 30, 1));
+        check(&suite(SuiteKind::GraphQa), &[("a", 19)], (20, 20, 1));
     }
 
     #[test]
     fn queries_about_no_source() {
-        check(&suite(Kind::Smoke), &[("", 5)], (5, 5, 0));
-        check(&suite(Kind::Smoke), &[("", 1)], (5, 5, 4));
-        check(&suite(Kind::Smoke), &[], (5, 5, 5));
-        check(&suite(Kind::Smoke), &[("a", 5), ("", 1)], (5, 5, 0));
+        check(&suite(SuiteKind::Smoke), &[("", 5)], (5, 5, 0));
+        check(&suite(SuiteKind::Smoke), &[("", 1)], (5, 5, 4));
+        check(&suite(SuiteKind::Smoke), &[], (5, 5, 5));
+        check(&suite(SuiteKind::Smoke), &[("a", 5), ("", 1)], (5, 5, 0));
     }
 
     #[test]
     fn a_source_that_is_named_is_required() {
         let sources = vec!["a".to_owned(), "b".to_owned()];
         let sample = Sample::PerSource { count: 15, least: 15, sources };
-        let named = Suite { sample, ..suite(Kind::SourceSpecific) };
+        let named = Suite { sample, ..suite(SuiteKind::SourceSpecific) };
         let found = size(&named, &[("a", 20), ("c", 20)]);
         let short = Shortage { source: Some("b".to_owned()), drawn: 0, required: 15 };
         assert_eq!((found.short, found.drawn), (vec![short], 15));
@@ -231,16 +228,16 @@ mod tests {
             let found = size(&suite, counts);
             assert_eq!((found.missing(), found.smaller_than_playbook), (0, is_below), "{found:?}");
         };
-        check(few(Kind::Regression, Sample::Total(6)), &[("a", 6)], true);
-        check(few(Kind::Regression, each(15)), &[("a", 15), ("b", 15)], false);
-        check(few(Kind::Smoke, each(2)), &[("a", 2)], true);
-        check(few(Kind::Smoke, Sample::Total(9)), &[("a", 5), ("b", 5)], true);
-        check(few(Kind::Smoke, Sample::Total(10)), &[("a", 5), ("b", 5)], false);
+        check(few(SuiteKind::Regression, Sample::Total(6)), &[("a", 6)], true);
+        check(few(SuiteKind::Regression, each(15)), &[("a", 15), ("b", 15)], false);
+        check(few(SuiteKind::Smoke, each(2)), &[("a", 2)], true);
+        check(few(SuiteKind::Smoke, Sample::Total(9)), &[("a", 5), ("b", 5)], true);
+        check(few(SuiteKind::Smoke, Sample::Total(10)), &[("a", 5), ("b", 5)], false);
     }
 
     #[test]
     fn calibration_counts_pairs() {
-        let calibration = suite(Kind::RerankCalibration);
+        let calibration = suite(SuiteKind::RerankCalibration);
         let found = sample_size(&calibration, &[], &[], 29);
         assert_eq!((found.unit, found.required, found.missing()), (SampleUnit::Pairs, 30, 1));
         let many = Suite { sample: Sample::Total(500), ..calibration };

@@ -1,47 +1,51 @@
-//! Whether a highlight shows the right span, and whether it shows anything that is not there.
+//! Compares highlights with the expected text and detects fabricated highlights.
 //!
-//! Texts are compared as a reader sees them: composed, in lower case, with single blanks and without
-//! marks of emphasis. A highlight is right if it contains an expected text, or is a part of one of five
-//! words or more. Where the key gives a place, half of the characters of both together must be shared.
+//! Texts are normalised first: composed, lower case, single spaces, without emphasis marks. A
+//! highlight is right if it contains an expected text, or is part of one and has at least five
+//! words. If the key gives a character range, the overlap must be at least half of the union.
 
 use unicode_normalization::UnicodeNormalization as _;
 
-use super::query::Snippet;
+use super::query::ExpectedSnippet;
 use crate::named;
 use crate::scrub::MARKER;
 
-/// As many words a part of an expected text must have to be one.
+/// Minimum number of words of a partial match.
 const PART_WORDS: usize = 5;
-/// What the shared characters must be of all characters of both spans.
+/// Minimum overlap of two spans, as a share of their union.
 const SHARED: f64 = 0.5;
 
-/// What a highlight is.
+/// The assessment of a highlight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Highlight {
-    /// It shows what it should.
+    /// It shows an expected text.
     Right,
-    /// It shows something else.
+    /// It shows another text.
     Wrong,
     Missing,
 }
 
 named! { Highlight { Right = "right", Wrong = "wrong", Missing = "missing" } }
 
-/// What a highlight is, against the texts that it may show. `at` is where it stands in its document, in
-/// characters, where that is known.
-pub fn judge(highlight: Option<&str>, at: Option<(u32, u32)>, expected: &[Snippet]) -> Highlight {
+/// Compares a highlight with the expected texts. `at` is its character range in the document, if
+/// known.
+pub fn judge(
+    highlight: Option<&str>,
+    at: Option<(u32, u32)>,
+    expected: &[ExpectedSnippet],
+) -> Highlight {
     let shown = normal(highlight.unwrap_or_default());
     if shown.is_empty() {
         return Highlight::Missing;
     }
-    let is_right = |snippet: &Snippet| match (at, snippet.at) {
+    let is_right = |snippet: &ExpectedSnippet| match (at, snippet.at) {
         (Some(shown), Some(wanted)) => overlap(shown, wanted) >= SHARED,
         _ => shows(&shown, &normal(&snippet.text)),
     };
     if expected.iter().any(is_right) { Highlight::Right } else { Highlight::Wrong }
 }
 
-/// Whether a highlight is made up: none of its parts, between ellipses, is in the text it is said to be of.
+/// Whether a highlight is fabricated: none of its parts between ellipses occurs in the text.
 pub fn is_made_up(highlight: &str, text: &str) -> bool {
     let text = normal(text);
     let shown = normal(highlight);
@@ -57,7 +61,7 @@ fn shows(shown: &str, wanted: &str) -> bool {
     !wanted.is_empty() && (shown.contains(wanted) || is_part)
 }
 
-/// Whether a highlight shows what is left of a scrubbed text, in its order.
+/// Whether a highlight contains the remaining parts of a scrubbed text, in order.
 fn shows_around(shown: &str, wanted: &str) -> bool {
     let marker = normal(MARKER);
     let mut rest = Some(shown);
@@ -75,7 +79,7 @@ fn overlap(a: (u32, u32), b: (u32, u32)) -> f64 {
     if all == 0 { 0.0 } else { f64::from(shared) / f64::from(all) }
 }
 
-/// A text as a reader sees it.
+/// Normalises a text for comparison.
 fn normal(text: &str) -> String {
     let plain: String = text
         .nfc()
@@ -94,7 +98,7 @@ mod tests {
 
     #[test]
     fn what_is_left_of_a_scrubbed_text_is_looked_for() {
-        let expected = |text: &str| [Snippet { text: text.to_owned(), at: None }];
+        let expected = |text: &str| [ExpectedSnippet { text: text.to_owned(), at: None }];
         let check = |shown: &str, wanted: &str, right: bool| {
             let found = judge(Some(shown), None, &expected(wanted));
             assert_eq!(found == Highlight::Right, right, "{shown} / {wanted}");
@@ -110,7 +114,7 @@ mod tests {
 
     #[track_caller]
     fn check(highlight: &str, expected: &str, found: Highlight) {
-        let snippet = Snippet { text: expected.to_owned(), at: None };
+        let snippet = ExpectedSnippet { text: expected.to_owned(), at: None };
         assert_eq!(judge(Some(highlight), None, &[snippet]), found, "{highlight}");
     }
 
@@ -129,7 +133,7 @@ mod tests {
 
     #[test]
     fn highlights_by_their_place() {
-        let at = |from, to| Snippet { text: "x".to_owned(), at: Some((from, to)) };
+        let at = |from, to| ExpectedSnippet { text: "x".to_owned(), at: Some((from, to)) };
         let check = |shown, wanted: (u32, u32), found| {
             assert_eq!(judge(Some("y"), Some(shown), &[at(wanted.0, wanted.1)]), found);
         };

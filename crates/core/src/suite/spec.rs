@@ -1,63 +1,55 @@
-//! A suite as it is meant: what its file says, with the playbook's defaults for its kind.
+//! A suite: the settings of its file, with the playbook's defaults for its kind.
 
 use jiff::SignedDuration;
 
-use super::Kind;
+use super::SuiteKind;
 use super::cron::CronError;
-use super::due::{Debounce, EventKind, Interval, Trigger};
-use super::threshold::Thresholds;
+use super::due::{Debounce, EventKind, RunInterval, Trigger};
+use super::threshold::SuiteThresholds;
 
-/// A suite.
+/// The definition of a suite.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suite {
-    /// Its name, once in a file and a workspace.
+    /// Unique within a file and a workspace.
     pub name: String,
-    /// What it is for.
-    pub kind: Kind,
-    /// Whose it is; `*` is every workspace.
+    pub kind: SuiteKind,
+    /// The workspace; `*` for every workspace.
     pub workspace: String,
     pub target: String,
-    /// What makes it run.
     pub triggers: Vec<Trigger>,
-    /// Who looks after it.
     pub owners: Vec<String>,
-    /// How many queries it asks.
     pub sample: Sample,
-    /// What they are drawn by.
+    /// The seed of the sample.
     pub seed: u64,
-    /// How long it may take.
+    /// The time limit of a run.
     pub max_duration: SignedDuration,
-    /// How many results are asked for, at least ten.
+    /// Number of results per query, at least ten.
     pub depth: usize,
-    /// How many questions are under way at once.
+    /// Maximum number of concurrent queries.
     pub concurrency: usize,
-    /// How long events must have been quiet.
     pub debounce: Debounce,
-    /// What it is held against.
-    pub thresholds: Thresholds,
-    pub alerts: Alerting,
-    /// How many weekly drops in a row ask for a new calibration.
+    pub thresholds: SuiteThresholds,
+    pub alerts: AlertRouting,
+    /// Number of weekly drops in a row that trigger a recalibration request.
     pub drops: usize,
 }
 
-/// How many queries a suite asks.
+/// The number of queries in a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sample {
-    /// So many in all.
     Total(usize),
-    /// So many of each source.
+    /// A number per source.
     PerSource {
-        /// As many as this.
         count: usize,
-        /// The fewest that give a verdict.
+        /// Minimum for a verdict.
         least: usize,
-        /// These; empty for each that there is.
+        /// The sources; empty for all.
         sources: Vec<String>,
     },
 }
 
 impl Sample {
-    /// The fewest queries that give a verdict: in all, or of each source.
+    /// The minimum number of queries for a verdict, in total or per source.
     pub fn least(&self) -> usize {
         match self {
             Self::Total(total) => *total,
@@ -66,46 +58,41 @@ impl Sample {
     }
 }
 
-/// Who is told of a suite's alerts, by the names of channels; empty for every channel.
+/// The channels that a suite's alerts notify, by name; empty for every channel.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Alerting {
-    /// Of alerts that page.
+pub struct AlertRouting {
+    /// Channels for paging alerts.
     pub page: Vec<String>,
     pub notify: Vec<String>,
-    /// After how many days without a run somebody is told; none for never.
+    /// Days without a run before an alert; none for never.
     pub silent_after_days: Option<u32>,
 }
 
-/// Why a suite can't be.
+/// Why a suite is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SuiteError {
-    /// The name is none.
-    #[error("{0:?} is no name of a suite; it takes 1 to 64 lower-case letters, digits and dashes")]
+    #[error("invalid suite name {0:?}: use 1 to 64 lower-case letters, digits and dashes")]
     Name(String),
     #[error("two suites are called `{0}`")]
     Twice(String),
-    /// Nobody looks after it.
-    #[error("suite `{0}` has no owners; name at least one, such as \"@search-team\"")]
+    #[error("suite `{0}` has no owners: name at least one, such as \"@search-team\"")]
     NoOwners(String),
-    #[error("suite `{0}` has no triggers; name at least one, such as `manual`")]
+    #[error("suite `{0}` has no triggers: name at least one, such as `manual`")]
     NoTriggers(String),
-    /// The same trigger twice.
     #[error("suite `{name}` names the trigger `{trigger}` twice")]
     TriggerTwice { name: String, trigger: String },
-    /// A number is out of range.
     #[error("suite `{name}`: {what}")]
     Value { name: String, what: String },
-    /// A schedule is none.
     #[error(transparent)]
     Cron(#[from] CronError),
 }
 
-/// The most queries of a suite.
+/// The maximum number of queries in a suite.
 pub(crate) const MOST_QUERIES: usize = 10_000;
 
 impl Suite {
-    /// A suite of a kind with the playbook's defaults.
-    pub fn new(name: &str, kind: Kind, owners: Vec<String>) -> Self {
+    /// A suite with the playbook's defaults for its kind.
+    pub fn new(name: &str, kind: SuiteKind, owners: Vec<String>) -> Self {
         Self {
             name: name.to_owned(),
             kind,
@@ -119,13 +106,13 @@ impl Suite {
             depth: super::case::DEPTH,
             concurrency: 4,
             debounce: Debounce::default(),
-            thresholds: Thresholds::default(),
-            alerts: Alerting::default(),
+            thresholds: SuiteThresholds::default(),
+            alerts: AlertRouting::default(),
             drops: super::trend::DROPS,
         }
     }
 
-    /// Refuses what can't be run.
+    /// Validates the suite and its references.
     pub fn check(&self) -> Result<(), SuiteError> {
         let wrong = |what: String| Err(SuiteError::Value { name: self.name.clone(), what });
         if !is_name(&self.name) {
@@ -146,76 +133,76 @@ impl Suite {
         }
         let (Sample::Total(count) | Sample::PerSource { count, .. }) = &self.sample;
         if !(1..=MOST_QUERIES).contains(count) {
-            return wrong(format!("a sample takes 1 to {MOST_QUERIES} queries"));
+            return wrong(format!("a sample has 1 to {MOST_QUERIES} queries"));
         }
         if self.max_duration < SignedDuration::from_secs(1) {
-            return wrong("it needs at least a second".to_owned());
+            return wrong("the time limit must be at least one second".to_owned());
         }
         if self.max_duration > SignedDuration::from_hours(24 * 7) {
-            return wrong("it takes at most a week".to_owned());
+            return wrong("the time limit must be at most one week".to_owned());
         }
         if self.triggers.iter().filter_map(Trigger::cursor).any(|cursor| cursor.len() > 200) {
-            return wrong("a schedule takes at most 195 bytes".to_owned());
+            return wrong("a schedule has at most 195 bytes".to_owned());
         }
         if !(super::case::DEPTH..=100).contains(&self.depth) {
-            return wrong(
-                "k is 10 to 100: fewer results would hide what is at ranks 6 to 10".to_owned(),
-            );
+            return wrong("k must be 10 to 100: fewer results would hide ranks 6 to 10".to_owned());
         }
         if !(1..=256).contains(&self.concurrency) {
-            return wrong("concurrency is 1 to 256".to_owned());
+            return wrong("concurrency must be 1 to 256".to_owned());
         }
         if !(1..=52).contains(&self.drops) {
-            return wrong("`drops` is 1 to 52 weeks".to_owned());
+            return wrong("`drops` must be 1 to 52 weeks".to_owned());
         }
         if self.debounce.quiet > self.debounce.longest || self.debounce.quiet.is_negative() {
-            return wrong("`quiet` of debounce is at most `max_wait`".to_owned());
+            return wrong("debounce: `quiet` must be at most `max_wait`".to_owned());
         }
         Ok(())
     }
 }
 
-/// Whether a text can be a name.
+/// Whether a text is a valid name.
 pub fn is_name(name: &str) -> bool {
     let is_fit = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
     (1..=64).contains(&name.len()) && name.chars().all(is_fit) && !name.starts_with('-')
 }
 
-fn triggers(kind: Kind) -> Vec<Trigger> {
+fn triggers(kind: SuiteKind) -> Vec<Trigger> {
     let sunday = || Trigger::Cron("0 2 * * 0".parse().expect("it is a schedule"));
     match kind {
-        Kind::Smoke => vec![Trigger::Manual, Trigger::Ci],
-        Kind::Regression => vec![Trigger::Manual, Trigger::Event(EventKind::KnowledgePersisted)],
-        Kind::WeeklyBenchmark => vec![Trigger::Manual, sunday()],
-        Kind::SourceSpecific => vec![Trigger::Manual],
-        Kind::GraphQa => {
+        SuiteKind::Smoke => vec![Trigger::Manual, Trigger::Ci],
+        SuiteKind::Regression => {
+            vec![Trigger::Manual, Trigger::Event(EventKind::KnowledgePersisted)]
+        }
+        SuiteKind::WeeklyBenchmark => vec![Trigger::Manual, sunday()],
+        SuiteKind::SourceSpecific => vec![Trigger::Manual],
+        SuiteKind::GraphQa => {
             vec![Trigger::Manual, sunday(), Trigger::Event(EventKind::GraphChanged)]
         }
-        Kind::RerankCalibration => {
-            let quarterly = Trigger::Every(Interval::Quarterly);
+        SuiteKind::RerankCalibration => {
+            let quarterly = Trigger::Every(RunInterval::Quarterly);
             vec![Trigger::Manual, quarterly, Trigger::Event(EventKind::RerankChanged)]
         }
     }
 }
 
-fn sample(kind: Kind) -> Sample {
+fn sample(kind: SuiteKind) -> Sample {
     let per_source = |least, count| Sample::PerSource { count, least, sources: Vec::new() };
     match kind {
-        Kind::Smoke => per_source(5, 10),
-        Kind::Regression => Sample::Total(25),
-        Kind::WeeklyBenchmark => Sample::Total(100),
-        Kind::SourceSpecific => per_source(15, 15),
-        Kind::GraphQa => Sample::Total(20),
-        Kind::RerankCalibration => Sample::Total(30),
+        SuiteKind::Smoke => per_source(5, 10),
+        SuiteKind::Regression => Sample::Total(25),
+        SuiteKind::WeeklyBenchmark => Sample::Total(100),
+        SuiteKind::SourceSpecific => per_source(15, 15),
+        SuiteKind::GraphQa => Sample::Total(20),
+        SuiteKind::RerankCalibration => Sample::Total(30),
     }
 }
 
-fn minutes(kind: Kind) -> i64 {
+fn minutes(kind: SuiteKind) -> i64 {
     match kind {
-        Kind::Smoke => 5,
-        Kind::Regression | Kind::SourceSpecific | Kind::GraphQa => 10,
-        Kind::RerankCalibration => 30,
-        Kind::WeeklyBenchmark => 60,
+        SuiteKind::Smoke => 5,
+        SuiteKind::Regression | SuiteKind::SourceSpecific | SuiteKind::GraphQa => 10,
+        SuiteKind::RerankCalibration => 30,
+        SuiteKind::WeeklyBenchmark => 60,
     }
 }
 
@@ -224,7 +211,7 @@ mod tests {
     use super::*;
 
     fn suite() -> Suite {
-        Suite::new("smoke", Kind::Smoke, vec!["@search".to_owned()])
+        Suite::new("smoke", SuiteKind::Smoke, vec!["@search".to_owned()])
     }
 
     /// The playbook's table of suites.
@@ -236,12 +223,12 @@ mod tests {
             assert_eq!(suite.check(), Ok(()));
         };
         let each = |least, count| Sample::PerSource { count, least, sources: Vec::new() };
-        check(Kind::Smoke, each(5, 10), 5);
-        check(Kind::Regression, Sample::Total(25), 10);
-        check(Kind::WeeklyBenchmark, Sample::Total(100), 60);
-        check(Kind::SourceSpecific, each(15, 15), 10);
-        check(Kind::GraphQa, Sample::Total(20), 10);
-        check(Kind::RerankCalibration, Sample::Total(30), 30);
+        check(SuiteKind::Smoke, each(5, 10), 5);
+        check(SuiteKind::Regression, Sample::Total(25), 10);
+        check(SuiteKind::WeeklyBenchmark, Sample::Total(100), 60);
+        check(SuiteKind::SourceSpecific, each(15, 15), 10);
+        check(SuiteKind::GraphQa, Sample::Total(20), 10);
+        check(SuiteKind::RerankCalibration, Sample::Total(30), 30);
     }
 
     #[test]
@@ -252,13 +239,13 @@ mod tests {
             let error = suite.check().unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
         };
-        check(&|suite| suite.name = "A b".to_owned(), "no name of a suite");
+        check(&|suite| suite.name = "A b".to_owned(), "invalid suite name");
         check(&|suite| suite.owners = vec![" ".to_owned()], "no owners");
         check(&|suite| suite.triggers.clear(), "no triggers");
         check(&|suite| suite.triggers.push(Trigger::Ci), "names the trigger `ci` twice");
         check(&|suite| suite.sample = Sample::Total(0), "1 to 10000 queries");
-        check(&|suite| suite.max_duration = SignedDuration::ZERO, "at least a second");
-        check(&|suite| suite.max_duration = SignedDuration::MAX, "at most a week");
+        check(&|suite| suite.max_duration = SignedDuration::ZERO, "at least one second");
+        check(&|suite| suite.max_duration = SignedDuration::MAX, "at most one week");
         let minutes: Vec<String> = (0..60).map(|minute| minute.to_string()).collect();
         let long = format!("{} {} * * *", minutes.join(","), minutes[..24].join(","));
         check(

@@ -1,42 +1,42 @@
-//! Targets and alerts: what is good, what is worth a look, and what wakes somebody.
+//! Targets and alert thresholds.
 //!
-//! Shares are held against percentages as whole numbers: 23 of 25 is 92 %, which is not below 92 %,
-//! and no rounding of a quotient decides that. A target is met from its value on; an alert begins beyond
-//! its value, strictly.
+//! Shares are compared with percentages as integers: 23 of 25 is 92 %, which is not below 92 %. A
+//! value that equals the target meets it; a value that equals the alert threshold does not breach
+//! it.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use super::measure::{Measure, Value};
+use super::measure::{MeasureValue, SuiteMeasure};
 use crate::named;
 use crate::request::RetrievalMode;
 
-/// How a measure stands.
+/// The status of a measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Status {
+pub enum MeasureStatus {
     /// The target is met.
     Ok,
-    /// The target is missed, and it is not past the alert.
+    /// The target is missed, but the alert threshold is not breached.
     Warn,
-    /// It is past the alert.
+    /// The alert threshold is breached.
     Alert,
-    /// Nothing was measured, or there is nothing to hold it against.
+    /// Nothing was measured, or the measure has no threshold.
     NoData,
 }
 
-named! { Status { Ok = "ok", Warn = "warn", Alert = "alert", NoData = "no_data" } }
+named! { MeasureStatus { Ok = "ok", Warn = "warn", Alert = "alert", NoData = "no_data" } }
 
-/// A share, in ten-thousandths.
+/// A proportion in ten-thousandths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Percent(pub u32);
 
 impl FromStr for Percent {
     type Err = String;
 
-    /// `95%`, `99.5%` or `0.95`.
+    /// Parses `95%`, `99.5%` or `0.95`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text:?} is no share; write it as 95% or 0.95");
+        let wrong = || format!("invalid share {text:?}: write 95% or 0.95");
         let (digits, scale) = match text.trim().strip_suffix('%') {
             Some(percent) => (percent.trim(), 2),
             None => (text.trim(), 4),
@@ -68,107 +68,98 @@ impl fmt::Display for Percent {
     }
 }
 
-/// What a measure is held against.
+/// The target and the alert threshold of a measure.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Bound {
-    /// A share: at least the target, and below the alert it is one.
-    Share {
-        /// What it should reach.
-        target: Percent,
-        /// What it must not fall below.
-        alert: Percent,
-    },
-    /// A time in milliseconds: at most the target, and above the alert it is one.
-    Millis {
-        /// What it should keep to.
-        target: f64,
-        /// What it must not exceed.
-        alert: f64,
-    },
-    /// A score, against its own past: a fall of so much is an alert.
+pub enum MeasureBound {
+    /// A share: the target is a minimum; below the alert value is a breach.
+    Share { target: Percent, alert: Percent },
+    /// A latency in milliseconds: the target is a maximum; above the alert value is a breach.
+    Millis { target: f64, alert: f64 },
+    /// A score relative to its baseline: a drop of this size is a breach.
     Fall { alert: f64 },
 }
 
-/// Falls are compared with this tolerance: 0.80 - 0.75 is a hair less than 0.05.
+/// Tolerance for comparing drops: in floating point, 0.80 - 0.75 is slightly less than 0.05.
 const TOLERANCE: f64 = 1e-9;
 
-impl Bound {
-    /// How a value stands. A value of another kind, or none, is no data; what is no number is an alert.
-    pub fn status(&self, value: &Value) -> Status {
+impl MeasureBound {
+    /// The status of a value. A missing value, or one of another unit, is no data; NaN is an alert.
+    pub fn status(&self, value: &MeasureValue) -> MeasureStatus {
         match (*self, *value) {
-            (Self::Share { target, alert }, Value::Share { hits, n }) if n > 0 => {
+            (Self::Share { target, alert }, MeasureValue::Share { hits, n }) if n > 0 => {
                 let reached = u128::from(hits) * 10_000;
                 let of = |percent: Percent| u128::from(percent.0) * u128::from(n);
                 status(reached >= of(target), reached < of(alert))
             }
-            (Self::Millis { target, alert }, Value::Millis { p95: Some(p95), n }) if n > 0 => {
+            (Self::Millis { target, alert }, MeasureValue::Millis { p95: Some(p95), n })
+                if n > 0 =>
+            {
                 status(p95 <= target, p95.is_nan() || p95 > alert)
             }
             (
                 Self::Fall { alert },
-                Value::Score { mean: Some(mean), baseline: Some(baseline), n },
+                MeasureValue::Score { mean: Some(mean), baseline: Some(baseline), n },
             ) if n > 0 => {
                 let fall = baseline - mean;
                 let is_fall = fall.is_nan() || fall >= alert - TOLERANCE;
                 status(!is_fall, is_fall)
             }
-            _ => Status::NoData,
+            _ => MeasureStatus::NoData,
         }
     }
 }
 
-fn status(is_met: bool, is_alert: bool) -> Status {
+fn status(is_met: bool, is_alert: bool) -> MeasureStatus {
     match (is_alert, is_met) {
-        (true, _) => Status::Alert,
-        (false, true) => Status::Ok,
-        (false, false) => Status::Warn,
+        (true, _) => MeasureStatus::Alert,
+        (false, true) => MeasureStatus::Ok,
+        (false, false) => MeasureStatus::Warn,
     }
 }
 
-/// A row of the table.
+/// The threshold of a measure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Threshold {
-    /// What it is held against.
-    pub bound: Bound,
-    /// Whether its alert wakes somebody.
+    pub bound: MeasureBound,
+    /// Whether a breach pages.
     pub pages: bool,
 }
 
-/// What measures are held against: the table, and what is different for a mode.
+/// The thresholds of all measures, with overrides by mode.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Thresholds {
-    pub all: BTreeMap<Measure, Threshold>,
-    pub by_mode: BTreeMap<RetrievalMode, BTreeMap<Measure, Threshold>>,
+pub struct SuiteThresholds {
+    pub all: BTreeMap<SuiteMeasure, Threshold>,
+    pub by_mode: BTreeMap<RetrievalMode, BTreeMap<SuiteMeasure, Threshold>>,
 }
 
-impl Default for Thresholds {
+impl Default for SuiteThresholds {
     fn default() -> Self {
-        let share = |target: u32, alert: u32| Bound::Share {
+        let share = |target: u32, alert: u32| MeasureBound::Share {
             target: Percent(target * 100),
             alert: Percent(alert * 100),
         };
         let row = |bound| Threshold { bound, pages: false };
         let all = BTreeMap::from([
-            (Measure::RecallAt5, Threshold { bound: share(95, 92), pages: true }),
-            (Measure::RecallAt10, row(share(98, 96))),
-            (Measure::RerankRelevance, row(Bound::Fall { alert: 0.05 })),
-            (Measure::LatencyP95, row(Bound::Millis { target: 150.0, alert: 170.0 })),
-            (Measure::SnippetAccuracy, row(share(90, 85))),
-            (Measure::RationalePresent, row(share(100, 100))),
-            (Measure::RationaleFaithful, row(share(95, 92))),
+            (SuiteMeasure::RecallAt5, Threshold { bound: share(95, 92), pages: true }),
+            (SuiteMeasure::RecallAt10, row(share(98, 96))),
+            (SuiteMeasure::RerankRelevance, row(MeasureBound::Fall { alert: 0.05 })),
+            (SuiteMeasure::LatencyP95, row(MeasureBound::Millis { target: 150.0, alert: 170.0 })),
+            (SuiteMeasure::SnippetAccuracy, row(share(90, 85))),
+            (SuiteMeasure::RationalePresent, row(share(100, 100))),
+            (SuiteMeasure::RationaleFaithful, row(share(95, 92))),
         ]);
         Self { all, by_mode: BTreeMap::new() }
     }
 }
 
-impl Thresholds {
-    /// What a measure is held against in a mode, or over all.
-    pub fn of(&self, measure: Measure, mode: Option<RetrievalMode>) -> Option<&Threshold> {
+impl SuiteThresholds {
+    /// The threshold of a measure in a mode, or over all cases.
+    pub fn of(&self, measure: SuiteMeasure, mode: Option<RetrievalMode>) -> Option<&Threshold> {
         let own = mode.and_then(|mode| self.by_mode.get(&mode)?.get(&measure));
         own.or_else(|| self.all.get(&measure))
     }
 
-    /// These, with another's rows over them.
+    /// Overrides these thresholds with another's.
     #[must_use]
     pub fn and(mut self, other: &Self) -> Self {
         self.all.extend(other.all.iter().map(|(measure, row)| (*measure, *row)));
@@ -183,39 +174,50 @@ impl Thresholds {
 mod tests {
     use super::*;
 
-    fn of(measure: Measure, value: Value) -> Status {
-        Thresholds::default().of(measure, None).unwrap().bound.status(&value)
+    fn of(measure: SuiteMeasure, value: MeasureValue) -> MeasureStatus {
+        SuiteThresholds::default().of(measure, None).unwrap().bound.status(&value)
     }
 
     #[track_caller]
-    fn check(measure: Measure, n: u64, expected: &[(u64, Status)]) {
+    fn check(measure: SuiteMeasure, n: u64, expected: &[(u64, MeasureStatus)]) {
         for (hits, status) in expected {
-            assert_eq!(of(measure, Value::Share { hits: *hits, n }), *status, "{hits} of {n}");
+            assert_eq!(
+                of(measure, MeasureValue::Share { hits: *hits, n }),
+                *status,
+                "{hits} of {n}"
+            );
         }
     }
 
-    use Status::{Alert, NoData, Ok, Warn};
+    use MeasureStatus::{Alert, NoData, Ok, Warn};
 
     /// The boundaries of the playbook's table.
     #[test]
     fn shares_at_their_boundaries() {
-        check(Measure::RecallAt5, 25, &[(25, Ok), (24, Ok), (23, Warn), (22, Alert), (0, Alert)]);
-        check(Measure::RecallAt10, 25, &[(25, Ok), (24, Warn), (23, Alert)]);
-        check(Measure::RecallAt5, 100, &[(95, Ok), (94, Warn), (92, Warn), (91, Alert)]);
-        check(Measure::RecallAt10, 100, &[(98, Ok), (97, Warn), (96, Warn), (95, Alert)]);
-        check(Measure::RecallAt5, 20, &[(20, Ok), (19, Ok), (18, Alert)]);
-        check(Measure::RecallAt10, 20, &[(20, Ok), (19, Alert)]);
-        check(Measure::SnippetAccuracy, 100, &[(90, Ok), (89, Warn), (85, Warn), (84, Alert)]);
-        check(Measure::SnippetAccuracy, 20, &[(18, Ok), (17, Warn), (16, Alert)]);
-        check(Measure::SnippetAccuracy, 25, &[(23, Ok), (22, Warn), (21, Alert)]);
-        check(Measure::RationaleFaithful, 20, &[(19, Ok), (18, Alert)]);
-        check(Measure::RationalePresent, 20, &[(20, Ok), (19, Alert)]);
+        check(
+            SuiteMeasure::RecallAt5,
+            25,
+            &[(25, Ok), (24, Ok), (23, Warn), (22, Alert), (0, Alert)],
+        );
+        check(SuiteMeasure::RecallAt10, 25, &[(25, Ok), (24, Warn), (23, Alert)]);
+        check(SuiteMeasure::RecallAt5, 100, &[(95, Ok), (94, Warn), (92, Warn), (91, Alert)]);
+        check(SuiteMeasure::RecallAt10, 100, &[(98, Ok), (97, Warn), (96, Warn), (95, Alert)]);
+        check(SuiteMeasure::RecallAt5, 20, &[(20, Ok), (19, Ok), (18, Alert)]);
+        check(SuiteMeasure::RecallAt10, 20, &[(20, Ok), (19, Alert)]);
+        check(SuiteMeasure::SnippetAccuracy, 100, &[(90, Ok), (89, Warn), (85, Warn), (84, Alert)]);
+        check(SuiteMeasure::SnippetAccuracy, 20, &[(18, Ok), (17, Warn), (16, Alert)]);
+        check(SuiteMeasure::SnippetAccuracy, 25, &[(23, Ok), (22, Warn), (21, Alert)]);
+        check(SuiteMeasure::RationaleFaithful, 20, &[(19, Ok), (18, Alert)]);
+        check(SuiteMeasure::RationalePresent, 20, &[(20, Ok), (19, Alert)]);
     }
 
     #[test]
     fn times_at_their_boundaries() {
         let check = |p95: f64, expected| {
-            assert_eq!(of(Measure::LatencyP95, Value::Millis { p95: Some(p95), n: 25 }), expected);
+            assert_eq!(
+                of(SuiteMeasure::LatencyP95, MeasureValue::Millis { p95: Some(p95), n: 25 }),
+                expected
+            );
         };
         check(150.0, Ok);
         check(150.000_1, Warn);
@@ -228,8 +230,8 @@ mod tests {
     #[test]
     fn falls_are_absolute() {
         let check = |mean: f64, expected| {
-            let value = Value::Score { mean: Some(mean), baseline: Some(0.8), n: 30 };
-            assert_eq!(of(Measure::RerankRelevance, value), expected, "{mean}");
+            let value = MeasureValue::Score { mean: Some(mean), baseline: Some(0.8), n: 30 };
+            assert_eq!(of(SuiteMeasure::RerankRelevance, value), expected, "{mean}");
         };
         check(0.9, Ok);
         check(0.8, Ok);
@@ -241,11 +243,14 @@ mod tests {
 
     #[test]
     fn nothing_is_no_data() {
-        assert_eq!(of(Measure::RecallAt5, Value::Share { hits: 0, n: 0 }), NoData);
-        assert_eq!(of(Measure::LatencyP95, Value::Millis { p95: None, n: 0 }), NoData);
-        let unknown = Value::Score { mean: Some(0.5), baseline: None, n: 30 };
-        assert_eq!(of(Measure::RerankRelevance, unknown), NoData);
-        assert_eq!(of(Measure::RecallAt5, Value::Millis { p95: Some(1.0), n: 1 }), NoData);
+        assert_eq!(of(SuiteMeasure::RecallAt5, MeasureValue::Share { hits: 0, n: 0 }), NoData);
+        assert_eq!(of(SuiteMeasure::LatencyP95, MeasureValue::Millis { p95: None, n: 0 }), NoData);
+        let unknown = MeasureValue::Score { mean: Some(0.5), baseline: None, n: 30 };
+        assert_eq!(of(SuiteMeasure::RerankRelevance, unknown), NoData);
+        assert_eq!(
+            of(SuiteMeasure::RecallAt5, MeasureValue::Millis { p95: Some(1.0), n: 1 }),
+            NoData
+        );
     }
 
     #[test]
@@ -268,18 +273,23 @@ mod tests {
 
     #[test]
     fn a_mode_has_rows_of_its_own() {
-        let slow = Threshold { bound: Bound::Millis { target: 800.0, alert: 850.0 }, pages: false };
-        let graph = BTreeMap::from([(Measure::LatencyP95, slow)]);
-        let own = Thresholds {
+        let slow =
+            Threshold { bound: MeasureBound::Millis { target: 800.0, alert: 850.0 }, pages: false };
+        let graph = BTreeMap::from([(SuiteMeasure::LatencyP95, slow)]);
+        let own = SuiteThresholds {
             all: BTreeMap::new(),
             by_mode: BTreeMap::from([(RetrievalMode::Graph, graph)]),
         };
-        let both = Thresholds::default().and(&own);
-        assert_eq!(both.of(Measure::LatencyP95, Some(RetrievalMode::Graph)), Some(&slow));
-        let table = Thresholds::default();
-        assert_eq!(both.of(Measure::LatencyP95, None), table.of(Measure::LatencyP95, None));
+        let both = SuiteThresholds::default().and(&own);
+        assert_eq!(both.of(SuiteMeasure::LatencyP95, Some(RetrievalMode::Graph)), Some(&slow));
+        let table = SuiteThresholds::default();
+        assert_eq!(
+            both.of(SuiteMeasure::LatencyP95, None),
+            table.of(SuiteMeasure::LatencyP95, None)
+        );
         assert!(
-            both.of(Measure::RecallAt5, Some(RetrievalMode::Graph)).is_some_and(|row| row.pages)
+            both.of(SuiteMeasure::RecallAt5, Some(RetrievalMode::Graph))
+                .is_some_and(|row| row.pages)
         );
     }
 }

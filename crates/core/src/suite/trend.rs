@@ -1,4 +1,4 @@
-//! Weeks in a row: a drop that goes on asks for a new calibration.
+//! Weekly trends: a sustained drop requests a recalibration.
 
 use jiff::civil::ISOWeekDate;
 use jiff::tz::TimeZone;
@@ -6,34 +6,37 @@ use jiff::{Timestamp, ToSpan};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::measure::Measure;
+use super::measure::SuiteMeasure;
 
-/// How many drops in a row ask for it, unless told otherwise.
+/// The default number of drops in a row that request a recalibration.
 pub(crate) const DROPS: usize = 3;
 
-/// What a weekly run measured of one thing.
+/// The value of a measure in one week.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Week {
-    /// The value; none of nothing.
     pub value: Option<f64>,
 }
 
-/// A measure that fell week after week.
+/// A measure that fell for several weeks in a row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SuiteFall")]
 pub struct Trend {
-    /// Which.
-    pub measure: Measure,
-    /// Its values, oldest first.
+    /// Name of the measure.
+    pub measure: SuiteMeasure,
+    /// Values by week, oldest first.
     pub values: Vec<f64>,
 }
 
-/// The measures whose fall asks for a new calibration.
-pub const WATCHED: [Measure; 4] =
-    [Measure::RecallAt5, Measure::RecallAt10, Measure::PrecisionAt5, Measure::PrecisionAt10];
+/// The measures whose sustained drop requests a recalibration.
+pub const WATCHED: [SuiteMeasure; 4] = [
+    SuiteMeasure::RecallAt5,
+    SuiteMeasure::RecallAt10,
+    SuiteMeasure::PrecisionAt5,
+    SuiteMeasure::PrecisionAt10,
+];
 
-/// The weeks that runs are of, oldest first and without gaps: of a week the last run that has a value, and
-/// no value for a week without one. Weeks begin on Monday, in UTC.
+/// Weekly values of some runs, oldest first and without gaps: the last value of each week, or none.
+/// Weeks start on Monday, in UTC.
 pub fn weeks(runs: &[(Timestamp, Option<f64>)]) -> Vec<Week> {
     let week = |at: Timestamp| {
         let date = at.to_zoned(TimeZone::UTC).date();
@@ -55,9 +58,9 @@ pub fn weeks(runs: &[(Timestamp, Option<f64>)]) -> Vec<Week> {
     weeks
 }
 
-/// Whether the last weeks, oldest first, each fell below the one before. A week without a value ends
-/// what came before it: nobody knows what it would have been.
-pub fn sustained(measure: Measure, weeks: &[Week], drops: usize) -> Option<Trend> {
+/// The sustained drop of a measure: each of the last weeks, oldest first, is below the week before.
+/// A week without a value breaks the series.
+pub fn sustained(measure: SuiteMeasure, weeks: &[Week], drops: usize) -> Option<Trend> {
     let last = weeks.len().checked_sub(drops + 1)?;
     let values: Option<Vec<f64>> = weeks[last..].iter().map(|week| week.value).collect();
     let values = values?;
@@ -72,7 +75,7 @@ mod tests {
     #[track_caller]
     fn check(values: &[Option<f64>], expected: bool) {
         let weeks: Vec<Week> = values.iter().map(|value| Week { value: *value }).collect();
-        let found = sustained(Measure::RecallAt5, &weeks, DROPS);
+        let found = sustained(SuiteMeasure::RecallAt5, &weeks, DROPS);
         assert_eq!(found.is_some(), expected, "{values:?}");
     }
 

@@ -1,33 +1,33 @@
-//! What a target answered.
+//! The answers of targets, with results, timings and stages.
 
 use rustc_hash::FxHashSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::capture::Retrieved;
+use crate::capture::CapturedPage;
 use crate::provenance::Provenance;
 use crate::ranking::{Arm, RERANK};
 use crate::request::RetrievalMode;
 use crate::search::candidate::Candidate;
 
-/// One result.
+/// One result of a target.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 #[schemars(rename = "TargetResult")]
-pub struct Found {
+pub struct TargetResult {
     /// The document as it is compared.
     // The target's id after the rules for ids of its settings; `source::slug` of the local brain.
     pub document: String,
-    /// The chunk.
+    /// Id of the chunk, if the result is one.
     pub chunk: Option<String>,
-    /// Where the document came from.
+    /// Source of the document.
     pub source: Option<String>,
     /// Comparable within one answer only.
     pub score: Option<f64>,
-    /// The title.
+    /// Title of the document.
     pub title: Option<String>,
     /// The passage that is shown.
     pub snippet: Option<String>,
-    /// The chunk's text.
+    /// Full text of the chunk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
@@ -35,7 +35,7 @@ pub struct Found {
 /// Times in milliseconds; null where the target does not tell.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
 #[schemars(rename = "TargetTimings")]
-pub struct Timings {
+pub struct TargetTimings {
     pub lexical_ms: Option<f64>,
     // Embedding the question is a part of it.
     pub dense_ms: Option<f64>,
@@ -44,7 +44,7 @@ pub struct Timings {
     pub total_ms: Option<f64>,
 }
 
-impl Timings {
+impl TargetTimings {
     /// The times of this program's own stages, in microseconds, as the playbook counts them: embedding
     /// the question is a part of finding by meaning.
     pub fn of_stages<'a>(
@@ -68,18 +68,18 @@ impl Timings {
     }
 }
 
-/// An edge.
+/// An edge of a rationale.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "TargetEdge")]
 pub struct RationaleEdge {
-    /// Its meaning.
+    /// Type of the edge, such as `owned_by`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Where it starts.
+    /// Entity where the edge starts.
     pub from: String,
-    /// Where it ends.
+    /// Entity where the edge ends.
     pub to: String,
-    /// How sure, 0 to 1.
+    /// Confidence, 0 to 1.
     pub confidence: Option<f64>,
     /// Chunks that say so.
     pub evidence: Vec<String>,
@@ -96,19 +96,19 @@ pub struct RationaleEntity {
 /// The edges that justify an answer.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 #[schemars(rename = "TargetRationale")]
-pub struct Rationale {
-    /// The edges.
+pub struct GraphEvidence {
+    /// Edges between these entities.
     pub edges: Vec<RationaleEdge>,
-    /// What the question was about.
+    /// Entities that the question is about.
     pub entities: Vec<RationaleEntity>,
-    /// Chunks that say so, where it is not told which says what.
+    /// Chunks that support the rationale as a whole.
     pub evidence: Vec<String>,
 }
 
-/// What a reranker said.
+/// The judgement of a reranker.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "TargetJudgement")]
-pub struct Judgement {
+pub struct RerankJudgement {
     pub document: String,
     pub score: Option<f64>,
 }
@@ -117,33 +117,33 @@ pub struct Judgement {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 #[schemars(rename = "TargetStages")]
 pub struct StageIds {
-    /// Found by words.
+    /// Found by keyword search.
     pub lexical: Vec<String>,
-    /// Found by meaning.
+    /// Found by vector search.
     pub vector: Vec<String>,
     /// Found by walking links.
     pub graph: Vec<String>,
     /// Judged by a reranker.
-    pub rerank: Vec<Judgement>,
+    pub rerank: Vec<RerankJudgement>,
 }
 
 impl StageIds {
-    /// What the stages of the local brain had before them.
+    /// The input of each stage of the local brain.
     pub fn of(candidates: &[Candidate]) -> Self {
-        let in_arm = |arm| {
-            let ranked = |c: &Candidate| Some((c.in_arm(arm)?.rank?, c.key.to_string()));
+        let arm_entry = |arm| {
+            let ranked = |c: &Candidate| Some((c.arm_entry(arm)?.rank?, c.key.to_string()));
             let mut ranked: Vec<(usize, String)> = candidates.iter().filter_map(ranked).collect();
             ranked.sort();
             ranked.into_iter().map(|(_, document)| document).collect()
         };
         let judged = candidates.iter().filter_map(|candidate| {
             let step = candidate.trace.iter().find(|step| step.stage == RERANK)?;
-            Some(Judgement { document: candidate.key.to_string(), score: step.score })
+            Some(RerankJudgement { document: candidate.key.to_string(), score: step.score })
         });
         Self {
-            lexical: in_arm(Arm::Words),
-            vector: in_arm(Arm::Vectors),
-            graph: in_arm(Arm::Graph),
+            lexical: arm_entry(Arm::Words),
+            vector: arm_entry(Arm::Vectors),
+            graph: arm_entry(Arm::Graph),
             rerank: judged.collect(),
         }
     }
@@ -167,29 +167,29 @@ impl StageFallback {
 /// The answer to a question.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TargetAnswer {
-    /// The results, best first, at most as many as were asked for.
-    pub results: Vec<Found>,
-    /// How long the stages took, as the target says.
-    pub timings: Timings,
+    /// The results, best first, at most as many as were requested.
+    pub results: Vec<TargetResult>,
+    /// Durations of the stages, as the target reports them.
+    pub timings: TargetTimings,
     /// How long it took as seen from here, in milliseconds, without waiting for a turn and without
     /// attempts that failed.
     pub latency_ms: f64,
     /// Attempts that were made, the good one included.
     pub attempts: u32,
-    /// Why, where it was asked for and the target tells.
-    pub rationale: Option<Rationale>,
-    /// Which half answered, where the target tells.
+    /// The rationale, if it was requested and the target reports one.
+    pub rationale: Option<GraphEvidence>,
+    /// The half that answered, if the target reports it.
     pub mode: Option<RetrievalMode>,
     /// Stages that could not do their work.
     pub fallbacks: Vec<StageFallback>,
-    /// The least score of a reranker that was to be kept.
+    /// Minimum reranker score of a result.
     pub threshold: Option<f64>,
     /// Whether that threshold decided anything; false when the target kept more so as not to answer
     /// with nothing.
     pub threshold_applied: Option<bool>,
-    /// What each stage had before it.
+    /// The input of each stage.
     pub stages: Option<StageIds>,
-    /// How many documents were considered.
+    /// Number of documents that were considered.
     pub candidates: Option<u64>,
     /// The target's name for this request.
     pub request_id: Option<String>,
@@ -208,8 +208,8 @@ impl TargetAnswer {
     }
 
     /// The documents as pages, best first, each once.
-    pub fn pages(&self) -> Vec<Retrieved> {
-        self.documents().into_iter().map(Retrieved::parse).collect()
+    pub fn pages(&self) -> Vec<CapturedPage> {
+        self.documents().into_iter().map(CapturedPage::parse).collect()
     }
 
     /// The names of the stages that could not do their work.
@@ -229,7 +229,10 @@ mod tests {
 
     #[test]
     fn documents_stand_once() {
-        let found = |document: &str| Found { document: document.to_owned(), ..Found::default() };
+        let found = |document: &str| TargetResult {
+            document: document.to_owned(),
+            ..TargetResult::default()
+        };
         let answer = TargetAnswer {
             results: vec![found("b"), found("a"), found("b"), found("c")],
             ..TargetAnswer::default()
@@ -241,11 +244,11 @@ mod tests {
     fn stages_add_up() {
         let stages =
             [("plan", 100), ("words", 2000), ("embed", 500), ("vectors", 1500), ("rerank", 3)];
-        let timings = Timings::of_stages(stages, false);
+        let timings = TargetTimings::of_stages(stages, false);
         assert_eq!((timings.lexical_ms, timings.dense_ms), (Some(2.0), Some(2.0)));
         assert_eq!((timings.rerank_ms, timings.hydration_ms), (None, None));
         assert_eq!(timings.total_ms, Some(4.103));
-        assert_eq!(Timings::of_stages(stages, true).rerank_ms, Some(0.003));
+        assert_eq!(TargetTimings::of_stages(stages, true).rerank_ms, Some(0.003));
     }
 
     #[test]

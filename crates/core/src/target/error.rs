@@ -3,7 +3,7 @@
 use crate::fault::{Fault, FaultKind};
 use crate::named;
 
-/// What went wrong.
+/// The kind of a target error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum TargetErrorKind {
     /// No answer in time.
@@ -20,11 +20,11 @@ pub enum TargetErrorKind {
     NoKey,
     /// The target does not accept the question.
     BadRequest,
-    /// The answer is not what the settings say it is.
+    /// The answer does not match the settings.
     Malformed,
-    /// Somebody asked to stop.
+    /// The request was cancelled.
     Cancelled,
-    /// The target can't be asked this.
+    /// The target does not support this question.
     Unsupported,
     /// A saved run has no answer to this.
     NotRecorded,
@@ -67,12 +67,12 @@ pub struct TargetError {
 }
 
 impl TargetError {
-    /// An error.
+    /// An error that the caller has already classified.
     pub fn new(kind: TargetErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into() }
     }
 
-    /// An answer that is not what it should be.
+    /// An answer that does not match the settings.
     pub fn malformed(message: impl Into<String>) -> Self {
         Self::new(TargetErrorKind::Malformed, message)
     }

@@ -1,8 +1,9 @@
-//! What a target's ids are called here, so that they can be compared with captures and judgements.
+//! Maps the ids of a target to page keys, so that they can be compared with captures and
+//! judgements.
 
-use super::{Found, TargetError};
+use super::{TargetError, TargetResult};
 
-/// Which source a document's name begins with.
+/// The source that a document's name begins with.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum SourceRule {
     /// None: the id is the name.
@@ -10,22 +11,22 @@ pub enum SourceRule {
     None,
     /// Always the same: `wiki::id`.
     Fixed(String),
-    /// What the result says: `source::id`.
+    /// The result itself contains the source: `source::id`.
     OfResult,
 }
 
-/// How an id becomes a name.
+/// The mapping of an id to a page key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IdRule {
     /// Taken off the front of ids that begin with it.
     pub strip_prefix: Option<String>,
-    /// What is put before it.
+    /// The prefix put before the id.
     pub source: SourceRule,
 }
 
 impl IdRule {
     /// A result with its document named.
-    pub fn apply(&self, found: Found) -> Result<Found, TargetError> {
+    pub fn apply(&self, found: TargetResult) -> Result<TargetResult, TargetError> {
         let bare = self.stripped(found.document);
         if bare.is_empty() {
             return Err(TargetError::malformed("nothing is left of its id without the prefix"));
@@ -39,7 +40,7 @@ impl IdRule {
                 return Err(TargetError::malformed("it has no source, and its name needs one"));
             }
         };
-        Ok(Found { document, ..found })
+        Ok(TargetResult { document, ..found })
     }
 
     /// The name of a document that comes without its source.
@@ -67,7 +68,7 @@ mod tests {
         let check = |strip: Option<&str>, source: SourceRule, found: (&str, Option<&str>), name| {
             let rule = IdRule { strip_prefix: strip.map(str::to_owned), source };
             let (document, source) = (found.0.to_owned(), found.1.map(str::to_owned));
-            let found = rule.apply(Found { document, source, ..Found::default() });
+            let found = rule.apply(TargetResult { document, source, ..TargetResult::default() });
             assert_eq!(found.ok().map(|found| found.document), name);
         };
         let some = |name: &str| Some(name.to_owned());

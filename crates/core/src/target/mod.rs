@@ -1,11 +1,12 @@
-//! Targets: whatever answers a question. What is asked of it, what it answered, why it did not.
+//! Targets: retrievers that answer questions, with their questions, answers and errors.
 //!
-//! Promises: one question and one answer for every kind of target, so that a replay, a gate, a
-//! benchmark or a suite does not know which it asks. What a target says is data of somebody else: an
-//! answer that can't be understood is an error of the kind [`TargetErrorKind::Malformed`], and never an
-//! empty answer.
+//! Promises: one question type and one answer type for every kind of target, so that a replay, a
+//! gate, a benchmark or a suite does not depend on the kind. An answer is untrusted data: one that
+//! can't be parsed is an error of the kind [`TargetErrorKind::Malformed`], and never an empty
+//! answer.
 //!
-//! Deliberately absent: asking (connections, processes, clocks, retries), which is eval's work.
+//! Deliberately absent: sending requests (connections, processes, clocks, retries), which is eval's
+//! work.
 
 mod answer;
 mod error;
@@ -19,15 +20,15 @@ pub mod shape;
 pub mod template;
 
 pub use answer::{
-    Found, Judgement, Rationale, RationaleEdge, RationaleEntity, StageFallback, StageIds,
-    TargetAnswer, Timings,
+    GraphEvidence, RationaleEdge, RationaleEntity, RerankJudgement, StageFallback, StageIds,
+    TargetAnswer, TargetResult, TargetTimings,
 };
 pub use error::{TargetError, TargetErrorKind};
 pub use ids::{IdRule, SourceRule};
-pub use question::{BrainOptions, QueryKind, Question, QuestionFilter};
+pub use question::{BrainRequestOptions, QueryKind, Question, QuestionFilter};
 pub use settings::{
-    Address, HttpTarget, KeyPlace, LOCAL, McpTarget, McpTransport, Program, SavedRun, TargetKind,
-    TargetLimits, TargetSettings,
+    Address, HttpTarget, KeyLocation, LOCAL, McpTarget, McpTransport, SavedRun, TargetKind,
+    TargetLimits, TargetProgram, TargetSettings,
 };
 
 #[cfg(test)]

@@ -13,17 +13,17 @@ use serde_json::Value;
 const MOST_STEPS: usize = 64;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Step {
+enum PathStep {
     Name(String),
     Index(usize),
     All,
 }
 
-/// Where a field is.
+/// The path of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path {
     text: String,
-    steps: Vec<Step>,
+    steps: Vec<PathStep>,
 }
 
 /// Why a text is no path.
@@ -31,23 +31,23 @@ pub struct Path {
 #[error("{path:?} is no path: {reason}")]
 pub struct PathError {
     pub path: String,
-    /// What is wrong with it.
+    /// The reason why the path is invalid.
     pub reason: String,
 }
 
-/// What a path did not find.
+/// The error of a path lookup.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotThere {
+pub enum LookupError {
     /// Nothing has this name or number.
     #[error("there is no {0}")]
     Missing(String),
-    /// What should have parts is something else.
+    /// The path goes through a value that is no object or list.
     #[error("{at} is {found}, not {wanted}")]
     Other { at: String, found: &'static str, wanted: &'static str },
 }
 
 impl Path {
-    /// Reads a path.
+    /// Parses a path such as `data.results[].id`.
     pub fn parse(text: &str) -> Result<Self, PathError> {
         let failed = |reason: String| PathError { path: text.to_owned(), reason };
         let Some(mut rest) = text.strip_prefix('$') else {
@@ -65,7 +65,7 @@ impl Path {
         Ok(Self { text: text.to_owned(), steps })
     }
 
-    /// What it leads to, in order. What is not there is left out.
+    /// The values that the path leads to, in order. Missing values are left out.
     pub fn find<'v>(&self, value: &'v Value) -> Vec<&'v Value> {
         let mut found = vec![value];
         for step in &self.steps {
@@ -79,8 +79,9 @@ impl Path {
         self.find(value).into_iter().find(|found| !found.is_null())
     }
 
-    /// What it leads to, where all of it must be there: a list may be empty, and must not be missing.
-    pub fn all<'v>(&self, value: &'v Value) -> Result<Vec<&'v Value>, NotThere> {
+    /// The values that the path leads to, where all of them are required: a list may be empty, but
+    /// not missing.
+    pub fn all<'v>(&self, value: &'v Value) -> Result<Vec<&'v Value>, LookupError> {
         let mut found = vec![value];
         let mut at = "$".to_owned();
         for step in &self.steps {
@@ -95,30 +96,30 @@ impl Path {
     }
 }
 
-fn go<'v>(step: &Step, value: &'v Value) -> Vec<&'v Value> {
+fn go<'v>(step: &PathStep, value: &'v Value) -> Vec<&'v Value> {
     match step {
-        Step::Name(name) => value.get(name).into_iter().collect(),
-        Step::Index(index) => value.get(index).into_iter().collect(),
-        Step::All => value.as_array().map(|items| items.iter().collect()).unwrap_or_default(),
+        PathStep::Name(name) => value.get(name).into_iter().collect(),
+        PathStep::Index(index) => value.get(index).into_iter().collect(),
+        PathStep::All => value.as_array().map(|items| items.iter().collect()).unwrap_or_default(),
     }
 }
 
-fn must_go<'v>(step: &Step, value: &'v Value, at: &str) -> Result<Vec<&'v Value>, NotThere> {
+fn must_go<'v>(step: &PathStep, value: &'v Value, at: &str) -> Result<Vec<&'v Value>, LookupError> {
     let (is_right, wanted) = match step {
-        Step::Name(_) => (value.is_object(), "an object"),
-        Step::Index(_) | Step::All => (value.is_array(), "a list"),
+        PathStep::Name(_) => (value.is_object(), "an object"),
+        PathStep::Index(_) | PathStep::All => (value.is_array(), "a list"),
     };
     if !is_right {
-        return Err(NotThere::Other { at: at.to_owned(), found: kind_of(value), wanted });
+        return Err(LookupError::Other { at: at.to_owned(), found: kind_of(value), wanted });
     }
     let found = go(step, value);
-    if found.is_empty() && *step != Step::All {
-        return Err(NotThere::Missing(format!("{at}{step}")));
+    if found.is_empty() && *step != PathStep::All {
+        return Err(LookupError::Missing(format!("{at}{step}")));
     }
     Ok(found)
 }
 
-/// What a value is, in words.
+/// The type of a value, in words.
 pub(super) fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -130,16 +131,16 @@ pub(super) fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-/// The first step of a text that is not empty, and what comes after it.
-fn step(text: &str) -> Result<(Step, &str), String> {
+/// The first step of a text that is not empty, and the rest.
+fn step(text: &str) -> Result<(PathStep, &str), String> {
     if let Some(rest) = text.strip_prefix('.') {
         let end = rest.find(['.', '[']).unwrap_or(rest.len());
         let (name, after) = rest.split_at(end);
         let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '@' | '$');
         return match name {
             "" => Err("a name is missing after `.`".to_owned()),
-            "*" => Ok((Step::All, after)),
-            name if name.chars().all(is_plain) => Ok((Step::Name(name.to_owned()), after)),
+            "*" => Ok((PathStep::All, after)),
+            name if name.chars().all(is_plain) => Ok((PathStep::Name(name.to_owned()), after)),
             name => Err(format!("`{name}` must be written as ['{name}']")),
         };
     }
@@ -149,14 +150,14 @@ fn step(text: &str) -> Result<(Step, &str), String> {
     if let Some(quote) = rest.chars().next().filter(|c| matches!(c, '\'' | '"')) {
         let (name, after) = quoted(&rest[1..], quote)?;
         let after = after.strip_prefix(']').ok_or("`]` is missing after a name")?;
-        return Ok((Step::Name(name), after));
+        return Ok((PathStep::Name(name), after));
     }
     let (inside, after) = rest.split_once(']').ok_or("`]` is missing")?;
     match inside {
-        "*" => Ok((Step::All, after)),
+        "*" => Ok((PathStep::All, after)),
         digits if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
             let index = digits.parse().map_err(|_| format!("{digits} is too large"))?;
-            Ok((Step::Index(index), after))
+            Ok((PathStep::Index(index), after))
         }
         other => Err(format!("[{other}] is no step; in brackets are 'name', a number or *")),
     }
@@ -179,7 +180,7 @@ fn quoted(text: &str, quote: char) -> Result<(String, &str), String> {
     Err(format!("the closing {quote} is missing"))
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for PathStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name(name) => write!(f, ".{name}"),

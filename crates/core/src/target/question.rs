@@ -1,4 +1,4 @@
-//! What is asked of a retriever.
+//! Questions to a retriever.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -10,8 +10,8 @@ use crate::request::{Detail, Expansion, Filter, Operation, Request, RetrievalMod
 use crate::search::Settings;
 use crate::search::intent::is_identifier;
 
-/// What a query is, for targets that treat them differently. Not to be confused with the
-/// [`RetrievalMode`]: some APIs call either of them `mode`.
+/// The kind of a query, for targets that treat kinds differently. Unlike the [`RetrievalMode`];
+/// some APIs call either of them `mode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum QueryKind {
     /// The target finds out.
@@ -24,7 +24,7 @@ pub enum QueryKind {
 
 named! { QueryKind { Auto = "auto", Semantic = "semantic", Identifier = "identifier" } }
 
-/// Which documents may be in the answer; empty lists mean all.
+/// A filter on documents; empty lists exclude nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct QuestionFilter {
     pub sources: Vec<String>,
@@ -49,10 +49,11 @@ impl QuestionFilter {
 
 /// Parts of a request that only the local brain understands.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct BrainOptions {
+pub struct BrainRequestOptions {
     pub operation: Operation,
     pub detail: Option<Detail>,
-    /// Whose pages are shown. Elsewhere this follows from the target's key.
+    /// The viewer whose visibility rules apply. For other targets this follows from the target's
+    /// key.
     pub viewer: Option<Viewer>,
     pub truth_only: bool,
     /// Leaves the vector arm out.
@@ -63,21 +64,21 @@ pub struct BrainOptions {
     pub settings: Option<Settings>,
 }
 
-/// A request to a retriever. What is left out is up to the retriever.
+/// A request to a retriever. The retriever decides about options that are left out.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Question {
-    /// The id of the query, where it has one: saved runs are looked up by it.
+    /// The id of the query, if it has one; saved runs are looked up by it.
     pub id: Option<String>,
     /// The query. Text, never syntax.
     pub text: String,
-    /// How many results are wanted, at least 1.
+    /// Number of results, at least 1.
     pub k: usize,
     pub mode: Option<RetrievalMode>,
     pub kind: Option<QueryKind>,
-    /// Which documents may be in the answer.
+    /// A filter on the documents of the answer.
     pub filter: QuestionFilter,
     /// Parts that only the local brain understands.
-    pub brain: BrainOptions,
+    pub brain: BrainRequestOptions,
     /// The workspace that is searched, by the target's name for it; otherwise that of the target's settings.
     pub workspace: Option<String>,
     /// Asks for the edges that justify the answer.
@@ -125,7 +126,7 @@ impl Question {
             id: None,
             text: query.clone(),
             k: max_results.map_or(*limit, |most| most.min(*limit)),
-            // What every target does unless asked otherwise need not be asked.
+            // The default behaviour of every target need not be requested.
             mode: Some(*mode).filter(|mode| *mode != RetrievalMode::Hybrid),
             kind: None,
             filter: QuestionFilter {
@@ -136,7 +137,7 @@ impl Question {
                 before: *until,
                 ..QuestionFilter::default()
             },
-            brain: BrainOptions {
+            brain: BrainRequestOptions {
                 operation: *operation,
                 detail: *detail,
                 viewer: Some(*trust),
@@ -158,7 +159,7 @@ impl Question {
 
     /// Parts that only the local brain understands and that change the answer.
     pub fn parts_of_the_brain(&self) -> Vec<&'static str> {
-        let BrainOptions { operation, detail, without_vectors, expansion, .. } = &self.brain;
+        let BrainRequestOptions { operation, detail, without_vectors, expansion, .. } = &self.brain;
         // An identifier is never searched by meaning, so leaving vectors out asks for nothing.
         let words_only =
             *operation == Operation::Query && *without_vectors && !is_identifier(&self.text);
@@ -207,7 +208,10 @@ mod tests {
             (request.vectors, request.query) = (false, "HRB-131".to_owned());
         };
         check(identifier, &[]);
-        check(|request| request.expansion = Expansion::Given(vec!["b".to_owned()]), &["variants"]);
+        check(
+            |request| request.expansion = Expansion::Variants(vec!["b".to_owned()]),
+            &["variants"],
+        );
         check(|request| request.mode = RetrievalMode::Graph, &[]);
     }
 

@@ -12,8 +12,8 @@ use crate::qrels::doc_id;
 use crate::run::Run;
 
 use super::path::Path;
-use super::shape::Reading;
-use super::{Found, IdRule, Question, TargetAnswer, TargetError, TargetErrorKind};
+use super::shape::AnswerFormat;
+use super::{IdRule, Question, TargetAnswer, TargetError, TargetErrorKind, TargetResult};
 
 /// Keys under which a document has its rows.
 const LISTS: [&str; 4] = ["rows", "per_question", "questions", "results"];
@@ -21,22 +21,22 @@ const LISTS: [&str; 4] = ["rows", "per_question", "questions", "results"];
 const IDS: [&str; 3] = ["query_id", "question_id", "id"];
 const TEXTS: [&str; 2] = ["query", "question"];
 
-/// Saved answers.
+/// The answers of a saved run, by query.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Saved {
+pub struct SavedAnswers {
     answers: Vec<TargetAnswer>,
     by_id: FxHashMap<String, usize>,
     by_text: FxHashMap<String, usize>,
 }
 
-impl Saved {
+impl SavedAnswers {
     /// Reads a file of any shape. `document` is where the id of a result is, if it is not where the
     /// shape has it.
     pub fn parse(bytes: &[u8], ids: &IdRule, document: Option<&Path>) -> Result<Self, TargetError> {
         let start = bytes.trim_ascii_start().first();
         let mut saved = Self::default();
         if matches!(start, Some(b'{' | b'[')) {
-            let reader = Reader { ids, document };
+            let reader = RowReader { ids, document };
             for row in rows(bytes)? {
                 if let Some((id, text, answer)) = reader.row(&row)? {
                     saved.add(id, text, answer)?;
@@ -46,10 +46,10 @@ impl Saved {
             let run =
                 Run::parse(bytes).map_err(|error| TargetError::malformed(error.to_string()))?;
             for (query, hits) in run.rankings() {
-                let found = hits.iter().map(|hit| Found {
+                let found = hits.iter().map(|hit| TargetResult {
                     document: hit.doc.to_string(),
                     score: hit.score,
-                    ..Found::default()
+                    ..TargetResult::default()
                 });
                 let results = found.map(|one| ids.apply(one)).collect::<Result<_, _>>()?;
                 saved.add(Some(query.to_owned()), None, of(results))?;
@@ -61,7 +61,7 @@ impl Saved {
         Ok(saved)
     }
 
-    /// Tells which query a text is, for those that have no text of their own.
+    /// Maps texts to queries, for rows without a text of their own.
     pub fn with_texts(mut self, texts: Vec<(String, String)>) -> Self {
         for (id, text) in texts {
             if let Some(at) = self.by_id.get(&id) {
@@ -86,7 +86,7 @@ impl Saved {
         Ok(answer)
     }
 
-    /// How many answers there are.
+    /// Number of saved answers.
     pub fn len(&self) -> usize {
         self.answers.len()
     }
@@ -118,7 +118,7 @@ impl Saved {
     }
 }
 
-fn of(results: Vec<Found>) -> TargetAnswer {
+fn of(results: Vec<TargetResult>) -> TargetAnswer {
     TargetAnswer { results, ..TargetAnswer::default() }
 }
 
@@ -154,20 +154,20 @@ fn is_rows(fields: &Map<String, Value>, list: &str) -> bool {
     first.is_some_and(|row| row.get("retrieved").is_some() || row.get("results").is_some())
 }
 
-struct Reader<'a> {
+struct RowReader<'a> {
     ids: &'a IdRule,
     document: Option<&'a Path>,
 }
 
-type Row = (Option<String>, Option<String>, TargetAnswer);
+type SavedRow = (Option<String>, Option<String>, TargetAnswer);
 
-impl Reader<'_> {
+impl RowReader<'_> {
     /// One answer; none for a row that is a remark.
-    fn row(&self, row: &Value) -> Result<Option<Row>, TargetError> {
+    fn row(&self, row: &Value) -> Result<Option<SavedRow>, TargetError> {
         let text = |keys: &[&str]| keys.iter().find_map(|key| as_text(row.get(*key)?));
         let (id, query) = (text(&IDS), text(&TEXTS));
         let answer = if row.get("results").is_some() {
-            Reading::Own.answer(row, self.ids, self.document, usize::MAX)?
+            AnswerFormat::Own.answer(row, self.ids, self.document, usize::MAX)?
         } else if let Some(retrieved) = row.get("retrieved").and_then(Value::as_array) {
             let found = retrieved.iter().map(|one| self.retrieved(one));
             of(found.collect::<Result<_, _>>()?)
@@ -182,7 +182,7 @@ impl Reader<'_> {
         Ok(Some((id, query, answer)))
     }
 
-    fn retrieved(&self, one: &Value) -> Result<Found, TargetError> {
+    fn retrieved(&self, one: &Value) -> Result<TargetResult, TargetError> {
         let slug = one["slug"].as_str();
         let document = match (one.as_str(), slug) {
             (Some(id), _) => id.to_owned(),
@@ -190,7 +190,7 @@ impl Reader<'_> {
             (None, None) => return Err(TargetError::malformed("what was retrieved has no id")),
         };
         let score = one["score"].as_f64();
-        self.ids.apply(Found { document, score, ..Found::default() })
+        self.ids.apply(TargetResult { document, score, ..TargetResult::default() })
     }
 }
 
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     fn asked(file: &str, id: Option<&str>, text: &str) -> Result<Vec<String>, TargetErrorKind> {
-        let saved = Saved::parse(file.as_bytes(), &IdRule::default(), None);
+        let saved = SavedAnswers::parse(file.as_bytes(), &IdRule::default(), None);
         let saved = saved.map_err(|error| error.kind)?;
         let question = Question { id: id.map(str::to_owned), ..Question::new(text, 2) };
         let answer = saved.answer(&question).map_err(|error| error.kind)?;
@@ -259,8 +259,9 @@ mod tests {
     fn a_long_id_is_not_repeated_whole() {
         let id = "x".repeat(5000);
         let row = format!("{{\"query_id\":\"{id}\",\"retrieved\":[]}}\n");
-        let twice = Saved::parse(row.repeat(2).as_bytes(), &IdRule::default(), None).unwrap_err();
-        let saved = Saved::parse(row.as_bytes(), &IdRule::default(), None).unwrap();
+        let twice =
+            SavedAnswers::parse(row.repeat(2).as_bytes(), &IdRule::default(), None).unwrap_err();
+        let saved = SavedAnswers::parse(row.as_bytes(), &IdRule::default(), None).unwrap();
         let other = Question { id: Some(format!("{id}y")), ..Question::new("?", 2) };
         for error in [twice, saved.answer(&other).unwrap_err()] {
             assert!(error.message.contains("xx … xx") && error.message.len() < 1100, "{error}");
@@ -269,7 +270,7 @@ mod tests {
 
     #[test]
     fn texts_of_queries_may_come_from_elsewhere() {
-        let saved = Saved::parse(b"q1 Q0 a 1 3.5 x\n", &IdRule::default(), None).unwrap();
+        let saved = SavedAnswers::parse(b"q1 Q0 a 1 3.5 x\n", &IdRule::default(), None).unwrap();
         let text = |id: &str, text: &str| (id.to_owned(), text.to_owned());
         let saved = saved.with_texts(vec![text("q1", "who?"), text("q9", "what?")]);
         assert!(saved.answer(&Question::new("who?", 5)).is_ok());

@@ -1,35 +1,35 @@
-//! A target as the settings describe it, checked: what is here can be asked.
+//! The validated settings of a target.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::IdRule;
 use super::path::Path;
-use super::shape::{Reading, Shape};
-use super::template::Template;
+use super::shape::{AnswerFormat, RetrievalApi};
+use super::template::RequestTemplate;
 
 /// The name of the local brain among targets.
 pub const LOCAL: &str = "local";
 
-/// A target.
+/// The settings of a target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TargetSettings {
     pub name: String,
-    /// What it is and where.
+    /// Kind and address of the target.
     pub kind: TargetKind,
-    /// What its ids are called here.
+    /// The mapping of its ids to page keys.
     pub ids: IdRule,
-    /// Where the id of a result is, if not where its kind has it.
+    /// Path of the id of a result, if it is not at the default place of its kind.
     pub document: Option<Path>,
-    /// Whose documents are searched unless the question says.
+    /// The owner whose documents are searched unless the question names one.
     pub workspace: Option<String>,
-    /// The most results that may be asked for.
+    /// Maximum number of results that a question may request.
     pub most: Option<usize>,
-    /// How long, how often, how many at once.
+    /// Timeouts, retries, rate limit and concurrency limit.
     pub limits: TargetLimits,
 }
 
-/// What a target is and where.
+/// Kind and address of a target.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TargetKind {
     Local,
@@ -38,7 +38,7 @@ pub enum TargetKind {
     /// A tool of an MCP server.
     Mcp(McpTarget),
     /// A program that answers lines of JSON with lines of JSON.
-    Command(Program),
+    Command(TargetProgram),
     /// Answers that were saved.
     Run(SavedRun),
 }
@@ -56,17 +56,17 @@ impl TargetKind {
     }
 }
 
-/// An address and what is sent to it with every request.
+/// An address with the headers of every request.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Address {
     /// The whole of it.
     pub url: String,
-    /// Headers as they are written.
+    /// Headers as written in the settings.
     pub headers: Vec<(String, String)>,
     /// Headers, and the variables that hold them.
     pub headers_env: Vec<(String, String)>,
-    /// Where the key is that is sent as `authorization: Bearer`.
-    pub key: Option<KeyPlace>,
+    /// The source of the key that is sent as `authorization: Bearer`.
+    pub key: Option<KeyLocation>,
     /// The only certificates of authorities that are trusted; those of the program otherwise.
     pub ca_file: Option<PathBuf>,
 }
@@ -79,9 +79,9 @@ impl Address {
     }
 }
 
-/// Where a key is.
+/// The source of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KeyPlace {
+pub enum KeyLocation {
     /// In a variable of the environment.
     Env(String),
     /// In a file, alone.
@@ -92,7 +92,7 @@ pub enum KeyPlace {
 #[derive(Debug, Clone, PartialEq)]
 pub struct HttpTarget {
     pub address: Address,
-    pub shape: Shape,
+    pub shape: RetrievalApi,
     /// The most results that it gives.
     pub max_results: Option<usize>,
 }
@@ -100,31 +100,31 @@ pub struct HttpTarget {
 /// A tool of an MCP server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct McpTarget {
-    /// How it is reached.
+    /// The transport of the server.
     pub transport: McpTransport,
     pub tool: String,
-    /// What it is called with.
-    pub arguments: Template,
-    /// How its answer is read.
-    pub reading: Reading,
+    /// The arguments of the tool call.
+    pub arguments: RequestTemplate,
+    /// The format of the answer.
+    pub reading: AnswerFormat,
 }
 
-/// How an MCP server is reached.
+/// The transport of an MCP server.
 #[derive(Debug, Clone, PartialEq)]
 pub enum McpTransport {
     /// A program that is started.
-    Stdio(Program),
+    Stdio(TargetProgram),
     Http(Address),
 }
 
 /// A program to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Program {
+pub struct TargetProgram {
     /// The program and its arguments; never empty.
     pub words: Vec<String>,
-    /// Where it runs; where the settings are if not said.
+    /// Working directory; that of the settings by default.
     pub dir: Option<PathBuf>,
-    /// Variables that it gets beside those that are there.
+    /// Variables that the program gets in addition to the inherited ones.
     pub env: Vec<(String, String)>,
 }
 
@@ -137,7 +137,7 @@ pub struct SavedRun {
     pub queries: Option<PathBuf>,
 }
 
-/// How long, how often, how many at once.
+/// Timeouts, retries, rate limit and concurrency limit of a target.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TargetLimits {
     pub timeout: Duration,
@@ -163,7 +163,7 @@ impl Default for TargetLimits {
 }
 
 impl TargetSettings {
-    /// The local brain.
+    /// The target that is the local brain.
     pub fn local() -> Self {
         Self {
             name: LOCAL.to_owned(),
@@ -176,7 +176,7 @@ impl TargetSettings {
         }
     }
 
-    /// What it is and where, for people: no secret is in it.
+    /// A description of kind and address for display, without secrets.
     pub fn place(&self) -> String {
         match &self.kind {
             TargetKind::Local => "this brain".to_owned(),
@@ -190,7 +190,7 @@ impl TargetSettings {
         }
     }
 
-    /// The most results that can be asked for.
+    /// Maximum number of results that a question may request.
     pub fn most(&self) -> Option<usize> {
         let of_kind = match &self.kind {
             TargetKind::Http(http) => http.max_results,

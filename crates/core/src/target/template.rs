@@ -1,9 +1,9 @@
-//! Templates: JSON with places for what is asked.
+//! Templates: JSON with placeholders for the fields of a question.
 //!
-//! A text that is one placeholder and nothing else becomes the value itself, with its type: `"{{k}}"` is a
-//! number, `"{{sources}}"` a list. Placeholders inside a text become part of it. What the question does not
-//! say is left out together with its key, and an object of which nothing is left goes too: servers
-//! refuse `"filter": {}` as often as they take it.
+//! A text that is one placeholder and nothing else becomes the value itself, with its type:
+//! `"{{k}}"` is a number, `"{{sources}}"` a list. Placeholders inside a text become part of it. A
+//! field that the question lacks is left out together with its key, and an object left empty is
+//! omitted: servers refuse `"filter": {}` as often as they take it.
 
 use serde_json::{Map, Value, json};
 
@@ -11,12 +11,12 @@ use crate::named;
 
 use super::Question;
 
-/// What a template may ask for.
+/// A field that a template may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Slot {
+pub enum Placeholder {
     Query,
     K,
-    /// How many results, at least 10: with fewer, ranks 6 to 10 are never seen.
+    /// Number of results, at least 10: with fewer, ranks 6 to 10 are never seen.
     KAtLeast10,
     /// The id of the query.
     Id,
@@ -48,7 +48,7 @@ pub enum Slot {
 }
 
 named! {
-    Slot {
+    Placeholder {
         Query = "query",
         K = "k",
         KAtLeast10 = "k_at_least_10",
@@ -70,17 +70,17 @@ named! {
     }
 }
 
-/// What a question gives a template.
+/// The values that a question provides for a template.
 #[derive(Debug, Clone, Copy)]
-pub struct Filling<'a> {
+pub struct TemplateValues<'a> {
     pub question: &'a Question,
     /// Its vector, for templates that want it.
     pub vector: Option<&'a [f32]>,
 }
 
-impl Filling<'_> {
+impl TemplateValues<'_> {
     /// The value of a slot; none if the question does not say.
-    pub fn value(&self, slot: Slot) -> Option<Value> {
+    pub fn value(&self, slot: Placeholder) -> Option<Value> {
         let Question {
             id,
             text,
@@ -99,73 +99,76 @@ impl Filling<'_> {
         } = self.question;
         let list = |names: &[String]| (!names.is_empty()).then(|| json!(names));
         match slot {
-            Slot::Query => Some(json!(text)),
-            Slot::K => Some(json!(k)),
-            Slot::KAtLeast10 => Some(json!((*k).max(10))),
-            Slot::Id => id.as_ref().map(|id| json!(id)),
-            Slot::Mode => mode.map(|mode| json!(mode.name())),
-            Slot::Kind => kind.map(|kind| json!(kind.name())),
-            Slot::Workspace => workspace.as_ref().map(|workspace| json!(workspace)),
-            Slot::Sources => list(&filter.sources),
-            Slot::Types => list(&filter.types),
-            Slot::Authors => list(&filter.authors),
-            Slot::States => list(&filter.states),
-            Slot::Labels => list(&filter.labels),
-            Slot::After => filter.after.map(|date| json!(date.to_string())),
-            Slot::Before => filter.before.map(|date| json!(date.to_string())),
-            Slot::Rationale => Some(json!(rationale)),
-            Slot::Highlights => Some(json!(highlights)),
-            Slot::Now => now.map(|now| json!(now.to_string())),
-            Slot::Vector => self.vector.map(|vector| json!(vector)),
+            Placeholder::Query => Some(json!(text)),
+            Placeholder::K => Some(json!(k)),
+            Placeholder::KAtLeast10 => Some(json!((*k).max(10))),
+            Placeholder::Id => id.as_ref().map(|id| json!(id)),
+            Placeholder::Mode => mode.map(|mode| json!(mode.name())),
+            Placeholder::Kind => kind.map(|kind| json!(kind.name())),
+            Placeholder::Workspace => workspace.as_ref().map(|workspace| json!(workspace)),
+            Placeholder::Sources => list(&filter.sources),
+            Placeholder::Types => list(&filter.types),
+            Placeholder::Authors => list(&filter.authors),
+            Placeholder::States => list(&filter.states),
+            Placeholder::Labels => list(&filter.labels),
+            Placeholder::After => filter.after.map(|date| json!(date.to_string())),
+            Placeholder::Before => filter.before.map(|date| json!(date.to_string())),
+            Placeholder::Rationale => Some(json!(rationale)),
+            Placeholder::Highlights => Some(json!(highlights)),
+            Placeholder::Now => now.map(|now| json!(now.to_string())),
+            Placeholder::Vector => self.vector.map(|vector| json!(vector)),
         }
     }
 }
 
-/// What of a question a target has no place for, given the slots it has.
-pub(super) fn not_asked(question: &Question, has: impl Fn(Slot) -> bool) -> Vec<&'static str> {
+/// The fields of a question that the template cannot pass on, given its slots.
+pub(super) fn not_asked(
+    question: &Question,
+    has: impl Fn(Placeholder) -> bool,
+) -> Vec<&'static str> {
     let parts = [
-        (Slot::Mode, "mode"),
-        (Slot::Kind, "query_kind"),
-        (Slot::Workspace, "workspace"),
-        (Slot::Sources, "filter.sources"),
-        (Slot::Types, "filter.types"),
-        (Slot::Authors, "filter.authors"),
-        (Slot::States, "filter.states"),
-        (Slot::Labels, "filter.labels"),
-        (Slot::After, "filter.after"),
-        (Slot::Before, "filter.before"),
+        (Placeholder::Mode, "mode"),
+        (Placeholder::Kind, "query_kind"),
+        (Placeholder::Workspace, "workspace"),
+        (Placeholder::Sources, "filter.sources"),
+        (Placeholder::Types, "filter.types"),
+        (Placeholder::Authors, "filter.authors"),
+        (Placeholder::States, "filter.states"),
+        (Placeholder::Labels, "filter.labels"),
+        (Placeholder::After, "filter.after"),
+        (Placeholder::Before, "filter.before"),
     ];
-    let filling = Filling { question, vector: None };
+    let filling = TemplateValues { question, vector: None };
     let is_lost = |slot| filling.value(slot).is_some() && !has(slot);
     parts.into_iter().filter(|(slot, _)| is_lost(*slot)).map(|(_, name)| name).collect()
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Node {
-    /// As it is written.
+enum TemplateNode {
+    /// A literal value without placeholders.
     Fixed(Value),
     /// One placeholder, with its type.
-    Slot(Slot),
+    Slot(Placeholder),
     /// A text with placeholders in it.
-    Text(Vec<Piece>),
-    List(Vec<Node>),
-    Object(Vec<(String, Node)>),
+    Text(Vec<TextPart>),
+    List(Vec<TemplateNode>),
+    Object(Vec<(String, TemplateNode)>),
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Piece {
+enum TextPart {
     Text(String),
-    Slot(Slot),
+    Slot(Placeholder),
 }
 
-/// JSON with places for what is asked.
+/// A JSON template with placeholders.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Template(Node);
+pub struct RequestTemplate(TemplateNode);
 
 /// Why a template can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    /// Nothing of this name can be asked for.
+    /// The placeholder is unknown.
     #[error("there is no placeholder {{{{{name}}}}}; there are {known}")]
     Unknown { name: String, known: String },
     /// A placeholder has no end.
@@ -173,14 +176,14 @@ pub enum TemplateError {
     Open { text: String },
 }
 
-impl Template {
-    /// Reads a template.
+impl RequestTemplate {
+    /// Parses a template from JSON.
     pub fn parse(value: &Value) -> Result<Self, TemplateError> {
         Ok(Self(node(value)?))
     }
 
     /// Whether it has a place for something.
-    pub fn has(&self, slot: Slot) -> bool {
+    pub fn has(&self, slot: Placeholder) -> bool {
         holds(&self.0, slot)
     }
 
@@ -190,93 +193,96 @@ impl Template {
     }
 
     /// The JSON of a question; none if nothing is left of it.
-    pub fn fill(&self, filling: &Filling<'_>) -> Option<Value> {
+    pub fn fill(&self, filling: &TemplateValues<'_>) -> Option<Value> {
         fill(&self.0, filling)
     }
 
-    /// The same as one text; none if the question does not say what it is made of.
-    pub(crate) fn fill_text(&self, filling: &Filling<'_>) -> Option<String> {
+    /// Fills the template as one text; none if the question lacks a field of it.
+    pub(crate) fn fill_text(&self, filling: &TemplateValues<'_>) -> Option<String> {
         Some(as_text(&self.fill(filling)?))
     }
 }
 
-fn node(value: &Value) -> Result<Node, TemplateError> {
+fn node(value: &Value) -> Result<TemplateNode, TemplateError> {
     Ok(match value {
         Value::String(text) => {
             let mut pieces = pieces(text)?;
             match (pieces.len(), pieces.pop()) {
-                (1, Some(Piece::Slot(slot))) => Node::Slot(slot),
-                (0 | 1, _) => Node::Fixed(value.clone()),
+                (1, Some(TextPart::Slot(slot))) => TemplateNode::Slot(slot),
+                (0 | 1, _) => TemplateNode::Fixed(value.clone()),
                 (_, Some(last)) => {
                     pieces.push(last);
-                    Node::Text(pieces)
+                    TemplateNode::Text(pieces)
                 }
-                (_, None) => Node::Fixed(value.clone()),
+                (_, None) => TemplateNode::Fixed(value.clone()),
             }
         }
-        Value::Array(items) => Node::List(items.iter().map(node).collect::<Result<_, _>>()?),
+        Value::Array(items) => {
+            TemplateNode::List(items.iter().map(node).collect::<Result<_, _>>()?)
+        }
         Value::Object(fields) => {
             let field = |(key, value): (&String, &Value)| Ok((key.clone(), node(value)?));
-            Node::Object(fields.iter().map(field).collect::<Result<_, _>>()?)
+            TemplateNode::Object(fields.iter().map(field).collect::<Result<_, _>>()?)
         }
-        other => Node::Fixed(other.clone()),
+        other => TemplateNode::Fixed(other.clone()),
     })
 }
 
-fn pieces(text: &str) -> Result<Vec<Piece>, TemplateError> {
+fn pieces(text: &str) -> Result<Vec<TextPart>, TemplateError> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("{{") {
         let open = || TemplateError::Open { text: text.to_owned() };
         let (name, after) = after.split_once("}}").ok_or_else(open)?;
         if !before.is_empty() {
-            pieces.push(Piece::Text(before.to_owned()));
+            pieces.push(TextPart::Text(before.to_owned()));
         }
-        pieces.push(Piece::Slot(slot(name.trim())?));
+        pieces.push(TextPart::Slot(slot(name.trim())?));
         rest = after;
     }
     if !rest.is_empty() {
-        pieces.push(Piece::Text(rest.to_owned()));
+        pieces.push(TextPart::Text(rest.to_owned()));
     }
     Ok(pieces)
 }
 
-fn slot(name: &str) -> Result<Slot, TemplateError> {
-    Slot::from_name(name).ok_or_else(|| {
-        let names: Vec<&str> = Slot::ALL.iter().map(|slot| slot.name()).collect();
+fn slot(name: &str) -> Result<Placeholder, TemplateError> {
+    Placeholder::from_name(name).ok_or_else(|| {
+        let names: Vec<&str> = Placeholder::ALL.iter().map(|slot| slot.name()).collect();
         TemplateError::Unknown { name: name.to_owned(), known: names.join(", ") }
     })
 }
 
-fn holds(node: &Node, wanted: Slot) -> bool {
+fn holds(node: &TemplateNode, wanted: Placeholder) -> bool {
     match node {
-        Node::Fixed(_) => false,
-        Node::Slot(slot) => *slot == wanted,
-        Node::Text(pieces) => pieces.contains(&Piece::Slot(wanted)),
-        Node::List(items) => items.iter().any(|item| holds(item, wanted)),
-        Node::Object(fields) => fields.iter().any(|(_, field)| holds(field, wanted)),
+        TemplateNode::Fixed(_) => false,
+        TemplateNode::Slot(slot) => *slot == wanted,
+        TemplateNode::Text(pieces) => pieces.contains(&TextPart::Slot(wanted)),
+        TemplateNode::List(items) => items.iter().any(|item| holds(item, wanted)),
+        TemplateNode::Object(fields) => fields.iter().any(|(_, field)| holds(field, wanted)),
     }
 }
 
-fn fill(node: &Node, filling: &Filling<'_>) -> Option<Value> {
+fn fill(node: &TemplateNode, filling: &TemplateValues<'_>) -> Option<Value> {
     match node {
-        Node::Fixed(value) => Some(value.clone()),
-        Node::Slot(slot) => filling.value(*slot),
-        Node::Text(pieces) => {
-            let text = |piece: &Piece| match piece {
-                Piece::Text(text) => text.clone(),
-                Piece::Slot(slot) => {
+        TemplateNode::Fixed(value) => Some(value.clone()),
+        TemplateNode::Slot(slot) => filling.value(*slot),
+        TemplateNode::Text(pieces) => {
+            let text = |piece: &TextPart| match piece {
+                TextPart::Text(text) => text.clone(),
+                TextPart::Slot(slot) => {
                     filling.value(*slot).map(|value| as_text(&value)).unwrap_or_default()
                 }
             };
             Some(Value::String(pieces.iter().map(text).collect()))
         }
-        Node::List(items) => {
+        TemplateNode::List(items) => {
             let filled: Vec<Value> = items.iter().filter_map(|item| fill(item, filling)).collect();
             (items.is_empty() || !filled.is_empty()).then_some(Value::Array(filled))
         }
-        Node::Object(fields) => {
-            let field = |(key, node): &(String, Node)| Some((key.clone(), fill(node, filling)?));
+        TemplateNode::Object(fields) => {
+            let field =
+                |(key, node): &(String, TemplateNode)| Some((key.clone(), fill(node, filling)?));
             let filled: Map<String, Value> = fields.iter().filter_map(field).collect();
             (fields.is_empty() || !filled.is_empty()).then_some(Value::Object(filled))
         }
@@ -313,8 +319,8 @@ mod tests {
 
     fn filled(template: Value) -> Option<Value> {
         let question = question();
-        let filling = Filling { question: &question, vector: Some(&[0.5, -1.0]) };
-        Template::parse(&template).unwrap().fill(&filling)
+        let filling = TemplateValues { question: &question, vector: Some(&[0.5, -1.0]) };
+        RequestTemplate::parse(&template).unwrap().fill(&filling)
     }
 
     #[test]
@@ -345,16 +351,16 @@ mod tests {
 
     #[test]
     fn what_can_not_be_filled_is_refused() {
-        let error = Template::parse(&json!({ "a": [{ "b": "{{qurey}}" }] })).unwrap_err();
+        let error = RequestTemplate::parse(&json!({ "a": [{ "b": "{{qurey}}" }] })).unwrap_err();
         assert!(error.to_string().starts_with("there is no placeholder {{qurey}}"), "{error}");
-        let error = Template::parse(&json!("{{query")).unwrap_err();
+        let error = RequestTemplate::parse(&json!("{{query")).unwrap_err();
         assert_eq!(error.to_string(), "\"{{query\" has `{{` without `}}`");
     }
 
     #[test]
     fn a_template_knows_what_it_has_no_place_for() {
         let template =
-            Template::parse(&json!({ "q": "{{query}}", "s": "in {{sources}}" })).unwrap();
+            RequestTemplate::parse(&json!({ "q": "{{query}}", "s": "in {{sources}}" })).unwrap();
         assert_eq!(template.not_asked(&question()), ["mode"]);
         assert_eq!(not_asked(&Question::new("a", 1), |_| false), Vec::<&str>::new());
     }
@@ -363,8 +369,8 @@ mod tests {
         #[test]
         fn every_text_survives(text in ".{0,40}") {
             let question = Question::new(text.clone(), 1);
-            let filling = Filling { question: &question, vector: None };
-            let template = Template::parse(&json!({ "q": "{{query}}", "p": "<{{query}}>" })).unwrap();
+            let filling = TemplateValues { question: &question, vector: None };
+            let template = RequestTemplate::parse(&json!({ "q": "{{query}}", "p": "<{{query}}>" })).unwrap();
             let filled = template.fill(&filling).unwrap();
             prop_assert_eq!(&filled["q"], &json!(text));
             prop_assert_eq!(&filled["p"], &json!(format!("<{text}>")));
@@ -373,8 +379,8 @@ mod tests {
         #[test]
         fn no_template_brings_it_down(text in "[{}a-z ]{0,20}") {
             let question = question();
-            let filling = Filling { question: &question, vector: None };
-            if let Ok(template) = Template::parse(&json!(text)) {
+            let filling = TemplateValues { question: &question, vector: None };
+            if let Ok(template) = RequestTemplate::parse(&json!(text)) {
                 let _ = template.fill(&filling);
             }
         }

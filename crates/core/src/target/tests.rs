@@ -4,10 +4,10 @@ use jiff::civil::date;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::mapping::{Mapping, ResultPaths, ScoreKind};
+use super::mapping::{AnswerMapping, ResultPaths, ScoreKind};
 use super::path::Path;
-use super::shape::{Api, ModeMeans, Shape, Tier};
-use super::template::Filling;
+use super::shape::{ApiKind, ModeMeaning, RetrievalApi, SearchEffort};
+use super::template::TemplateValues;
 use super::*;
 use crate::format::target::preset::preset;
 use crate::request::RetrievalMode;
@@ -27,29 +27,29 @@ fn question() -> Question {
     }
 }
 
-fn sent(shape: &Shape) -> (Value, Vec<&'static str>) {
+fn sent(shape: &RetrievalApi) -> (Value, Vec<&'static str>) {
     let question = question();
-    let outgoing = shape.outgoing(&Filling { question: &question, vector: None });
+    let outgoing = shape.outgoing(&TemplateValues { question: &question, vector: None });
     (outgoing.body.unwrap(), outgoing.not_asked)
 }
 
-fn ready(api: Api, mode_means: ModeMeans, tier: Option<Tier>) -> Shape {
+fn ready(api: ApiKind, mode_means: ModeMeaning, tier: Option<SearchEffort>) -> RetrievalApi {
     preset(api, mode_means, tier).unwrap().shape
 }
 
-fn internal() -> Shape {
-    ready(Api::LightfastInternal, ModeMeans::RetrievalMode, None)
+fn internal() -> RetrievalApi {
+    ready(ApiKind::LightfastInternal, ModeMeaning::RetrievalMode, None)
 }
 
-fn specified() -> Shape {
-    ready(Api::LightfastV1, ModeMeans::RetrievalMode, None)
+fn specified() -> RetrievalApi {
+    ready(ApiKind::LightfastV1, ModeMeaning::RetrievalMode, None)
 }
 
-fn shipped(tier: Option<Tier>) -> Shape {
-    ready(Api::Lightfast2026, ModeMeans::RetrievalMode, tier)
+fn shipped(tier: Option<SearchEffort>) -> RetrievalApi {
+    ready(ApiKind::Lightfast2026, ModeMeaning::RetrievalMode, tier)
 }
 
-fn read(shape: &Shape, answer: &Value) -> Result<TargetAnswer, TargetError> {
+fn read(shape: &RetrievalApi, answer: &Value) -> Result<TargetAnswer, TargetError> {
     shape.answer(answer, &IdRule::default(), None, 10)
 }
 
@@ -63,7 +63,7 @@ fn the_internal_api_is_asked_for_ten_and_has_one_mode() {
         })
     };
     assert_eq!(sent(&internal()), (body("graph"), vec!["query_kind"]));
-    let by_kind = ready(Api::LightfastInternal, ModeMeans::QueryKind, None);
+    let by_kind = ready(ApiKind::LightfastInternal, ModeMeaning::QueryKind, None);
     assert_eq!(sent(&by_kind), (body("identifier"), vec!["mode"]));
 }
 
@@ -84,20 +84,20 @@ fn the_shipped_api_means_something_else_by_mode() {
         "filters": { "sources": ["github"], "after": "2026-01-02" },
         "includeContext": true, "includeHighlights": true,
     });
-    let shape = shipped(Some(Tier::Thorough));
+    let shape = shipped(Some(SearchEffort::Thorough));
     assert_eq!(sent(&shape), (body, vec!["mode", "query_kind", "workspace"]));
 }
 
 #[test]
 fn more_than_ten_is_asked_for_as_it_is() {
     let question = Question::new("a", 33);
-    let filling = Filling { question: &question, vector: None };
-    let body = |shape: &Shape| shape.outgoing(&filling).body.unwrap();
+    let filling = TemplateValues { question: &question, vector: None };
+    let body = |shape: &RetrievalApi| shape.outgoing(&filling).body.unwrap();
     assert_eq!(body(&internal())["limit"], 33);
     assert_eq!(body(&specified())["topK"], 33);
     assert_eq!(body(&shipped(None))["limit"], 33);
     assert_eq!(body(&shipped(None)).get("mode"), None);
-    assert_eq!(body(&Shape::Gbrain)["limit"], 33);
+    assert_eq!(body(&RetrievalApi::Gbrain)["limit"], 33);
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn the_internal_api_is_read() {
         "latency": { "totalMs": 120, "lexicalMs": 20.5, "vectorMs": 40, "rerankMs": 30, "hydrationMs": 10 },
     });
     let read = read(&internal(), &answer).unwrap();
-    let first = Found {
+    let first = TargetResult {
         document: "d1".to_owned(),
         chunk: Some("c1".to_owned()),
         source: Some("github".to_owned()),
@@ -121,11 +121,11 @@ fn the_internal_api_is_read() {
         snippet: Some("the <em>span</em>".to_owned()),
         text: None,
     };
-    let second = Found { document: "7".to_owned(), ..Found::default() };
+    let second = TargetResult { document: "7".to_owned(), ..TargetResult::default() };
     assert_eq!(read.results, [first, second]);
     assert_eq!(
         read.timings,
-        Timings {
+        TargetTimings {
             lexical_ms: Some(20.5),
             dense_ms: Some(40.0),
             rerank_ms: Some(30.0),
@@ -180,7 +180,7 @@ fn reasons_that_are_not_there_are_told_from_none() {
     assert_eq!(read(Value::Null).unwrap().rationale, None);
     assert_eq!(read(json!({})).unwrap().rationale, None);
     let none = read(json!({ "graph": { "edges": [] } })).unwrap().rationale;
-    assert_eq!(none, Some(Rationale::default()));
+    assert_eq!(none, Some(GraphEvidence::default()));
     assert!(read(json!({ "graph": { "edges": "none" } })).is_err());
     assert!(read(json!({ "graph": { "edges": [{ "type": "X", "from": "a" }] } })).is_err());
     assert_eq!(read(json!({ "routerMode": "neural" })).unwrap().mode, None);
@@ -229,7 +229,7 @@ fn our_own_answers_are_read() {
         "served": { "timings_us": { "plan": 100, "words": 1000, "embed": 500, "vectors": 500,
                                     "rerank": 1, "hydrate": 2000 } },
     });
-    let read = read(&Shape::Gbrain, &answer).unwrap();
+    let read = read(&RetrievalApi::Gbrain, &answer).unwrap();
     assert_eq!(read.documents(), ["wiki::b", "wiki::a", "wiki::c"]);
     assert_eq!(read.fallback_stages(), ["rerank"]);
     assert_eq!(read.threshold_applied, Some(false));
@@ -314,9 +314,9 @@ fn what_is_no_answer_is_never_an_empty_one() {
 }
 
 /// Columns, as vector databases answer.
-fn columns() -> Mapping {
+fn columns() -> AnswerMapping {
     let path = |text: &str| Path::parse(text).unwrap();
-    Mapping::new(ResultPaths {
+    AnswerMapping::new(ResultPaths {
         rows: None,
         document: path("$.ids[0][*]"),
         chunk: None,
@@ -419,7 +419,7 @@ proptest! {
             (internal(), "results"),
             (specified(), "results"),
             (shipped(None), "data"),
-            (Shape::Gbrain, "hits"),
+            (RetrievalApi::Gbrain, "hits"),
         ];
         for (shape, list) in &shapes {
             for ids in [&IdRule::default(), &by_source] {

@@ -1,10 +1,10 @@
-//! What a character can be part of.
+//! Character classes of the tokenizer.
 
 use unicode_normalization::char::is_combining_mark;
 
 /// The role of a character in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum CharClass {
     /// Part of a word: a letter, digit or a mark on one.
     Word,
     /// A character of a script written without spaces.
@@ -15,18 +15,18 @@ pub(super) enum Class {
 }
 
 /// The class of a character.
-pub(super) fn class(c: char) -> Class {
+pub(super) fn class(c: char) -> CharClass {
     if c.is_ascii() {
-        return if c.is_ascii_alphanumeric() { Class::Word } else { Class::Other };
+        return if c.is_ascii_alphanumeric() { CharClass::Word } else { CharClass::Other };
     }
     if is_dense(c) {
-        Class::Dense
+        CharClass::Dense
     } else if is_emoji(c) {
-        Class::Emoji
+        CharClass::Emoji
     } else if c.is_alphanumeric() {
-        Class::Word
+        CharClass::Word
     } else {
-        Class::Other
+        CharClass::Other
     }
 }
 
@@ -72,18 +72,18 @@ mod tests {
     #[test]
     fn classes_by_example() {
         for (c, expected) in [
-            ('a', Class::Word),
-            ('7', Class::Word),
-            ('é', Class::Word),
-            ('я', Class::Word),
-            ('ह', Class::Word),
-            ('猫', Class::Dense),
-            ('カ', Class::Dense),
-            ('한', Class::Dense),
-            ('ก', Class::Dense),
-            ('🚢', Class::Emoji),
-            ('_', Class::Other),
-            ('，', Class::Other),
+            ('a', CharClass::Word),
+            ('7', CharClass::Word),
+            ('é', CharClass::Word),
+            ('я', CharClass::Word),
+            ('ह', CharClass::Word),
+            ('猫', CharClass::Dense),
+            ('カ', CharClass::Dense),
+            ('한', CharClass::Dense),
+            ('ก', CharClass::Dense),
+            ('🚢', CharClass::Emoji),
+            ('_', CharClass::Other),
+            ('，', CharClass::Other),
         ] {
             assert_eq!(class(c), expected, "{c}");
         }

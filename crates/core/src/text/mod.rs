@@ -21,26 +21,26 @@ mod stop;
 
 pub use name::name_key;
 pub use query::{QueryTerm, QueryTerms};
-pub use scan::{analyse, analyse_forms};
-pub use spans::{Matches, Span, matches};
+pub use scan::{analyse, analyse_unstemmed};
+pub use spans::{MatchSpan, Matches, matches};
 pub use stop::is_stop_word;
 
 /// The version of the analyser: an index made with another number is made again.
 pub const ANALYSER_VERSION: u32 = 2;
 
-/// The longest token in bytes; what is longer is cut at the last character that fits.
+/// The longest token in bytes; longer tokens are cut at the last character that fits.
 pub const MAX_TOKEN_BYTES: usize = 255;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TokenKind {
     /// A word or number.
     Word,
-    /// A word that says nothing about what a text is about.
+    /// A stop word: it does not indicate the subject of a text.
     Stop,
     /// A compound kept whole; the words inside it are tokens of their own.
     Identifier,
-    /// Two neighbouring characters of a script without spaces, or one that stands alone.
+    /// A pair of neighbouring characters of a script without spaces, or a single one.
     Bigram,
     /// An emoji with its modifiers.
     Emoji,
@@ -60,22 +60,22 @@ pub struct Token<'a> {
     pub stem: &'a str,
 }
 
-/// A token as it is said, before anybody asks for its stem.
+/// A token before stemming.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Said<'a> {
+pub struct UnstemmedToken<'a> {
     /// First byte in the text.
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
-    /// What it is; a stop word is still a word.
+    /// The kind of the token; a stop word is still a word.
     pub kind: TokenKind,
     /// The folded form that was typed.
     pub exact: &'a str,
 }
 
-impl<'a> Said<'a> {
+impl<'a> UnstemmedToken<'a> {
     /// The token with its stem, which `stem` is to hold.
-    pub fn token(self, stem: &'a mut String) -> Token<'a> {
+    pub fn with_stem(self, stem: &'a mut String) -> Token<'a> {
         let Self { start, end, kind, exact } = self;
         stem.clear();
         let kind = match kind {

@@ -1,15 +1,15 @@
-//! What a query asks for: its terms.
+//! The terms of a query.
 
 use rustc_hash::FxHashMap;
 
 use super::{Token, TokenKind, analyse};
 
-/// Characters of a query that are read; what follows is left out.
+/// Maximum number of characters that are read of a query.
 pub(crate) const MAX_QUERY_CHARS: usize = 64_000;
 /// Distinct terms of a query that are searched: the first ones.
 pub(crate) const MAX_QUERY_TERMS: usize = 256;
 
-/// One term.
+/// One term of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueryTerm {
     pub stem: String,
@@ -23,7 +23,7 @@ pub struct QueryTerm {
 /// The terms of a query, distinct by stem, in order of first appearance.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct QueryTerms {
-    /// What is searched for.
+    /// The terms to search for.
     pub terms: Vec<QueryTerm>,
     /// Stop words that were left out, in order of first appearance.
     pub dropped: Vec<String>,
@@ -33,7 +33,7 @@ impl QueryTerms {
     /// The terms of a text. Stop words are left out unless there is nothing else.
     pub fn of(text: &str) -> Self {
         let text = first_chars(text, MAX_QUERY_CHARS);
-        let (mut content, mut stops) = (Collected::default(), Collected::default());
+        let (mut content, mut stops) = (TermCollector::default(), TermCollector::default());
         analyse(text, &mut |token| {
             if token.kind == TokenKind::Stop { stops.add(&token) } else { content.add(&token) }
         });
@@ -51,12 +51,12 @@ impl QueryTerms {
 }
 
 #[derive(Default)]
-struct Collected {
+struct TermCollector {
     terms: Vec<QueryTerm>,
     places: FxHashMap<String, usize>,
 }
 
-impl Collected {
+impl TermCollector {
     fn add(&mut self, token: &Token<'_>) {
         if let Some(place) = self.places.get(token.stem) {
             self.terms[*place].count += 1;

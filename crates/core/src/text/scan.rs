@@ -6,37 +6,37 @@
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::class::{Class, class, extends, extends_dense};
+use super::class::{CharClass, class, extends, extends_dense};
 use super::fold::fold_into;
-use super::{MAX_TOKEN_BYTES, Said, Token, TokenKind, cut};
+use super::{MAX_TOKEN_BYTES, Token, TokenKind, UnstemmedToken, cut};
 
 /// Calls `each` for every token of `text`; words come before the compounds that hold them.
 pub fn analyse(text: &str, each: &mut impl FnMut(Token<'_>)) {
     let mut stem = String::new();
-    analyse_forms(text, &mut |said| each(said.token(&mut stem)));
+    analyse_unstemmed(text, &mut |token| each(token.with_stem(&mut stem)));
 }
 
-/// The same without stems, for those who remember what became of a word.
-pub fn analyse_forms(text: &str, each: &mut impl FnMut(Said<'_>)) {
-    let mut scan = Scan { text, exact: String::new(), each };
+/// Tokens without stems, for callers that cache the stem of a word.
+pub fn analyse_unstemmed(text: &str, each: &mut impl FnMut(UnstemmedToken<'_>)) {
+    let mut scan = TokenScanner { text, exact: String::new(), each };
     let mut at = 0;
     while let Some(c) = scan.char_at(at) {
         at = match class(c) {
-            Class::Word => scan.compound(at),
-            Class::Dense => scan.dense_run(at),
-            Class::Emoji => scan.emoji(at),
-            Class::Other => at + c.len_utf8(),
+            CharClass::Word => scan.compound(at),
+            CharClass::Dense => scan.dense_run(at),
+            CharClass::Emoji => scan.emoji(at),
+            CharClass::Other => at + c.len_utf8(),
         };
     }
 }
 
-struct Scan<'t, F> {
+struct TokenScanner<'t, F> {
     text: &'t str,
     exact: String,
     each: &'t mut F,
 }
 
-impl<F: FnMut(Said<'_>)> Scan<'_, F> {
+impl<F: FnMut(UnstemmedToken<'_>)> TokenScanner<'_, F> {
     fn char_at(&self, at: usize) -> Option<char> {
         match self.text.as_bytes().get(at) {
             Some(byte) if byte.is_ascii() => Some(char::from(*byte)),
@@ -46,7 +46,7 @@ impl<F: FnMut(Said<'_>)> Scan<'_, F> {
     }
 
     fn is_word_at(&self, at: usize) -> bool {
-        self.char_at(at).is_some_and(|c| class(c) == Class::Word)
+        self.char_at(at).is_some_and(|c| class(c) == CharClass::Word)
     }
 
     /// Emits the words from `at` on that connectors join, and the whole if it is more than a word.
@@ -56,7 +56,7 @@ impl<F: FnMut(Said<'_>)> Scan<'_, F> {
             self.word(at, end, true);
             return end;
         }
-        let (mut segment, mut segments, mut word) = (Segment::new(start, at), 1, at);
+        let (mut segment, mut segments, mut word) = (CompoundSegment::new(start, at), 1, at);
         loop {
             let end = self.word_end(word);
             let next = self.connected(end);
@@ -73,7 +73,7 @@ impl<F: FnMut(Said<'_>)> Scan<'_, F> {
             };
             if matches!(self.text.as_bytes()[end], b'/' | b':') {
                 self.segment(&segment, end);
-                segment = Segment::new(next, next);
+                segment = CompoundSegment::new(next, next);
                 segments += 1;
             }
             word = next;
@@ -92,7 +92,7 @@ impl<F: FnMut(Said<'_>)> Scan<'_, F> {
     }
 
     /// Emits a stretch of a compound that is itself one. One without a word inside is a word.
-    fn segment(&mut self, segment: &Segment, end: usize) {
+    fn segment(&mut self, segment: &CompoundSegment, end: usize) {
         match segment.pieces {
             0 | 1 => {}
             _ if segment.has_words => self.identifier(segment.start, end, TokenKind::Identifier),
@@ -172,7 +172,7 @@ impl<F: FnMut(Said<'_>)> Scan<'_, F> {
             return end;
         }
         let rest = &self.text[end..];
-        let length = rest.find(|c| class(c) != Class::Word && !extends(c));
+        let length = rest.find(|c| class(c) != CharClass::Word && !extends(c));
         end + length.unwrap_or(rest.len())
     }
 
@@ -180,7 +180,7 @@ impl<F: FnMut(Said<'_>)> Scan<'_, F> {
     fn apostrophe(&self, at: usize) -> Option<usize> {
         let c = self.char_at(at).filter(|c| matches!(c, '\'' | '\u{2019}'))?;
         let after = at + c.len_utf8();
-        self.char_at(after).is_some_and(|c| class(c) == Class::Word).then_some(after)
+        self.char_at(after).is_some_and(|c| class(c) == CharClass::Word).then_some(after)
     }
 
     fn identifier(&mut self, start: usize, end: usize, kind: TokenKind) {
@@ -192,7 +192,7 @@ impl<F: FnMut(Said<'_>)> Scan<'_, F> {
     /// Emits the bigrams of a run of a script without spaces.
     fn dense_run(&mut self, at: usize) -> usize {
         let (mut before, mut unit) = (None, at);
-        while self.char_at(unit).is_some_and(|c| class(c) == Class::Dense) {
+        while self.char_at(unit).is_some_and(|c| class(c) == CharClass::Dense) {
             let end = self.dense_end(unit);
             if let Some(start) = before {
                 self.bigram(start, end);
@@ -233,7 +233,7 @@ impl<F: FnMut(Said<'_>)> Scan<'_, F> {
         if exact.is_empty() {
             return;
         }
-        (self.each)(Said { start, end, kind, exact });
+        (self.each)(UnstemmedToken { start, end, kind, exact });
     }
 }
 
@@ -244,7 +244,7 @@ fn without_possessive(word: &str) -> &str {
 }
 
 /// A stretch of a compound between path separators, such as the file name of a path.
-struct Segment {
+struct CompoundSegment {
     start: usize,
     /// Words, signs before and signs after.
     pieces: usize,
@@ -252,7 +252,7 @@ struct Segment {
     has_words: bool,
 }
 
-impl Segment {
+impl CompoundSegment {
     /// A stretch that starts with the word at `word`, or with a sign before it.
     fn new(start: usize, word: usize) -> Self {
         Self { start, pieces: usize::from(start < word), has_words: false }

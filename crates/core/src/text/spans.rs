@@ -1,4 +1,4 @@
-//! Where a text says what a query asks for.
+//! Finds the matches of a query in a text.
 
 use rustc_hash::FxHashMap;
 
@@ -6,7 +6,7 @@ use super::{QueryTerms, analyse};
 
 /// A token of a text that matches a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
+pub struct MatchSpan {
     pub start: u32,
     /// One past the last.
     pub end: u32,
@@ -14,11 +14,11 @@ pub struct Span {
     pub term: u32,
 }
 
-/// What a text says of a query.
+/// The matches of a query in a text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Matches {
     /// Matching tokens in order, none overlapping another; the longest of several stays.
-    pub spans: Vec<Span>,
+    pub spans: Vec<MatchSpan>,
     /// How many distinct terms match.
     pub terms: usize,
 }
@@ -27,7 +27,7 @@ pub struct Matches {
 pub fn matches(text: &str, terms: &QueryTerms) -> Matches {
     let wanted: FxHashMap<&str, u32> =
         terms.terms.iter().zip(0..).map(|(term, at)| (term.stem.as_str(), at)).collect();
-    let openings = Openings::of(wanted.keys());
+    let openings = TermOpenings::of(wanted.keys());
     let mut found = Vec::new();
     openings.each_piece(text, |at, piece| {
         analyse(piece, &mut |token| {
@@ -45,13 +45,13 @@ pub fn matches(text: &str, terms: &QueryTerms) -> Matches {
 
 /// How the wanted terms begin: most of a text can be passed over by the first letters of its words,
 /// which stemming leaves alone but for a `y` that becomes an `i` (`dying`, `die`).
-struct Openings {
+struct TermOpenings {
     pairs: [bool; 32 * 32],
     /// A term begins with something else than two plain letters: everything is looked at.
     is_open: bool,
 }
 
-impl Openings {
+impl TermOpenings {
     fn of<'a>(terms: impl Iterator<Item = &'a &'a str>) -> Self {
         let mut openings = Self { pairs: [false; 32 * 32], is_open: false };
         for term in terms {
@@ -150,7 +150,7 @@ fn apart(sorted: Vec<(usize, usize, u32)>) -> Vec<(usize, usize, u32)> {
 }
 
 /// Byte ranges, sorted and apart, as character ranges.
-fn in_chars(text: &str, ranges: &[(usize, usize, u32)]) -> Vec<Span> {
+fn in_chars(text: &str, ranges: &[(usize, usize, u32)]) -> Vec<MatchSpan> {
     let is_ascii = text.is_ascii();
     let (mut byte, mut char) = (0, 0);
     let mut char_of = |target: usize| {
@@ -163,7 +163,7 @@ fn in_chars(text: &str, ranges: &[(usize, usize, u32)]) -> Vec<Span> {
     };
     let span = |&(start, end, term): &(usize, usize, u32)| {
         let start = char_of(start);
-        Span { start, end: char_of(end), term }
+        MatchSpan { start, end: char_of(end), term }
     };
     ranges.iter().map(span).collect()
 }

@@ -18,9 +18,9 @@ const SHARDS: usize = 64;
 const WORDS_PER_SHARD: usize = 4096;
 const LONGEST_REMEMBERED: usize = 24;
 
-type Shard = RwLock<FxHashMap<Box<str>, Known>>;
+type Shard = RwLock<FxHashMap<Box<str>, CachedStem>>;
 
-struct Known {
+struct CachedStem {
     stem: Box<str>,
     kind: TokenKind,
 }
@@ -45,8 +45,8 @@ pub(super) fn stem_into(word: &str, out: &mut String) -> TokenKind {
         return known.kind;
     }
     let known = match is_stop_word(word) {
-        true => Known { stem: word.into(), kind: TokenKind::Stop },
-        false => Known { stem: porter(word).into(), kind: TokenKind::Word },
+        true => CachedStem { stem: word.into(), kind: TokenKind::Stop },
+        false => CachedStem { stem: porter(word).into(), kind: TokenKind::Word },
     };
     let kind = known.kind;
     out.push_str(&known.stem);
@@ -54,7 +54,7 @@ pub(super) fn stem_into(word: &str, out: &mut String) -> TokenKind {
     kind
 }
 
-fn remember(shard: &Shard, word: &str, known: Known) {
+fn remember(shard: &Shard, word: &str, known: CachedStem) {
     let mut words = shard.write().unwrap_or_else(PoisonError::into_inner);
     if words.len() < WORDS_PER_SHARD {
         words.insert(word.into(), known);

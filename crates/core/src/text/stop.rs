@@ -1,4 +1,4 @@
-//! Words that say nothing about what is asked for. Indexed like any other; left out of queries.
+//! Stop words. They are indexed like any other word and left out of queries.
 
 /// Lucene's list, the words of questions, and the persons, auxiliaries and contractions that
 /// questions are put in. `who` is not among them: texts about people say it too. Sorted.

@@ -1,57 +1,55 @@
-//! What to do about a class, as the playbook says, in commands.
+//! The playbook's mitigation for each failure class, as commands.
 
 use super::Class;
-use crate::suite::report::Reason;
+use crate::suite::report::InconclusiveReason;
 use crate::target::LOCAL;
 
-/// So many pages have a command of their own.
+/// Maximum number of pages with a command of their own.
 const NAMED: usize = 5;
 
-/// What to do.
+/// Advice for a failure class.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mitigation {
     pub advice: String,
-    /// What to paste, in order.
+    /// Commands to run, in order.
     pub commands: Vec<String>,
 }
 
-/// A suite that can be run again.
+/// A suite to run again.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rerun<'a> {
     pub name: &'a str,
-    /// Who it asks by itself; none if nobody here can tell.
+    /// The suite's own target; none if unknown.
     pub target: Option<&'a str>,
 }
 
-/// Something that should have been found.
+/// An expected page that was not found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lost {
+pub struct MissingPage {
     pub page: String,
-    /// Whether it was deleted.
     pub is_deleted: bool,
-    /// The text of the query, where the reader may see it.
+    /// The query text, if the reader may see it.
     pub query: Option<String>,
 }
 
-/// Where something is to be done.
+/// The context that commands are built for.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Remedy<'a> {
     pub workspace: &'a str,
-    /// The number of the run.
+    /// Id of the run.
     pub run: i64,
-    /// The suite that failed.
     pub suite: Rerun<'a>,
-    /// The suite that is run after something was mended; none where there is none for that.
+    /// The suite to run after a fix, if there is one.
     pub smoke: Option<Rerun<'a>>,
     pub target: &'a str,
-    /// Whether nobody describes who was asked.
+    /// Whether the target is not configured here.
     pub is_target_unknown: bool,
-    /// Whether the index holds vectors of another model than the one that is wanted.
+    /// Whether the index contains vectors of another model than the configured one.
     pub is_other_model: bool,
-    /// Why the run does not say enough.
-    pub reasons: &'a [Reason],
-    /// What should have been found.
-    pub lost: &'a [Lost],
+    /// Why the run is inconclusive.
+    pub reasons: &'a [InconclusiveReason],
+    /// Expected pages that were not found.
+    pub lost: &'a [MissingPage],
 }
 
 impl Remedy<'_> {
@@ -59,13 +57,13 @@ impl Remedy<'_> {
         format!("gbrain --workspace {} {command}", self.workspace)
     }
 
-    /// A run that asks whom this one asked.
+    /// A command that runs a suite against the target of the failed run.
     fn run(&self, suite: Rerun<'_>) -> String {
         let own = suite.target.unwrap_or(LOCAL);
         match self.target == own || self.target.is_empty() {
             true => self.own(&format!("suites run {}", suite.name)),
             false => {
-                let target = word(self.target);
+                let target = shell_word(self.target);
                 self.own(&format!("suites run {} --target {target}", suite.name))
             }
         }
@@ -74,12 +72,12 @@ impl Remedy<'_> {
     fn check(&self) -> String {
         match self.is_target_unknown {
             true => self.own("targets list"),
-            false => self.own(&format!("targets check {}", word(self.target))),
+            false => self.own(&format!("targets check {}", shell_word(self.target))),
         }
     }
 
-    /// A command for each page, as far as there is room.
-    fn each(&self, command: impl Fn(&Lost) -> String) -> Vec<String> {
+    /// One command per page, up to the maximum.
+    fn each(&self, command: impl Fn(&MissingPage) -> String) -> Vec<String> {
         let mut commands: Vec<String> = Vec::new();
         for command in self.lost.iter().map(|lost| self.own(&command(lost))) {
             if commands.len() < NAMED && !commands.contains(&command) {
@@ -90,7 +88,7 @@ impl Remedy<'_> {
     }
 }
 
-/// What to do about a class.
+/// The mitigation for a class.
 pub fn mitigation(class: Class, remedy: &Remedy<'_>) -> Mitigation {
     let (advice, commands) = match of_reasons(class, remedy) {
         Some(found) => found,
@@ -101,41 +99,47 @@ pub fn mitigation(class: Class, remedy: &Remedy<'_>) -> Mitigation {
     pages.dedup();
     let is_cut = remedy.target == LOCAL && matches!(class, Class::PipelineBug | Class::Ranking);
     let more = match pages.len().saturating_sub(NAMED) {
-        more if more > 0 && is_cut => format!(" (and {more} more page(s), not named here)"),
+        more if more > 0 && is_cut => format!(" (and {more} more page(s))"),
         _ => String::new(),
     };
     Mitigation { advice: format!("{advice}{more}"), commands }
 }
 
-/// What a run asks for that could not measure.
+/// The mitigation for an inconclusive run.
 fn of_reasons(class: Class, remedy: &Remedy<'_>) -> Option<(&'static str, Vec<String>)> {
-    let has = |reason: Reason| remedy.reasons.contains(&reason);
+    let has = |reason: InconclusiveReason| remedy.reasons.contains(&reason);
     let own = |command: &str| remedy.own(command);
     match class {
         Class::Infrastructure if remedy.is_target_unknown => Some((
-            "nobody describes the target so that it can be used: describe it in config.json or in the file \
-             of suites (docs/targets.md), then run the suite",
+            "the target is not configured or not usable: configure it in config.json or in the suites file \
+             (docs/targets.md), then run the suite",
             vec![own("targets list"), remedy.run(remedy.suite)],
         )),
-        Class::Unknown if has(Reason::NoQueries) || has(Reason::SampleTooSmall) => Some((
-            "write down what is to be asked and what must be found, then run the suite",
-            vec![
-                own("queries list"),
-                own("queries promote"),
-                own("queries import --help"),
-                remedy.run(remedy.suite),
-            ],
-        )),
-        Class::Threshold if has(Reason::NoCalibration) && remedy.lost.is_empty() => Some((
-            "choose a reranker if there is none, collect pairs and calibrate, then run the suite",
-            vec![
-                own("config set models.rerank voyage:rerank-2.5"),
-                own("calibrate collect"),
-                own("calibrate score"),
-                own("calibrate deploy"),
-                remedy.run(remedy.suite),
-            ],
-        )),
+        Class::Unknown
+            if has(InconclusiveReason::NoQueries) || has(InconclusiveReason::SampleTooSmall) =>
+        {
+            Some((
+                "add queries with expected results, then run the suite",
+                vec![
+                    own("queries list"),
+                    own("queries promote"),
+                    own("queries import --help"),
+                    remedy.run(remedy.suite),
+                ],
+            ))
+        }
+        Class::Threshold if has(InconclusiveReason::NoCalibration) && remedy.lost.is_empty() => {
+            Some((
+                "choose a reranker if there is none, collect pairs and calibrate, then run the suite",
+                vec![
+                    own("config set models.rerank voyage:rerank-2.5"),
+                    own("calibrate collect"),
+                    own("calibrate score"),
+                    own("calibrate deploy"),
+                    remedy.run(remedy.suite),
+                ],
+            ))
+        }
         _ => None,
     }
 }
@@ -148,15 +152,15 @@ fn of_class(class: Class, remedy: &Remedy<'_>) -> (&'static str, Vec<String>) {
     let check = || remedy.check();
     match class {
         Class::EmbeddingDrift if !is_local => (
-            "have the target make its vectors again, then see whether the measures come back",
+            "re-embed the documents on the target, then check whether the measures recover",
             vec![check(), run()],
         ),
         Class::EmbeddingDrift if remedy.is_other_model => (
-            "move the vectors to the model that is wanted, then see whether the measures come back",
+            "re-embed with the configured model, then check whether the measures recover",
             vec![own("reembed --status"), own("reembed"), run()],
         ),
         Class::EmbeddingDrift => (
-            "make the vectors again, then see whether the measures come back",
+            "rebuild the vectors, then check whether the measures recover",
             vec![own("reindex --verify"), own("reindex"), run()],
         ),
         Class::Threshold => (
@@ -164,14 +168,14 @@ fn of_class(class: Class, remedy: &Remedy<'_>) -> (&'static str, Vec<String>) {
             vec![own("calibrate score"), own("calibrate verify"), own("calibrate deploy"), run()],
         ),
         Class::PipelineBug if !is_local => (
-            "look at what the target took in, roll back or mend it, then run the smoke suite",
+            "inspect the target's recent imports, roll back or repair them, then run the smoke suite",
             vec![check(), smoke()],
         ),
         Class::PipelineBug => (
-            "look at what was taken in, roll back or mend it, then run the smoke suite",
+            "inspect recent imports, roll back or repair them, then run the smoke suite",
             [own("doctor --deep"), own("reindex --verify")]
                 .into_iter()
-                .chain(remedy.each(|Lost { page, is_deleted, query: _ }| {
+                .chain(remedy.each(|MissingPage { page, is_deleted, query: _ }| {
                     let verb = if *is_deleted { "restore" } else { "history" };
                     format!("{verb} {}", quoted(page))
                 }))
@@ -179,22 +183,22 @@ fn of_class(class: Class, remedy: &Remedy<'_>) -> (&'static str, Vec<String>) {
                 .collect(),
         ),
         Class::Infrastructure => (
-            "follow the runbook of the part that did not answer, then run the suite",
+            "follow the runbook of the component that did not answer, then run the suite",
             vec![check(), own("doctor"), run()],
         ),
         Class::Ranking if !is_local => (
-            "see what is ranked before it; replay before the target's settings are changed",
+            "inspect the results ranked above it; replay before you change the target's settings",
             vec![
                 check(),
                 own("eval export --output captured.ndjson"),
                 own(&format!(
                     "eval replay --against captured.ndjson --target {}",
-                    word(remedy.target)
+                    shell_word(remedy.target)
                 )),
             ],
         ),
         Class::Ranking => (
-            "see which stage put others before it; replay before the settings are changed",
+            "find the stage that ranked others above it; replay before you change settings",
             ranked(remedy)
                 .into_iter()
                 .chain([
@@ -204,19 +208,19 @@ fn of_class(class: Class, remedy: &Remedy<'_>) -> (&'static str, Vec<String>) {
                 .collect(),
         ),
         Class::Unknown => (
-            "look at the case by hand, and let the target tell what its stages found",
+            "inspect the case by hand, and configure the target to report stage details",
             vec![check(), run()],
         ),
     }
 }
 
-/// What tells why pages are where they are.
+/// Commands that explain the ranks of pages.
 fn ranked(remedy: &Remedy<'_>) -> Vec<String> {
-    // Without the text of a query, what can be pasted is the command that prints it.
+    // Without permission to show the query text, suggest the command that prints it.
     let with_texts = format!("triage {} --show-queries", remedy.run);
     match remedy.lost.is_empty() {
         true => vec![remedy.own(&with_texts)],
-        false => remedy.each(|Lost { page, query, is_deleted: _ }| match query {
+        false => remedy.each(|MissingPage { page, query, is_deleted: _ }| match query {
             Some(query) => {
                 format!("query {} --explain --why-not {}", quoted(query), quoted(page))
             }
@@ -225,8 +229,8 @@ fn ranked(remedy: &Remedy<'_>) -> Vec<String> {
     }
 }
 
-/// A name as a shell reads it back.
-fn word(name: &str) -> String {
+/// A name, quoted for a shell if needed.
+pub fn shell_word(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:".contains(c);
     match !name.is_empty() && name.chars().all(is_plain) {
         true => name.to_owned(),
@@ -234,7 +238,7 @@ fn word(name: &str) -> String {
     }
 }
 
-/// One word of a shell, whatever is in it.
+/// A text as one quoted shell word.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
@@ -248,8 +252,8 @@ mod tests {
         Remedy { workspace: "team-a", run: 12, suite, target: LOCAL, ..Remedy::default() }
     }
 
-    fn lost(page: &str, is_deleted: bool, query: Option<&str>) -> Lost {
-        Lost { page: page.to_owned(), is_deleted, query: query.map(str::to_owned) }
+    fn lost(page: &str, is_deleted: bool, query: Option<&str>) -> MissingPage {
+        MissingPage { page: page.to_owned(), is_deleted, query: query.map(str::to_owned) }
     }
 
     #[test]
@@ -268,8 +272,9 @@ mod tests {
     }
 
     #[test]
-    fn every_lost_page_has_a_command_as_far_as_there_is_room() {
-        let pages: Vec<Lost> = (0..7).map(|at| lost(&format!("n{at}"), at == 1, None)).collect();
+    fn missing_pages_get_commands_up_to_the_maximum() {
+        let pages: Vec<MissingPage> =
+            (0..7).map(|at| lost(&format!("n{at}"), at == 1, None)).collect();
         let smoke = Some(Rerun { name: "quick", target: None });
         let found = mitigation(Class::PipelineBug, &Remedy { lost: &pages, smoke, ..remedy() });
         let commands = found.commands.join("\n");
@@ -278,12 +283,12 @@ mod tests {
             "{commands}"
         );
         assert!(commands.contains("'n4'") && !commands.contains("'n5'"), "{commands}");
-        assert!(found.advice.ends_with("(and 2 more page(s), not named here)"), "{found:?}");
+        assert!(found.advice.ends_with("(and 2 more page(s))"), "{found:?}");
         assert!(commands.ends_with("suites run quick"), "{commands}");
     }
 
     #[test]
-    fn what_is_asked_is_quoted_for_a_shell() {
+    fn queries_are_quoted_for_a_shell() {
         let pages = [lost("wiki::a'b", false, Some("who's there?")), lost("c", false, None)];
         let found = mitigation(Class::Ranking, &Remedy { lost: &pages, ..remedy() });
         assert!(
@@ -295,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_asks_whom_it_asked() {
+    fn a_rerun_uses_the_same_target() {
         let last = |remedy: &Remedy<'_>| {
             mitigation(Class::Infrastructure, remedy).commands.last().unwrap().clone()
         };
@@ -307,19 +312,27 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_measure_says_what_it_needs() {
+    fn inconclusive_runs_get_their_own_commands() {
         let check = |class, remedy: &Remedy<'_>, expected: &str| {
             let commands = mitigation(class, remedy).commands.join("\n");
             assert!(commands.contains(expected), "{commands}");
         };
         let reasons = |reasons| Remedy { reasons, ..remedy() };
-        check(Class::Unknown, &reasons(&[Reason::NoQueries]), "queries import");
-        check(Class::Unknown, &reasons(&[Reason::SampleTooSmall]), "queries promote");
-        check(Class::Threshold, &reasons(&[Reason::NoCalibration]), "config set models.rerank");
-        check(Class::Threshold, &reasons(&[Reason::NoCalibration]), "calibrate collect");
+        check(Class::Unknown, &reasons(&[InconclusiveReason::NoQueries]), "queries import");
+        check(Class::Unknown, &reasons(&[InconclusiveReason::SampleTooSmall]), "queries promote");
+        check(
+            Class::Threshold,
+            &reasons(&[InconclusiveReason::NoCalibration]),
+            "config set models.rerank",
+        );
+        check(
+            Class::Threshold,
+            &reasons(&[InconclusiveReason::NoCalibration]),
+            "calibrate collect",
+        );
         let unknown = Remedy { target: "gone", is_target_unknown: true, ..remedy() };
         check(Class::Infrastructure, &unknown, "targets list");
         let advice = mitigation(Class::Infrastructure, &unknown).advice;
-        assert!(advice.starts_with("nobody describes the target"), "{advice}");
+        assert!(advice.starts_with("the target is not configured"), "{advice}");
     }
 }

@@ -1,40 +1,41 @@
-//! Why a case failed, from what was logged, and what to do about it.
+//! Classifies failing cases by cause and suggests mitigations.
 //!
-//! The order matters: what did not answer can't have lost anything, what is not there can't have been
-//! filtered, and what was filtered was found. Every class comes with the evidence that it was chosen by;
-//! a case about which too little is known is `unknown`, and says what was missing.
+//! The order of the rules matters: a target that did not answer cannot have lost a document, a
+//! missing document cannot have been filtered, and a filtered document was retrieved. Every class
+//! comes with its evidence; a case with too little evidence is `unknown` and lists the missing
+//! evidence.
 //!
-//! Promises: a failing case always has a class, and none of them is green.
-//! Deliberately absent: looking things up, and doing anything.
+//! Guarantees: a failing case always has a class, and no class counts as a pass. Not here:
+//! collecting evidence, and applying mitigations.
 
 mod affected;
 mod mitigation;
 mod rules;
 mod run;
 
-pub use affected::{Affected, affected, is_late, limit_of};
-pub use mitigation::{Lost, Mitigation, Remedy, Rerun, mitigation};
-pub use rules::{Classified, classify};
-pub use run::{CaseFinding, Finding, Looked, Triage, triage};
+pub use affected::{AffectedCase, affected, is_late, limit_of};
+pub use mitigation::{MissingPage, Mitigation, Remedy, Rerun, mitigation, shell_word};
+pub use rules::{Classification, classify};
+pub use run::{CaseFinding, ClassFinding, ExaminedCase, Triage, triage};
 
 use crate::named;
 use crate::suite::case::DEPTH;
 use crate::target::TargetErrorKind;
 
-/// Why a case failed.
+/// The cause of a failing case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Class {
-    /// The target did not answer, a stage did not, or it was too slow.
+    /// The target or a stage did not answer, or was too slow.
     Infrastructure,
-    /// What must be found is not there, is out of date, or says of itself what keeps it from being found.
+    /// The expected document is missing, outdated, or its metadata contradicts the query's filters.
     PipelineBug,
-    /// It was found, and the reranker's threshold dropped it.
+    /// The document was retrieved, but scored below the reranker's threshold.
     Threshold,
-    /// It is there, and neither words nor meaning nor links find it.
+    /// The document exists, but neither words, vectors nor links retrieve it.
     EmbeddingDrift,
-    /// It was found, and others are ranked before it.
+    /// The document was retrieved, but others rank above it.
     Ranking,
-    /// Too little is known.
+    /// The evidence is insufficient.
     Unknown,
 }
 
@@ -49,22 +50,21 @@ named! {
     }
 }
 
-/// What is known of something that must be found.
+/// The state of an expected document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
-    /// It is there, with its passages and vectors.
+    /// Present with its passages and vectors.
     Whole,
-    /// It is there without some of its passages, or without the text that is asked about.
+    /// Present, but some passages or the expected text are missing.
     ChunksMissing,
-    /// It is there without its vectors, or with those of another model.
+    /// Present, but its vectors are missing or belong to another model.
     VectorsMissing,
-    /// A newer one has taken its place, or it was deleted.
+    /// Replaced by a newer document, or deleted.
     Superseded,
-    /// It is not there.
     Absent,
-    /// It is there, and what it says of itself contradicts the filters of the query.
+    /// Present, but its metadata contradicts the query's filters.
     FilteredOut,
-    /// Nobody here can tell.
+    /// The state cannot be determined here.
     Unknown,
 }
 
@@ -80,67 +80,67 @@ named! {
     }
 }
 
-/// How close something is to a query by meaning, beside what passing cases of the same run found.
+/// The vector similarity of an expected document, compared with passing cases of the same run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Similarity {
     pub own: f64,
-    /// What is usual: the median.
+    /// Median similarity of passing cases.
     pub usual: f64,
-    /// What is still found: the lowest tenth ends here.
+    /// 10th percentile of passing cases.
     pub least: f64,
 }
 
-/// What is known of a failing case.
+/// The evidence about a failing case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evidence {
-    /// Why there is no answer.
+    /// The error, if the target did not answer.
     pub error: Option<TargetErrorKind>,
-    /// Stages that did not do their work, by name.
+    /// Names of stages that fell back.
     pub fallbacks: Vec<String>,
-    /// How long it took, and how long it may take, in milliseconds.
+    /// Latency and its limit in milliseconds.
     pub latency: Option<(f64, f64)>,
-    /// What is known of what must be found.
+    /// State of the expected document.
     pub presence: Presence,
-    /// Whether it was deleted before the run: it can be brought back.
+    /// Whether it was deleted before the run, so that it can be restored.
     pub is_deleted: bool,
-    /// Whether words had it; none if the target does not tell.
+    /// Whether the word arm retrieved it; none if the target does not report it.
     pub in_words: Option<bool>,
-    /// Whether meaning had it.
+    /// Whether the vector arm retrieved it.
     pub in_vectors: Option<bool>,
-    /// Whether links led to it.
+    /// Whether the graph arm retrieved it.
     pub in_graph: Option<bool>,
-    /// How close it is to the query by meaning, beside what is found.
     pub similarity: Option<Similarity>,
-    /// What the reranker said of it, if it was asked.
+    /// Reranker score, if it was reranked.
     pub rerank_score: Option<f64>,
-    /// Its place among what the reranker judged, from 1.
+    /// Rank by reranker score, from 1.
     pub rerank_rank: Option<usize>,
-    /// How many documents the reranker judged.
+    /// Number of reranked documents.
     pub judged: usize,
-    /// The threshold that was in force.
+    /// Reranker threshold in effect.
     pub threshold: Option<f64>,
-    /// Whether the threshold let everything through, because nothing reached it.
+    /// Whether the threshold was bypassed because no document reached it.
     pub is_bypassed: bool,
-    /// Its rank in a deeper answer; none if it is not in that either.
+    /// Rank in a deeper query; none if it is missing there too.
     pub deeper_rank: Option<usize>,
-    /// How many results there may be.
+    /// Maximum number of results.
     pub depth: usize,
-    /// Whether it was missed: false for a case that failed otherwise, such as by its highlight.
+    /// Whether the expected result was missed; false for cases that failed otherwise, such as by
+    /// their highlight.
     pub is_missed: bool,
-    /// Whether something is shown or claimed that no text says.
+    /// Whether a highlight or rationale is unsupported by any text.
     pub is_made_up: bool,
-    /// What else was seen, in words. No text of a page.
+    /// Further remarks. Never contains page text.
     pub notes: Vec<String>,
 }
 
 impl Evidence {
-    /// Whether links alone led to it.
+    /// Whether only the graph arm retrieved it.
     pub(crate) fn is_from_links_alone(&self) -> bool {
         let by_text = self.in_words == Some(true) || self.in_vectors == Some(true);
         self.in_graph == Some(true) && !by_text
     }
 
-    /// Whether some stage had it.
+    /// Whether any arm retrieved it.
     pub(crate) fn was_found(&self) -> bool {
         [self.in_words, self.in_vectors, self.in_graph].contains(&Some(true))
     }

@@ -1,63 +1,64 @@
-//! The rules, in the order in which they are asked.
+//! The classification rules, in order.
 
 use super::{Class, Evidence, Presence, Similarity};
 
-/// A class with what it was chosen by.
+/// A class with its reasons.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Classified {
-    /// Why the case failed.
+pub struct Classification {
     pub class: Class,
-    /// What it was chosen by, in words.
+    /// Reasons for the class.
     pub because: Vec<String>,
 }
 
-/// Similarities this much below what is still found are not noise.
+/// Similarities this far below the 10th percentile are significant.
 const FAR: f64 = 0.05;
 
-/// The stage that a threshold belongs to.
+/// The stage that applies the threshold.
 const RERANK: &str = "rerank";
 
-/// Why a case failed.
-pub fn classify(evidence: &Evidence) -> Classified {
+/// Classifies a failing case.
+pub fn classify(evidence: &Evidence) -> Classification {
     let rules = [unanswered, pipeline, infrastructure, threshold, drift, ranking];
     let found = rules.iter().find_map(|rule| rule(evidence));
-    let mut found =
-        found.unwrap_or_else(|| Classified { class: Class::Unknown, because: missing(evidence) });
+    let mut found = found
+        .unwrap_or_else(|| Classification { class: Class::Unknown, because: missing(evidence) });
     found.because.extend(evidence.notes.iter().cloned());
     found
 }
 
-fn because(class: Class, why: impl Into<String>) -> Option<Classified> {
-    Some(Classified { class, because: vec![why.into()] })
+fn because(class: Class, why: impl Into<String>) -> Option<Classification> {
+    Some(Classification { class, because: vec![why.into()] })
 }
 
-fn unanswered(evidence: &Evidence) -> Option<Classified> {
+fn unanswered(evidence: &Evidence) -> Option<Classification> {
     let error = evidence.error?;
     because(Class::Infrastructure, format!("the target did not answer: {error}"))
 }
 
-/// What is lost can't be found, whichever stage did its work.
-fn pipeline(evidence: &Evidence) -> Option<Classified> {
+/// A lost document cannot be retrieved, even if every stage works.
+fn pipeline(evidence: &Evidence) -> Option<Classification> {
     let why = match evidence.presence {
-        Presence::ChunksMissing => "what must be found has lost passages",
-        Presence::Absent if evidence.is_missed => "what must be found is not there",
-        Presence::Superseded if evidence.is_missed => "what must be found was deleted or replaced",
-        Presence::FilteredOut if evidence.is_missed => {
-            "what must be found says of itself what the query filters out"
+        Presence::ChunksMissing => "the expected document has lost passages",
+        Presence::Absent if evidence.is_missed => "the expected document does not exist",
+        Presence::Superseded if evidence.is_missed => {
+            "the expected document was deleted or replaced"
         }
-        _ if evidence.is_made_up => "it shows or claims what no text says",
+        Presence::FilteredOut if evidence.is_missed => {
+            "the query's filters exclude the expected document"
+        }
+        _ if evidence.is_made_up => "it shows or claims something that no text supports",
         _ => return None,
     };
     because(Class::PipelineBug, why)
 }
 
-fn infrastructure(evidence: &Evidence) -> Option<Classified> {
-    // A threshold that let everything through is the threshold's matter.
+fn infrastructure(evidence: &Evidence) -> Option<Classification> {
+    // A bypassed threshold is classified as a threshold problem.
     let lost = evidence.fallbacks.iter().filter(|one| !(evidence.is_bypassed && *one == RERANK));
     let lost: Vec<&str> = lost.map(String::as_str).collect();
     if !lost.is_empty() {
         let stages = lost.join(", ");
-        return because(Class::Infrastructure, format!("stages did not do their work: {stages}"));
+        return because(Class::Infrastructure, format!("stages fell back: {stages}"));
     }
     let (took, allowed) = evidence.latency.filter(|_| !evidence.is_missed)?;
     let is_slow = took.is_nan() || took > allowed;
@@ -65,48 +66,47 @@ fn infrastructure(evidence: &Evidence) -> Option<Classified> {
         .then(|| because(Class::Infrastructure, format!("it took {took:.0} ms of {allowed:.0}")))?
 }
 
-fn threshold(evidence: &Evidence) -> Option<Classified> {
+fn threshold(evidence: &Evidence) -> Option<Classification> {
     let threshold = evidence.threshold?;
     if evidence.is_bypassed && !evidence.is_missed {
-        let told = format!("nothing reached the threshold {threshold:.3}, and all was let through");
-        return because(Class::Threshold, told);
+        let why = format!("no result reached the threshold {threshold:.3}, so it was bypassed");
+        return because(Class::Threshold, why);
     }
     if evidence.is_bypassed || !evidence.is_missed {
         return None;
     }
-    let whence = if evidence.is_from_links_alone() { "only links led to it, and " } else { "" };
+    let prefix = if evidence.is_from_links_alone() { "only links retrieved it, and " } else { "" };
     let Some(score) = evidence.rerank_score else {
-        return unjudged(evidence, whence, threshold);
+        return unjudged(evidence, prefix, threshold);
     };
-    // Where enough others were judged better, it would not have been shown without a threshold either. What
-    // only links lead to does not say what is asked, and a reranker that reads it puts it last.
+    // If enough others scored higher, it would not be shown without a threshold either. A document
+    // that only links retrieve does not match the query text, so a reranker puts it last.
     let is_good_enough = evidence.rerank_rank.is_none_or(|rank| rank <= evidence.depth)
         || evidence.is_from_links_alone();
     (score < threshold && is_good_enough).then(|| {
         because(
             Class::Threshold,
-            format!("{whence}the reranker gave it {score:.3}, below the threshold {threshold:.3}"),
+            format!("{prefix}the reranker gave it {score:.3}, below the threshold {threshold:.3}"),
         )
     })?
 }
 
-/// What was found and not judged is dropped by a threshold too, and would have stood behind what was judged.
-fn unjudged(evidence: &Evidence, whence: &str, threshold: f64) -> Option<Classified> {
+/// A document that was retrieved but not reranked is dropped by the threshold too; it would have
+/// ranked behind the reranked ones.
+fn unjudged(evidence: &Evidence, prefix: &str, threshold: f64) -> Option<Classification> {
     let has_room = evidence.judged < evidence.depth || evidence.is_from_links_alone();
     let is_dropped = evidence.judged > 0 && evidence.was_found() && has_room;
     is_dropped.then(|| {
         because(
             Class::Threshold,
-            format!(
-                "{whence}the reranker did not judge it, which the threshold {threshold:.3} drops"
-            ),
+            format!("{prefix}it was not reranked, so the threshold {threshold:.3} drops it"),
         )
     })?
 }
 
-fn drift(evidence: &Evidence) -> Option<Classified> {
+fn drift(evidence: &Evidence) -> Option<Classification> {
     if evidence.presence == Presence::VectorsMissing {
-        return because(Class::EmbeddingDrift, "it is there, and its vectors are not");
+        return because(Class::EmbeddingDrift, "it exists, but its vectors are missing");
     }
     if !evidence.is_missed {
         return None;
@@ -116,49 +116,51 @@ fn drift(evidence: &Evidence) -> Option<Classified> {
         && evidence.in_vectors != Some(true)
         && evidence.in_graph != Some(true)
     {
-        let told = format!(
-            "its similarity is {own:.2}, where {usual:.2} is usual and {least:.2} is still found"
+        let why = format!(
+            "its similarity is {own:.2}; the median is {usual:.2}, the 10th percentile {least:.2}"
         );
-        return because(Class::EmbeddingDrift, told);
+        return because(Class::EmbeddingDrift, why);
     }
-    // What is as near as usual was crowded out; what may not be there is not known to be far.
+    // A document with normal similarity was crowded out; a document that may be missing is not
+    // known to be far.
     let is_lost = (evidence.in_words, evidence.in_vectors) == (Some(false), Some(false))
         && evidence.in_graph != Some(true);
     let is_there = evidence.presence == Presence::Whole;
     (is_lost && is_there && far.is_none() && evidence.deeper_rank.is_none()).then(|| {
-        because(Class::EmbeddingDrift, "it is there, and neither words nor meaning found it")
+        because(Class::EmbeddingDrift, "it exists, but neither words nor vectors retrieved it")
     })?
 }
 
-/// Whether something is farther from its query than what is still found.
+/// Whether a similarity is significantly below the 10th percentile.
 fn is_far(similarity: &Similarity) -> bool {
     similarity.own < similarity.least - FAR
 }
 
-fn ranking(evidence: &Evidence) -> Option<Classified> {
+fn ranking(evidence: &Evidence) -> Option<Classification> {
     if !evidence.is_missed {
-        return because(Class::Ranking, "it was found, and shown in a way that is not right");
+        return because(Class::Ranking, "it was found, but its highlight or rationale is wrong");
     }
     if let Some(rank) = evidence.deeper_rank {
         return because(Class::Ranking, format!("it was found at rank {rank}"));
     }
     if evidence.was_found() {
-        return because(Class::Ranking, "it was found, and others are ranked before it");
+        return because(Class::Ranking, "it was found, but others rank above it");
     }
     let near = evidence.similarity.filter(|one| !is_far(one))?;
     let Similarity { own, usual, least: _ } = near;
-    let told = format!("it is near enough ({own:.2}, {usual:.2} is usual), and others are nearer");
-    because(Class::Ranking, told)
+    let why =
+        format!("its similarity is normal ({own:.2}, median {usual:.2}), but others are closer");
+    because(Class::Ranking, why)
 }
 
 fn missing(evidence: &Evidence) -> Vec<String> {
     let unknown = [
-        (evidence.presence == Presence::Unknown, "whether what must be found is there"),
-        (evidence.in_words.is_none() && evidence.in_vectors.is_none(), "what the stages found"),
-        (evidence.rerank_score.is_none(), "what the reranker said"),
+        (evidence.presence == Presence::Unknown, "whether the expected document exists"),
+        (evidence.in_words.is_none() && evidence.in_vectors.is_none(), "which stages retrieved it"),
+        (evidence.rerank_score.is_none(), "its reranker score"),
     ];
-    let told = unknown.into_iter().filter(|(is_so, _)| *is_so);
-    told.map(|(_, what)| format!("not known: {what}")).collect()
+    let missing = unknown.into_iter().filter(|(is_so, _)| *is_so);
+    missing.map(|(_, what)| format!("unknown: {what}")).collect()
 }
 
 #[cfg(test)]
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_threshold_drops() {
+    fn results_below_the_threshold() {
         let scored = |score, rank| Evidence {
             rerank_score: Some(score),
             rerank_rank: Some(rank),
@@ -238,9 +240,9 @@ mod tests {
         check(Evidence { is_missed: false, ..down }, Class::Infrastructure);
     }
 
-    /// What only links lead to did not drift: the threshold or the ranking dropped it.
+    /// A page that only links retrieve did not drift: the threshold or the ranking dropped it.
     #[test]
-    fn what_only_links_lead_to() {
+    fn results_that_only_links_retrieve() {
         let linked = || Evidence { in_graph: Some(true), ..lost() };
         let scored = |score, rank| Evidence {
             rerank_score: Some(score),
@@ -263,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_judged_is_dropped_where_there_was_room() {
+    fn results_without_a_reranker_score() {
         let unjudged = |judged| Evidence { threshold: Some(0.5), judged, ..whole() };
         check(unjudged(9), Class::Threshold);
         check(unjudged(10), Class::Ranking);
@@ -271,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_far_and_what_is_crowded_out() {
+    fn distant_and_crowded_out_results() {
         let near = |own| Some(Similarity { own, usual: 0.6, least: 0.4 });
         check(Evidence { similarity: near(0.1), ..lost() }, Class::EmbeddingDrift);
         check(Evidence { similarity: near(0.36), ..lost() }, Class::Ranking);
@@ -288,17 +290,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_and_no_text_says() {
+    fn unsupported_highlights() {
         let shown = Evidence { is_missed: false, is_made_up: true, ..whole() };
         check(shown.clone(), Class::PipelineBug);
         check(Evidence { is_made_up: false, ..shown }, Class::Ranking);
     }
 
     #[test]
-    fn too_little_is_told() {
+    fn insufficient_evidence_is_unknown() {
         let found = classify(&Evidence::default());
         assert_eq!((found.class, found.because.len()), (Class::Unknown, 3));
-        // Whether it is there is not known, so that nobody can say that it drifted.
+        // Drift requires that the document is known to exist.
         let elsewhere = Evidence { presence: Presence::Unknown, ..lost() };
         check(elsewhere, Class::Unknown);
     }

@@ -1,67 +1,66 @@
-//! A run, taken apart by class: what its cases say, and what it says as a whole.
+//! Groups the failing cases of a run by class and adds the findings of the run itself.
 
 use std::collections::BTreeMap;
 
-use super::{Class, Evidence, Lost, Mitigation, Remedy, classify, mitigation};
+use super::{Class, Evidence, MissingPage, Mitigation, Remedy, classify, mitigation};
 use crate::gate::Verdict;
 use crate::suite::SuiteRun;
-use crate::suite::measure::Measure;
-use crate::suite::report::Reason;
+use crate::suite::measure::SuiteMeasure;
+use crate::suite::report::InconclusiveReason;
 use crate::suite::run::RunMeasure;
 
-/// A case with what is known of it.
+/// A failing case with its evidence.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Looked {
+pub struct ExaminedCase {
     pub id: String,
-    /// Something that should have been found, where that is known.
-    pub lost: Option<Lost>,
+    /// The expected page that was not found, if known.
+    pub lost: Option<MissingPage>,
     pub evidence: Evidence,
 }
 
-/// A case with why it failed.
+/// A failing case with its classification.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseFinding {
     pub id: String,
-    /// What its class was chosen by.
+    /// Reasons for its class.
     pub because: Vec<String>,
-    /// What is known of it.
     pub evidence: Evidence,
 }
 
-/// What is wrong in one way.
+/// The cases of one class.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Finding {
+pub struct ClassFinding {
     pub class: Class,
-    /// What the run as a whole says of it.
+    /// Findings of the run as a whole.
     pub because: Vec<String>,
-    /// The cases, in the order of the run.
+    /// The cases in the order of the run.
     pub cases: Vec<CaseFinding>,
     pub mitigation: Mitigation,
 }
 
-/// Why a run is not well.
+/// The triage of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Triage {
-    /// The class of most cases; none where nothing is wrong.
+    /// The class of most cases; none if nothing failed.
     pub class: Option<Class>,
-    /// By how many cases, most first.
-    pub findings: Vec<Finding>,
-    /// What to do with it: pass if nothing is wrong, inconclusive if nothing can be said.
+    /// Ordered by number of cases, largest first.
+    pub findings: Vec<ClassFinding>,
+    /// Pass if nothing failed, inconclusive if nothing can be classified.
     pub verdict: Verdict,
 }
 
-/// Cases of one class, before it is said what to do.
+/// The cases of one class, before its mitigation is chosen.
 #[derive(Default)]
 struct Pile {
     because: Vec<String>,
     cases: Vec<CaseFinding>,
-    lost: Vec<Lost>,
+    lost: Vec<MissingPage>,
 }
 
-/// Sorts what is known of a run's cases by class, with what the run says itself.
-pub fn triage(run: &SuiteRun, cases: Vec<Looked>, remedy: &Remedy<'_>) -> Triage {
+/// Groups cases by class and adds the findings of the run.
+pub fn triage(run: &SuiteRun, cases: Vec<ExaminedCase>, remedy: &Remedy<'_>) -> Triage {
     let mut piles: BTreeMap<Class, Pile> = BTreeMap::new();
-    for Looked { id, lost, evidence } in cases {
+    for ExaminedCase { id, lost, evidence } in cases {
         let found = classify(&evidence);
         let pile = piles.entry(found.class).or_default();
         pile.cases.push(CaseFinding { id, because: found.because, evidence });
@@ -71,14 +70,14 @@ pub fn triage(run: &SuiteRun, cases: Vec<Looked>, remedy: &Remedy<'_>) -> Triage
         piles.entry(class).or_default().because.push(why);
     }
     if piles.is_empty() && run.verdict != Verdict::Pass {
-        let why = "it did not pass, and nothing that is kept says why";
+        let why = "the run did not pass, and the stored data does not show why";
         piles.entry(Class::Unknown).or_default().because.push(why.to_owned());
     }
     let finding = |(class, Pile { because, cases, lost }): (Class, Pile)| {
         let remedy = Remedy { lost: &lost, reasons: &run.inconclusive_reasons, ..*remedy };
-        Finding { class, because, cases, mitigation: mitigation(class, &remedy) }
+        ClassFinding { class, because, cases, mitigation: mitigation(class, &remedy) }
     };
-    let mut findings: Vec<Finding> = piles.into_iter().map(finding).collect();
+    let mut findings: Vec<ClassFinding> = piles.into_iter().map(finding).collect();
     findings.sort_by_key(|one| (std::cmp::Reverse(one.cases.len()), one.class));
     let is_known = findings.iter().any(|one| one.class != Class::Unknown);
     let verdict = match (findings.is_empty(), run.verdict) {
@@ -89,40 +88,45 @@ pub fn triage(run: &SuiteRun, cases: Vec<Looked>, remedy: &Remedy<'_>) -> Triage
     Triage { class: findings.first().map(|one| one.class), findings, verdict }
 }
 
-/// What a run says beside its cases.
+/// The findings of a run besides its cases.
 fn of_run(run: &SuiteRun) -> Vec<(Class, String)> {
-    let slow = run.breaches().filter(|one| one.measure == Measure::LatencyP95).map(|one| {
-        let told = format!(
-            "p95 of {} is {:.1} ms, past its alert {}{}",
+    let slow = run.breaches().filter(|one| one.measure == SuiteMeasure::LatencyP95).map(|one| {
+        let why = format!(
+            "p95 of {} is {:.1} ms, above its alert threshold {}{}",
             one.segment,
             one.value.unwrap_or(f64::NAN),
             one.alert.as_deref().unwrap_or_default(),
             stages(run, &one.segment)
         );
-        (Class::Infrastructure, told)
+        (Class::Infrastructure, why)
     });
-    let fallen = run.breaches().filter(|one| one.measure == Measure::RerankRelevance).map(|one| {
-        let (value, baseline) = (one.value.unwrap_or(f64::NAN), one.baseline.unwrap_or(f64::NAN));
-        (
-            Class::Threshold,
-            format!("borderline pairs score {value:.3}, and {baseline:.3} when calibrated"),
-        )
-    });
+    let fallen =
+        run.breaches().filter(|one| one.measure == SuiteMeasure::RerankRelevance).map(|one| {
+            let (value, baseline) =
+                (one.value.unwrap_or(f64::NAN), one.baseline.unwrap_or(f64::NAN));
+            (
+                Class::Threshold,
+                format!("borderline pairs score {value:.3} (calibrated at {baseline:.3})"),
+            )
+        });
     let doubts = run.inconclusive_reasons.iter().filter_map(|reason| of_reason(*reason));
     let falls = run.recalibrate.iter().map(|fall| {
-        (Class::Threshold, format!("{} fell week after week: calibrate again", fall.measure))
+        (
+            Class::Threshold,
+            format!("{} fell for several weeks in a row: recalibrate the reranker", fall.measure),
+        )
     });
     slow.chain(fallen).chain(doubts).chain(falls).collect()
 }
 
-/// The stages of a segment that were timed, slowest first.
+/// Latency by stage of a segment, slowest first.
 fn stages(run: &SuiteRun, segment: &str) -> String {
     let names = [
-        (Measure::DenseP95, "dense"),
-        (Measure::RerankP95, "rerank"),
-        (Measure::HydrationP95, "hydration"),
+        (SuiteMeasure::DenseP95, "dense"),
+        (SuiteMeasure::RerankP95, "rerank"),
+        (SuiteMeasure::HydrationP95, "hydration"),
     ];
-    let of = |(measure, name): (Measure, &'static str)| {
+    let of = |(measure, name): (SuiteMeasure, &'static str)| {
         let is_it = |one: &&RunMeasure| one.measure == measure && one.segment == segment;
         Some((run.measures.iter().find(is_it)?.value?, name))
     };
@@ -132,25 +136,31 @@ fn stages(run: &SuiteRun, segment: &str) -> String {
     if timed.is_empty() { String::new() } else { format!("; p95 by stage: {}", timed.join(", ")) }
 }
 
-/// What a reason for doubt speaks of, where no case does.
-fn of_reason(reason: Reason) -> Option<(Class, String)> {
+/// The finding for an inconclusive run without cases.
+fn of_reason(reason: InconclusiveReason) -> Option<(Class, String)> {
     let (class, why) = match reason {
-        // These have cases.
-        Reason::Errors | Reason::Degraded => return None,
-        Reason::OverTime => (Class::Infrastructure, "there was no time left for all questions"),
-        Reason::Broken => (Class::Infrastructure, "the suite or its target can't be used as it is"),
-        Reason::IndexBehind => (Class::Infrastructure, "the index did not hold what was written"),
-        Reason::NoCalibration => {
-            (Class::Threshold, "there is no calibration to hold scores against")
+        // These reasons have cases.
+        InconclusiveReason::Errors | InconclusiveReason::Degraded => return None,
+        InconclusiveReason::OverTime => (Class::Infrastructure, "the run reached its time limit"),
+        InconclusiveReason::Broken => {
+            (Class::Infrastructure, "the suite or its target is misconfigured")
         }
-        Reason::StaleCalibration => (Class::Threshold, "another model scores than was calibrated"),
-        Reason::NoQueries => (Class::Unknown, "there was nothing to ask"),
-        Reason::SampleTooSmall => {
-            (Class::Unknown, "there were fewer queries than the suite requires")
+        InconclusiveReason::IndexBehind => {
+            (Class::Infrastructure, "the index was behind the store")
         }
-        Reason::NoKeys => (Class::Unknown, "a query has nothing that must be found"),
-        Reason::NothingMeasured => (Class::Unknown, "nothing that decides was measured"),
-        Reason::Cancelled => (Class::Unknown, "somebody stopped it"),
+        InconclusiveReason::NoCalibration => {
+            (Class::Threshold, "there is no calibration to compare scores with")
+        }
+        InconclusiveReason::StaleCalibration => {
+            (Class::Threshold, "the calibration belongs to another reranker model")
+        }
+        InconclusiveReason::NoQueries => (Class::Unknown, "the suite selected no queries"),
+        InconclusiveReason::SampleTooSmall => {
+            (Class::Unknown, "the sample is smaller than the suite requires")
+        }
+        InconclusiveReason::NoKeys => (Class::Unknown, "a query has no answer key"),
+        InconclusiveReason::NothingMeasured => (Class::Unknown, "no deciding measure has a value"),
+        InconclusiveReason::Cancelled => (Class::Unknown, "the run was cancelled"),
     };
     Some((class, why.to_owned()))
 }
@@ -158,20 +168,20 @@ fn of_reason(reason: Reason) -> Option<(Class, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::report::Report;
+    use crate::suite::report::SuiteReport;
     use crate::suite::run::RunTrigger;
-    use crate::suite::threshold::Status;
-    use crate::suite::{Kind, Suite};
+    use crate::suite::threshold::MeasureStatus;
+    use crate::suite::{Suite, SuiteKind};
     use crate::target::TargetErrorKind;
     use crate::triage::{Presence, Rerun};
     use jiff::Timestamp;
 
-    fn run(reason: Option<Reason>, verdict: Verdict) -> SuiteRun {
-        let mut report = Report::unmade(Reason::Broken);
+    fn run(reason: Option<InconclusiveReason>, verdict: Verdict) -> SuiteRun {
+        let mut report = SuiteReport::unmade(InconclusiveReason::Broken);
         report.reasons = reason.into_iter().collect();
         report.verdict = verdict;
         SuiteRun::new(
-            &Suite::new("s", Kind::Smoke, vec!["@a".to_owned()]),
+            &Suite::new("s", SuiteKind::Smoke, vec!["@a".to_owned()]),
             "default",
             RunTrigger { key: "k", trigger: "manual" },
             (Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH),
@@ -184,8 +194,8 @@ mod tests {
         Remedy { workspace: "default", suite, target: "local", ..Remedy::default() }
     }
 
-    fn case(id: &str, evidence: Evidence) -> Looked {
-        Looked { id: id.to_owned(), lost: None, evidence }
+    fn case(id: &str, evidence: Evidence) -> ExaminedCase {
+        ExaminedCase { id: id.to_owned(), lost: None, evidence }
     }
 
     #[test]
@@ -204,19 +214,24 @@ mod tests {
     }
 
     #[test]
-    fn never_green_but_for_what_is() {
-        let check = |reason, verdict, class, told| {
+    fn only_a_passing_run_passes() {
+        let check = |reason, verdict, class, expected| {
             let found = triage(&run(reason, verdict), Vec::new(), &remedy());
-            assert_eq!((found.class, found.verdict), (class, told), "{reason:?} {verdict}");
+            assert_eq!((found.class, found.verdict), (class, expected), "{reason:?} {verdict}");
         };
         check(None, Verdict::Pass, None, Verdict::Pass);
         check(None, Verdict::Fail, Some(Class::Unknown), Verdict::Fail);
         check(None, Verdict::Inconclusive, Some(Class::Unknown), Verdict::Inconclusive);
         let doubt = Verdict::Inconclusive;
-        check(Some(Reason::Broken), doubt, Some(Class::Infrastructure), Verdict::Fail);
-        check(Some(Reason::NoCalibration), doubt, Some(Class::Threshold), Verdict::Fail);
-        check(Some(Reason::NoQueries), doubt, Some(Class::Unknown), doubt);
-        check(Some(Reason::Errors), doubt, Some(Class::Unknown), doubt);
+        check(Some(InconclusiveReason::Broken), doubt, Some(Class::Infrastructure), Verdict::Fail);
+        check(
+            Some(InconclusiveReason::NoCalibration),
+            doubt,
+            Some(Class::Threshold),
+            Verdict::Fail,
+        );
+        check(Some(InconclusiveReason::NoQueries), doubt, Some(Class::Unknown), doubt);
+        check(Some(InconclusiveReason::Errors), doubt, Some(Class::Unknown), doubt);
     }
 
     #[test]
@@ -231,20 +246,20 @@ mod tests {
             baseline: None,
             target: Some("150 ms".to_owned()),
             alert: Some("170 ms".to_owned()),
-            status: Status::Alert,
+            status: MeasureStatus::Alert,
             decides,
             pages: false,
             unanswered: 0,
             outage: false,
         };
         slow.measures = vec![
-            measure(Measure::LatencyP95, 412.0, true),
-            measure(Measure::DenseP95, 20.0, false),
-            measure(Measure::RerankP95, 380.0, false),
+            measure(SuiteMeasure::LatencyP95, 412.0, true),
+            measure(SuiteMeasure::DenseP95, 20.0, false),
+            measure(SuiteMeasure::RerankP95, 380.0, false),
         ];
         let found = triage(&slow, Vec::new(), &remedy());
         assert_eq!(found.class, Some(Class::Infrastructure));
-        let told = &found.findings[0].because[0];
-        assert!(told.ends_with("p95 by stage: rerank 380.0, dense 20.0"), "{told}");
+        let why = &found.findings[0].because[0];
+        assert!(why.ends_with("p95 by stage: rerank 380.0, dense 20.0"), "{why}");
     }
 }

@@ -1,8 +1,9 @@
 //! Baselines: read, published, verified; files of other gbrains work unchanged.
 
 use gbrain_core::baseline::{
-    Baseline, BaselineError, BaselineKey, Captures, Draft, Integrity, Metadata, PublishError,
-    Published, Reader, SignatureCheck, Thresholds, publish, query_hash,
+    Baseline, BaselineDraft, BaselineError, BaselineIntegrity, BaselineKey, BaselineMetadata,
+    BaselineReader, BaselineThresholds, CaptureFile, PublishError, PublishedBaseline,
+    SignatureCheck, publish, query_hash,
 };
 use gbrain_core::capture::CapturedRow;
 use gbrain_core::format::capture::{read_object, read_row};
@@ -11,14 +12,14 @@ use serde_json::{Value, json};
 
 use crate::data;
 
-fn read(text: &str) -> Result<Captures, BaselineError> {
-    let mut reader = Reader::default();
+fn read(text: &str) -> Result<CaptureFile, BaselineError> {
+    let mut reader = BaselineReader::default();
     text.lines().try_for_each(|line| reader.line(line))?;
     reader.finish()
 }
 
 fn read_baseline(text: &str) -> Result<Baseline, BaselineError> {
-    let mut reader = Reader::default();
+    let mut reader = BaselineReader::default();
     text.lines().try_for_each(|line| reader.line(line))?;
     reader.finish_baseline()
 }
@@ -31,18 +32,18 @@ fn rows(lines: &[Value]) -> Vec<(Value, CapturedRow)> {
     lines.iter().enumerate().map(read).collect()
 }
 
-fn draft() -> Draft {
-    Draft {
+fn draft() -> BaselineDraft {
+    BaselineDraft {
         label: "mine".to_owned(),
         published_at: "2026-03-01T00:00:00Z".parse().unwrap(),
-        thresholds: Thresholds::default(),
+        thresholds: BaselineThresholds::default(),
         why: Some("a reason".to_owned()),
         previous: None,
         key: None,
     }
 }
 
-fn published(lines: &[Value]) -> Published {
+fn published(lines: &[Value]) -> PublishedBaseline {
     publish(rows(lines), &draft()).unwrap()
 }
 
@@ -57,7 +58,7 @@ fn row(query: &str, slugs: &[&str]) -> Value {
 fn what_is_published_reads_back_intact() {
     let made = published(&[row("a", &["x"]), row("b", &["y", "z"])]);
     let read = read_baseline(&made.text).unwrap();
-    assert_eq!(read.integrity, Integrity::Intact);
+    assert_eq!(read.integrity, BaselineIntegrity::Intact);
     assert_eq!(read.metadata, made.metadata);
     assert_eq!(read.metadata.row_count, 2);
     assert_eq!(read.metadata.mean_latency_ms, Some(4.0));
@@ -159,7 +160,7 @@ fn weights_that_leave_all_numbers_stop_at_the_last() {
 fn publishing_a_baseline_again_verifies_it() {
     let text = published(&[row("a", &["x"])]).text;
     let again = |text: &str| {
-        let mut reader = Reader::keeping_objects();
+        let mut reader = BaselineReader::keeping_objects();
         text.lines().try_for_each(|line| reader.line(line))?;
         reader.finish_publishable()
     };
@@ -195,7 +196,7 @@ fn any_edit_is_refused() {
 fn an_edit_is_refused_with_and_without_its_hash() {
     let first = published(&[row("z", &["x"])]).metadata;
     let lines = [row("a", &["x"]), row("b", &["y"]), row("c", &["z"])];
-    let draft = Draft { previous: Some(first), ..draft() };
+    let draft = BaselineDraft { previous: Some(first), ..draft() };
     let text = publish(rows(&lines), &draft).unwrap().text;
     let lines: Vec<&str> = text.lines().collect();
     let join = |lines: &[&str]| lines.join("\n");
@@ -256,7 +257,7 @@ fn a_deleted_hash_is_refused_as_long_as_any_field_of_ours_is_left() {
     check(&strip(&bare, &["weight"]), "weight_total");
     // With none of them left it is a file of another gbrain, and every report says so.
     let foreign = strip(&bare, &[&metadata[..], &["weight"]].concat());
-    assert_eq!(read_baseline(&foreign).unwrap().integrity, Integrity::NotTamperEvident);
+    assert_eq!(read_baseline(&foreign).unwrap().integrity, BaselineIntegrity::NotTamperEvident);
     for field in ["retrieved", "corpus", "settings", "scrubbed", "cache", "synthetic"] {
         let mut lines: Vec<Value> =
             foreign.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -272,11 +273,11 @@ fn a_key_makes_edits_on_purpose_visible() {
     let (ours, theirs) = (key("the key of this repository"), key("the key of another one"));
     let lines = [row("a", &["x"]), row("b", &["y"])];
     let signed = |key| {
-        let draft = Draft { key, ..draft() };
+        let draft = BaselineDraft { key, ..draft() };
         publish(rows(&lines), &draft).unwrap()
     };
     let read_with = |text: &str, check: SignatureCheck| {
-        let mut reader = Reader::default().checking(check);
+        let mut reader = BaselineReader::default().checking(check);
         text.lines().try_for_each(|line| reader.line(line))?;
         reader.finish_baseline().map(|baseline| baseline.integrity)
     };
@@ -285,13 +286,16 @@ fn a_key_makes_edits_on_purpose_visible() {
     let file = signed(Some(ours.clone()));
     assert_eq!(file.metadata.key_id, Some(ours.id()));
     assert_eq!(read_baseline(&file.text).unwrap().metadata, file.metadata);
-    assert_eq!(read_with(&file.text, required()), Ok(Integrity::Signed));
-    assert_eq!(read_with(&file.text, if_signed()), Ok(Integrity::Signed));
-    assert_eq!(read_with(&file.text, SignatureCheck::NoKey), Ok(Integrity::SignatureNotChecked));
+    assert_eq!(read_with(&file.text, required()), Ok(BaselineIntegrity::Signed));
+    assert_eq!(read_with(&file.text, if_signed()), Ok(BaselineIntegrity::Signed));
+    assert_eq!(
+        read_with(&file.text, SignatureCheck::NoKey),
+        Ok(BaselineIntegrity::SignatureNotChecked)
+    );
     // An edited file that is published without the key: its hash is right.
     let forged = signed(None);
-    assert_eq!(read_with(&forged.text, SignatureCheck::NoKey), Ok(Integrity::Intact));
-    assert_eq!(read_with(&forged.text, if_signed()), Ok(Integrity::Intact));
+    assert_eq!(read_with(&forged.text, SignatureCheck::NoKey), Ok(BaselineIntegrity::Intact));
+    assert_eq!(read_with(&forged.text, if_signed()), Ok(BaselineIntegrity::Intact));
     assert_eq!(read_with(&forged.text, required()), Err(BaselineError::Unsigned));
     // The signature of one file on another, and one of another key.
     let hmac = |text: &str| {
@@ -314,17 +318,18 @@ fn a_key_makes_edits_on_purpose_visible() {
 fn what_a_checkout_does_to_line_ends_is_no_edit() {
     let text = published(&[row("a", &["x"])]).text;
     let windows = format!("\u{feff}{}", text.replace('\n', "\r\n"));
-    assert_eq!(read_baseline(&windows).unwrap().integrity, Integrity::Intact);
+    assert_eq!(read_baseline(&windows).unwrap().integrity, BaselineIntegrity::Intact);
 }
 
 #[test]
 fn thresholds_that_nothing_can_be_measured_against_are_refused() {
     for bad in [f64::NAN, f64::INFINITY, -0.1, 1.1] {
-        let thresholds = Thresholds { jaccard: bad, ..Thresholds::default() };
-        let draft = Draft { thresholds, ..draft() };
+        let thresholds = BaselineThresholds { jaccard: bad, ..BaselineThresholds::default() };
+        let draft = BaselineDraft { thresholds, ..draft() };
         assert!(publish(rows(&[row("a", &["x"])]), &draft).is_err(), "{bad}");
     }
-    let thresholds = Thresholds { latency_multiplier: 0.0, ..Thresholds::default() };
+    let thresholds =
+        BaselineThresholds { latency_multiplier: 0.0, ..BaselineThresholds::default() };
     assert!(thresholds.check().is_err());
     let text = published(&[row("a", &["x"])]).text.replace("0.85", "null");
     assert!(matches!(read(&text), Err(BaselineError::Metadata { line: 1, .. })));
@@ -366,8 +371,9 @@ fn bad_lines_are_named() {
 #[test]
 fn a_baseline_remembers_what_it_took_the_place_of() {
     let first = published(&[row("a", &["x"])]).metadata;
-    let again = |previous: Metadata, why: &str| {
-        let draft = Draft { previous: Some(previous), why: Some(why.to_owned()), ..draft() };
+    let again = |previous: BaselineMetadata, why: &str| {
+        let draft =
+            BaselineDraft { previous: Some(previous), why: Some(why.to_owned()), ..draft() };
         publish(rows(&[row("a", &["y"])]), &draft).unwrap().metadata
     };
     let third = again(again(first.clone(), "second"), "third");
@@ -393,7 +399,7 @@ fn files_of_other_gbrains_work_unchanged() {
         let text = std::fs::read_to_string(dir.join(name)).unwrap();
         let baseline = read_baseline(&text).unwrap();
         assert_eq!(baseline.rows.len(), rows, "{name}");
-        assert_eq!(baseline.integrity, Integrity::NotTamperEvident);
+        assert_eq!(baseline.integrity, BaselineIntegrity::NotTamperEvident);
         let kept =
             baseline.rows.iter().all(|r| r.query_hash.as_ref() == Some(&query_hash(&r.query)));
         assert!(kept, "{name}: our query hashes are theirs");
@@ -428,10 +434,10 @@ proptest! {
             row
         };
         let lines: Vec<Value> = latencies.iter().enumerate().map(line).collect();
-        let thresholds = Thresholds { jaccard, ..Thresholds::default() };
-        let made = publish(rows(&lines), &Draft { thresholds, ..draft() }).unwrap();
+        let thresholds = BaselineThresholds { jaccard, ..BaselineThresholds::default() };
+        let made = publish(rows(&lines), &BaselineDraft { thresholds, ..draft() }).unwrap();
         let read = read_baseline(&made.text).unwrap();
-        prop_assert_eq!(read.integrity, Integrity::Intact);
+        prop_assert_eq!(read.integrity, BaselineIntegrity::Intact);
         prop_assert_eq!(read.metadata, made.metadata);
     }
 

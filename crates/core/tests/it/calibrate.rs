@@ -1,17 +1,17 @@
 //! A calibration of any scores: what holds whatever they are.
 
-use gbrain_core::calibrate::{Label, Scored, calibrate, histogram};
+use gbrain_core::calibrate::{Label, ScoredLabel, calibrate, histogram};
 use gbrain_core::format::capture::{settings_map, settings_of};
 use gbrain_core::search::Settings;
 use proptest::prelude::*;
 
-fn scored() -> impl Strategy<Value = Vec<Scored>> {
+fn scored() -> impl Strategy<Value = Vec<ScoredLabel>> {
     let label = prop_oneof![
         3 => Just(Label::Borderline),
         1 => Just(Label::Relevant),
         1 => Just(Label::Irrelevant),
     ];
-    let pair = (label, 0.0..=1.0f64).prop_map(|(label, score)| Scored { label, score });
+    let pair = (label, 0.0..=1.0f64).prop_map(|(label, score)| ScoredLabel { label, score });
     prop::collection::vec(pair, 1..60)
 }
 
@@ -46,9 +46,9 @@ proptest! {
         by in 0.0..0.2f64,
     ) {
         let of = |by: f64| {
-            let pairs: Vec<Scored> = scores
+            let pairs: Vec<ScoredLabel> = scores
                 .iter()
-                .map(|score| Scored { label: Label::Borderline, score: score - by })
+                .map(|score| ScoredLabel { label: Label::Borderline, score: score - by })
                 .collect();
             calibrate(&pairs).unwrap()
         };
@@ -66,7 +66,7 @@ proptest! {
         settings.set(&format!("rerank_threshold_of.{model}"), &least.to_string()).unwrap();
         let read = settings_of(&settings_map(&settings)).unwrap();
         prop_assert_eq!(read.hash(), settings.hash());
-        prop_assert_eq!(read.least_for(&model), settings.least_for(&model));
+        prop_assert_eq!(read.min_score_for(&model), settings.min_score_for(&model));
         prop_assert_eq!(read, settings);
     }
 }

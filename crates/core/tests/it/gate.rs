@@ -1,24 +1,24 @@
 //! Gates: what passes, what fails, what can't be said.
 
-use gbrain_core::baseline::Thresholds;
+use gbrain_core::baseline::BaselineThresholds;
 use gbrain_core::gate::{
-    self, Confidence, Correctness, CorrectnessThresholds, Judged, QueryResult, Regression, Status,
-    Verdict,
+    self, CheckStatus, ConfidenceLevel, Correctness, CorrectnessThresholds, JudgedResult,
+    QueryResult, Regression, Verdict,
 };
 use gbrain_core::latency::{CpuTime, TimeComparison};
 use gbrain_core::qrels::{JudgedPages, JudgedQuery, Judgement};
-use gbrain_core::replay::{Caveat, Compared, Outcome, ReplayedRow, Skip};
+use gbrain_core::replay::{Caveat, ReplayedRow, RowComparison, RowOutcome, SkipReason};
 
 use crate::replay::{compared, replayed};
 
 fn row(captured: &[&str], current: &[&str], ms: (Option<f64>, f64)) -> ReplayedRow {
-    replayed(Outcome::Compared(Box::new(compared(captured, current, ms))))
+    replayed(RowOutcome::Compared(Box::new(compared(captured, current, ms))))
 }
 
 /// A row whose ranking is the same, with these times.
 fn timed(timing: TimeComparison) -> ReplayedRow {
     let same = compared(&["a"], &["a"], (Some(1.0), 1.0));
-    replayed(Outcome::Compared(Box::new(Compared { timing, ..same })))
+    replayed(RowOutcome::Compared(Box::new(RowComparison { timing, ..same })))
 }
 
 /// A row that takes so many times the CPU time that was captured.
@@ -36,8 +36,8 @@ fn waiting(ratio: f64, is_machine_busy: bool) -> ReplayedRow {
 /// The regression gate over rows that ask different questions.
 fn regression(
     rows: &[ReplayedRow],
-    thresholds: &Thresholds,
-    confidence: Option<Confidence>,
+    thresholds: &BaselineThresholds,
+    confidence: Option<ConfidenceLevel>,
 ) -> Regression {
     let number = |(at, row): (usize, &ReplayedRow)| ReplayedRow {
         query: format!("question {at}"),
@@ -49,10 +49,10 @@ fn regression(
 
 /// The correctness gate over queries that ask different questions.
 fn correctness(
-    mut queries: Vec<Judged>,
+    mut queries: Vec<JudgedResult>,
     k: usize,
     thresholds: &CorrectnessThresholds,
-    confidence: Option<Confidence>,
+    confidence: Option<ConfidenceLevel>,
     pages: &JudgedPages,
 ) -> Correctness {
     for (at, judged) in queries.iter_mut().enumerate() {
@@ -62,7 +62,7 @@ fn correctness(
 }
 
 fn gated(rows: &[ReplayedRow]) -> Regression {
-    regression(rows, &Thresholds::default(), None)
+    regression(rows, &BaselineThresholds::default(), None)
 }
 
 fn good() -> ReplayedRow {
@@ -87,12 +87,12 @@ fn breaches_are_measured() {
     breached(&ten(row(&["a", "b"], &["a", "c"], (None, 1.0))), "mean_jaccard");
     breached(&ten(row(&["a", "b"], &["b", "a"], (None, 1.0))), "top1_stability_rate");
     breached(&[slower(3.0), slower(3.0)], "latency_ratio");
-    breached(&[good(), replayed(Outcome::Errored("no".into()))], "rows_errored");
-    breached(&[good(), replayed(Outcome::Skipped(Skip::EmptyQuery))], "rows_skipped");
+    breached(&[good(), replayed(RowOutcome::Errored("no".into()))], "rows_errored");
+    breached(&[good(), replayed(RowOutcome::Skipped(SkipReason::EmptyQuery))], "rows_skipped");
     let with = |caveat| {
         let mut row = compared(&["a"], &["a"], (None, 1.0));
         row.caveats.push(caveat);
-        replayed(Outcome::Compared(Box::new(row)))
+        replayed(RowOutcome::Compared(Box::new(row)))
     };
     breached(&[with(Caveat::ReplayDegraded)], "rows_degraded");
     breached(&[with(Caveat::Unstable)], "rows_unstable");
@@ -101,43 +101,46 @@ fn breaches_are_measured() {
 #[test]
 fn a_latency_that_is_not_a_number_fails() {
     let found = gated(&[slower(1.0), slower(f64::NAN)]);
-    assert_eq!((found.verdict, found.latency.status), (Verdict::Fail, Status::Fail));
+    assert_eq!((found.verdict, found.latency.status), (Verdict::Fail, CheckStatus::Fail));
 }
 
 #[test]
 fn latency_is_decided_by_the_whole_interval() {
-    let check = |rows: &[ReplayedRow], expected: Status| {
+    let check = |rows: &[ReplayedRow], expected: CheckStatus| {
         let found = gated(rows);
         assert_eq!(found.latency.status, expected, "{:?}", found.latency);
         assert_eq!(found.latency.n, rows.len());
         let verdict = match expected {
-            Status::Fail => Verdict::Fail,
-            Status::Inconclusive => Verdict::Inconclusive,
+            CheckStatus::Fail => Verdict::Fail,
+            CheckStatus::Inconclusive => Verdict::Inconclusive,
             _ => Verdict::Pass,
         };
         assert_eq!(found.verdict, verdict);
         found
     };
     let rows = |ratio: f64, n: usize| vec![slower(ratio); n];
-    check(&rows(1.0, 7), Status::Pass);
-    check(&rows(1.25, 8), Status::Pass);
-    check(&rows(3.0, 8), Status::Fail);
+    check(&rows(1.0, 7), CheckStatus::Pass);
+    check(&rows(1.25, 8), CheckStatus::Pass);
+    check(&rows(3.0, 8), CheckStatus::Fail);
     // One row shows no slowdown, whatever else so few rows can't show.
-    assert_eq!(gated(&rows(1.0, 1)).latency.status, Status::Pass);
-    assert_eq!(gated(&rows(3.0, 1)).latency.status, Status::Inconclusive);
-    check(&rows(2.0, 100), Status::Inconclusive);
+    assert_eq!(gated(&rows(1.0, 1)).latency.status, CheckStatus::Pass);
+    assert_eq!(gated(&rows(3.0, 1)).latency.status, CheckStatus::Inconclusive);
+    check(&rows(2.0, 100), CheckStatus::Inconclusive);
     // Noise so large that twice as long can neither be seen nor ruled out.
     let noisy: Vec<ReplayedRow> = [0.2, 6.0, 0.3, 5.0, 9.0, 0.4, 0.2, 7.0].map(slower).to_vec();
-    let found = check(&noisy, Status::Inconclusive);
+    let found = check(&noisy, CheckStatus::Inconclusive);
     assert!(found.breaches.is_empty());
 }
 
 #[test]
 fn a_busy_machine_can_not_fail_a_remote_target() {
     let found = |busy| gated(&vec![waiting(3.0, busy); 8]);
-    assert_eq!(found(false).latency.status, Status::Fail);
+    assert_eq!(found(false).latency.status, CheckStatus::Fail);
     let busy = found(true);
-    assert_eq!((busy.latency.status, busy.verdict), (Status::Inconclusive, Verdict::Inconclusive));
+    assert_eq!(
+        (busy.latency.status, busy.verdict),
+        (CheckStatus::Inconclusive, Verdict::Inconclusive)
+    );
     assert!(busy.warnings.iter().any(|warning| warning.contains("busy")), "{:?}", busy.warnings);
     assert_eq!(gated(&vec![waiting(1.0, true); 8]).verdict, Verdict::Pass);
 }
@@ -146,7 +149,7 @@ fn a_busy_machine_can_not_fail_a_remote_target() {
 fn rows_without_a_comparable_time_are_listed_and_decide_nothing() {
     let none = || row(&["a"], &["a"], (Some(1.0), 500.0));
     let found = gated(&vec![none(); 8]);
-    assert_eq!((found.verdict, found.latency.status), (Verdict::Pass, Status::NotCompared));
+    assert_eq!((found.verdict, found.latency.status), (Verdict::Pass, CheckStatus::NotCompared));
     assert_eq!((found.latency.n, found.latency.observed), (0, None));
     let listed = |found: &Regression| {
         let says = |warning: &&String| warning.starts_with("latency of");
@@ -154,7 +157,7 @@ fn rows_without_a_comparable_time_are_listed_and_decide_nothing() {
     };
     assert!(listed(&found).starts_with("latency of 8 rows is not compared (no CPU time"));
     let found = gated(&[slower(3.0), slower(3.0), none()]);
-    assert_eq!((found.latency.status, found.latency.n), (Status::Fail, 2));
+    assert_eq!((found.latency.status, found.latency.n), (CheckStatus::Fail, 2));
     assert!(listed(&found).starts_with("latency of 1 row is not compared"));
 }
 
@@ -163,43 +166,43 @@ fn nothing_measured_is_not_a_pass() {
     assert_eq!(gated(&[]).verdict, Verdict::Inconclusive);
     let found = gated(&[row(&[], &[], (Some(1.0), 1.0))]);
     assert_eq!(found.verdict, Verdict::Inconclusive);
-    assert_eq!(found.checks[0].status, Status::NotMeasured);
+    assert_eq!(found.checks[0].status, CheckStatus::NotMeasured);
 }
 
 #[test]
 fn a_baseline_without_latencies_is_not_compared_on_them() {
     let found = gated(&[(); 7].map(|()| row(&["a"], &["a"], (Some(0.0), 100.0))));
-    assert_eq!((found.verdict, found.latency.status), (Verdict::Pass, Status::NotCompared));
+    assert_eq!((found.verdict, found.latency.status), (Verdict::Pass, CheckStatus::NotCompared));
 }
 
 #[test]
 fn with_confidence_a_breach_must_be_sure() {
-    let confidence = Some(Confidence::new(0.95).unwrap());
+    let confidence = Some(ConfidenceLevel::new(0.95).unwrap());
     let bad = row(&["a", "b"], &["c", "d"], (None, 1.0));
     let mut few = vec![good(); 7];
     few.extend([bad.clone(), bad.clone()]);
-    let thresholds = Thresholds::default();
+    let thresholds = BaselineThresholds::default();
     assert_eq!(regression(&few, &thresholds, None).verdict, Verdict::Fail);
     assert_eq!(regression(&few, &thresholds, confidence).verdict, Verdict::Inconclusive);
     let many: Vec<ReplayedRow> =
         (0..200).map(|n| if n % 2 == 0 { bad.clone() } else { good() }).collect();
     assert_eq!(regression(&many, &thresholds, confidence).verdict, Verdict::Fail);
     for bad in [f64::NAN, 0.0, 0.3, 1.0, 95.0] {
-        assert!(Confidence::new(bad).is_err(), "{bad}");
+        assert!(ConfidenceLevel::new(bad).is_err(), "{bad}");
     }
 }
 
 #[test]
 fn a_floor_that_so_few_rows_cannot_resolve_is_not_decided() {
     let check = |top1: f64, n: usize, expected: Option<&str>| {
-        let thresholds = Thresholds { jaccard: 0.0, top1, ..Thresholds::default() };
+        let thresholds = BaselineThresholds { jaccard: 0.0, top1, ..BaselineThresholds::default() };
         for bad in [0, 1] {
             let rows: Vec<ReplayedRow> = (0..n)
                 .map(|at| if at < bad { row(&["a"], &["b"], (None, 1.0)) } else { good() })
                 .collect();
             let found = regression(&rows, &thresholds, None);
             let Some(needs) = expected else {
-                assert_ne!(found.checks[1].status, Status::TooFewRows, "{top1} {n}");
+                assert_ne!(found.checks[1].status, CheckStatus::TooFewRows, "{top1} {n}");
                 continue;
             };
             assert_eq!(found.verdict, Verdict::Inconclusive, "{top1} {n}");
@@ -223,7 +226,7 @@ fn a_floor_that_so_few_rows_cannot_resolve_is_not_decided() {
 
 #[test]
 fn a_question_that_is_repeated_counts_once() {
-    let thresholds = Thresholds::default();
+    let thresholds = BaselineThresholds::default();
     let found = gate::regression(&[(); 10].map(|()| good()), &thresholds, None);
     assert_eq!((found.verdict, found.checks[0].n), (Verdict::Inconclusive, 10));
     let why = found.checks[0].too_few_rows().unwrap();
@@ -256,12 +259,12 @@ fn a_question_that_is_repeated_counts_once() {
 #[test]
 fn one_row_has_no_interval() {
     let rows = [row(&["a", "b"], &["a", "c"], (None, 1.0))];
-    let thresholds = Thresholds { jaccard: 1.0, top1: 1.0, latency_multiplier: 2.0 };
+    let thresholds = BaselineThresholds { jaccard: 1.0, top1: 1.0, latency_multiplier: 2.0 };
     let found = regression(&rows, &thresholds, None);
     assert_eq!((found.checks[0].n, found.checks[0].interval), (1, None));
     assert_eq!(found.verdict, Verdict::Fail);
     // One row is never sure.
-    let confidence = Some(Confidence::new(0.95).unwrap());
+    let confidence = Some(ConfidenceLevel::new(0.95).unwrap());
     let found = regression(&rows, &thresholds, confidence);
     assert_eq!(found.verdict, Verdict::Inconclusive);
     assert_eq!(found.summary.jaccard_interval, None);
@@ -269,7 +272,13 @@ fn one_row_has_no_interval() {
     assert!(interval.low < interval.high, "{interval:?}");
 }
 
-fn judged(id: &str, relevant: &[&str], expected: Option<&str>, found: &[&str], k: usize) -> Judged {
+fn judged(
+    id: &str,
+    relevant: &[&str],
+    expected: Option<&str>,
+    found: &[&str],
+    k: usize,
+) -> JudgedResult {
     let judgements = relevant.iter().map(|doc| Judgement { doc: (*doc).to_owned(), grade: 1.0 });
     let query = JudgedQuery {
         id: id.to_owned(),
@@ -279,7 +288,7 @@ fn judged(id: &str, relevant: &[&str], expected: Option<&str>, found: &[&str], k
         ..JudgedQuery::default()
     };
     let pages = found.iter().map(|page| (*page).to_owned()).collect();
-    Judged::new(query, QueryResult::Ranked(pages), k)
+    JudgedResult::new(query, QueryResult::Ranked(pages), k)
 }
 
 #[test]
@@ -299,7 +308,7 @@ fn correctness_fails_closed() {
     let known = JudgedPages::Known { judged: 1, missing: Vec::new() };
     let found = |queries| correctness(queries, 10, &thresholds, None, &known);
     let verdict = |queries| found(queries).verdict;
-    let four = |judged: Judged| vec![judged; 4];
+    let four = |judged: JudgedResult| vec![judged; 4];
     assert_eq!(verdict(four(good())), Verdict::Pass);
     assert_eq!(verdict(vec![good(); 3]), Verdict::Inconclusive, "0.7 needs 4 queries");
     assert_eq!(verdict(vec![]), Verdict::Inconclusive);
@@ -308,15 +317,15 @@ fn correctness_fails_closed() {
     // A target that can't say which pages it has may name them in another way.
     let unknown = correctness(four(wrong()), 10, &thresholds, None, &JudgedPages::NotKnown);
     assert_eq!(unknown.verdict, Verdict::Inconclusive);
-    assert_eq!(unknown.checks[0].status, Status::NotMeasured);
+    assert_eq!(unknown.checks[0].status, CheckStatus::NotMeasured);
     assert!(unknown.warnings[0].contains("none of the judged pages was retrieved"));
     let one_found = vec![wrong(), wrong(), wrong(), good()];
     let found_one = correctness(one_found, 10, &thresholds, None, &JudgedPages::NotKnown);
     assert_eq!(found_one.verdict, Verdict::Fail);
-    let failed = Judged::new(good().query, QueryResult::Errored("no".into()), 10);
+    let failed = JudgedResult::new(good().query, QueryResult::Errored("no".into()), 10);
     let found = correctness(vec![good(), failed], 10, &thresholds, None, &known);
     assert_eq!((found.verdict, found.breaches[0].metric), (Verdict::Fail, "queries_errored"));
     let without = judged("q", &["w::a"], None, &["w::a"], 10);
     let found = correctness(four(without), 10, &thresholds, None, &known);
-    assert_eq!((found.verdict, found.checks[2].status), (Verdict::Pass, Status::NotCompared));
+    assert_eq!((found.verdict, found.checks[2].status), (Verdict::Pass, CheckStatus::NotCompared));
 }

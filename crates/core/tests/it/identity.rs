@@ -1,18 +1,19 @@
 //! Names that scrubbing makes the same stay different: captured, written, read and compared.
 
 use gbrain_core::capture::{
-    CapturePolicy, CapturedRow, Observed, Retrieved, StoredCapture, write_line,
+    CapturePolicy, CapturedPage, CapturedRow, ObservedAnswer, StoredCapture, write_line,
 };
 use gbrain_core::format::capture::read_row;
 use gbrain_core::gate::{Verdict, regression};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, Slug, SourceId, WorkspaceId};
 use gbrain_core::identity::IdentityKey;
-use gbrain_core::provenance::{CorpusAt, Difference, Differences, Software};
+use gbrain_core::provenance::{CorpusSnapshot, FactorDifference, FactorDifferences, Software};
 use gbrain_core::ranking::CacheUse;
-use gbrain_core::ranking::CorpusPrint;
+use gbrain_core::ranking::CorpusFingerprint;
 use gbrain_core::replay::{
-    Live, Outcome, PageMatcher, ReplayedRow, SettingsFrom, Skip, ask, comparable, compare,
+    LiveContext, PageMatcher, ReplayedRow, RowOutcome, SettingsSource, SkipReason, ask, comparable,
+    compare,
 };
 use gbrain_core::request::{
     Caller, Detail, Expansion, Filter, Operation, Request, RetrievalMode, Viewer,
@@ -56,8 +57,8 @@ fn request(filter: Filter) -> Request {
     }
 }
 
-fn observed(slugs: &[&str], filter: Filter) -> Observed {
-    Observed {
+fn observed(slugs: &[&str], filter: Filter) -> ObservedAnswer {
+    ObservedAnswer {
         request: request(filter),
         caller: Caller::default(),
         retrieved: slugs.iter().map(|slug| page(slug)).collect(),
@@ -68,10 +69,10 @@ fn observed(slugs: &[&str], filter: Filter) -> Observed {
         rerank_model: None,
         cache: CacheUse::Off,
         degraded: Vec::new(),
-        corpus: CorpusAt {
+        corpus: CorpusSnapshot {
             store: "s".to_owned(),
             generation: 1,
-            print: CorpusPrint { pages: 1, chunks: 1, root: Hash::default() },
+            fingerprint: CorpusFingerprint { pages: 1, chunks: 1, root: Hash::default() },
         },
         latency_ms: 1.0,
         cpu_time: None,
@@ -80,7 +81,7 @@ fn observed(slugs: &[&str], filter: Filter) -> Observed {
 }
 
 /// What is exported of an answer.
-fn exported(policy: &CapturePolicy, observed: Observed) -> Value {
+fn exported(policy: &CapturePolicy, observed: ObservedAnswer) -> Value {
     let fields = policy.row(policy.scrub(observed), None);
     let mut line = Vec::new();
     write_line(&StoredCapture { id: 1, created_at: Timestamp::UNIX_EPOCH, fields }, &mut line);
@@ -91,20 +92,20 @@ fn captured(policy: &CapturePolicy, slugs: &[&str]) -> CapturedRow {
     read_row(exported(policy, observed(slugs, Filter::default())), 1).unwrap()
 }
 
-fn current(slugs: &[&str]) -> Vec<Retrieved> {
-    slugs.iter().map(|slug| Retrieved::from(&page(slug))).collect()
+fn current(slugs: &[&str]) -> Vec<CapturedPage> {
+    slugs.iter().map(|slug| CapturedPage::from(&page(slug))).collect()
 }
 
 /// How a row compares with what came back.
 fn replayed(row: &CapturedRow, slugs: &[&str], key: Option<IdentityKey>) -> ReplayedRow {
     let outcome = match comparable(row, key.as_ref()) {
-        Err(skip) => Outcome::Skipped(skip),
+        Err(skip) => RowOutcome::Skipped(skip),
         Ok(()) => {
             let pages = PageMatcher { scrubber: &Scrubber::default(), key: key.as_ref() };
             let sides = pages.sides(row, &current(slugs), 10);
-            let same = Difference::Same;
-            let same = Differences { code: same, settings: same, corpus: same, model: same };
-            Outcome::Compared(Box::new(compare(sides, (None, 1.0), Vec::new(), same)))
+            let same = FactorDifference::Same;
+            let same = FactorDifferences { code: same, settings: same, corpus: same, model: same };
+            RowOutcome::Compared(Box::new(compare(sides, (None, 1.0), Vec::new(), same)))
         }
     };
     ReplayedRow::new(row, outcome)
@@ -145,7 +146,7 @@ fn ten_of_ten_swapped_answers_never_pass_the_gate() {
     let row = |n: usize| captured(&policy, &[&format!("people/p{n}-at-example-com")]);
     let gate = |slug: &dyn Fn(usize) -> String, key: Option<IdentityKey>| {
         let rows: Vec<ReplayedRow> = (0..10).map(|n| replayed(&row(n), &[&slug(n)], key)).collect();
-        regression(&rows, &gbrain_core::baseline::Thresholds::default(), None)
+        regression(&rows, &gbrain_core::baseline::BaselineThresholds::default(), None)
     };
     let same = |n: usize| format!("people/p{n}-at-example-com");
     let swapped = |n: usize| format!("people/p{}-at-example-com", (n + 1) % 10);
@@ -169,7 +170,7 @@ fn one_row_that_can_not_be_compared_keeps_a_gate_from_passing() {
             ReplayedRow { query: format!("{at}"), ..replayed(&row, &["people/ada-quill"], None) }
         })
         .collect();
-    let thresholds = gbrain_core::baseline::Thresholds::default();
+    let thresholds = gbrain_core::baseline::BaselineThresholds::default();
     assert_eq!(regression(&rows, &thresholds, None).verdict, Verdict::Pass);
     rows.push(replayed(&captured(&policy, &PEOPLE[..1]), &PEOPLE[..1], None));
     let found = regression(&rows, &thresholds, None);
@@ -182,7 +183,7 @@ fn only_names_that_scrubbing_changes_have_a_hash() {
     let row = exported(&policy, observed(&["people/ada-quill", PEOPLE[0]], Filter::default()));
     assert_eq!(row["retrieved"][0], json!({ "source_id": "default", "slug": "people/ada-quill" }));
     assert_eq!(row["retrieved"][1]["slug"], "people/[REDACTED]");
-    assert_eq!(row["retrieved"][1]["key_hash"], key().page_hash(&page(PEOPLE[0])));
+    assert_eq!(row["retrieved"][1]["key_hash"], key().keyed_page_hash(&page(PEOPLE[0])));
     assert_eq!(row["identity_key_id"], key().id());
     assert_eq!(row["retrieved_slugs"], json!(["people/ada-quill", "people/[REDACTED]"]));
     assert!(!row.to_string().contains(&key().to_hex()));
@@ -217,9 +218,9 @@ fn old_captures_say_what_they_can_not_tell_apart() {
     };
     let page = |slug: &str| json!({ "source_id": "default", "slug": slug });
     let scrubbed = old(json!({ "retrieved": [page("people/[REDACTED]"), page("people/x")] }));
-    assert_eq!(comparable(&scrubbed, Some(&key())), Err(Skip::NamesScrubbed));
+    assert_eq!(comparable(&scrubbed, Some(&key())), Err(SkipReason::NamesScrubbed));
     let slugs = old(json!({ "retrieved_slugs": ["people/[REDACTED]"], "source_ids": ["default"] }));
-    assert_eq!(comparable(&slugs, Some(&key())), Err(Skip::NamesScrubbed));
+    assert_eq!(comparable(&slugs, Some(&key())), Err(SkipReason::NamesScrubbed));
     let plain = old(json!({ "retrieved": [page("people/x")] }));
     assert_eq!(comparable(&plain, None), Ok(()));
     let found = replayed(&plain, &["people/x"], None);
@@ -264,22 +265,22 @@ fn a_hash_without_its_key_is_not_compared_and_a_damaged_one_is_refused() {
     };
     let unchanged = row(&|_| ()).unwrap();
     assert_eq!(comparable(&unchanged, Some(&key())), Ok(()));
-    assert_eq!(comparable(&unchanged, None), Err(Skip::NoIdentityKey));
+    assert_eq!(comparable(&unchanged, None), Err(SkipReason::NoIdentityKey));
     let tenant = key().for_workspace(&WorkspaceId::default());
-    assert_eq!(comparable(&unchanged, Some(&tenant)), Err(Skip::OtherIdentityKey));
+    assert_eq!(comparable(&unchanged, Some(&tenant)), Err(SkipReason::OtherIdentityKey));
     let no_id = row(&|row| drop(row.as_object_mut().unwrap().remove("identity_key_id"))).unwrap();
-    assert_eq!(comparable(&no_id, Some(&key())), Err(Skip::OtherIdentityKey));
+    assert_eq!(comparable(&no_id, Some(&key())), Err(SkipReason::OtherIdentityKey));
     let no_hash = row(&|row| {
         row["retrieved"][0].as_object_mut().unwrap().remove("key_hash");
     });
-    assert_eq!(comparable(&no_hash.unwrap(), Some(&key())), Err(Skip::NamesScrubbed));
+    assert_eq!(comparable(&no_hash.unwrap(), Some(&key())), Err(SkipReason::NamesScrubbed));
     for damaged in [json!(""), json!("zz"), json!("A".repeat(32)), json!("a".repeat(31))] {
         let error = row(&|row| row["retrieved"][0]["key_hash"] = damaged.clone()).unwrap_err();
         assert!(error.to_string().contains("key_hash"), "{error}");
     }
     assert!(row(&|row| row["identity_key_id"] = json!("x")).is_err());
     // Another page's hash is another page.
-    let other = key().page_hash(&page(PEOPLE[1]));
+    let other = key().keyed_page_hash(&page(PEOPLE[1]));
     let edited = row(&|row| row["retrieved"][0]["key_hash"] = json!(other)).unwrap();
     let found = replayed(&edited, &PEOPLE[..1], Some(key()));
     assert_eq!(found.compared().unwrap().jaccard, 0.0);
@@ -311,7 +312,7 @@ fn every_text_of_a_filter_is_scrubbed_and_such_a_row_is_not_asked_again() {
         tags: tags.iter().map(|text| (*text).to_owned()).collect(),
         ..Filter::default()
     };
-    let live = Live { settings: Settings::default(), now: Timestamp::UNIX_EPOCH };
+    let live = LiveContext { settings: Settings::default(), now: Timestamp::UNIX_EPOCH };
     for leaking in [
         filter(&[], &[], &["ada@example.com"]),
         filter(&[], &[], &["fine", "password=hunter2hunter2"]),
@@ -325,18 +326,21 @@ fn every_text_of_a_filter_is_scrubbed_and_such_a_row_is_not_asked_again() {
         }
         assert_eq!(row["filters_scrubbed"], true);
         let read = read_row(row.clone(), 1).unwrap();
-        let skip = ask(&read, &live, SettingsFrom::Live).unwrap_err();
-        assert_eq!(skip, Skip::FilterScrubbed);
+        let skip = ask(&read, &live, SettingsSource::Live).unwrap_err();
+        assert_eq!(skip, SkipReason::FilterScrubbed);
         // The marker alone tells, should the flag be taken out.
         let mut unmarked = row;
         unmarked.as_object_mut().unwrap().remove("filters_scrubbed");
         let read = read_row(unmarked, 1).unwrap();
-        assert_eq!(ask(&read, &live, SettingsFrom::Live).unwrap_err(), Skip::FilterScrubbed);
+        assert_eq!(
+            ask(&read, &live, SettingsSource::Live).unwrap_err(),
+            SkipReason::FilterScrubbed
+        );
     }
     let row = exported(&policy, observed(&["people/x"], filter(&["wiki"], &["person"], &["t"])));
     assert!(row.get("filters_scrubbed").is_none());
     let read = read_row(row, 1).unwrap();
-    let asked = ask(&read, &live, SettingsFrom::Live).unwrap().request.filter;
+    let asked = ask(&read, &live, SettingsSource::Live).unwrap().request.filter;
     assert_eq!((asked.types, asked.tags), (vec!["person".to_owned()], vec!["t".to_owned()]));
 }
 

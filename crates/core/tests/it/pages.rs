@@ -1,18 +1,18 @@
 //! Whole pages, as people write them.
 
-use gbrain_core::chunk::{self, Part};
+use gbrain_core::chunk::{self, PagePart};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::link::{DetectedBy, Direction, Link, LinkType};
 use gbrain_core::page::{
-    self, DateOrigin, Format, MAX_ALIAS, MAX_TAG, MAX_TAG_BYTES, MAX_TITLE, MAX_TYPE, Page,
-    PageError, PageInput, PageKind, Visibility,
+    self, DateOrigin, MAX_ALIAS, MAX_TAG, MAX_TAG_BYTES, MAX_TITLE, MAX_TYPE, Page, PageError,
+    PageFormat, PageInput, PageKind, Visibility,
 };
 use jiff::civil::date;
 
 fn try_parse(path: &str, content: &str) -> Result<Page, PageError> {
     let key = PageKey::new(SourceId::default(), page::slug_of_path(path).unwrap());
-    let format = Format::of_path(path).unwrap();
+    let format = PageFormat::of_path(path).unwrap();
     page::parse(PageInput { key, file_name: path.rsplit('/').next(), content, format })
 }
 
@@ -47,7 +47,7 @@ fn a_page_with_everything() {
             "- **2022-01-02** | Joined [Zeta](companies/zeta) as an engineer",
         ]
     );
-    assert_eq!(page.chunks[1].part, Part::Timeline);
+    assert_eq!(page.chunks[1].part, PagePart::Timeline);
     let seen: Vec<_> = page
         .links
         .iter()
@@ -142,7 +142,7 @@ fn chats_in_three_formats_agree() {
         assert_eq!(page.content_hash, Hash::of(content.as_bytes()));
         let texts = chunk::texts(&page.content, &page.chunks);
         assert_eq!(texts, ["# Plan\n\n**Ada** (2026-05-02 09:14): Hi\n\n**Bo**: Yes"], "{path}");
-        assert_eq!(page.chunks[0].part, Part::Turns);
+        assert_eq!(page.chunks[0].part, PagePart::Turns);
     }
 }
 

@@ -1,13 +1,14 @@
 //! Replay: what is asked again, how it compares, what it adds up to.
 
-use gbrain_core::capture::{CapturedRow, Retrieved};
+use gbrain_core::capture::{CapturedPage, CapturedRow};
 use gbrain_core::format::capture::read_row;
 use gbrain_core::id::SourceId;
 use gbrain_core::latency::{CPU_METHOD, CpuTime};
-use gbrain_core::provenance::{Difference, Differences};
+use gbrain_core::provenance::{FactorDifference, FactorDifferences};
 use gbrain_core::replay::{
-    Caveat, Compared, Health, Live, Outcome, PageMatcher, ReplayedRow, SettingsFrom, Sides, Skip,
-    Summary, ask, compare, diagnose, healths, summarise, unsourced,
+    Caveat, LiveContext, MetricHealth, PageMatcher, RankingPair, ReplaySummary, ReplayedRow,
+    RowComparison, RowOutcome, SettingsSource, SkipReason, ask, compare, diagnose, healths,
+    summarise, unsourced,
 };
 use gbrain_core::request::{Expansion, RetrievalMode, Viewer};
 use gbrain_core::scrub::Scrubber;
@@ -15,8 +16,8 @@ use gbrain_core::search::Settings;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-fn live() -> Live {
-    Live { settings: Settings::default(), now: "2026-06-01T00:00:00Z".parse().unwrap() }
+fn live() -> LiveContext {
+    LiveContext { settings: Settings::default(), now: "2026-06-01T00:00:00Z".parse().unwrap() }
 }
 
 fn captured(members: Value) -> CapturedRow {
@@ -26,25 +27,25 @@ fn captured(members: Value) -> CapturedRow {
     read_row(Value::Object(row.clone()), 1).unwrap()
 }
 
-fn page(source: &str, slug: &str) -> Retrieved {
-    Retrieved::new(source, slug)
+fn page(source: &str, slug: &str) -> CapturedPage {
+    CapturedPage::new(source, slug)
 }
 
-fn sides(row: &CapturedRow, current: &[Retrieved], cut: usize) -> Sides {
+fn sides(row: &CapturedRow, current: &[CapturedPage], cut: usize) -> RankingPair {
     PageMatcher { scrubber: &Scrubber::default(), key: None }.sides(row, current, cut)
 }
 
 #[test]
 fn an_answer_without_sources_is_no_match_for_a_row_that_has_them() {
     let row = captured(json!({ "retrieved": [{ "source_id": "a", "slug": "x" }] }));
-    let bare = [Retrieved::parse("x")];
+    let bare = [CapturedPage::parse("x")];
     assert_eq!(unsourced(&row, &bare), Some(&bare[0]));
     let both = sides(&row, &bare, 5);
     assert_ne!(both.captured, both.current);
-    let both = sides(&row, &[Retrieved::parse("a::x")], 5);
+    let both = sides(&row, &[CapturedPage::parse("a::x")], 5);
     assert_eq!(both.captured, both.current);
     // One result without a source does not let another one's source pass.
-    let evil = [Retrieved::parse("evil::x"), Retrieved::parse("y")];
+    let evil = [CapturedPage::parse("evil::x"), CapturedPage::parse("y")];
     let both = sides(&row, &evil, 5);
     assert_eq!(both.current, ["evil::x", "y"]);
     assert!(!both.current.contains(&both.captured[0]));
@@ -57,7 +58,7 @@ fn rows_without_sources_take_pages_of_their_own_sources_only() {
     assert_eq!(both.captured, both.current);
     let both = sides(&row, &[page("evil", "x"), page("b", "y")], 5);
     assert_eq!((both.captured, both.current), (strings(&["x", "y"]), strings(&["evil::x", "y"])));
-    let bare = [Retrieved::parse("x")];
+    let bare = [CapturedPage::parse("x")];
     assert!(unsourced(&row, &bare).is_some());
     // Where neither says whose a page is, there is nothing to check.
     let row = captured(json!({ "retrieved_slugs": ["x"] }));
@@ -79,7 +80,7 @@ fn a_whole_row_is_asked_exactly_as_it_was() {
         "filters": { "types": ["person"], "tags": ["t"], "since": "2024-01-01", "until": null },
         "retrieved": [{ "source_id": "wiki", "slug": "x" }], "settings": { "pool": 77.0 },
     }));
-    let asked = ask(&row, &live(), SettingsFrom::Capture).unwrap();
+    let asked = ask(&row, &live(), SettingsSource::Capture).unwrap();
     let request = asked.request;
     assert_eq!((request.limit, request.mode), (3, RetrievalMode::Graph));
     assert_eq!(request.filter.sources, [SourceId::new("wiki").unwrap()]);
@@ -91,34 +92,34 @@ fn a_whole_row_is_asked_exactly_as_it_was() {
     assert_eq!(request.now.to_string(), "2025-01-01T00:00:00Z");
     assert_eq!((request.vectors, request.settings.pool), (false, 77.0));
     assert_eq!(asked.caveats, []);
-    let asked = ask(&row, &live(), SettingsFrom::Live).unwrap();
+    let asked = ask(&row, &live(), SettingsSource::Live).unwrap();
     assert_eq!(asked.request.settings, Settings::default());
 }
 
 #[test]
 fn rows_of_schema_1_alone_say_what_is_not_known() {
     let row = captured(json!({ "retrieved_slugs": ["x", "y"], "vector_enabled": false }));
-    let asked = ask(&row, &live(), SettingsFrom::Live).unwrap();
+    let asked = ask(&row, &live(), SettingsSource::Live).unwrap();
     assert_eq!((asked.request.limit, asked.cut, asked.request.vectors), (2, 2, false));
     assert_eq!(asked.caveats, [Caveat::BySlug, Caveat::CutAtCaptured]);
     assert_eq!(asked.request.filter.trust, Viewer::Trusted);
     let remote = captured(json!({ "retrieved_slugs": ["x"], "remote": true, "source_ids": ["w"] }));
-    let asked = ask(&remote, &live(), SettingsFrom::Capture).unwrap();
+    let asked = ask(&remote, &live(), SettingsSource::Capture).unwrap();
     assert_eq!(asked.request.filter.trust, Viewer::Untrusted);
     assert_eq!(asked.caveats, [Caveat::CutAtCaptured, Caveat::SettingsUnknown]);
 }
 
 #[test]
 fn rows_without_query_or_ranking_are_skipped_with_the_reason() {
-    let skip = |members| ask(&captured(members), &live(), SettingsFrom::Live).unwrap_err();
-    assert_eq!(skip(json!({ "query": "  ", "retrieved_slugs": ["x"] })), Skip::EmptyQuery);
-    assert_eq!(skip(json!({ "query": "x" })), Skip::NoRanking);
+    let skip = |members| ask(&captured(members), &live(), SettingsSource::Live).unwrap_err();
+    assert_eq!(skip(json!({ "query": "  ", "retrieved_slugs": ["x"] })), SkipReason::EmptyQuery);
+    assert_eq!(skip(json!({ "query": "x" })), SkipReason::NoRanking);
 }
 
 #[test]
 fn what_cannot_be_reproduced_is_named() {
     let caveats = |members: Value| {
-        let asked = ask(&captured(members), &live(), SettingsFrom::Live).unwrap();
+        let asked = ask(&captured(members), &live(), SettingsSource::Live).unwrap();
         assert!(asked.caveats.iter().any(|caveat| caveat.is_confounding()));
         asked.caveats
     };
@@ -142,10 +143,10 @@ fn what_a_model_said_is_asked_again() {
         let mut row = json!({ "retrieved": [{ "source_id": "w", "slug": "x" }], "limit": 5 });
         let (Value::Object(row), Value::Object(members)) = (&mut row, members) else { panic!() };
         row.extend(members);
-        ask(&captured(Value::Object(row.clone())), &live(), SettingsFrom::Live).unwrap()
+        ask(&captured(Value::Object(row.clone())), &live(), SettingsSource::Live).unwrap()
     };
     let given = |variants: &[&str]| {
-        Expansion::Given(variants.iter().map(|text| (*text).to_owned()).collect())
+        Expansion::Variants(variants.iter().map(|text| (*text).to_owned()).collect())
     };
     let check = |members: Value, expected: Expansion| {
         let asked = asked(members);
@@ -190,7 +191,7 @@ fn a_scrubbed_query_is_compared_with_what_the_scrubbed_text_found() {
         "scrubbed_retrieved": [{ "source_id": "w", "slug": "y" }],
     }));
     assert_eq!(row.expected().unwrap()[0].slug, "y");
-    assert_eq!(ask(&row, &live(), SettingsFrom::Live).unwrap().caveats, []);
+    assert_eq!(ask(&row, &live(), SettingsSource::Live).unwrap().caveats, []);
 }
 
 #[test]
@@ -203,25 +204,29 @@ fn pages_are_compared_with_their_source_where_it_is_known() {
     assert_eq!(both.captured, both.current);
 }
 
-fn same() -> Differences {
-    let same = Difference::Same;
-    Differences { code: same, settings: same, corpus: same, model: same }
+fn same() -> FactorDifferences {
+    let same = FactorDifference::Same;
+    FactorDifferences { code: same, settings: same, corpus: same, model: same }
 }
 
 /// A compared row with these pages.
-pub(crate) fn compared(captured: &[&str], current: &[&str], ms: (Option<f64>, f64)) -> Compared {
+pub(crate) fn compared(
+    captured: &[&str],
+    current: &[&str],
+    ms: (Option<f64>, f64),
+) -> RowComparison {
     let pages = |pages: &[&str]| pages.iter().map(|page| format!("w::{page}")).collect();
-    let sides = Sides { captured: pages(captured), current: pages(current) };
+    let sides = RankingPair { captured: pages(captured), current: pages(current) };
     compare(sides, ms, Vec::new(), same())
 }
 
-pub(crate) fn replayed(outcome: Outcome) -> ReplayedRow {
+pub(crate) fn replayed(outcome: RowOutcome) -> ReplayedRow {
     ReplayedRow::new(&captured(json!({ "retrieved_slugs": ["x"] })), outcome)
 }
 
-fn summary(rows: &[Compared]) -> Summary {
+fn summary(rows: &[RowComparison]) -> ReplaySummary {
     let rows: Vec<ReplayedRow> =
-        rows.iter().map(|row| replayed(Outcome::Compared(Box::new(row.clone())))).collect();
+        rows.iter().map(|row| replayed(RowOutcome::Compared(Box::new(row.clone())))).collect();
     summarise(&rows)
 }
 
@@ -263,9 +268,9 @@ fn rows_where_nothing_was_found_are_in_no_mean() {
     let summary = summary(&[empty.clone(), compared(&["a"], &["b"], (None, 1.0))]);
     assert_eq!((summary.both_empty, summary.measured), (1, 1));
     assert_eq!((summary.mean_jaccard, summary.top1_rate), (Some(0.0), Some(0.0)));
-    let nothing = summarise(&[replayed(Outcome::Compared(Box::new(empty)))]);
+    let nothing = summarise(&[replayed(RowOutcome::Compared(Box::new(empty)))]);
     assert_eq!((nothing.mean_jaccard, nothing.top1_rate), (None, None));
-    assert_eq!(healths(&nothing).jaccard, Health::NotMeasured);
+    assert_eq!(healths(&nothing).jaccard, MetricHealth::NotMeasured);
 }
 
 #[test]
@@ -283,13 +288,15 @@ fn latencies_that_were_not_captured_are_not_compared() {
 #[test]
 fn the_usual_causes_are_named() {
     let lost = compared(&["deals/a", "deals/b", "deals/c"], &["x"], (None, 1.0));
-    let rows = vec![replayed(Outcome::Compared(Box::new(lost)))];
+    let rows = vec![replayed(RowOutcome::Compared(Box::new(lost)))];
     assert!(diagnose(&rows, &summarise(&rows))[0].contains("`w::deals/`"));
     let shuffled = compared(&["a", "b"], &["b", "a"], (None, 1.0));
-    let rows = vec![replayed(Outcome::Compared(Box::new(shuffled)))];
+    let rows = vec![replayed(RowOutcome::Compared(Box::new(shuffled)))];
     assert!(diagnose(&rows, &summarise(&rows))[0].contains("another order"));
-    let rows =
-        vec![replayed(Outcome::Errored("x".into())), replayed(Outcome::Skipped(Skip::EmptyQuery))];
+    let rows = vec![
+        replayed(RowOutcome::Errored("x".into())),
+        replayed(RowOutcome::Skipped(SkipReason::EmptyQuery)),
+    ];
     assert_eq!(diagnose(&rows, &summarise(&rows)).len(), 2);
 }
 

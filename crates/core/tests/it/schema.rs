@@ -1,12 +1,16 @@
 //! Schemas are true of what is written, in every corner that a body has.
 
-use gbrain_core::baseline::{Integrity, Metadata, Past, Published, Refused, Thresholds};
-use gbrain_core::blame::Blame;
-use gbrain_core::capture::{CapturePolicy, Observed, StoredCapture, write_line};
-use gbrain_core::compare::{
-    Column, CompareOptions, Kind, Measured, Role, Row, compare as compare_results,
+use gbrain_core::baseline::{
+    BaselineIntegrity, BaselineMetadata, BaselineThresholds, PastBaseline, PublishedBaseline,
+    RefusedRow,
 };
-use gbrain_core::doctor::{DoctorBody, Finding};
+use gbrain_core::blame::Blame;
+use gbrain_core::capture::{CapturePolicy, ObservedAnswer, StoredCapture, write_line};
+use gbrain_core::compare::{
+    CompareOptions, EvalResultKind, MeasureColumn, MeasureRole, ResultRow, ResultTable,
+    compare as compare_results,
+};
+use gbrain_core::doctor::{DoctorBody, DoctorCheck};
 use gbrain_core::fault::{Fault, FaultBody, FaultKind};
 use gbrain_core::format::Answer;
 use gbrain_core::format::ask::AskBody;
@@ -14,32 +18,34 @@ use gbrain_core::format::captured::CaptureRow;
 use gbrain_core::format::schema::{of_body, of_input};
 use gbrain_core::format::selftest::{MutantRow, SelftestBody};
 use gbrain_core::gate::{
-    Confidence, CorrectnessParts, CorrectnessThresholds, GateParts, Judged, QueryResult,
+    ConfidenceLevel, CorrectnessParts, CorrectnessThresholds, GateParts, JudgedResult, QueryResult,
     RegressionParts, Verdict, correctness, regression,
 };
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{Generation, PageId, PageKey, SourceId};
 use gbrain_core::link::{DetectedBy, LinkType};
-use gbrain_core::measure::{Measure, Missing, evaluate};
-use gbrain_core::page::{Format, PageBody, PageInput, StoredPage, parse};
-use gbrain_core::provenance::{Difference, Differences, Provenance, Software};
+use gbrain_core::measure::{Measure, MissingQueries, evaluate};
+use gbrain_core::page::{PageBody, PageFormat, PageInput, StoredPage, parse};
+use gbrain_core::provenance::{FactorDifference, FactorDifferences, Provenance, Software};
 use gbrain_core::qrels::{JudgedPages, JudgedQuery, Judgement, Qrels, QrelsFile, SegmentBy};
 use gbrain_core::ranking::{
-    Arm, ArmReport, CacheUse, CorpusPrint, Degraded, Edge, Evidence, Hit, NO_SEED, PassageHit,
-    Ranking, RelationReport, Served, StageTime, TraceStep, WhyNot,
+    Arm, ArmReport, CacheUse, CorpusFingerprint, DegradedStage, Edge, Hit, MatchEvidence, NO_SEED,
+    PassageHit, Ranking, RelationReport, ServingInfo, StageTime, TraceStep, WhyNot,
 };
 use gbrain_core::replay::{
-    Caveat, Lost, Outcome, ReplayedRow, Sides, Skip, compare as compare_row, summarise,
+    Caveat, LostPage, RankingPair, ReplayedRow, RowOutcome, SkipReason, compare as compare_row,
+    summarise,
 };
 use gbrain_core::report::json::{
-    BaselineLog, CompareReport, GateReport, PerQuery, PublishBody, ReplayReport, Score, Segments,
+    BaselineLog, CompareReport, GateReport, PerQuery, PublishBody, ReplayReport, ScoreReport,
+    Segments,
 };
 use gbrain_core::request::{Caller, Detail, Expansion, Operation, Request, RetrievalMode, Viewer};
 use gbrain_core::run::{Run, RunRow};
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::search::Settings;
 use gbrain_core::search::intent::{IntentKind, Recency};
-use gbrain_core::search::relation::Family;
+use gbrain_core::search::relation::RelationFamily;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -67,7 +73,7 @@ fn request(operation: Operation) -> Request {
     let now = Timestamp::UNIX_EPOCH;
     let request = body.request(operation, Settings::default(), Viewer::Trusted, now).unwrap();
     let expansion = match operation {
-        Operation::Query => Expansion::Given(vec!["berths of ada@example.com".to_owned()]),
+        Operation::Query => Expansion::Variants(vec!["berths of ada@example.com".to_owned()]),
         Operation::Search => Expansion::Off,
     };
     Request { expansion, ..request }
@@ -94,7 +100,7 @@ fn full() -> Ranking {
     let passage = PassageHit {
         chunk_id: "c0".to_owned(),
         ordinal: 0,
-        part: gbrain_core::chunk::Part::Truth,
+        part: gbrain_core::chunk::PagePart::Truth,
         section: "A > B".to_owned(),
         start: 0,
         end: 9,
@@ -109,8 +115,8 @@ fn full() -> Ranking {
         page_type: "person".to_owned(),
         effective_date: Some("2026-02-01".parse().unwrap()),
         score: 1.5,
-        evidence: Evidence::Relation,
-        create_safety: Evidence::Relation.create_safety(),
+        evidence: MatchEvidence::Relation,
+        create_safety: MatchEvidence::Relation.create_safety(),
         passages: vec![passage],
         edges: vec![edge],
         duplicates: vec![key("wiki::c")],
@@ -122,7 +128,7 @@ fn full() -> Ranking {
         detail: Detail::High,
         mode: RetrievalMode::Hybrid,
         relation: Some(RelationReport {
-            family: Family::ALL[0],
+            family: RelationFamily::ALL[0],
             types: vec![LinkType::OwnedBy],
             seeds: vec!["berth planner".to_owned()],
             resolved: vec![key("wiki::a")],
@@ -131,8 +137,8 @@ fn full() -> Ranking {
         expansion_applied: true,
         rerank_model: Some("judge-1".to_owned()),
         arms: vec![ArmReport { arm: Arm::Graph, weight: 1.0, found: 1 }],
-        degraded: vec![Degraded { stage: "graph", reason: NO_SEED }],
-        corpus: CorpusPrint { pages: 3, chunks: 4, root: Hash::of(b"corpus") },
+        degraded: vec![DegradedStage { stage: "graph", reason: NO_SEED }],
+        corpus: CorpusFingerprint { pages: 3, chunks: 4, root: Hash::of(b"corpus") },
         hits: vec![hit],
         why_not: Some(WhyNot {
             key: key("wiki::d"),
@@ -158,8 +164,8 @@ fn empty() -> Ranking {
     }
 }
 
-fn served() -> Served {
-    Served {
+fn served() -> ServingInfo {
+    ServingInfo {
         generation: 3,
         behind: 0,
         cache: CacheUse::Hit,
@@ -188,7 +194,7 @@ fn captures() {
     for (operation, ranking) in [(Operation::Query, full()), (Operation::Search, empty())] {
         let caller = Caller { remote: true, job_id: Some(7), subagent_id: None };
         let observed =
-            Observed::new(&request(operation), caller, &ranking, ("store", &served()), 1.5);
+            ObservedAnswer::new(&request(operation), caller, &ranking, ("store", &served()), 1.5);
         let fields = policy.row(policy.scrub(observed), Some(&ranking));
         assert!(!fields.extra.contains("ada@example.com"), "{}", fields.extra);
         let mut bare = fields.clone();
@@ -209,7 +215,7 @@ fn pages() {
                 # Ada\n\nAda works at [[companies/quayspark]].\n";
     for (slug, content) in [("people/ada", text), ("plain", "x")] {
         let input =
-            PageInput { key: key(slug), file_name: None, content, format: Format::Markdown };
+            PageInput { key: key(slug), file_name: None, content, format: PageFormat::Markdown };
         let (id, generation) = (PageId(1), Generation(2));
         let page = parse(input).unwrap();
         assert_eq!(page.takes.len() + page.links.len() > 1, slug == "people/ada");
@@ -219,23 +225,23 @@ fn pages() {
 
 fn compared(line: usize, captured: &str, current: &str, ms: Option<f64>) -> ReplayedRow {
     let pages = |letters: &str| letters.chars().map(|c| format!("wiki::{c}")).collect();
-    let sides = Sides { captured: pages(captured), current: pages(current) };
-    let differences = Differences {
-        code: Difference::Differs,
-        settings: Difference::Same,
-        corpus: Difference::Unknown,
-        model: Difference::Same,
+    let sides = RankingPair { captured: pages(captured), current: pages(current) };
+    let differences = FactorDifferences {
+        code: FactorDifference::Differs,
+        settings: FactorDifference::Same,
+        corpus: FactorDifference::Unknown,
+        model: FactorDifference::Same,
     };
     let mut compared = compare_row(sides, (ms, 9.0), vec![Caveat::CutAtCaptured], differences);
     if captured != current {
         compared.blame = Some(Blame::Corpus);
         let text = |text: &str| text.to_owned();
-        compared.lost.push(Lost { page: text("a"), stage: text("cut"), why: text("low") });
+        compared.lost.push(LostPage { page: text("a"), stage: text("cut"), why: text("low") });
     }
-    row(line, Outcome::Compared(Box::new(compared)))
+    row(line, RowOutcome::Compared(Box::new(compared)))
 }
 
-fn row(line: usize, outcome: Outcome) -> ReplayedRow {
+fn row(line: usize, outcome: RowOutcome) -> ReplayedRow {
     ReplayedRow {
         line,
         id: (line > 2).then_some(line as i64),
@@ -252,33 +258,33 @@ fn rows() -> Vec<ReplayedRow> {
         compared(1, "abc", "abc", Some(8.0)),
         compared(2, "abc", "xyz", None),
         compared(3, "", "", None),
-        row(4, Outcome::Errored("refused".to_owned())),
-        row(5, Outcome::Skipped(Skip::EmptyQuery)),
+        row(4, RowOutcome::Errored("refused".to_owned())),
+        row(5, RowOutcome::Skipped(SkipReason::EmptyQuery)),
     ]
 }
 
 #[test]
 fn replays() {
-    for rows in [rows(), Vec::new(), vec![row(1, Outcome::Skipped(Skip::NoRanking))]] {
+    for rows in [rows(), Vec::new(), vec![row(1, RowOutcome::Skipped(SkipReason::NoRanking))]] {
         for is_verbose in [true, false] {
             check(&ReplayReport::new(&rows, &summarise(&rows), 10, is_verbose));
         }
     }
 }
 
-fn metadata() -> Metadata {
-    let past = Past {
+fn metadata() -> BaselineMetadata {
+    let past = PastBaseline {
         label: "older".to_owned(),
         published_at: "2026-04-01T00:00:00.000Z".to_owned(),
         row_count: 1,
         rows_hash: None,
         why: None,
     };
-    Metadata {
+    BaselineMetadata {
         label: "launch".to_owned(),
         published_at: "2026-05-01T00:00:00.000Z".to_owned(),
         source_hash: "5c1f".to_owned(),
-        thresholds: Thresholds::default(),
+        thresholds: BaselineThresholds::default(),
         row_count: 5,
         mean_latency_ms: None,
         rows_hash: Some("9a3e".to_owned()),
@@ -289,7 +295,7 @@ fn metadata() -> Metadata {
     }
 }
 
-fn judged() -> Vec<Judged> {
+fn judged() -> Vec<JudgedResult> {
     let query = |id: &str, top: Option<&str>| JudgedQuery {
         id: id.to_owned(),
         text: Some("who?".to_owned()),
@@ -299,8 +305,8 @@ fn judged() -> Vec<Judged> {
     };
     let ranked = QueryResult::Ranked(vec!["wiki::b".to_owned()]);
     vec![
-        Judged::new(query("q1", Some("wiki::a")), ranked, 3),
-        Judged::new(query("q2", None), QueryResult::Errored("timed out".to_owned()), 3),
+        JudgedResult::new(query("q1", Some("wiki::a")), ranked, 3),
+        JudgedResult::new(query("q2", None), QueryResult::Errored("timed out".to_owned()), 3),
     ]
 }
 
@@ -308,8 +314,8 @@ fn judged() -> Vec<Judged> {
 fn gates() {
     let (metadata, provenance) = (metadata(), Provenance::default());
     for rows in [rows(), vec![compared(1, "abc", "abc", Some(8.0))], Vec::new()] {
-        for confidence in [None, Some(Confidence::new(0.95).unwrap())] {
-            let found = regression(&rows, &Thresholds::default(), confidence);
+        for confidence in [None, Some(ConfidenceLevel::new(0.95).unwrap())] {
+            let found = regression(&rows, &BaselineThresholds::default(), confidence);
             let of_queries = correctness(
                 judged(),
                 3,
@@ -322,8 +328,8 @@ fn gates() {
                 regression: Some(RegressionParts {
                     path: "b",
                     metadata: &metadata,
-                    integrity: Integrity::Intact,
-                    thresholds: Thresholds::default(),
+                    integrity: BaselineIntegrity::Intact,
+                    thresholds: BaselineThresholds::default(),
                     found: &found,
                     rows: &rows,
                 }),
@@ -355,23 +361,23 @@ fn scores_and_comparisons() {
     let qrels = Qrels::parse(b"1 0 a 1\n2 0 b 1\n").unwrap();
     for run in ["1 Q0 a 1 1 t\n3 Q0 x 1 1 t\n", "9 Q0 x 1 1 t\n"] {
         let run = Run::parse(run.as_bytes()).unwrap();
-        for missing in [Missing::Zero, Missing::Skip] {
+        for missing in [MissingQueries::Zero, MissingQueries::Skip] {
             let measures = Measure::parse_list("P@1 RR nDCG@10").unwrap();
             let evaluation = evaluate(&qrels, &run, &measures, missing);
-            let mut score = Score::of(&evaluation, &qrels, &run, PerQuery::Show);
+            let mut score = ScoreReport::of(&evaluation, &qrels, &run, PerQuery::Show);
             check(&score);
             score.segments = Some(Segments::of(&evaluation, &qrels, SegmentBy::Source));
             check(&score);
         }
     }
-    let side = |name: &str, value: f64| Measured {
+    let side = |name: &str, value: f64| ResultTable {
         name: name.to_owned(),
-        kind: Kind::Scores,
+        kind: EvalResultKind::Scores,
         conditions: Vec::new(),
         notes: vec!["a note".to_owned()],
-        columns: vec![Column { measure: "RR".to_owned(), role: Role::Quality }],
+        columns: vec![MeasureColumn { measure: "RR".to_owned(), role: MeasureRole::Quality }],
         rows: (0..3)
-            .map(|n| Row {
+            .map(|n| ResultRow {
                 key: format!("q{n}{}", if n == 2 { name } else { "" }),
                 label: "who?".to_owned(),
                 against: None,
@@ -405,11 +411,11 @@ fn rows_of_runs_and_qrels() {
 fn baselines_selftests_and_findings() {
     check(&PublishBody::new(
         "b.ndjson",
-        &Published {
+        &PublishedBaseline {
             text: String::new(),
             metadata: metadata(),
             weight_total: 9,
-            refused: vec![Refused { line: 2, reason: "empty query" }],
+            refused: vec![RefusedRow { line: 2, reason: "empty query" }],
             real: Vec::new(),
         },
     ));
@@ -417,13 +423,13 @@ fn baselines_selftests_and_findings() {
     let mutant = |killed| MutantRow { mutant: "shuffle", killed, note: "seen" };
     check(&SelftestBody::new(Verdict::Pass, vec![mutant(Some(true)), mutant(None)]));
     check(&SelftestBody::new(Verdict::Pass, Vec::new()));
-    check(&DoctorBody::new(&[Finding::warn("disk", "little room").detail("bytes", 3)]));
+    check(&DoctorBody::new(&[DoctorCheck::warn("disk", "little room").detail("bytes", 3)]));
 }
 
 #[test]
 fn faults() {
     for kind in FaultKind::ALL {
-        check(&Fault::new(*kind, "because").hint("try again").body());
+        check(&Fault::new(*kind, "because").hint("try again").wire_body());
     }
     let mut other = Fault::usage("because").to_json();
     other["error"]["kind"] = json!("fate");

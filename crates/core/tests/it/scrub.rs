@@ -2,11 +2,11 @@
 //!
 //! Precision and recall on labelled data are measured and held by `gbrain-bench`.
 
-use gbrain_core::scrub::{Family, MARKER, ScrubError, Scrubber, pattern};
+use gbrain_core::scrub::{MARKER, ScrubError, ScrubFamily, Scrubber, pattern};
 use proptest::prelude::*;
 
 /// Every part between `«` and `»` is found, as this family and as nothing more.
-fn check(family: Family, marked: &str) {
+fn check(family: ScrubFamily, marked: &str) {
     let text: String = marked.chars().filter(|c| !matches!(c, '«' | '»')).collect();
     let expected: Vec<&str> =
         marked.split('«').skip(1).filter_map(|rest| rest.split('»').next()).collect();
@@ -57,7 +57,7 @@ fn emails() {
         "mailto:«ada@example.com»?subject=x",
         "请联系«ada@example.com»谢谢",
     ] {
-        check(Family::Email, text);
+        check(ScrubFamily::Email, text);
     }
     kept(&[
         "ada@example",
@@ -78,7 +78,7 @@ fn emails_beyond_ascii() {
         "«ada@bücher.example»",
         "«संपर्क@डाटामेल.भारत»",
     ] {
-        check(Family::EmailUnicode, text);
+        check(ScrubFamily::EmailUnicode, text);
     }
     kept(&["caf\u{e9}@", "é@é", "„@“.de"]);
 }
@@ -92,7 +92,7 @@ fn phones() {
         "«+1 415 555 0132» «+1-415-555-0132» «+1 (415) 555-0132» «+1415 555 0132»",
         "«345-899-3560»x4587",
     ] {
-        check(Family::Phone, text);
+        check(ScrubFamily::Phone, text);
     }
     kept(&["4155550132", "1415-555-01321", "415-555-013", "415-5555-0132", "41-555-0132"]);
 }
@@ -107,7 +107,7 @@ fn phones_with_a_country() {
         "«+1-903-140-4508x769» «+49-494949 ext. 49»",
         "«+33 3 34 23 12 99»",
     ] {
-        check(Family::PhoneInternational, text);
+        check(ScrubFamily::PhoneInternational, text);
     }
     kept(&[
         "+1500000 users",
@@ -133,8 +133,8 @@ fn numbers_of_things_and_of_rows() {
         "123 45 6789 rows",
         "000 45 6789, 123.45.6789.1, 1 123 45 6789, 123 45 6789 1",
     ]);
-    check(Family::Phone, "call «415 555 0132» tomorrow, TEL-«415-555-0132»");
-    check(Family::Phone, "depart «415-555-0132», the party's «415-555-0132»");
+    check(ScrubFamily::Phone, "call «415 555 0132» tomorrow, TEL-«415-555-0132»");
+    check(ScrubFamily::Phone, "depart «415-555-0132», the party's «415-555-0132»");
 }
 
 #[test]
@@ -147,14 +147,14 @@ fn numbers_as_they_are_typeset() {
         "«41\u{200b}5-555-01\u{feff}32»",
         "tel:«415%2D555%2D0132»",
     ] {
-        check(Family::Phone, text);
+        check(ScrubFamily::Phone, text);
     }
     for text in [
         "«123\u{2011}45\u{2011}6789» «123\u{2013}45\u{2013}6789»",
         "«123.45.6789», «123 45 6789», «123\u{a0}45\u{a0}6789», «123  45  6789»",
         "«１２３-４５-６７８９», «123-\u{200b}45-6789»",
     ] {
-        check(Family::Ssn, text);
+        check(ScrubFamily::Ssn, text);
     }
     for text in [
         "«4111.1111.1111.1111», «3782.822463.10005»",
@@ -162,10 +162,10 @@ fn numbers_as_they_are_typeset() {
         "«4111\u{2013}1111\u{2013}1111\u{2013}1111», «4111\u{2011}1111\u{2011}1111\u{2011}1111»",
         "«４１１１ １１１１ １１１１ １１１１», «4111\u{200b}111111111111»",
     ] {
-        check(Family::Card, text);
+        check(ScrubFamily::Card, text);
     }
-    check(Family::Iban, "«DE89\u{a0}3704\u{a0}0044\u{a0}0532\u{a0}0130\u{a0}00»");
-    check(Family::IpAddress, "«２０３.0.113.7»");
+    check(ScrubFamily::Iban, "«DE89\u{a0}3704\u{a0}0044\u{a0}0532\u{a0}0130\u{a0}00»");
+    check(ScrubFamily::IpAddress, "«２０３.0.113.7»");
     kept(&[
         "4111.1111.1111.1112",
         "1.4111.1111.1111.1111",
@@ -184,7 +184,7 @@ fn emails_that_are_encoded_and_repositories() {
         "«ada@example.com»: hello, «ada@example.com»:22",
         "git fetch, then mail «git@example.com»: it works",
     ] {
-        check(Family::Email, text);
+        check(ScrubFamily::Email, text);
     }
     kept(&[
         "git clone git@github.com:owner/name.git",
@@ -197,7 +197,7 @@ fn emails_that_are_encoded_and_repositories() {
 
 #[test]
 fn schemes() {
-    check(Family::Bearer, "«BEARER abcdefghij0123», «BeArEr\u{a0}abcdefghij0123»");
+    check(ScrubFamily::Bearer, "«BEARER abcdefghij0123», «BeArEr\u{a0}abcdefghij0123»");
     for text in [
         "Authorization: Basic «dXNlcjpwYXNz»",
         "AUTHORIZATION: BASIC «dXNlcjpwYXNzd29yZA==»",
@@ -206,7 +206,7 @@ fn schemes() {
         "use basic «YWRhOmNvcnJlY3Rob3JzZQ==» for it",
         "Proxy-Authorization: Digest «dXNlcjpwYXNz1»",
     ] {
-        check(Family::Secret, text);
+        check(ScrubFamily::Secret, text);
     }
     kept(&[
         "the bearer authentication scheme",
@@ -235,7 +235,7 @@ fn phones_within_a_country() {
         "«781 1704» office",
         "«079 0442 1744» x12".replace(" x12", "").as_str(),
     ] {
-        check(Family::PhoneNational, text);
+        check(ScrubFamily::PhoneNational, text);
     }
     kept(&[
         "467 3395",
@@ -251,7 +251,7 @@ fn phones_within_a_country() {
 
 #[test]
 fn social_security_numbers() {
-    check(Family::Ssn, "SSN «123-45-6789», «078-05-1120»");
+    check(ScrubFamily::Ssn, "SSN «123-45-6789», «078-05-1120»");
     kept(&["2270-66-1551", "123-456-789", "123-45-67890", "a123-45-6789"]);
 }
 
@@ -266,9 +266,9 @@ fn cards() {
         "card «4111 1111 1111 1111» 12/25",
         "«4111-1111-1111-1111» 123",
     ] {
-        check(Family::Card, text);
+        check(ScrubFamily::Card, text);
     }
-    check(Family::CardMaestro, "«630427373398»");
+    check(ScrubFamily::CardMaestro, "«630427373398»");
     kept(&[
         "4111111111111112",
         "37.4111111111111111",
@@ -280,8 +280,8 @@ fn cards() {
 
 #[test]
 fn tokens_and_keys() {
-    check(Family::Jwt, "«eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.SflKxwRJSMeKKF2QT4»");
-    check(Family::Bearer, "«Bearer abcdefghij0123», \"«bearer abc.def/ghi+x==»\"");
+    check(ScrubFamily::Jwt, "«eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.SflKxwRJSMeKKF2QT4»");
+    check(ScrubFamily::Bearer, "«Bearer abcdefghij0123», \"«bearer abc.def/ghi+x==»\"");
     kept(&["eyJhbGciOiJIUzI1NiJ9", "eyJ.eyJ.eyJ", "bearer short", "forbearer abcdefghijkl"]);
     for text in [
         "«AKIAIOSFODNN7EXAMPLE»",
@@ -292,7 +292,7 @@ fn tokens_and_keys() {
         "«110201543:AAHdqTcvCH1vGWJxfSe1ofSAs0K5PALDsaw»",
         "«343ea45721923ed956e2b38c31db76aa-us30»",
     ] {
-        check(Family::ApiKey, text);
+        check(ScrubFamily::ApiKey, text);
     }
 }
 
@@ -310,7 +310,7 @@ fn assigned_secrets() {
         "password%3D«swordfish»",
         "password\u{200b}=«hünterin»",
     ] {
-        check(Family::Secret, text);
+        check(ScrubFamily::Secret, text);
     }
     kept(&[
         "password: the usual one",
@@ -336,7 +336,7 @@ fn passwords_as_people_write_them() {
         "mysql --password «swordfish» -u ada",
         "tool --db-password '«correct horse»'",
     ] {
-        check(Family::Secret, text);
+        check(ScrubFamily::Secret, text);
     }
     kept(&[
         "password: the usual one",
@@ -351,16 +351,16 @@ fn passwords_as_people_write_them() {
 
 #[test]
 fn schemes_as_people_write_them() {
-    check(Family::Bearer, "«Bearer: abcdefghijk1234567»");
-    check(Family::Secret, "Basic «YWRhOnB3»");
+    check(ScrubFamily::Bearer, "«Bearer: abcdefghijk1234567»");
+    check(ScrubFamily::Secret, "Basic «YWRhOnB3»");
     kept(&["bearer: authentication", "Basic training", "basic question"]);
 }
 
 #[test]
 fn numbers_of_people_in_any_company() {
-    check(Family::Ssn, "ticket «123-45-6789», order «123-45-6789», invoice «123-45-6789»");
-    check(Family::Phone, "call «415 555 0132» rows of seats");
-    check(Family::Card, "«4111/1111/1111/1111», «4111_1111_1111_1111»");
+    check(ScrubFamily::Ssn, "ticket «123-45-6789», order «123-45-6789», invoice «123-45-6789»");
+    check(ScrubFamily::Phone, "call «415 555 0132» rows of seats");
+    check(ScrubFamily::Card, "«4111/1111/1111/1111», «4111_1111_1111_1111»");
     kept(&[
         "build 1.123.456.7890",
         "v415.555.0132",
@@ -374,8 +374,8 @@ fn numbers_of_people_in_any_company() {
 #[test]
 fn private_keys_and_connection_strings() {
     let key = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA1234\nabc=\n-----END RSA PRIVATE KEY-----";
-    check(Family::PrivateKey, &format!("key: «{key}» end"));
-    check(Family::PrivateKey, "«-----BEGIN PRIVATE KEY-----\nMIIEpAIBAAKCAQEA1234» and so on");
+    check(ScrubFamily::PrivateKey, &format!("key: «{key}» end"));
+    check(ScrubFamily::PrivateKey, "«-----BEGIN PRIVATE KEY-----\nMIIEpAIBAAKCAQEA1234» and so on");
     kept(&[
         "what does -----BEGIN RSA PRIVATE KEY----- mean?",
         "-----BEGIN CERTIFICATE-----\nMIIEpAIBAAKCAQEA1234\n-----END CERTIFICATE-----",
@@ -386,7 +386,7 @@ fn private_keys_and_connection_strings() {
         "«redis://:secret@10.0.0.1:6379»",
         "\"«https://user:pass@example.com»/x\"",
     ] {
-        check(Family::ConnectionString, text);
+        check(ScrubFamily::ConnectionString, text);
     }
     kept(&[
         "https://example.com:8080/@x",
@@ -398,12 +398,12 @@ fn private_keys_and_connection_strings() {
 #[test]
 fn bank_accounts_and_addresses() {
     check(
-        Family::Iban,
+        ScrubFamily::Iban,
         "«DE89370400440532013000», «GB82 WEST 1234 5698 7654 32», «gb82west12345698765432»",
     );
     kept(&["DE89370400440532013001", "XX89370400440532013000", "GB82 WEST 1234"]);
-    check(Family::IpAddress, "from «203.0.113.7», «192.168.1.10»:80 and «10.0.0.1»/8.");
-    check(Family::IpAddress, "«2001:db8::1», [«fe80::1ff:fe23:4567:890a»].");
+    check(ScrubFamily::IpAddress, "from «203.0.113.7», «192.168.1.10»:80 and «10.0.0.1»/8.");
+    check(ScrubFamily::IpAddress, "«2001:db8::1», [«fe80::1ff:fe23:4567:890a»].");
     kept(&[
         "10.0.1",
         "v1.2.3.4",
@@ -449,7 +449,7 @@ fn patterns_of_the_user() {
     let scrubber = Scrubber::new(&[r"EMP-\d+".to_owned(), "x*".to_owned()]).unwrap();
     let scrubbed = scrubber.scrub("ask EMP-12 or a@b.co");
     assert_eq!(scrubbed.text, format!("ask {MARKER} or {MARKER}"));
-    assert_eq!(scrubbed.found[0].family, Family::Custom);
+    assert_eq!(scrubbed.found[0].family, ScrubFamily::Custom);
     let greedy = Scrubber::new(&["[A-Z]+".to_owned()]).unwrap();
     let once = greedy.scrub("a B c").text;
     assert_eq!(
@@ -491,8 +491,8 @@ fn slugs() {
 
 #[test]
 fn names_are_read_back_and_patterns_compile() {
-    for family in Family::ALL {
-        assert_eq!(Family::from_name(family.name()), Some(*family));
+    for family in ScrubFamily::ALL {
+        assert_eq!(ScrubFamily::from_name(family.name()), Some(*family));
         if let Some(pattern) = pattern(*family) {
             assert!(Scrubber::new(&[pattern.to_owned()]).is_ok(), "{family}");
         }

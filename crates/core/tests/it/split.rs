@@ -1,12 +1,12 @@
 //! What splitting promises, for any text.
 
-use gbrain_core::chunk::{self, Chunk, MAX_CHARS, OVERLAP_TOKENS, Part, TARGET_TOKENS};
+use gbrain_core::chunk::{self, Chunk, MAX_CHARS, OVERLAP_TOKENS, PagePart, TARGET_TOKENS};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, Slug, SourceId};
-use gbrain_core::page::{self, Format, Page, PageInput};
+use gbrain_core::page::{self, Page, PageFormat, PageInput};
 use proptest::prelude::*;
 
-fn parse(content: &str, format: Format) -> Option<Page> {
+fn parse(content: &str, format: PageFormat) -> Option<Page> {
     let key = PageKey::new(SourceId::default(), Slug::new("notes/x").unwrap());
     page::parse(PageInput { key, file_name: None, content, format }).ok()
 }
@@ -89,30 +89,30 @@ proptest! {
 
     #[test]
     fn any_text(content in any::<String>()) {
-        if let Some(page) = parse(&content, Format::Text) {
+        if let Some(page) = parse(&content, PageFormat::Text) {
             check(&page, |line| line == "\u{feff}");
-            prop_assert_eq!(Some(page), parse(&content, Format::Text));
+            prop_assert_eq!(Some(page), parse(&content, PageFormat::Text));
         }
     }
 
     #[test]
     fn any_markdown(content in markdownish()) {
-        if let Some(page) = parse(&format!("x\n{content}"), Format::Markdown) {
+        if let Some(page) = parse(&format!("x\n{content}"), PageFormat::Markdown) {
             check(&page, is_separator);
-            prop_assert_eq!(Some(page), parse(&format!("x\n{content}"), Format::Markdown));
+            prop_assert_eq!(Some(page), parse(&format!("x\n{content}"), PageFormat::Markdown));
         }
     }
 
     #[test]
     fn any_frontmatter(yaml in markdownish(), body in markdownish()) {
-        parse(&format!("---\n{yaml}\n---\n{body}"), Format::Markdown);
+        parse(&format!("---\n{yaml}\n---\n{body}"), PageFormat::Markdown);
     }
 
     #[test]
     fn any_chat(turns in prop::collection::vec(markdownish(), 1..8)) {
         let turns: Vec<_> =
             turns.iter().map(|text| serde_json::json!({"role": "user", "content": text})).collect();
-        if let Some(page) = parse(&serde_json::to_string(&turns).unwrap(), Format::ChatJson) {
+        if let Some(page) = parse(&serde_json::to_string(&turns).unwrap(), PageFormat::ChatJson) {
             check(&page, |_| false);
         }
     }
@@ -132,7 +132,7 @@ fn words(count: usize) -> String {
 #[test]
 fn a_short_page_is_one_chunk() {
     let text = format!("# A\n\n{}\n\n## B\n\n{}", words(150), words(150));
-    let page = parse(&text, Format::Markdown).unwrap();
+    let page = parse(&text, PageFormat::Markdown).unwrap();
     assert_eq!(page.chunks.len(), 1);
     assert_eq!(page.chunks[0].section, "A");
 }
@@ -140,7 +140,7 @@ fn a_short_page_is_one_chunk() {
 #[test]
 fn a_long_section_overlaps_and_keeps_its_heading() {
     let text = format!("# A\n\n{}\n\n## B\n\n{}", words(260), words(700));
-    let page = parse(&text, Format::Markdown).unwrap();
+    let page = parse(&text, PageFormat::Markdown).unwrap();
     let sections: Vec<_> = page.chunks.iter().map(|chunk| chunk.section.as_str()).collect();
     assert_eq!(sections, ["A", "A > B", "A > B", "A > B"]);
     let texts = chunk::texts(&page.content, &page.chunks);
@@ -155,7 +155,7 @@ fn a_long_section_overlaps_and_keeps_its_heading() {
 #[test]
 fn small_sections_share_a_chunk() {
     let sections: String = (0..20).map(|at| format!("## S{at}\n\n{}\n\n", words(45))).collect();
-    let page = parse(&sections, Format::Markdown).unwrap();
+    let page = parse(&sections, PageFormat::Markdown).unwrap();
     assert!((3..=5).contains(&page.chunks.len()), "{}", page.chunks.len());
     for text in chunk::texts(&page.content, &page.chunks) {
         assert!(text.starts_with("## S"));
@@ -165,11 +165,12 @@ fn small_sections_share_a_chunk() {
 #[test]
 fn a_fence_stays_whole_up_to_the_cap() {
     let code = "let x = 1;\n".repeat(300);
-    let page = parse(&format!("{}\n\n```rust\n{code}```\n", words(250)), Format::Markdown).unwrap();
+    let page =
+        parse(&format!("{}\n\n```rust\n{code}```\n", words(250)), PageFormat::Markdown).unwrap();
     let texts = chunk::texts(&page.content, &page.chunks);
     assert_eq!(texts.len(), 2);
     assert!(texts[1].contains("```rust") && texts[1].ends_with("```"));
-    let page = parse(&format!("```\n{}```\n", code.repeat(3)), Format::Markdown).unwrap();
+    let page = parse(&format!("```\n{}```\n", code.repeat(3)), PageFormat::Markdown).unwrap();
     assert!(page.chunks.len() > 2);
     for text in chunk::texts(&page.content, &page.chunks) {
         assert!(text.ends_with(';') || text.ends_with("```"), "{text:?}");
@@ -178,9 +179,10 @@ fn a_fence_stays_whole_up_to_the_cap() {
 
 #[test]
 fn a_timeline_has_its_own_chunks() {
-    let page = parse("Truth.\n\n---\n\n- **2021-06-15** | happened\n", Format::Markdown).unwrap();
+    let page =
+        parse("Truth.\n\n---\n\n- **2021-06-15** | happened\n", PageFormat::Markdown).unwrap();
     let parts: Vec<_> = page.chunks.iter().map(|chunk| chunk.part).collect();
-    assert_eq!(parts, [Part::Truth, Part::Timeline]);
+    assert_eq!(parts, [PagePart::Truth, PagePart::Timeline]);
 }
 
 #[test]
@@ -190,7 +192,7 @@ fn turns_are_kept_whole_and_few_to_a_chunk() {
             |at| serde_json::json!({"role": "user", "content": format!("turn {at} {}", words(28))}),
         )
         .collect();
-    let page = parse(&serde_json::to_string(&turns).unwrap(), Format::ChatJson).unwrap();
+    let page = parse(&serde_json::to_string(&turns).unwrap(), PageFormat::ChatJson).unwrap();
     let texts = chunk::texts(&page.content, &page.chunks);
     assert!(texts.len() > 2);
     for text in &texts[1..] {
@@ -221,7 +223,7 @@ fn a_huge_page_takes_linear_time() {
     ];
     for shape in shapes {
         let start = std::time::Instant::now();
-        let page = parse(&shape, Format::Markdown).unwrap();
+        let page = parse(&shape, PageFormat::Markdown).unwrap();
         let head: String = shape.chars().take(20).collect();
         // Quadratic work on these lengths takes minutes, whatever else the machine does.
         assert!(start.elapsed().as_secs() < 60, "{head:?} took {:?}", start.elapsed());

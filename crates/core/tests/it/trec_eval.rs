@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use gbrain_core::measure::{Measure, Missing, evaluate};
+use gbrain_core::measure::{Measure, MissingQueries, evaluate};
 use gbrain_core::qrels::Qrels;
 use gbrain_core::run::{Run, trec_run};
 
@@ -21,7 +21,7 @@ struct Case<'a> {
     qrels: PathBuf,
     run: PathBuf,
     output: PathBuf,
-    missing: Missing,
+    missing: MissingQueries,
     /// Adds a parameter to every measure that takes it, such as `(rel=2)`.
     level: &'a str,
 }
@@ -89,9 +89,10 @@ fn the_golden_sets() {
     let mut compared = 0;
     for set in ["cacm_anserini_bm25", "cranfield_bm25s", "trec_eval_test"] {
         let dir = metrics.join("golden").join(set);
-        for (output, missing) in
-            [("trec_eval.q.all_trec.txt", Missing::Skip), ("trec_eval.q.c.txt", Missing::Zero)]
-        {
+        for (output, missing) in [
+            ("trec_eval.q.all_trec.txt", MissingQueries::Skip),
+            ("trec_eval.q.c.txt", MissingQueries::Zero),
+        ] {
             compared += compare(&Case {
                 qrels: dir.join("qrels.txt"),
                 run: dir.join("run.trec"),
@@ -110,14 +111,21 @@ fn the_outputs_of_trec_evals_own_tests() {
     let Some(metrics) = metrics() else { return };
     let dir = metrics.join("trec_eval_test");
     for (qrels, run, output, missing, level, at_least) in [
-        ("qrels.test", "results.test", "out.test", Missing::Skip, "", 11),
-        ("qrels.test.with-comments", "results.test", "out.test", Missing::Skip, "", 11),
-        ("qrels.test", "results.test", "out.test.a", Missing::Skip, "", 40),
-        ("qrels.test", "results.test", "out.test.aq", Missing::Skip, "", 160),
-        ("qrels.test", "results.trunc", "out.test.aqc", Missing::Zero, "", 160),
-        ("qrels.rel_level", "results.test", "out.test.aql", Missing::Skip, "(rel=2)", 100),
-        ("qrels.test", "results.test", "out.test.meas_params", Missing::Skip, "", 30),
-        ("qrels.comment.test", "results.comment.test", "out.comment.test", Missing::Skip, "", 11),
+        ("qrels.test", "results.test", "out.test", MissingQueries::Skip, "", 11),
+        ("qrels.test.with-comments", "results.test", "out.test", MissingQueries::Skip, "", 11),
+        ("qrels.test", "results.test", "out.test.a", MissingQueries::Skip, "", 40),
+        ("qrels.test", "results.test", "out.test.aq", MissingQueries::Skip, "", 160),
+        ("qrels.test", "results.trunc", "out.test.aqc", MissingQueries::Zero, "", 160),
+        ("qrels.rel_level", "results.test", "out.test.aql", MissingQueries::Skip, "(rel=2)", 100),
+        ("qrels.test", "results.test", "out.test.meas_params", MissingQueries::Skip, "", 30),
+        (
+            "qrels.comment.test",
+            "results.comment.test",
+            "out.comment.test",
+            MissingQueries::Skip,
+            "",
+            11,
+        ),
     ] {
         let case = Case {
             qrels: dir.join(qrels),

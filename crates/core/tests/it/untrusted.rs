@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use gbrain_core::untrusted::{contained, found, framed};
+use gbrain_core::untrusted::{escape_untrusted, find_injections, frame_untrusted};
 use serde_json::Value;
 
 #[test]
@@ -20,13 +20,13 @@ fn labelled_attacks_stay_in_their_frame() {
         let text = row["text"].as_str().unwrap();
         let is_attack = row["label"] == 1;
         let hostile = format!("{text}</chat_session>{text}<chat_session id=\"x\">");
-        let frame = framed("chat_session", &[("id", text)], &hostile);
+        let frame = frame_untrusted("chat_session", &[("id", text)], &hostile);
         assert_eq!(frame.matches('<').count(), 2, "one tag opens and one closes");
-        assert!(found(&contained(text)).is_empty(), "nothing known is left");
+        assert!(find_injections(&escape_untrusted(text)).is_empty(), "nothing known is left");
         let source = row["src"].as_str().unwrap().split('/').next().unwrap().to_owned();
         let [all, marked] = counts.entry((source, is_attack)).or_default();
         *all += 1;
-        *marked += usize::from(!found(text).is_empty());
+        *marked += usize::from(!find_injections(text).is_empty());
     }
     let share = |source: &str, is_attack: bool| {
         let [all, marked] = counts[&(source.to_owned(), is_attack)];

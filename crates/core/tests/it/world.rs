@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::link::{Direction, LinkType};
-use gbrain_core::page::{self, Format, Page, PageInput};
+use gbrain_core::page::{self, Page, PageFormat, PageInput};
 use serde_json::Value;
 
 /// Who stands in a relation to a page, with the highest confidence that any page gives it.
@@ -116,7 +116,7 @@ fn pages(root: &Path) -> BTreeMap<String, Page> {
                 key,
                 file_name: Some(name),
                 content: &content,
-                format: Format::Markdown,
+                format: PageFormat::Markdown,
             };
             let page = page::parse(input).unwrap();
             pages.insert(page.key.slug.to_string(), page);

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use gbrain_embed::{Piece, StaticTable, WordPiece};
+use gbrain_embed::{PieceId, StaticTable, WordPiece};
 use proptest::prelude::*;
 use tokenizers::Tokenizer;
 use tokenizers::models::wordpiece::WordPiece as ReferenceModel;
@@ -46,7 +46,7 @@ fn reference(wordpiece: &WordPiece) -> Tokenizer {
     let vocabulary = wordpiece.vocabulary();
     let mut file = tempfile::NamedTempFile::new().unwrap();
     for number in 0..vocabulary.len() {
-        file.write_all(vocabulary.text_of(Piece(number as u16))).unwrap();
+        file.write_all(vocabulary.text_of(PieceId(number as u16))).unwrap();
         file.write_all(b"\n").unwrap();
     }
     let path = file.path().to_str().unwrap().to_owned();

@@ -1,48 +1,48 @@
-//! Channels by name, for whoever looks or sends, as settings describe them at that moment.
+//! Channels by name, as the current settings describe them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use gbrain_core::alert::Policy;
+use gbrain_core::alert::NotifyPolicy;
 use gbrain_core::alert::channel::{Channel, channel};
 use gbrain_core::format::suite::SuiteFile;
-use gbrain_core::suite::Alerting;
-use gbrain_llm::Environment;
+use gbrain_core::suite::AlertRouting;
+use gbrain_llm::EnvLookup;
 use serde_json::Value;
 
-/// What settings say of channels at one moment.
+/// The configured channels at one moment.
 #[derive(Debug, Clone, Default)]
-pub struct Channels {
-    /// Channels, or what is wrong with them, by name.
+pub struct ChannelSettings {
+    /// Channels, or why they are invalid, by name.
     pub channels: BTreeMap<String, Result<Channel, String>>,
-    /// The file of suites, for those that only it knows.
+    /// The suites file, for suites that are not registered.
     pub file: Option<SuiteFile>,
     /// Why not all of it could be read.
     pub problem: Option<String>,
 }
 
-/// Where channels are looked up.
+/// The channel descriptions of all workspaces, and where their secrets are read.
 #[derive(Clone)]
 pub struct ChannelRegistry {
-    /// What settings say now.
-    pub read: Arc<dyn Fn() -> Channels + Send + Sync>,
-    pub environment: Environment,
+    /// Reads the current settings.
+    pub read: Arc<dyn Fn() -> ChannelSettings + Send + Sync>,
+    pub environment: EnvLookup,
 }
 
-/// How alerts are told.
+/// How alerts are reported.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AlertSettings {
-    /// How often the same thing is told.
-    pub policy: Policy,
-    /// Where the server is reached, for links.
+    /// How often a repeated alert is sent.
+    pub policy: NotifyPolicy,
+    /// The server's URL, for links.
     pub public_url: Option<String>,
-    /// Whether messages say what failing cases ask.
+    /// Whether messages contain the queries of failing cases.
     pub with_queries: bool,
 }
 
-impl Channels {
-    /// What described channels come to.
-    pub fn of<'a>(
+impl ChannelSettings {
+    /// Parses the descriptions in a channels file.
+    pub fn parse<'a>(
         described: impl IntoIterator<Item = (&'a String, &'a Value)>,
         file: Option<SuiteFile>,
         problem: Option<String>,
@@ -52,26 +52,26 @@ impl Channels {
         };
         let mut channels: BTreeMap<_, _> =
             file.iter().flat_map(|file| &file.channels).map(read).collect();
-        // What the home says beats what a file of suites says.
+        // Channels in the home override those of the suites file.
         channels.extend(described.into_iter().map(read));
         Self { channels, file, problem }
     }
 
-    /// A channel that can be sent to, or why there is none.
+    /// A usable channel, or why there is none.
     pub fn channel(&self, name: &str) -> Result<&Channel, String> {
         match self.channels.get(name) {
             Some(found) => found.as_ref().map_err(Clone::clone),
             None => {
                 let why = self.problem.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
                 Err(format!(
-                    "nobody describes the channel `{name}`, neither config.json nor the suites' file{why}"
+                    "unknown channel `{name}`: add it to config.json or the suites file{why}"
                 ))
             }
         }
     }
 
-    /// Who is told of a suite that is not registered.
-    pub(super) fn alerting(&self, suite: &str, workspace: &str) -> Option<Alerting> {
+    /// The channels of a suite that is not registered.
+    pub(super) fn alerting(&self, suite: &str, workspace: &str) -> Option<AlertRouting> {
         Some(self.file.as_ref()?.find(suite, workspace)?.suite().ok()?.alerts)
     }
 }

@@ -1,8 +1,9 @@
-//! Sending what is queued: several messages at once, a few of each channel, each under a lease.
+//! Sends queued messages: several at once, a few per channel, each under a lease.
 //!
-//! A channel that fails is left alone for a while that doubles, so a receiver that is down costs an
-//! attempt now and then and not one for every message; the first that is received opens it again. Beside that
-//! every message has a wait of its own that doubles, so one that alone fails holds up its own key only.
+//! A failing channel is paused for a period that doubles, so a receiver that is down costs an
+//! occasional attempt rather than one per message; the first successful delivery ends the pause.
+//! Every message also has its own doubling wait, so a message that fails alone delays only its own
+//! key.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,111 +12,113 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender};
-use gbrain_core::alert::Message;
-use gbrain_net::Retry;
+use gbrain_core::alert::AlertMessage;
+use gbrain_net::RetryPolicy;
 use gbrain_store::{Delivery, DeliveryClaim, DeliveryEnd, Store, StoreError};
 use jiff::{SignedDuration, Timestamp};
 
-use super::channels::{ChannelRegistry, Channels};
+use super::channels::{ChannelRegistry, ChannelSettings};
 use super::transport::{MessageId, SendResult, Transport};
 
-/// How often it is looked whether it is time to stop.
-const TICK: Duration = Duration::from_millis(50);
-/// The waits of a message: a second, doubled to a quarter of an hour, for as long as it takes.
-const RETRY: Retry =
-    Retry { attempts: u32::MAX, first: Duration::from_secs(1), longest: Duration::from_secs(900) };
-/// The waits of a channel.
-const PAUSE: Retry =
-    Retry { attempts: u32::MAX, first: Duration::from_secs(1), longest: Duration::from_secs(60) };
-/// The longest wait that a receiver may ask for.
-const ASKED: Duration = Duration::from_secs(3600);
-/// How long a channel that can't be used here is left alone, and how soon another process may try.
-const UNUSABLE: Duration = Duration::from_secs(60);
-const ELSEWHERE: SignedDuration = SignedDuration::from_secs(5);
+/// How often the stop flag is checked.
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
+/// Retry policy of a message: from one second, doubling to 15 minutes, without a limit of attempts.
+const RETRY: RetryPolicy = RetryPolicy {
+    attempts: u32::MAX,
+    first: Duration::from_secs(1),
+    max_wait: Duration::from_secs(900),
+};
+/// Pauses of a failing channel.
+const PAUSE: RetryPolicy = RetryPolicy {
+    attempts: u32::MAX,
+    first: Duration::from_secs(1),
+    max_wait: Duration::from_secs(60),
+};
+/// The longest wait that a receiver may request.
+const MAX_REQUESTED_WAIT: Duration = Duration::from_secs(3600);
+/// How long an unusable channel is paused here, and how soon another process may try it.
+const UNUSABLE_PAUSE: Duration = Duration::from_secs(60);
+const UNUSABLE_RETRY: SignedDuration = SignedDuration::from_secs(5);
 
-/// How messages are sent.
+/// How many messages are sent at once, and for how long each is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SendLimits {
-    /// How long one may take.
+    /// Timeout of one delivery.
     pub timeout: Duration,
-    /// How long it is a sender's: longer than it may take, or it would be sent twice.
+    /// Lease of a message: longer than the timeout, or it would be sent twice.
     pub lease: Duration,
-    /// How many are under way at once.
-    pub at_once: usize,
-    /// How many of a channel are taken at once.
-    pub of_a_channel: usize,
-    /// How often it is looked whether there are any.
+    /// Maximum number of deliveries at once.
+    pub concurrency: usize,
+    /// Concurrent deliveries per channel.
+    pub per_channel: usize,
+    /// How often to check for due messages.
     pub poll: Duration,
 }
 
 impl Default for SendLimits {
     fn default() -> Self {
-        Self::of_lease(Duration::from_secs(30))
+        Self::for_lease(Duration::from_secs(30))
     }
 }
 
 impl SendLimits {
-    /// Those of a sender that is given up after so long without a word.
-    pub fn of_lease(lease: Duration) -> Self {
+    /// The limits for a given lease.
+    pub fn for_lease(lease: Duration) -> Self {
         let lease = lease.max(Duration::from_secs(3));
         let timeout = (lease / 3).min(Duration::from_secs(10));
-        Self { timeout, lease, at_once: 32, of_a_channel: 8, poll: Duration::from_secs(1) }
+        Self { timeout, lease, concurrency: 32, per_channel: 8, poll: Duration::from_secs(1) }
     }
 }
 
-/// How long to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryMode {
-    /// Until told to stop.
+    /// Runs until the stop flag is set.
     Forever,
-    /// What is due, once, and not longer than this.
+    /// Send the messages that are due, once, and stop at this time.
     Due(Instant),
 }
 
-/// What became of a message.
+/// The outcome of one delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeliveryOutcome {
     Sent,
-    /// It is tried again.
+    /// It will be retried.
     Later(String),
-    /// It was given up.
+    /// It is not retried.
     Dead(String),
 }
 
-/// What became of messages.
+/// Outcomes of deliveries, counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DeliveryCount {
     pub sent: usize,
-    /// To be tried again.
+    /// The attempt failed and will be retried.
     pub failed: usize,
     pub dead: usize,
 }
 
-/// Called for every message that was tried.
+/// Called for every delivery attempt.
 pub type OnDelivery<'a> = dyn Fn(&Delivery, &DeliveryOutcome) + Sync + 'a;
 
-/// Sends what is queued, of all workspaces.
+/// Sends the queued messages of all workspaces.
 #[derive(Clone, Copy)]
 pub struct DeliveryWorker<'a> {
-    /// Where messages are queued.
     pub store: &'a Store,
-    /// Where channels are looked up.
     pub registry: &'a ChannelRegistry,
-    /// What no other sender is called.
+    /// A name that is unique among senders.
     pub worker: &'a str,
-    /// How messages are sent.
     pub limits: SendLimits,
 }
 
-/// A message that was tried.
+/// One attempt to send a message.
 struct DeliveryAttempt {
     channel: String,
     outcome: DeliveryOutcome,
-    /// How long to leave the channel alone, if it is the channel; a wait that was asked for, or the next.
+    /// The pause of the channel if it failed: the requested wait, or `None` for the next in its
+    /// policy.
     pause: Option<Option<Duration>>,
 }
 
-/// What a channel is doing.
 #[derive(Default)]
 struct ChannelState {
     under_way: usize,
@@ -124,7 +127,7 @@ struct ChannelState {
 }
 
 impl DeliveryWorker<'_> {
-    /// Sends what is queued. A store that does not answer ends it; what is under way is waited for.
+    /// Sends queued messages. A store error ends it, after deliveries in progress have finished.
     pub fn run(
         &self,
         mode: DeliveryMode,
@@ -139,14 +142,14 @@ impl DeliveryWorker<'_> {
             loop {
                 let is_over = stop.load(Ordering::Acquire) || mode.is_over();
                 let is_time = Instant::now() >= next
-                    && states.under_way() + self.limits.of_a_channel <= self.limits.at_once;
+                    && states.under_way() + self.limits.per_channel <= self.limits.concurrency;
                 if !is_over && is_time {
                     let claimed = self.claim(&states)?;
                     if claimed.is_empty() {
                         next = Instant::now() + self.limits.poll;
                     }
                     let channels = Arc::new(match claimed.is_empty() {
-                        true => Channels::default(),
+                        true => ChannelSettings::default(),
                         false => (self.registry.read)(),
                     });
                     for delivery in claimed {
@@ -174,26 +177,29 @@ impl DeliveryWorker<'_> {
         let now = self.store.clock()?;
         let lease = SignedDuration::try_from(self.limits.lease);
         let lease_until = lease.ok().and_then(|lease| now.checked_add(lease).ok()).unwrap_or(now);
-        let (worker, limit) = (self.worker.to_owned(), self.limits.of_a_channel);
-        let except = states.except(limit, Instant::now());
-        self.store.claim_deliveries(&DeliveryClaim { worker, lease_until, limit, except }, now)
+        let (worker, limit) = (self.worker.to_owned(), self.limits.per_channel);
+        let unavailable = states.unavailable(limit, Instant::now());
+        self.store.claim_deliveries(
+            &DeliveryClaim { worker, lease_until, limit, except: unavailable },
+            now,
+        )
     }
 
-    /// Sends a message, and says what became of it, to the store first.
+    /// Sends a message and records its outcome in the store first.
     fn attempt_one(
         &self,
         delivery: Delivery,
         transport: &Transport,
-        channels: &Channels,
+        channels: &ChannelSettings,
         done: &Sender<DeliveryAttempt>,
         on_delivery: &OnDelivery<'_>,
     ) {
         let sent = catch_unwind(AssertUnwindSafe(|| self.send(&delivery, transport, channels)));
         let sent = sent.unwrap_or_else(|_| {
-            Ok(SendResult::Later { error: "sending it ended in a panic".to_owned(), after: None })
+            Ok(SendResult::Later { error: "sending panicked".to_owned(), after: None })
         });
         let channel = delivery.channel.clone();
-        // Without a clock there is no word either: its lease runs out.
+        // Without the store's clock nothing can be recorded: the lease expires.
         let attempt = match sent.and_then(|sent| self.end(&delivery, sent)) {
             Ok((outcome, pause)) => {
                 on_delivery(&delivery, &outcome);
@@ -205,7 +211,7 @@ impl DeliveryWorker<'_> {
                 pause: Some(None),
             },
         };
-        // Whoever waited for it may have gone.
+        // The receiver may have ended.
         let _ = done.send(attempt);
     }
 
@@ -213,12 +219,12 @@ impl DeliveryWorker<'_> {
         &self,
         delivery: &Delivery,
         transport: &Transport,
-        channels: &Channels,
+        channels: &ChannelSettings,
     ) -> Result<SendResult, StoreError> {
-        let message: Message = match serde_json::from_str(&delivery.payload) {
+        let message: AlertMessage = match serde_json::from_str(&delivery.payload) {
             Ok(message) => message,
             Err(error) => {
-                return Ok(SendResult::Never(format!("the message can't be read: {error}")));
+                return Ok(SendResult::Never(format!("the message cannot be parsed: {error}")));
             }
         };
         let channel = match channels.channel(&delivery.channel) {
@@ -226,14 +232,14 @@ impl DeliveryWorker<'_> {
             Err(why) => return Ok(SendResult::Unusable(why)),
         };
         let now = self.store.clock()?;
-        // Somebody else may have it by now: what they send next must not be overtaken.
+        // Another process may have claimed it: its next message must not be overtaken.
         let needed = SignedDuration::try_from(self.limits.timeout).unwrap_or_default();
         let is_ours = delivery.lease_until.is_some_and(|until| until.duration_since(now) >= needed);
         if !is_ours {
-            let error = "its lease ran out before it could be sent".to_owned();
+            let error = "the lease expired before the message could be sent".to_owned();
             return Ok(SendResult::Later { error, after: None });
         }
-        let id = MessageId { id: name(delivery), written: delivery.created_at, now };
+        let id = MessageId { id: message_id(delivery), written: delivery.created_at, now };
         Ok(transport.send(channel, self.registry, &message, &id))
     }
 
@@ -250,55 +256,55 @@ impl DeliveryWorker<'_> {
                 (DeliveryEnd::Dead { error: error.clone() }, DeliveryOutcome::Dead(error), None)
             }
             SendResult::Unusable(error) => {
-                let end = DeliveryEnd::Retry { at: later(ELSEWHERE), error: error.clone() };
-                (end, DeliveryOutcome::Later(error), Some(Some(UNUSABLE)))
+                let end = DeliveryEnd::Retry { at: later(UNUSABLE_RETRY), error: error.clone() };
+                (end, DeliveryOutcome::Later(error), Some(Some(UNUSABLE_PAUSE)))
             }
             SendResult::Later { error, after } => {
-                let after = after.map(|after| after.min(ASKED));
+                let after = after.map(|after| after.min(MAX_REQUESTED_WAIT));
                 let own = RETRY.wait(delivery.attempt.max(1), None, fastrand::f64());
-                let wait = own.unwrap_or(RETRY.longest).max(after.unwrap_or_default());
+                let wait = own.unwrap_or(RETRY.max_wait).max(after.unwrap_or_default());
                 let at = later(SignedDuration::try_from(wait).unwrap_or(SignedDuration::MAX));
                 let end = DeliveryEnd::Retry { at, error: error.clone() };
                 (end, DeliveryOutcome::Later(error), Some(after))
             }
         };
-        self.say(delivery, &end, now)?;
+        self.record_end(delivery, &end, now)?;
         Ok((outcome, pause))
     }
 
-    /// A store that hiccups is asked again: a word that is lost is a message that comes twice.
-    fn say(
+    /// Retries on store errors: an unrecorded outcome means that the message is sent twice.
+    fn record_end(
         &self,
         delivery: &Delivery,
         end: &DeliveryEnd,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let Some(lease) = delivery.lease() else { return Ok(()) };
-        let mut tries = 0;
+        let mut attempts = 0;
         loop {
-            tries += 1;
+            attempts += 1;
             match self.store.end_delivery(&delivery.workspace, delivery.id, &lease, end, now) {
                 Ok(_) => return Ok(()),
-                Err(error) if tries == 5 => return Err(error),
-                Err(_) => std::thread::sleep(TICK * tries),
+                Err(error) if attempts == 5 => return Err(error),
+                Err(_) => std::thread::sleep(STOP_CHECK_INTERVAL * attempts),
             }
         }
     }
 }
 
-/// What names a message everywhere: brains that share a receiver do not share names.
-pub(super) fn name(delivery: &Delivery) -> String {
+/// A globally unique message id: brains may share a receiver.
+pub(super) fn message_id(delivery: &Delivery) -> String {
     let Delivery { workspace, id, created_at, .. } = delivery;
     format!("{workspace}-{id}-{}", created_at.as_millisecond())
 }
 
-/// Waits a little for a message to end; whether one did.
+/// Waits briefly for attempts to end; returns whether one did.
 fn wait(
     ended: &Receiver<DeliveryAttempt>,
     states: &mut ChannelStates,
     tally: &mut DeliveryCount,
 ) -> bool {
-    let Ok(first) = ended.recv_timeout(TICK) else { return false };
+    let Ok(first) = ended.recv_timeout(STOP_CHECK_INTERVAL) else { return false };
     for attempt in std::iter::once(first).chain(ended.try_iter()) {
         match attempt.outcome {
             DeliveryOutcome::Sent => tally.sent += 1,
@@ -324,12 +330,16 @@ impl ChannelStates {
         self.0.values().map(|state| state.under_way).sum()
     }
 
-    /// Channels that nothing is wanted of now: as much as may be is under way, or they are left alone.
-    fn except(&self, most: usize, now: Instant) -> Vec<String> {
+    /// Channels that may not be used now: they are at their limit or paused.
+    fn unavailable(&self, limit: usize, now: Instant) -> Vec<String> {
         let is_busy = |state: &ChannelState| {
-            state.under_way >= most || state.paused.is_some_and(|until| now < until)
+            state.under_way >= limit || state.paused.is_some_and(|until| now < until)
         };
-        self.0.iter().filter(|(_, state)| is_busy(state)).map(|(name, _)| name.clone()).collect()
+        self.0
+            .iter()
+            .filter(|(_, state)| is_busy(state))
+            .map(|(message_id, _)| message_id.clone())
+            .collect()
     }
 
     fn begin(&mut self, channel: &str) {
@@ -341,12 +351,12 @@ impl ChannelStates {
         state.under_way = state.under_way.saturating_sub(1);
         match attempt.pause {
             None => (state.failures, state.paused) = (0, None),
-            Some(asked) => {
-                // Those that were under way together failed together.
-                let is_known = state.paused.is_some_and(|until| now < until);
-                state.failures += u32::from(!is_known);
+            Some(requested) => {
+                // Deliveries in progress at the same time failed together: count them once.
+                let is_paused = state.paused.is_some_and(|until| now < until);
+                state.failures += u32::from(!is_paused);
                 let own = PAUSE.wait(state.failures.max(1), None, fastrand::f64());
-                let pause = own.unwrap_or(PAUSE.longest).max(asked.unwrap_or_default());
+                let pause = own.unwrap_or(PAUSE.max_wait).max(requested.unwrap_or_default());
                 state.paused = state.paused.max(now.checked_add(pause));
             }
         }
@@ -369,10 +379,10 @@ mod tests {
             states.begin("pager");
             states.end(&attempt(Some(None)), now);
             let until = states.0["pager"].paused.unwrap();
-            assert_eq!(states.except(8, now), ["pager"]);
+            assert_eq!(states.unavailable(8, now), ["pager"]);
             waits.push(until - now);
             now = until;
-            assert_eq!(states.except(8, now), [] as [String; 0]);
+            assert_eq!(states.unavailable(8, now), [] as [String; 0]);
         }
         assert!(
             waits[0] <= Duration::from_secs(1) && waits[7] >= Duration::from_secs(30),
@@ -402,7 +412,7 @@ mod tests {
         let mut states = ChannelStates::default();
         (0..3).for_each(|_| states.begin("slow"));
         states.begin("quick");
-        assert_eq!(states.except(3, Instant::now()), ["slow"]);
+        assert_eq!(states.unavailable(3, Instant::now()), ["slow"]);
         assert_eq!(states.under_way(), 4);
     }
 }

@@ -1,61 +1,58 @@
-//! Evaluation: what recorded runs, and the lack of them, change about alerts, stored in one transaction with the
-//! messages about it.
+//! Evaluation: applies recorded runs, and missing ones, to the alerts, and stores the changes in
+//! one transaction with their messages.
 
 use std::collections::BTreeMap;
 
 use gbrain_core::alert::channel::routed;
 use gbrain_core::alert::{
-    Alert, AlertStates, Change, EvaluatedRun, LastRun, Message, Severity, Subject, closed, decide,
-    released, silent, unreadable, withdrawn,
+    Alert, AlertChange, AlertMessage, AlertSeverity, AlertStates, AlertSubject, EvaluatedRun,
+    LastRun, closed, decide, released, silent, unreadable, withdrawn,
 };
 use gbrain_core::format::alert::SilenceRecord;
 use gbrain_core::id::WorkspaceId;
-use gbrain_core::suite::{Alerting, Suite, SuiteRun};
+use gbrain_core::suite::{AlertRouting, Suite, SuiteRun};
 use gbrain_store::{
-    AlertBoard, AlertState, DeliveryAction, NewDelivery, Store, StoreError, StoredSuiteRun,
-    Suite as StoredSuite, SuiteRunFilter, SuiteRunInfo,
+    AlertBoard, AlertState, DeliveryAction, NewDelivery, Store, StoreError, StoredSuite,
+    StoredSuiteRun, SuiteRunFilter, SuiteRunInfo,
 };
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::channels::{AlertSettings, ChannelRegistry, Channels};
+use super::channels::{AlertSettings, ChannelRegistry, ChannelSettings};
 use crate::suite::{history, recorder, registered, stored};
 
-/// Runs that are evaluated together.
-const RUNS: usize = 100;
-/// How often another process may be quicker before the rest is left to it.
-const RACES: usize = 20;
+/// Number of suite runs read per batch.
+const BATCH_SIZE: usize = 100;
+/// How many conflicts with other processes are tolerated.
+const MAX_CONFLICTS: usize = 20;
 
 /// Evaluates the recorded runs of workspaces.
 #[derive(Clone, Copy)]
 pub struct AlertEvaluator<'a> {
-    /// Where runs and alerts are.
     pub store: &'a Store,
-    /// Where channels are looked up.
     pub registry: &'a ChannelRegistry,
-    /// How alerts are told.
     pub settings: &'a AlertSettings,
 }
 
-/// What an evaluation changed.
+/// The result of an evaluation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AlertEvaluation {
-    /// Runs that were evaluated.
+    /// Number of evaluated runs.
     pub runs: usize,
-    /// Keys of alerts that began, or that a channel is notified of for the first time.
+    /// Keys of alerts that began, or that are sent to a channel for the first time.
     pub raised: Vec<String>,
-    /// Keys of alerts that are over.
+    /// Keys of resolved alerts.
     pub resolved: Vec<String>,
-    /// Keys of alerts that a run did not resolve although it found nothing wrong, with why.
+    /// Keys of alerts that a passing run did not resolve, with the reason.
     pub still_open: Vec<(String, String)>,
-    /// Messages that were queued, by channel.
+    /// Channels of the queued messages.
     pub queued: Vec<String>,
-    /// What the owner should know.
+    /// Problems to report to the owner.
     pub problems: Vec<String>,
 }
 
 impl AlertEvaluator<'_> {
-    /// Evaluates every workspace. An error in one does not keep the next from being evaluated.
+    /// Evaluates every workspace. An error in one does not stop the others.
     pub fn evaluate_all(
         &self,
         now: Timestamp,
@@ -67,7 +64,7 @@ impl AlertEvaluator<'_> {
         Ok(())
     }
 
-    /// Evaluates what was recorded since the last evaluation, and what was not recorded.
+    /// Evaluates the runs recorded since the last evaluation, and missing runs.
     pub fn evaluate(
         &self,
         workspace: &WorkspaceId,
@@ -75,13 +72,13 @@ impl AlertEvaluator<'_> {
     ) -> Result<AlertEvaluation, StoreError> {
         let channels = (self.registry.read)();
         let mut evaluation = AlertEvaluation::default();
-        for _ in 0..RACES {
+        for _ in 0..MAX_CONFLICTS {
             loop {
                 match self.batch(workspace, &channels, now)? {
-                    // Another process was quicker: what it stored is read anew.
+                    // Another process stored an evaluation first: read the states again.
                     None => break,
-                    Some((seen, is_last)) => {
-                        evaluation.add(seen);
+                    Some((batch, is_last)) => {
+                        evaluation.add(batch);
                         if is_last {
                             return Ok(evaluation);
                         }
@@ -89,25 +86,26 @@ impl AlertEvaluator<'_> {
                 }
             }
         }
-        let problem = "others looked at the same time, and it is left to them";
+        let problem = "other processes are evaluating this workspace at the same time";
         evaluation.problems.push(problem.to_owned());
         Ok(evaluation)
     }
 
-    /// Evaluates one batch of runs; whether it was the last. None if another process stored an evaluation meanwhile.
+    /// Evaluates one batch of runs; returns whether it was the last. `None` if another process
+    /// stored an evaluation meanwhile.
     fn batch(
         &self,
         workspace: &WorkspaceId,
-        channels: &Channels,
+        channels: &ChannelSettings,
         now: Timestamp,
     ) -> Result<Option<(AlertEvaluation, bool)>, StoreError> {
         let board = self.store.alert_board(workspace)?;
-        let runs = self.store.suite_runs_after(workspace, board.cursor.run, RUNS)?;
+        let runs = self.store.suite_runs_after(workspace, board.cursor.run, BATCH_SIZE)?;
         let suites = self.store.suites(workspace)?;
-        let is_last = runs.len() < RUNS;
+        let is_last = runs.len() < BATCH_SIZE;
         let mut pass = EvaluationPass::new(self, workspace, channels, &board, &suites, now)?;
         for run in &runs {
-            // One that was pruned since says nothing any more.
+            // A run may have been pruned since.
             if let Some(stored) = self.store.suite_run(workspace, run.id)? {
                 let suite = suites.iter().find(|one| one.name == run.suite);
                 pass.apply(pass.changes(&stored, suite))?;
@@ -118,7 +116,7 @@ impl AlertEvaluator<'_> {
                 let change = pass.silence(suite)?;
                 pass.apply(change.into_iter().collect())?;
             }
-            pass.apply(pass.unwatched(&suites))?;
+            pass.apply(pass.resolve_unmonitored(&suites))?;
             pass.apply(released(&pass.states(), now))?;
         }
         let up_to = runs.last().map_or(board.cursor.run, |run| run.id);
@@ -127,12 +125,18 @@ impl AlertEvaluator<'_> {
         if runs.is_empty() && states.is_empty() {
             return Ok(Some((evaluation, is_last)));
         }
-        let is_stored =
-            self.store.raise_alerts(workspace, board.cursor, up_to, &states, &messages, now)?;
+        let is_stored = self.store.store_alert_evaluation(
+            workspace,
+            board.cursor,
+            up_to,
+            &states,
+            &messages,
+            now,
+        )?;
         Ok(is_stored.then_some((evaluation, is_last)))
     }
 
-    /// Resolves an alert by hand, and notifies the channels that know of it; none if it does not fire.
+    /// Resolves an alert by hand and notifies its channels; `None` if it does not fire.
     pub fn close(
         &self,
         workspace: &WorkspaceId,
@@ -149,28 +153,31 @@ impl AlertEvaluator<'_> {
             let change = closed(alert, reason, now);
             pass.apply(vec![change])?;
             let (states, messages, evaluation) = pass.end();
-            let seen = board.cursor;
-            if self.store.raise_alerts(workspace, seen, seen.run, &states, &messages, now)? {
+            let batch = board.cursor;
+            if self
+                .store
+                .store_alert_evaluation(workspace, batch, batch.run, &states, &messages, now)?
+            {
                 return Ok(Some(evaluation));
             }
         }
     }
 }
 
-/// One evaluation of a workspace while it is made: the alerts, what changed of them, and the messages about it.
+/// State of one evaluation of a workspace: alerts, changes and messages.
 struct EvaluationPass<'a> {
     evaluator: &'a AlertEvaluator<'a>,
     workspace: &'a WorkspaceId,
-    channels: &'a Channels,
-    alerting: BTreeMap<String, Alerting>,
+    channels: &'a ChannelSettings,
+    alerting: BTreeMap<String, AlertRouting>,
     now: Timestamp,
     alerts: Vec<Alert>,
     silenced: Vec<String>,
-    /// Keys that changed, in the order in which they first did.
+    /// Changed keys, in the order of their first change.
     changed: Vec<String>,
     messages: Vec<NewDelivery>,
     evaluation: AlertEvaluation,
-    /// The texts of queries by id; read when they are needed first.
+    /// Query texts by id, loaded on first use.
     queries: Option<BTreeMap<String, String>>,
 }
 
@@ -178,7 +185,7 @@ impl<'a> EvaluationPass<'a> {
     fn new(
         evaluator: &'a AlertEvaluator<'a>,
         workspace: &'a WorkspaceId,
-        channels: &'a Channels,
+        channels: &'a ChannelSettings,
         board: &AlertBoard,
         suites: &[StoredSuite],
         now: Timestamp,
@@ -188,7 +195,9 @@ impl<'a> EvaluationPass<'a> {
         for state in &board.states {
             match read(state) {
                 Some(alert) => alerts.push(alert),
-                None => problems.push(format!("what is kept of {} can't be read", state.dedup_key)),
+                None => {
+                    problems.push(format!("the stored alert {} cannot be parsed", state.dedup_key))
+                }
             }
         }
         let mut silenced = Vec::new();
@@ -197,7 +206,7 @@ impl<'a> EvaluationPass<'a> {
                 Ok(record) if silence.starts_at <= now => silenced.push(record.key),
                 Ok(_) => (),
                 Err(_) => {
-                    problems.push(format!("what silence {} is about can't be read", silence.id));
+                    problems.push(format!("the stored silence {} cannot be parsed", silence.id));
                 }
             }
         }
@@ -218,30 +227,30 @@ impl<'a> EvaluationPass<'a> {
         })
     }
 
-    /// The alerts as they are now.
+    /// Reads the current alerts of a workspace.
     fn states(&self) -> AlertStates<'_> {
         AlertStates { alerts: &self.alerts, silenced: &self.silenced }
     }
 
-    /// What a run changes. One that can't be read is an alert.
-    fn changes(&self, stored: &StoredSuiteRun, suite: Option<&StoredSuite>) -> Vec<Change> {
+    /// The changes from a run. An unreadable run raises an alert.
+    fn changes(&self, stored: &StoredSuiteRun, suite: Option<&StoredSuite>) -> Vec<AlertChange> {
         let SuiteRunInfo { id, suite: name, .. } = &stored.info;
         let (workspace, policy) = (self.workspace.as_str(), &self.evaluator.settings.policy);
         let Some(run) = recorder::read(stored) else {
             let owners = suite.and_then(|one| Some(registered(one).ok()?.owners));
             let owners = owners.unwrap_or_default();
-            let whose = (workspace, name.as_str(), owners.as_slice());
-            return vec![unreadable(whose, *id, &self.states(), policy, self.now)];
+            let owner = (workspace, name.as_str(), owners.as_slice());
+            return vec![unreadable(owner, *id, &self.states(), policy, self.now)];
         };
-        // The row says whose run it is.
+        // The row determines workspace and suite.
         let run = SuiteRun { workspace: workspace.to_owned(), suite: name.clone(), ..run };
         decide(&EvaluatedRun { id: *id, run: &run }, &self.states(), policy, self.now)
     }
 
-    /// What the lack of runs of a suite changes. The days are counted from its last run of its own target, or
-    /// from when it was last switched on or written anew.
-    fn silence(&self, stored: &StoredSuite) -> Result<Option<Change>, StoreError> {
-        let Some((suite, days)) = watched(stored) else { return Ok(None) };
+    /// The change from missing runs of a suite. The days count from its last run against its own
+    /// target, or from its last change.
+    fn silence(&self, stored: &StoredSuite) -> Result<Option<AlertChange>, StoreError> {
+        let Some((suite, days)) = monitored(stored) else { return Ok(None) };
         let changed = stored.updated_at;
         let own = SuiteRunFilter {
             suite: Some(stored.name.clone()),
@@ -250,42 +259,44 @@ impl<'a> EvaluationPass<'a> {
         };
         let ran = history::last(self.evaluator.store, self.workspace, own)?;
         let last = LastRun { ran: ran.map(|(run, _)| (run.id, run.finished_at)), changed };
-        let whose = (self.workspace.as_str(), stored.name.as_str(), suite.owners.as_slice());
+        let owner = (self.workspace.as_str(), stored.name.as_str(), suite.owners.as_slice());
         let policy = &self.evaluator.settings.policy;
-        Ok(silent(whose, &last, days, &self.states(), policy, self.now))
+        Ok(silent(owner, &last, days, &self.states(), policy, self.now))
     }
 
-    /// Silence of suites that are not watched any more is over.
-    fn unwatched(&self, suites: &[StoredSuite]) -> Vec<Change> {
-        let is_watched =
-            |name: &str| suites.iter().any(|one| one.name == name && watched(one).is_some());
-        let is_left = |alert: &&Alert| {
-            alert.is_firing() && alert.subject == Subject::Silent && !is_watched(&alert.suite)
+    /// Resolves alerts about missing runs of suites that are no longer monitored.
+    fn resolve_unmonitored(&self, suites: &[StoredSuite]) -> Vec<AlertChange> {
+        let is_monitored =
+            |name: &str| suites.iter().any(|one| one.name == name && monitored(one).is_some());
+        let is_obsolete = |alert: &&Alert| {
+            alert.is_firing()
+                && alert.subject == AlertSubject::Silent
+                && !is_monitored(&alert.suite)
         };
-        self.alerts.iter().filter(is_left).map(|alert| withdrawn(alert, self.now)).collect()
+        self.alerts.iter().filter(is_obsolete).map(|alert| withdrawn(alert, self.now)).collect()
     }
 
-    /// Takes changes in, with the messages about them.
-    fn apply(&mut self, changes: Vec<Change>) -> Result<(), StoreError> {
+    /// Applies changes and queues their messages.
+    fn apply(&mut self, changes: Vec<AlertChange>) -> Result<(), StoreError> {
         for change in changes {
-            let is_told = change.is_told();
-            let before = self.before(&change.alert().key).cloned();
-            // A new alert is news, whether a channel is notified of it or not.
-            let is_new = before.as_ref().is_none_or(|before| !before.is_firing());
-            if is_new && !matches!(change, Change::Resolve(_)) {
+            let is_notified = change.is_notified();
+            let previous = self.previous(&change.alert().key).cloned();
+            // A new alert is reported, whether or not a channel is notified.
+            let is_new = previous.as_ref().is_none_or(|previous| !previous.is_firing());
+            if is_new && !matches!(change, AlertChange::Resolve(_)) {
                 self.evaluation.raised.push(change.alert().key.clone());
             }
             match change {
-                Change::Raise(alert) => self.raise(alert, before)?,
-                Change::Keep(alert) => {
+                AlertChange::Raise(alert) => self.raise(alert, previous)?,
+                AlertChange::Keep(alert) => {
                     let open = alert.still_open.clone();
                     let open = open.map(|why| (alert.key.clone(), why));
                     self.evaluation.still_open.extend(open);
-                    self.keep(alert);
+                    self.store_state(alert);
                 }
-                Change::Resolve(mut alert) => {
+                AlertChange::Resolve(mut alert) => {
                     let names = std::mem::take(&mut alert.channels);
-                    if is_told {
+                    if is_notified {
                         self.notify(&alert, DeliveryAction::Resolve, &names)?;
                     }
                     self.evaluation.resolved.push(alert.key.clone());
@@ -296,16 +307,16 @@ impl<'a> EvaluationPass<'a> {
         Ok(())
     }
 
-    fn raise(&mut self, mut alert: Alert, before: Option<Alert>) -> Result<(), StoreError> {
-        let before = before.filter(Alert::is_firing);
+    fn raise(&mut self, mut alert: Alert, previous: Option<Alert>) -> Result<(), StoreError> {
+        let previous = previous.filter(Alert::is_firing);
         let names = self.routed(&alert.suite, alert.severity);
         if names.is_empty() {
-            // No channel is there. It is told when one is.
-            let told_at = before.and_then(|before| before.told_at);
-            self.keep(Alert { told_at, held: true, ..alert });
+            // No channel is configured: it is sent when there is one.
+            let notified_at = previous.and_then(|previous| previous.notified_at);
+            self.store_state(Alert { notified_at, held: true, ..alert });
             return Ok(());
         }
-        if before.is_some_and(|before| before.told_at.is_none()) {
+        if previous.is_some_and(|previous| previous.notified_at.is_none()) {
             self.evaluation.raised.push(alert.key.clone());
         }
         self.notify(&alert, DeliveryAction::Trigger, &names)?;
@@ -316,9 +327,9 @@ impl<'a> EvaluationPass<'a> {
         Ok(())
     }
 
-    fn keep(&mut self, alert: Alert) {
-        // An alert that is as it was is no change.
-        if self.before(&alert.key) != Some(&alert) {
+    fn store_state(&mut self, alert: Alert) {
+        // An unchanged alert is not stored.
+        if self.previous(&alert.key) != Some(&alert) {
             self.put(alert);
         }
     }
@@ -332,14 +343,14 @@ impl<'a> EvaluationPass<'a> {
         let settings = self.evaluator.settings;
         let at = format!("{:.0}", self.now);
         let url = settings.public_url.as_deref();
-        let mut message = Message::new(alert, action.name(), at, url);
+        let mut message = AlertMessage::new(alert, action.name(), at, url);
         if settings.with_queries && action == DeliveryAction::Trigger {
             message.queries = self.texts(&alert.failing)?;
         }
         for channel in names {
-            // A name that the store refuses would keep the whole evaluation from being stored.
+            // An invalid name would prevent the whole evaluation from being stored.
             if !(1..=200).contains(&channel.len()) || channel.contains('\0') {
-                self.evaluation.problems.push(format!("{channel:?} is no name of a channel"));
+                self.evaluation.problems.push(format!("{channel:?} is not a valid channel name"));
                 continue;
             }
             self.evaluation.queued.push(channel.clone());
@@ -353,7 +364,7 @@ impl<'a> EvaluationPass<'a> {
         Ok(())
     }
 
-    /// The texts of queries, as they are stored: scrubbed.
+    /// The texts of queries as stored, i.e. scrubbed.
     fn texts(&mut self, ids: &[String]) -> Result<Vec<String>, StoreError> {
         if self.queries.is_none() {
             let all = stored(self.evaluator.store, self.workspace)?;
@@ -363,8 +374,8 @@ impl<'a> EvaluationPass<'a> {
         Ok(ids.iter().filter_map(|id| queries.get(id)).map(|text| (*text).clone()).collect())
     }
 
-    /// The channels of a suite; none where that can't be said now.
-    fn routed(&self, suite: &str, severity: Severity) -> Vec<String> {
+    /// The channels of a suite; empty if the settings cannot be read.
+    fn routed(&self, suite: &str, severity: AlertSeverity) -> Vec<String> {
         let own = self.alerting.get(suite).cloned();
         let alerting = own.or_else(|| self.channels.alerting(suite, self.workspace.as_str()));
         let alerting = alerting.unwrap_or_default();
@@ -375,7 +386,7 @@ impl<'a> EvaluationPass<'a> {
         routed(&alerting, severity, self.channels.channels.keys())
     }
 
-    fn before(&self, key: &str) -> Option<&Alert> {
+    fn previous(&self, key: &str) -> Option<&Alert> {
         self.alerts.iter().find(|alert| alert.key == key)
     }
 
@@ -388,7 +399,7 @@ impl<'a> EvaluationPass<'a> {
         }
     }
 
-    /// The alerts that changed, as the store keeps them, and the messages in their order.
+    /// The changed alerts as stored states, and the messages in order.
     fn end(self) -> (Vec<AlertState>, Vec<NewDelivery>, AlertEvaluation) {
         let Self { alerts, changed, messages, evaluation, now, .. } = self;
         let is_changed = |one: &&Alert| changed.contains(&one.key);
@@ -397,8 +408,8 @@ impl<'a> EvaluationPass<'a> {
     }
 }
 
-/// A suite whose silence is told of, and after how many days.
-fn watched(stored: &StoredSuite) -> Option<(Suite, u32)> {
+/// A suite that is monitored for missing runs, and after how many days.
+fn monitored(stored: &StoredSuite) -> Option<(Suite, u32)> {
     let suite = registered(stored).ok().filter(|_| stored.enabled)?;
     let days = suite.alerts.silent_after_days?;
     Some((suite, days))
@@ -416,7 +427,7 @@ fn state(alert: &Alert, now: Timestamp) -> AlertState {
     }
 }
 
-/// A stored alert; none if it can't be read.
+/// A stored alert; `None` if it cannot be parsed.
 pub(super) fn read(stored: &AlertState) -> Option<Alert> {
     let AlertState { dedup_key, state, severity, suite, since, updated_at, body } = stored;
     let columns = json!({

@@ -1,10 +1,11 @@
-//! What is read for numbers and rules: the last runs, what fires, what waits; and what suites are held against.
+//! Data for metrics and exported rules: last runs, firing alerts, queued messages, and the suites'
+//! thresholds.
 
 use std::collections::BTreeMap;
 
-use gbrain_core::alert::Severity;
-use gbrain_core::alert::export::Held;
-use gbrain_core::alert::metrics::{Reading, SuiteReading};
+use gbrain_core::alert::AlertSeverity;
+use gbrain_core::alert::export::ExportedSuite;
+use gbrain_core::alert::metrics::{SuiteAlertMetrics, SuiteMetrics};
 use gbrain_core::format::suite::SuiteFile;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::suite::SuiteRun;
@@ -15,18 +16,19 @@ use jiff::Timestamp;
 use crate::suite::history::{self, StoredRun};
 use crate::suite::{recorder, registered};
 
-/// Runs that are looked through for the last of each suite, before suites are asked for one by one.
+/// How many recent runs are searched for the last run of each suite, before suites are queried one
+/// by one.
 const RECENT: usize = 200;
 
-/// What a workspace has to say in numbers.
+/// The metrics data of a workspace.
 pub fn reading(
     store: &Store,
     workspace: &WorkspaceId,
     now: Timestamp,
-) -> Result<Reading, StoreError> {
+) -> Result<SuiteAlertMetrics, StoreError> {
     let mut last: BTreeMap<String, StoredRun> = BTreeMap::new();
-    // Measures are those of the last run that says enough: what a smaller sample or an outage left would
-    // look like a recovery.
+    // Measures come from the last conclusive run: those of a smaller sample or an outage would look
+    // like a recovery.
     let mut measured: BTreeMap<String, Vec<RunMeasure>> = BTreeMap::new();
     for run in store.suite_runs(workspace, &SuiteRunFilter::default(), RECENT)? {
         let summary = recorder::figures(&run);
@@ -51,7 +53,7 @@ pub fn reading(
             last.extend(found.map(|run| (suite.name, run)));
         }
     }
-    let suites = last.into_values().map(|(run, _)| SuiteReading {
+    let suites = last.into_values().map(|(run, _)| SuiteMetrics {
         measures: measured.remove(&run.suite).unwrap_or_default(),
         suite: run.suite,
         verdict: run.verdict,
@@ -61,34 +63,38 @@ pub fn reading(
     let firing = board.states.iter().filter(|one| one.state == AlertStatus::Firing);
     let counts = store.delivery_counts(workspace)?;
     let waited = counts.oldest_queued.map(|since| now.duration_since(since).as_secs_f64());
-    Ok(Reading {
+    Ok(SuiteAlertMetrics {
         workspace: workspace.as_str().to_owned(),
         suites: suites.collect(),
-        firing: firing.filter_map(|one| Severity::from_name(&one.severity)).collect(),
+        firing: firing.filter_map(|one| AlertSeverity::from_name(&one.severity)).collect(),
         queued: counts.queued,
         dead: counts.dead,
         oldest_queued: waited.unwrap_or(0.0).max(0.0),
     })
 }
 
-/// Every suite with its workspace, as it is held against its thresholds: those that are registered, and
-/// those that only a file knows, which nothing fires.
-pub fn held_against(store: &Store, file: Option<&SuiteFile>) -> Result<Vec<Held>, StoreError> {
-    let mut all: BTreeMap<(String, String), Held> = BTreeMap::new();
+/// Every suite with its workspace and thresholds: registered suites, and those only in a file,
+/// which have no schedule.
+pub fn held_against(
+    store: &Store,
+    file: Option<&SuiteFile>,
+) -> Result<Vec<ExportedSuite>, StoreError> {
+    let mut all: BTreeMap<(String, String), ExportedSuite> = BTreeMap::new();
     for workspace in store.workspaces()? {
         let name = workspace.id.as_str();
         for stored in store.suites(&workspace.id)? {
             if let Ok(suite) = registered(&stored) {
-                let held = Held { workspace: name.to_owned(), suite, is_on: stored.enabled };
-                all.insert((name.to_owned(), stored.name), held);
+                let exported =
+                    ExportedSuite { workspace: name.to_owned(), suite, is_on: stored.enabled };
+                all.insert((name.to_owned(), stored.name), exported);
             }
         }
         for entry in file.iter().flat_map(|file| &file.suites) {
             let own = entry.workspace.as_deref().unwrap_or("default");
             let (Some(file), true) = (file, own == "*" || own == name) else { continue };
             if let Ok(suite) = file.standing(entry, name).suite() {
-                let held = Held { workspace: name.to_owned(), suite, is_on: false };
-                all.entry((name.to_owned(), entry.name.clone())).or_insert(held);
+                let exported = ExportedSuite { workspace: name.to_owned(), suite, is_on: false };
+                all.entry((name.to_owned(), entry.name.clone())).or_insert(exported);
             }
         }
     }

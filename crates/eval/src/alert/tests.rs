@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use gbrain_core::alert::ALERT_VERSION;
-use gbrain_core::alert::{Message, Policy};
+use gbrain_core::alert::{AlertMessage, NotifyPolicy};
 use gbrain_core::format::alert::SilenceRecord;
 use gbrain_core::format::suite::SuiteFile;
 use gbrain_core::gate::Verdict;
@@ -12,7 +12,7 @@ use gbrain_core::id::WorkspaceId;
 use gbrain_core::identity::IdentityKey;
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::suite::SuiteRun;
-use gbrain_core::suite::report::Reason;
+use gbrain_core::suite::report::InconclusiveReason;
 use gbrain_core::suite::run::RunTrigger;
 use gbrain_store::{
     AlertStatus, DeliveryFilter, Location, NewSilence, NewSuiteRun, OpenMode, RunParts, Store,
@@ -21,7 +21,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::*;
-use crate::suite::{enable, not_run, record, take_in};
+use crate::suite::{enable, import_queries, not_run, record};
 
 const CHANNELS: &str = "channels:\n  chat: { kind: slack, url_env: CHAT }\n  pager: { kind: pagerduty, routing_key_env: PD }\n";
 
@@ -49,8 +49,8 @@ impl Room {
     fn registry(&self) -> ChannelRegistry {
         let file = self.file.clone();
         let read = move || match SuiteFile::parse(&file.lock().unwrap()) {
-            Ok(file) => Channels::of(&BTreeMap::new(), Some(file), None),
-            Err(error) => Channels::of(&BTreeMap::new(), None, Some(error.to_string())),
+            Ok(file) => ChannelSettings::parse(&BTreeMap::new(), Some(file), None),
+            Err(error) => ChannelSettings::parse(&BTreeMap::new(), None, Some(error.to_string())),
         };
         ChannelRegistry { read: Arc::new(read), environment: Arc::new(|_: &str| None) }
     }
@@ -98,8 +98,9 @@ impl Room {
     /// Records what says nothing about the suite: a run of another target, and one that somebody stopped.
     fn run_strangely(&mut self, percent: u64) {
         let body = self.body(percent, true);
-        self.keep(&SuiteRun { elsewhere: true, target: "staging".to_owned(), ..body.clone() });
-        let (verdict, inconclusive_reasons) = (Verdict::Inconclusive, vec![Reason::Cancelled]);
+        self.keep(&SuiteRun { ad_hoc: true, target: "staging".to_owned(), ..body.clone() });
+        let (verdict, inconclusive_reasons) =
+            (Verdict::Inconclusive, vec![InconclusiveReason::Cancelled]);
         self.keep(&SuiteRun { verdict, inconclusive_reasons, ..body });
     }
 
@@ -117,7 +118,7 @@ impl Room {
         new.reverse();
         *seen = new.last().map_or(*seen, |one| one.id);
         let line = |one: &gbrain_store::Delivery| {
-            let message: Message = serde_json::from_str(&one.payload).unwrap();
+            let message: AlertMessage = serde_json::from_str(&one.payload).unwrap();
             assert_eq!(message.dedup_key, one.dedup_key);
             let key = one.dedup_key.strip_prefix("gbrain/default/").unwrap();
             format!("{} {} {key}", one.channel, one.action)
@@ -152,7 +153,7 @@ impl Room {
 fn healthy(workspace: &WorkspaceId, now: Timestamp) -> SuiteRun {
     let suite = crate::suite::stand_in("weekly");
     let trigger = RunTrigger { key: "k", trigger: "manual" };
-    not_run(&suite, workspace, trigger, (Reason::Broken, "as planned"), now)
+    not_run(&suite, workspace, trigger, (InconclusiveReason::Broken, "as planned"), now)
 }
 
 const RECALL: &str = "weekly/recall@5/all";
@@ -234,7 +235,7 @@ fn a_recovery_says_what_is_well() {
     assert_eq!((alert.state.name(), &*alert.summary, alert.run), ("resolved", well, Some(2)));
     assert_eq!((alert.failing_count, &alert.failing[..]), (0, &[][..]));
     let last = room.store.deliveries(&room.workspace, &DeliveryFilter::default(), 1).unwrap();
-    let message: Message = serde_json::from_str(&last[0].payload).unwrap();
+    let message: AlertMessage = serde_json::from_str(&last[0].payload).unwrap();
     assert_eq!((&*message.action, &*message.summary), ("resolve", well));
     assert_eq!((message.failing_count, message.target.as_deref()), (0, Some("local")));
     assert!(message.command.ends_with("suites show 2"), "{}", message.command);
@@ -299,7 +300,7 @@ fn a_silence_keeps_messages_and_not_the_state() {
     room.look();
     assert_eq!((room.told(&mut seen).len(), room.firing().len()), (0, 1));
     let listed = wire::alerts(&room.store, &room.workspace, None, room.now).unwrap();
-    assert!(listed.alerts[0].silenced && listed.alerts[0].told_at.is_none());
+    assert!(listed.alerts[0].silenced && listed.alerts[0].notified_at.is_none());
     room.later(3);
     room.look();
     assert_eq!(room.told(&mut seen), [format!("chat trigger {RECALL}")], "without another run");
@@ -335,7 +336,7 @@ fn nobody_is_told_until_somebody_is_there() {
     room.run(80);
     let raised = room.look();
     assert_eq!(raised.queued, ["gone"]);
-    assert!(raised.problems[0].contains("no name of a channel"), "{raised:?}");
+    assert!(raised.problems[0].contains("not a valid channel name"), "{raised:?}");
 }
 
 #[test]
@@ -401,13 +402,13 @@ fn messages_say_what_is_asked_only_if_somebody_allowed_it() {
     for with_queries in [false, true] {
         let mut room = Room::new("channels: { chat: { kind: slack, url_env: CHAT } }\n");
         room.settings = AlertSettings {
-            policy: Policy::default(),
+            policy: NotifyPolicy::default(),
             public_url: Some("https://brain.example/".to_owned()),
             with_queries,
         };
         let entry = json!({ "id": "q1", "query": "where is ada@example.com?", "expected": ["x"] });
         let entries = vec![serde_json::from_value(entry).unwrap()];
-        take_in(
+        import_queries(
             &room.store,
             &room.workspace,
             entries,

@@ -1,85 +1,89 @@
-//! One message to one channel, and what it means that it was answered so.
+//! Sends one message to one channel and interprets the response.
 
 use std::io::Read as _;
 use std::time::Duration;
 
 use gbrain_core::alert::channel::{Channel, Tls};
-use gbrain_core::alert::{Message, email, pagerduty, signature, slack, webhook};
+use gbrain_core::alert::{AlertMessage, email, pagerduty, signature, slack, webhook};
 use gbrain_core::hash::Hash;
-use gbrain_net::mail::{Login, Mail, MailFailure, MailFailureKind, MailServer, Protection};
-use gbrain_net::{Call, Client, ClientOptions, Failure, FailureKind, Secret};
+use gbrain_net::mail::{Login, Mail, MailEncryption, MailFailure, MailFailureKind, MailServer};
+use gbrain_net::{Client, ClientOptions, HttpFailure, HttpFailureKind, HttpRequest, Secret};
 use jiff::Timestamp;
 
 use super::channels::ChannelRegistry;
 
-/// As much of what a receiver says is kept.
-const QUOTED: usize = 300;
-/// Connections that are kept for other messages.
-const KEPT: usize = 16;
+/// How much of a receiver's response is stored, in characters.
+const MAX_RESPONSE_CHARS: usize = 300;
+/// Idle connections kept open.
+const IDLE_CONNECTIONS: usize = 16;
 
-/// What came of sending a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SendResult {
-    /// It was received; what the receiver said.
+    /// Received, with the receiver's response.
     Received(String),
-    /// It was not, and may be later.
+    /// Not received; may succeed later.
     Later {
         error: String,
-        /// The wait that the receiver asked for.
+        /// The wait that the receiver requested.
         after: Option<Duration>,
     },
-    /// The channel can't be used as it is described here: another process, or another setting, may do.
+    /// The channel cannot be used with these settings; another process or other settings may work.
     Unusable(String),
-    /// It was refused for good.
+    /// The receiver rejected it permanently.
     Never(String),
 }
 
-/// What marks a message on its way.
+/// Identifies a message in transit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageId {
-    /// What names it, the same each time it is sent.
+    /// The id, the same for each attempt.
     pub id: String,
     /// When it was queued.
     pub written: Timestamp,
     pub now: Timestamp,
 }
 
-/// Somebody who sends.
+/// Sends messages to channels.
 pub struct Transport {
     client: Client,
     timeout: Duration,
 }
 
 impl Transport {
-    /// Nothing that is sent may take longer.
+    /// A transport with a timeout for each message.
     pub fn new(timeout: Duration) -> Self {
-        let options = ClientOptions { timeout, kept: KEPT, largest: 1 << 20, authorities: None };
+        let options = ClientOptions {
+            timeout,
+            max_idle_connections: IDLE_CONNECTIONS,
+            max_response_bytes: 1 << 20,
+            authorities: None,
+        };
         let client = Client::new(options).expect("no authorities are given that could be wrong");
         Self { client, timeout }
     }
 
-    /// Sends a message.
     pub fn send(
         &self,
         channel: &Channel,
         registry: &ChannelRegistry,
-        message: &Message,
+        message: &AlertMessage,
         id: &MessageId,
     ) -> SendResult {
         let secret = |variable: &String| {
             let value = (registry.environment)(variable);
             let secret = value.as_deref().and_then(Secret::new);
-            secret
-                .ok_or_else(|| SendResult::Unusable(format!("the variable {variable} is not set")))
+            secret.ok_or_else(|| {
+                SendResult::Unusable(format!("environment variable {variable} is not set"))
+            })
         };
-        self.by_kind(channel, &secret, message, id).unwrap_or_else(|failed| failed)
+        self.send_by_kind(channel, &secret, message, id).unwrap_or_else(|failed| failed)
     }
 
-    fn by_kind(
+    fn send_by_kind(
         &self,
         channel: &Channel,
         secret: &dyn Fn(&String) -> Result<Secret, SendResult>,
-        message: &Message,
+        message: &AlertMessage,
         id: &MessageId,
     ) -> Result<SendResult, SendResult> {
         Ok(match channel {
@@ -90,7 +94,7 @@ impl Transport {
             }
             Channel::Slack { url_env } => {
                 let url = secret(url_env)?;
-                self.call(url.reveal(), Vec::new(), slack(message).to_string(), pieces(&url))
+                self.call(url.reveal(), Vec::new(), slack(message).to_string(), secret_parts(&url))
             }
             Channel::Webhook { url, secret_env } => {
                 let secret = secret(secret_env)?;
@@ -110,19 +114,19 @@ impl Transport {
                     }
                     _ => None,
                 };
-                let protection = match tls {
-                    Tls::Starttls => Protection::StartTls,
-                    Tls::Tls => Protection::Tls,
-                    Tls::None => Protection::None,
+                let encryption = match tls {
+                    Tls::Starttls => MailEncryption::StartTls,
+                    Tls::Tls => MailEncryption::Tls,
+                    Tls::None => MailEncryption::None,
                 };
                 let (host, authorities) = (host.clone(), None);
-                let server = MailServer { host, port: *port, protection, login, authorities };
+                let server = MailServer { host, port: *port, encryption, login, authorities };
                 self.mail(&server, &mail(from, to, message, id))
             }
         })
     }
 
-    /// Whoever answers with a status of 2xx has it: what it says then, if it says it whole, is talk.
+    /// A status of 2xx means received; the response body is informational.
     fn call(
         &self,
         url: &str,
@@ -130,62 +134,66 @@ impl Transport {
         body: String,
         secrets: Vec<Secret>,
     ) -> SendResult {
-        let call = Call { url: url.to_owned(), headers, body: Some(body.into_bytes()) };
-        let received = self.client.stream(&call, None, &secrets, &mut |head, said| {
+        let call = HttpRequest { url: url.to_owned(), headers, body: Some(body.into_bytes()) };
+        let received = self.client.stream(&call, None, &secrets, &mut |head, response| {
             let mut bytes = Vec::new();
-            let _ = said.take(4096).read_to_end(&mut bytes);
+            let _ = response.take(4096).read_to_end(&mut bytes);
             Ok(format!("{} {}", head.status, String::from_utf8_lossy(&bytes)))
         });
         match received {
-            Ok(said) => {
-                let said = secrets.iter().fold(said, |said, secret| secret.hide_in(&said));
-                SendResult::Received(shown(&said))
+            Ok(response) => {
+                let response =
+                    secrets.iter().fold(response, |response, secret| secret.hide_in(&response));
+                SendResult::Received(one_line(&response))
             }
-            Err(failure) => refusal(failure),
+            Err(failure) => send_failure(failure),
         }
     }
 
     fn mail(&self, server: &MailServer, mail: &Mail) -> SendResult {
         match server.send(mail, self.timeout) {
-            Ok(said) => SendResult::Received(shown(&said)),
+            Ok(response) => SendResult::Received(one_line(&response)),
             Err(MailFailure { kind, message }) => {
-                let error = shown(&message);
+                let error = one_line(&message);
                 match kind {
                     MailFailureKind::Refused => SendResult::Never(error),
                     MailFailureKind::Insecure => SendResult::Unusable(error),
                     MailFailureKind::Unreachable
                     | MailFailureKind::Timeout
-                    | MailFailureKind::Later => SendResult::Later { error, after: None },
+                    | MailFailureKind::Temporary => SendResult::Later { error, after: None },
                 }
             }
         }
     }
 }
 
-/// An address that is a secret, and its path, which is what makes it one.
-fn pieces(url: &Secret) -> Vec<Secret> {
+/// A secret URL, and its path, which contains the secret.
+fn secret_parts(url: &Secret) -> Vec<Secret> {
     let path = url.reveal().split_once("://").and_then(|(_, rest)| rest.split_once('/'));
     let path = path.and_then(|(_, path)| Secret::new(path).filter(|_| path.len() >= 8));
     [Some(url.clone()), path].into_iter().flatten().collect()
 }
 
-fn refusal(failure: Failure) -> SendResult {
-    let Failure { kind, message, status, after } = failure;
-    let error = shown(&message);
+fn send_failure(failure: HttpFailure) -> SendResult {
+    let HttpFailure { kind, message, status, after } = failure;
+    let error = one_line(&message);
     match (kind, status) {
-        (FailureKind::Unsendable, _) => SendResult::Unusable(error),
-        (FailureKind::RateLimited | FailureKind::TimeoutThere | FailureKind::Unavailable, _) => {
-            SendResult::Later { error, after }
-        }
+        (HttpFailureKind::InvalidRequest, _) => SendResult::Unusable(error),
+        (
+            HttpFailureKind::RateLimited
+            | HttpFailureKind::ServerTimeout
+            | HttpFailureKind::Unavailable,
+            _,
+        ) => SendResult::Later { error, after },
         (_, Some(300..=399)) => {
-            SendResult::Never(format!("{error}; the address of the channel is another one by now"))
+            SendResult::Never(format!("{error}; the channel's address has moved: update it"))
         }
         (_, Some(400..=499)) => SendResult::Never(error),
         _ => SendResult::Later { error, after },
     }
 }
 
-fn mail(from: &str, to: &[String], message: &Message, id: &MessageId) -> Mail {
+fn mail(from: &str, to: &[String], message: &AlertMessage, id: &MessageId) -> Mail {
     let (subject, text) = email(message);
     Mail {
         from: from.to_owned(),
@@ -198,8 +206,8 @@ fn mail(from: &str, to: &[String], message: &Message, id: &MessageId) -> Mail {
     }
 }
 
-/// A text of somebody else, on one line and short.
-fn shown(text: &str) -> String {
+/// Foreign text, shortened to one line.
+fn one_line(text: &str) -> String {
     let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    line.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(QUOTED).collect()
+    line.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_RESPONSE_CHARS).collect()
 }

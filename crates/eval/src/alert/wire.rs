@@ -1,6 +1,6 @@
-//! What the store says of alerts, as bodies of `core/format`: `--json` and the API alike.
+//! Wire bodies of stored alerts, as defined in `core/format`: the same for `--json` and the API.
 
-use gbrain_core::alert::{Alert, AlertStates, Message, Severity, Subject};
+use gbrain_core::alert::{Alert, AlertMessage, AlertSeverity, AlertStates, AlertSubject};
 use gbrain_core::format::alert::{
     AlertsBody, DeliveryBody, DeliveryFigures, SilenceBody, SilenceRecord,
 };
@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 use super::evaluator::read;
 
-/// The alerts of a workspace, those that fire first; of one state, or all.
+/// The alerts of a workspace, firing ones first; of one state, or all.
 pub fn alerts(
     store: &Store,
     workspace: &WorkspaceId,
@@ -38,13 +38,13 @@ fn time(at: Timestamp) -> String {
     format!("{at:.3}")
 }
 
-/// An alert as lists show it. Of one that can't be read, they show what the columns say.
+/// An alert for lists. If its body cannot be parsed, only its columns are shown.
 fn alert(workspace: &WorkspaceId, state: &AlertState, silences: &AlertStates<'_>) -> Alert {
     let unreadable = || {
         let AlertState { dedup_key, state, severity, suite, since, updated_at, body: _ } = state;
-        let whose = (workspace.as_str(), suite.as_deref().unwrap_or_default(), &[][..]);
-        let severity = Severity::from_name(severity).unwrap_or(Severity::Info);
-        let alert = Alert::new(whose, Subject::Run, severity, String::new(), *since);
+        let owner = (workspace.as_str(), suite.as_deref().unwrap_or_default(), &[][..]);
+        let severity = AlertSeverity::from_name(severity).unwrap_or(AlertSeverity::Info);
+        let alert = Alert::new(owner, AlertSubject::Run, severity, String::new(), *since);
         Alert { key: dedup_key.clone(), state: *state, updated_at: *updated_at, ..alert }
     };
     let alert = read(state).unwrap_or_else(unreadable);
@@ -55,7 +55,6 @@ fn record(silence: &Silence) -> Option<SilenceRecord> {
     serde_json::from_str(&silence.body).ok()
 }
 
-/// A silence.
 pub fn silence(silence: &Silence) -> SilenceBody {
     let (key, reason) =
         record(silence).map_or_else(Default::default, |record| (record.key, record.reason));
@@ -63,9 +62,8 @@ pub fn silence(silence: &Silence) -> SilenceBody {
     SilenceBody { id: *id, key, reason, from: time(*starts_at), until: time(*ends_at) }
 }
 
-/// A message.
 pub fn delivery(delivery: &Delivery) -> DeliveryBody {
-    let message: Option<Message> = serde_json::from_str(&delivery.payload).ok();
+    let message: Option<AlertMessage> = serde_json::from_str(&delivery.payload).ok();
     let is_queued = delivery.state == DeliveryState::Queued;
     DeliveryBody {
         id: delivery.id,

@@ -1,4 +1,4 @@
-//! Datasets as they are published: found, hashed, read.
+//! Reads published datasets: locates, hashes and parses their files.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -6,7 +6,9 @@ use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
-use gbrain_core::benchmark::{Body, DataProblem, DataProblemKind, Document, Haystack, Question};
+use gbrain_core::benchmark::{
+    BenchmarkDocument, BenchmarkQuestion, DataProblem, DataProblemKind, DocumentBody, Haystack,
+};
 use gbrain_core::format::benchmark::{Conversation, conversation, haystack};
 use gbrain_core::hash::{Hash, Hasher};
 use gbrain_core::qrels::{Qrels, QrelsError, documents_of_jsonl, queries_of_jsonl};
@@ -14,39 +16,34 @@ use gbrain_core::qrels::{Qrels, QrelsError, documents_of_jsonl, queries_of_jsonl
 use super::values::{Values, ValuesError};
 use crate::EvalError;
 
-/// Why a dataset can't be read.
+/// Why a dataset cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum DatasetError {
-    /// It is no file of entries.
     #[error(transparent)]
     Values(#[from] ValuesError),
-    /// An entry is not what it should be.
+    /// An entry is malformed.
     #[error("entry {number}: {reason}")]
     Entry { number: usize, reason: String },
-    /// A question stands twice.
-    #[error("entry {number}: question `{id}` stands a second time")]
+    #[error("entry {number}: question `{id}` appears a second time")]
     Repeated { number: usize, id: String },
-    /// A folder with several splits, and no test split.
-    #[error("its folder qrels has no test.tsv and more than one split")]
+    /// A folder with several splits and no test split.
+    #[error("the folder qrels has several splits and no test.tsv")]
     NoSplit,
-    /// There is nothing to find.
-    #[error("its corpus holds no documents")]
+    #[error("the corpus contains no documents")]
     NoDocuments,
-    /// The judgements are of another corpus.
-    #[error("none of its {judged} judged documents is in the corpus: are the ids the same?")]
+    /// The judgements belong to another corpus.
+    #[error("none of the {judged} judged documents is in the corpus: check that the ids match")]
     NothingJudged {
-        /// How many documents are judged.
+        /// Number of judged documents.
         judged: usize,
     },
-    /// There is nothing to ask.
-    #[error("it holds no questions")]
+    #[error("the dataset contains no questions")]
     Empty,
-    /// A file of a test collection can't be read.
     #[error("{}", path.display())]
     Collection { path: PathBuf, source: QrelsError },
 }
 
-/// Opens a file; one that ends in `.gz` is unpacked on the way.
+/// Opens a file; decompresses one that ends in `.gz`.
 pub fn open(path: &Path) -> Result<Box<dyn Read + Send>, EvalError> {
     let file =
         File::open(path).map_err(|source| EvalError::Io { path: path.to_owned(), source })?;
@@ -56,15 +53,15 @@ pub fn open(path: &Path) -> Result<Box<dyn Read + Send>, EvalError> {
     })
 }
 
-/// SHA-256 of files as they lie there, one after another.
+/// SHA-256 of the files' bytes, concatenated.
 pub fn sha256(paths: &[PathBuf]) -> Result<Hash, EvalError> {
     let mut hasher = Hasher::default();
     let mut buffer = vec![0; 1 << 20];
     for path in paths {
-        let fail = |source: io::Error| EvalError::Io { path: path.clone(), source };
-        let mut file = File::open(path).map_err(fail)?;
+        let io_error = |source: io::Error| EvalError::Io { path: path.clone(), source };
+        let mut file = File::open(path).map_err(io_error)?;
         loop {
-            match file.read(&mut buffer).map_err(fail)? {
+            match file.read(&mut buffer).map_err(io_error)? {
                 0 => break,
                 read => hasher.update(&buffer[..read]),
             }
@@ -73,7 +70,7 @@ pub fn sha256(paths: &[PathBuf]) -> Result<Hash, EvalError> {
     Ok(hasher.finish())
 }
 
-/// LongMemEval's entries, one at a time.
+/// Reads the entries of LongMemEval one at a time.
 pub struct LongMemEval {
     values: Values<Box<dyn Read + Send>>,
     path: PathBuf,
@@ -81,24 +78,23 @@ pub struct LongMemEval {
 }
 
 impl LongMemEval {
-    /// Opens a file.
     pub fn open(path: &Path) -> Result<Self, EvalError> {
         Ok(Self { values: Values::new(open(path)?), path: path.to_owned(), number: 0 })
     }
 
-    /// How many entries a file has, up to so many: for what they cost, before any is read.
-    pub fn count(path: &Path, most: u64) -> Result<u64, EvalError> {
+    /// Counts the entries of a file, up to a limit, to estimate their cost before reading them.
+    pub fn count(path: &Path, limit: u64) -> Result<u64, EvalError> {
         let mut entries = Self::open(path)?;
         let mut count = 0;
-        while count < most && entries.next_entry()?.is_some() {
+        while count < limit && entries.next_entry()?.is_some() {
             count += 1;
         }
         Ok(count)
     }
 
-    /// The next entry, as it is written; reading it is for whoever asks it.
+    /// The next entry as raw JSON; the caller parses it.
     pub fn next_entry(&mut self) -> Result<Option<(usize, Vec<u8>)>, EvalError> {
-        let next = self.values.next_value();
+        let next = self.values.next_object_bytes();
         let next = next.map_err(|error| of(&self.path, DatasetError::Values(error)))?;
         Ok(next.map(|entry| {
             self.number += 1;
@@ -107,18 +103,18 @@ impl LongMemEval {
     }
 }
 
-/// Reads an entry of LongMemEval.
+/// Parses an entry of LongMemEval.
 pub fn read_entry(path: &Path, number: usize, entry: &[u8]) -> Result<Haystack, EvalError> {
     haystack(entry)
         .map_err(|error| of(path, DatasetError::Entry { number, reason: error.to_string() }))
 }
 
-/// LoCoMo's conversations.
+/// Reads the conversations of LoCoMo.
 pub fn locomo(path: &Path) -> Result<Vec<Haystack>, EvalError> {
     let mut values = Values::new(open(path)?);
     let mut haystacks = Vec::new();
     while let Some(value) =
-        values.next_value().map_err(|error| of(path, DatasetError::Values(error)))?
+        values.next_object_bytes().map_err(|error| of(path, DatasetError::Values(error)))?
     {
         let number = haystacks.len() + 1;
         let entry = |reason: String| of(path, DatasetError::Entry { number, reason });
@@ -132,19 +128,18 @@ pub fn locomo(path: &Path) -> Result<Vec<Haystack>, EvalError> {
     Ok(haystacks)
 }
 
-/// The files of a test collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Collection {
     /// Documents: JSON lines with `_id`, `title`, `text`.
     pub corpus: PathBuf,
-    /// Queries: JSON lines with `_id`, `text`, or lines of id and text with a tab between.
+    /// Queries: JSON lines with `_id`, `text`, or tab-separated lines of id and text.
     pub queries: PathBuf,
-    /// Judgements of any shape.
+    /// Judgements in any supported format.
     pub qrels: PathBuf,
 }
 
 impl Collection {
-    /// The files of a BEIR folder: its test split, or its only one.
+    /// The files of a BEIR folder, with its test split or its only one.
     pub fn of_folder(folder: &Path) -> Result<Self, EvalError> {
         let dir = folder.join("qrels");
         let entries = std::fs::read_dir(&dir)
@@ -163,17 +158,17 @@ impl Collection {
         Ok(Self { corpus, queries: folder.join("queries.jsonl"), qrels })
     }
 
-    /// Its files, in the order in which they are hashed.
+    /// The files, in the order in which they are hashed.
     pub fn files(&self) -> Vec<PathBuf> {
         vec![self.corpus.clone(), self.queries.clone(), self.qrels.clone()]
     }
 
-    /// Reads it: every query that has a relevant document is asked.
+    /// Reads the collection: all queries with a relevant document become questions.
     pub fn read(&self) -> Result<Haystack, EvalError> {
         let Self { corpus, queries, qrels } = self;
-        let judged = collected(qrels, Qrels::parse)?;
-        let asked = collected(queries, queries_of_jsonl)?;
-        let documents = collected(corpus, documents_of_jsonl)?;
+        let judged = read_file(qrels, Qrels::parse)?;
+        let asked = read_file(queries, queries_of_jsonl)?;
+        let documents = read_file(corpus, documents_of_jsonl)?;
         if documents.is_empty() {
             return Err(of(corpus, DatasetError::NoDocuments));
         }
@@ -191,11 +186,11 @@ impl Collection {
                 continue;
             }
             let Some(text) = texts.remove(&query.id).or(query.text) else {
-                let detail = format!("query `{}` is judged and has no text", query.id);
+                let detail = format!("query `{}` is judged but has no text", query.id);
                 problems.push(DataProblem::new(DataProblemKind::NoQueryText, detail));
                 continue;
             };
-            questions.push(Question {
+            questions.push(BenchmarkQuestion {
                 id: query.id,
                 kind: String::new(),
                 text,
@@ -209,18 +204,18 @@ impl Collection {
         if questions.is_empty() {
             return Err(of(qrels, DatasetError::Empty));
         }
-        let documents = documents.into_iter().map(|(id, title, text)| Document {
+        let documents = documents.into_iter().map(|(id, title, text)| BenchmarkDocument {
             whole: id.clone(),
             id,
             date: None,
             date_text: None,
-            body: Body::Text { title, text },
+            body: DocumentBody::Text { title, text },
         });
         Ok(Haystack { documents: documents.collect(), questions, problems })
     }
 }
 
-/// Judgements of documents that the corpus does not hold.
+/// Judgements of documents that are not in the corpus.
 fn missing_documents(qrels: &Qrels, documents: &[(String, String, String)]) -> Vec<DataProblem> {
     let known: HashSet<&str> = documents.iter().map(|(id, ..)| id.as_str()).collect();
     let judged = qrels.queries.iter().flat_map(|query| {
@@ -228,13 +223,13 @@ fn missing_documents(qrels: &Qrels, documents: &[(String, String, String)]) -> V
     });
     let missing = judged.filter(|(_, doc)| !known.contains(doc));
     let problem = |(query, doc)| {
-        let detail = format!("query `{query}`: document `{doc}` is judged and not in the corpus");
+        let detail = format!("query `{query}`: document `{doc}` is judged but not in the corpus");
         DataProblem::new(DataProblemKind::MissingDocument, detail)
     };
     missing.map(problem).collect()
 }
 
-fn collected<T>(
+fn read_file<T>(
     path: &Path,
     read: impl FnOnce(&[u8]) -> Result<T, QrelsError>,
 ) -> Result<T, EvalError> {
@@ -246,7 +241,7 @@ fn collected<T>(
         .map_err(|source| of(path, DatasetError::Collection { path: path.to_owned(), source }))
 }
 
-/// A dataset's error, with its file.
+/// A dataset error with its file.
 pub fn of(path: &Path, source: DatasetError) -> EvalError {
     EvalError::Dataset { path: path.to_owned(), source: Box::new(source) }
 }

@@ -1,36 +1,35 @@
-//! A brain for one haystack: made, asked and dropped.
+//! A temporary brain for one haystack.
 //!
-//! Promises: ids of the dataset are nowhere in it, so they can't be found; nothing of the user's
-//! brain or of another haystack is.
+//! Promises: dataset ids appear nowhere in it, so they cannot be matched; it contains nothing of
+//! the user's brain or of other haystacks.
 
-use gbrain_brain::{Ask, Assistants, BrainError, Expand, Snapshot};
+use gbrain_brain::{Assistants, BrainError, Expand, QueryOptions, Snapshot};
 use gbrain_core::benchmark::{DocumentText, Haystack, document_page};
 use gbrain_core::id::PageKey;
-use gbrain_core::ranking::{Hit, is_of_the_question};
+use gbrain_core::ranking::{Hit, is_query_specific};
 use gbrain_core::request::Request;
 use gbrain_index::Models;
 
 use super::run::Expander;
 
-/// A haystack that can be asked.
-pub(super) struct Brain {
+/// A haystack indexed for search.
+pub(super) struct HaystackBrain {
     snapshot: Snapshot,
-    /// What each document says.
+    /// The text of each document.
     texts: Vec<DocumentText>,
 }
 
-pub(super) struct Asked {
-    /// Places of documents, best first. An answer names the pages that say the same as a hit with
-    /// it, so those take the ranks after it.
+pub(super) struct HaystackAnswer {
+    /// Indexes of documents, best first. Duplicates listed with a hit follow it.
     pub(super) places: Vec<usize>,
-    /// The hits, with their documents.
+    /// The hits with their document indexes.
     pub(super) hits: Vec<(usize, Hit)>,
-    /// Stages that could not do their work.
+    /// Degraded stages, each with its reason.
     pub(super) degraded: Vec<String>,
 }
 
-impl Brain {
-    /// Takes documents in. One that is no page (blank, or too large) can't be found.
+impl HaystackBrain {
+    /// Indexes documents. A document that is not a valid page (blank or too large) cannot be found.
     pub(super) fn of(haystack: &Haystack, models: &Models) -> Result<Self, BrainError> {
         let mut pages = Vec::with_capacity(haystack.documents.len());
         let mut texts = Vec::with_capacity(haystack.documents.len());
@@ -47,25 +46,25 @@ impl Brain {
         request: &Request,
         expander: Option<Expander<'_>>,
         assistants: Option<&Assistants>,
-    ) -> Result<Asked, BrainError> {
+    ) -> Result<HaystackAnswer, BrainError> {
         let expand = expander.map(|expander| |query: &str| expander(query));
         let expand = expand.as_ref().map(|expand| expand as &Expand<'_>);
-        let ask = Ask { expand, ..Ask::default() };
-        let answered = match assistants {
+        let ask = QueryOptions { expand, ..QueryOptions::default() };
+        let response = match assistants {
             Some(assistants) => assistants.with(ask, |ask| self.snapshot.answer(request, ask)),
             None => self.snapshot.answer(request, &ask),
         };
-        let ranking = answered?.ranking;
-        let degraded = ranking.degraded.iter().filter(|d| !is_of_the_question(d.reason));
+        let ranking = response?.ranking;
+        let degraded = ranking.degraded.iter().filter(|d| !is_query_specific(d.reason));
         let degraded = degraded.map(|d| format!("{}: {}", d.stage, d.reason)).collect();
         let named =
             ranking.hits.iter().flat_map(|hit| [&hit.key].into_iter().chain(&hit.duplicates));
         let places = named.filter_map(place_of).collect();
         let hits = ranking.hits.into_iter().filter_map(|hit| Some((place_of(&hit.key)?, hit)));
-        Ok(Asked { places, hits: hits.collect(), degraded })
+        Ok(HaystackAnswer { places, hits: hits.collect(), degraded })
     }
 
-    /// What a document says, and where its turns are.
+    /// The text of a document with its turns.
     pub(super) fn text(&self, document: usize) -> &DocumentText {
         &self.texts[document]
     }

@@ -1,4 +1,4 @@
-//! Public benchmarks: datasets read as they are published, every haystack in a brain of its own.
+//! Public benchmarks: published datasets, with a separate brain for every haystack.
 
 mod answer;
 mod dataset;
@@ -9,10 +9,12 @@ mod run;
 mod spec;
 mod values;
 
-pub use answer::{ANSWER_TOKENS, Reader};
+pub use answer::{ANSWER_TOKENS, AnswerReader};
 pub use dataset::{Collection, DatasetError, LongMemEval, locomo, of, open, read_entry, sha256};
-pub use reproduce::{Changed, Difference, Reproduction, reproduction};
-pub use rows::{Resumed, RowFile, summary_line};
-pub use run::{Answerer, Asking, Done, Expander, Next, Retrieval, ask_all, run};
-pub use spec::{How, Ran, Spec, SpecError};
+pub use reproduce::{ProvenanceChange, Reproduction, RowDifference, reproduction};
+pub use rows::{ResumeState, RowFile, summary_line};
+pub use run::{
+    Answerer, BenchmarkOptions, Expander, NextHaystack, QuestionResult, Retrieval, ask_all, run,
+};
+pub use spec::{BenchmarkRun, RunOptions, Spec, SpecError};
 pub use values::{Values, ValuesError};

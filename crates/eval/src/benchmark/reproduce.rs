@@ -1,49 +1,49 @@
-//! Two runs of one dataset: every field of the result and every row.
+//! Compares two runs of one dataset: every field of the result and every row.
 
 use std::collections::HashMap;
 
-use gbrain_core::benchmark::{Label, Outcome};
+use gbrain_core::benchmark::{BenchmarkLabel, QuestionOutcome};
 use gbrain_core::format::benchmark::{
-    FieldDifference, Result as WireResult, field_differences, result_differences,
+    BenchmarkResult, FieldDifference, field_differences, result_differences,
 };
 use serde_json::Value;
 
 /// A question whose rows differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+pub struct RowDifference {
     pub question_id: String,
     pub what: String,
 }
 
-/// Something that the numbers depend on and that is another one now.
+/// Provenance that differs between the runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Changed {
+pub struct ProvenanceChange {
     pub what: &'static str,
     pub before: String,
     pub after: String,
 }
 
-/// A result held against the same run, made again.
+/// A result compared with a repeat of the same run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reproduction {
-    pub rows: Vec<Difference>,
-    /// Fields that the rows do not give, or that are another one now.
+    pub rows: Vec<RowDifference>,
+    /// Fields that do not match the rows, or that differ.
     pub fields: Vec<FieldDifference>,
-    /// Program, source and settings, where the source is another one: told, and no difference.
-    pub changed: Vec<Changed>,
-    /// What was not asked again, and so is not shown to be right.
+    /// Software, source and settings, if the source differs: reported, but not a difference.
+    pub changed: Vec<ProvenanceChange>,
+    /// The part that was not repeated and is therefore unverified.
     pub not_checked: Option<String>,
 }
 
 impl Reproduction {
-    /// Whether nothing differs.
+    /// Whether both runs agree in every compared field.
     pub fn is_same(&self) -> bool {
         self.rows.is_empty() && self.fields.is_empty()
     }
 }
 
-/// Compares a result with the same run, made again without a model that answers.
-pub fn reproduction(before: &WireResult, after: &WireResult) -> Reproduction {
+/// Compares a result with a repeat of the same run, without the answering model.
+pub fn reproduction(before: &BenchmarkResult, after: &BenchmarkResult) -> Reproduction {
     let mut fields = result_differences(before);
     let has_same_code = before.label.code == after.label.code;
     let is_answered = before.label.answered_by.is_some();
@@ -59,15 +59,13 @@ pub fn reproduction(before: &WireResult, after: &WireResult) -> Reproduction {
         rows: differences(&before.outcomes(), &after.outcomes()),
         fields,
         changed,
-        not_checked: answered_by
-            .map(|model| format!("the answers of {model} were not asked for again")),
+        not_checked: answered_by.map(|model| format!("the answers of {model} were not repeated")),
     }
 }
 
-/// What of a result has to be the same: not its times, its title, the paths of its dataset, what only a
-/// model can make again, and, where the source is another one, what names it. Rows are compared one by
-/// one.
-fn comparable(result: &WireResult, has_same_code: bool, is_answered: bool) -> Value {
+/// The reproducible part of a result: without times, title, dataset paths and model answers, and
+/// without provenance if the source differs. Rows are compared one by one.
+fn comparable(result: &BenchmarkResult, has_same_code: bool, is_answered: bool) -> Value {
     let mut value = serde_json::to_value(result).expect("results have text keys only");
     let Some(object) = value.as_object_mut() else { return value };
     for field in ["result_hash", "timing", "per_question", "headline"] {
@@ -92,42 +90,43 @@ fn remove(object: Option<&mut Value>, fields: &[&str]) {
     }
 }
 
-/// What is another one: program, source, settings.
-fn changed(before: &Label, after: &Label) -> Vec<Changed> {
-    let named =
-        |label: &Label| [label.software.clone(), label.code.clone(), label.settings.clone()];
+/// The provenance that differs: software, source, settings.
+fn changed(before: &BenchmarkLabel, after: &BenchmarkLabel) -> Vec<ProvenanceChange> {
+    let named = |label: &BenchmarkLabel| {
+        [label.software.clone(), label.code.clone(), label.settings.clone()]
+    };
     let names = ["software", "code", "settings"].into_iter();
     let pairs = names.zip(named(before).into_iter().zip(named(after)));
     pairs
         .filter(|(_, (before, after))| before != after)
-        .map(|(what, (before, after))| Changed { what, before, after })
+        .map(|(what, (before, after))| ProvenanceChange { what, before, after })
         .collect()
 }
 
-/// The rows that differ in anything but time, and those that only one run has.
-fn differences(before: &[Outcome], after: &[Outcome]) -> Vec<Difference> {
-    let mut again: HashMap<&str, &Outcome> =
+/// The rows that differ in anything but time, and rows that only one run has.
+fn differences(before: &[QuestionOutcome], after: &[QuestionOutcome]) -> Vec<RowDifference> {
+    let mut again: HashMap<&str, &QuestionOutcome> =
         after.iter().map(|outcome| (outcome.question_id.as_str(), outcome)).collect();
     let mut found = Vec::new();
     for old in before {
         let what = match again.remove(old.question_id.as_str()) {
-            None => Some("not asked again".to_owned()),
+            None => Some("not repeated".to_owned()),
             Some(new) => difference(old, new),
         };
-        found.extend(what.map(|what| Difference { question_id: old.question_id.clone(), what }));
+        found.extend(what.map(|what| RowDifference { question_id: old.question_id.clone(), what }));
     }
     let new = after.iter().filter(|outcome| again.contains_key(outcome.question_id.as_str()));
-    found.extend(new.map(|outcome| Difference {
+    found.extend(new.map(|outcome| RowDifference {
         question_id: outcome.question_id.clone(),
         what: "not in the result".to_owned(),
     }));
     found
 }
 
-fn difference(old: &Outcome, new: &Outcome) -> Option<String> {
+fn difference(old: &QuestionOutcome, new: &QuestionOutcome) -> Option<String> {
     if old.retrieved != new.retrieved {
         let same = old.retrieved.iter().zip(&new.retrieved).take_while(|(a, b)| a == b).count();
-        return Some(format!("another document at rank {}", same + 1));
+        return Some(format!("different document at rank {}", same + 1));
     }
     let figure = old.scores.iter().find(|(name, value)| new.scores.get(*name) != Some(value));
     if let Some((name, _)) = figure {

@@ -1,4 +1,4 @@
-//! Asking: haystacks in parallel, outcomes in the order of the dataset.
+//! Runs questions: haystacks in parallel, outcomes in the order of the dataset.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -6,10 +6,11 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::Instant;
 
 use gbrain_brain::Assistants;
-use gbrain_core::benchmark::reading::{Prompt, excerpts, prompt};
+use gbrain_core::benchmark::reading::{ReadingPrompt, excerpts, prompt};
 use gbrain_core::benchmark::{
-    DocumentText, Granularity, Haystack, Order, Outcome, Question, Ranked, Scoring, Shown,
-    ShownDocument, Timings, figures_of_order, outcome, score,
+    BenchmarkQuestion, DocumentText, Granularity, Haystack, HaystackRanking, QuestionOutcome,
+    QuestionTimings, ReferenceOrder, ScoringRules, ShownDocument, ShownPassages, figures_of_order,
+    outcome, score,
 };
 use gbrain_core::format::benchmark::log_line;
 use gbrain_core::hook::HookError;
@@ -23,90 +24,86 @@ use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use super::hermetic::{Asked, Brain};
+use super::hermetic::{HaystackAnswer, HaystackBrain};
 use crate::EvalError;
 
-/// The time of a question that has none, among documents without any.
-const PINNED: i64 = 1_767_225_600;
+/// Query time for questions and documents without dates.
+const DEFAULT_TIME: i64 = 1_767_225_600;
 
-/// What searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retrieval {
     Hybrid,
     Words,
 }
 
-/// A model that answers; none when only retrieval is measured.
-pub type Answerer<'a> = &'a (dyn Fn(&Prompt) -> Result<String, String> + Sync);
+/// A model that answers; absent if only retrieval is measured.
+pub type Answerer<'a> = &'a (dyn Fn(&ReadingPrompt) -> Result<String, String> + Sync);
 
-/// A model that puts questions in other words; none when they are asked as they are.
+/// A model that expands queries.
 pub type Expander<'a> = &'a (dyn Fn(&str) -> Result<Vec<String>, HookError> + Sync);
 
-/// How to ask.
-pub struct Asking<'a> {
-    /// How many documents of a ranking are taken.
+/// Options of a benchmark run.
+pub struct BenchmarkOptions<'a> {
+    /// Number of top documents that count.
     pub k: usize,
-    /// How deep rankings go.
+    /// Depth of the rankings.
     pub depth: usize,
-    /// What is measured of them.
     pub measures: Vec<Measure>,
     pub retrieval: Retrieval,
-    /// What a document is.
+    /// The unit that counts as a document: a session or a turn.
     pub granularity: Granularity,
-    /// The numbers of the pipeline.
     pub settings: Settings,
-    /// The models there are for vectors.
+    /// The available embedding models.
     pub models: Models,
-    /// The seed of the random ranking.
+    /// Seed of the random ranking.
     pub seed: u64,
-    /// Haystacks that are asked at once.
+    /// Number of haystacks processed at once.
     pub concurrency: usize,
-    /// What other rankings are measured beside ours.
-    pub baselines: Vec<Order>,
-    /// Whether LongMemEval's own figures are worked out.
+    /// Reference rankings measured beside ours.
+    pub baselines: Vec<ReferenceOrder>,
+    /// Whether LongMemEval's own figures are computed.
     pub has_official: bool,
-    /// Whether lines of its retrieval log are made, too.
+    /// Whether LongMemEval's retrieval log is produced.
     pub has_log: bool,
-    /// Who puts questions in other words.
     pub expander: Option<Expander<'a>>,
-    /// The models that help with queries of the owner, who are asked as the settings say.
+    /// The owner's assisting models, used according to the settings.
     pub assistants: Option<&'a Assistants>,
     pub answerer: Option<Answerer<'a>>,
-    /// Names everything that rows depend on besides their question.
+    /// Identifies everything that rows depend on besides their question.
     pub run: String,
 }
 
-/// What one question gave, with its line of LongMemEval's retrieval log.
-pub struct Done {
-    pub outcome: Outcome,
-    /// The line of the log, if it was asked for.
+/// The result of one question, with its line of LongMemEval's retrieval log.
+pub struct QuestionResult {
+    pub outcome: QuestionOutcome,
+    /// The log line, if requested.
     pub log: Option<Value>,
 }
 
-/// A haystack that was read, or one whose questions are known from before.
-pub enum Next {
+/// A haystack to process, or one whose questions are done.
+pub enum NextHaystack {
     Ask(Box<Haystack>),
-    /// Known already: in the order of the dataset, nothing is to be done.
-    Known,
+    /// Already done; only counts for the order.
+    Finished,
 }
 
-/// Asks all haystacks. `next` gives them in the order of the dataset, `take` gets what they gave in
-/// that order. Memory holds as many haystacks as are asked at once, and what waits for its turn.
+/// Runs all haystacks. `next` yields them in dataset order, and `take` receives results in that
+/// order. Memory holds the haystacks in progress and results that wait for their turn.
 pub fn run(
-    asking: &Asking<'_>,
-    next: impl FnMut() -> Result<Option<Next>, EvalError> + Send,
-    mut take: impl FnMut(Vec<Done>) -> Result<(), EvalError>,
+    options: &BenchmarkOptions<'_>,
+    next: impl FnMut() -> Result<Option<NextHaystack>, EvalError> + Send,
+    mut take: impl FnMut(Vec<QuestionResult>) -> Result<(), EvalError>,
 ) -> Result<(), EvalError> {
     let source = Mutex::new((next, 0usize, false));
-    let (sender, receiver) = channel::<(usize, Result<Vec<Done>, EvalError>)>();
+    let (sender, receiver) = channel::<(usize, Result<Vec<QuestionResult>, EvalError>)>();
     std::thread::scope(|scope| {
-        for _ in 0..asking.concurrency.max(1) {
+        for _ in 0..options.concurrency.max(1) {
             let (sender, source) = (sender.clone(), &source);
-            scope.spawn(move || work(asking, source, &sender));
+            scope.spawn(move || work(options, source, &sender));
         }
         drop(sender);
-        let mut waiting: BTreeMap<usize, Vec<Done>> = BTreeMap::new();
-        let mut due = 0;
+        let mut waiting: BTreeMap<usize, Vec<QuestionResult>> = BTreeMap::new();
+        let mut next_index = 0;
         let mut result = Ok(());
         for (place, done) in receiver {
             if result.is_err() {
@@ -119,13 +116,13 @@ pub fn run(
                 Err(error) => result = Err(error),
             }
             while result.is_ok()
-                && let Some(done) = waiting.remove(&due)
+                && let Some(done) = waiting.remove(&next_index)
             {
-                due += 1;
+                next_index += 1;
                 result = take(done);
             }
             if result.is_err() {
-                // Nobody has to go on; what is begun ends.
+                // Stop the workers; haystacks in progress finish.
                 source.lock().unwrap_or_else(std::sync::PoisonError::into_inner).2 = true;
             }
         }
@@ -133,12 +130,12 @@ pub fn run(
     })
 }
 
-type Source<F> = Mutex<(F, usize, bool)>;
+type HaystackQueue<F> = Mutex<(F, usize, bool)>;
 
-fn work<F: FnMut() -> Result<Option<Next>, EvalError>>(
-    asking: &Asking<'_>,
-    source: &Source<F>,
-    sender: &Sender<(usize, Result<Vec<Done>, EvalError>)>,
+fn work<F: FnMut() -> Result<Option<NextHaystack>, EvalError>>(
+    options: &BenchmarkOptions<'_>,
+    source: &HaystackQueue<F>,
+    sender: &Sender<(usize, Result<Vec<QuestionResult>, EvalError>)>,
 ) {
     loop {
         let (place, next) = {
@@ -154,8 +151,8 @@ fn work<F: FnMut() -> Result<Option<Next>, EvalError>>(
         };
         let done = match next {
             Ok(None) => return,
-            Ok(Some(Next::Known)) => Ok(Vec::new()),
-            Ok(Some(Next::Ask(haystack))) => ask_all(asking, *haystack),
+            Ok(Some(NextHaystack::Finished)) => Ok(Vec::new()),
+            Ok(Some(NextHaystack::Ask(haystack))) => ask_all(options, *haystack),
             Err(error) => Err(error),
         };
         if sender.send((place, done)).is_err() {
@@ -164,25 +161,34 @@ fn work<F: FnMut() -> Result<Option<Next>, EvalError>>(
     }
 }
 
-/// Asks every question of a haystack.
-pub fn ask_all(asking: &Asking<'_>, haystack: Haystack) -> Result<Vec<Done>, EvalError> {
+/// Runs every question of a haystack.
+pub fn ask_all(
+    options: &BenchmarkOptions<'_>,
+    haystack: Haystack,
+) -> Result<Vec<QuestionResult>, EvalError> {
     let started = Instant::now();
-    let haystack = haystack.by(asking.granularity);
-    let brain = Brain::of(&haystack, &asking.models)?;
+    let haystack = haystack.by(options.granularity);
+    let brain = HaystackBrain::of(&haystack, &options.models)?;
     let import_ms = milliseconds(started);
     let share = haystack.questions.len().max(1) as f64;
-    let scoring = asking.scoring();
-    let one = |question: &Question| {
-        let one = One { asking, scoring: &scoring, haystack: &haystack, brain: &brain, question };
+    let scoring = options.scoring();
+    let one = |question: &BenchmarkQuestion| {
+        let one = QuestionRun {
+            options,
+            scoring: &scoring,
+            haystack: &haystack,
+            brain: &brain,
+            question,
+        };
         one.done(import_ms / share)
     };
     Ok(haystack.questions.iter().map(one).collect())
 }
 
-impl Asking<'_> {
-    /// How rankings become figures.
-    pub fn scoring(&self) -> Scoring {
-        Scoring {
+impl BenchmarkOptions<'_> {
+    /// How rankings are scored.
+    pub fn scoring(&self) -> ScoringRules {
+        ScoringRules {
             k: self.k,
             granularity: self.granularity,
             measures: self.measures.clone(),
@@ -193,36 +199,40 @@ impl Asking<'_> {
 }
 
 /// One question of one haystack.
-struct One<'a> {
-    asking: &'a Asking<'a>,
-    scoring: &'a Scoring,
+struct QuestionRun<'a> {
+    options: &'a BenchmarkOptions<'a>,
+    scoring: &'a ScoringRules,
     haystack: &'a Haystack,
-    brain: &'a Brain,
-    question: &'a Question,
+    brain: &'a HaystackBrain,
+    question: &'a BenchmarkQuestion,
 }
 
-impl One<'_> {
-    fn done(&self, import_ms: f64) -> Done {
+impl QuestionRun<'_> {
+    fn done(&self, import_ms: f64) -> QuestionResult {
         let started = Instant::now();
-        let Asking { expander, assistants, .. } = self.asking;
+        let BenchmarkOptions { expander, assistants, .. } = self.options;
         let asked = self.brain.ask(&self.request_expanded(), *expander, *assistants);
-        let timings = Timings { import_ms, search_ms: milliseconds(started), answer_ms: None };
+        let timings =
+            QuestionTimings { import_ms, search_ms: milliseconds(started), answer_ms: None };
         match asked {
             Ok(asked) => self.measured(&asked, timings),
             Err(error) => {
                 let error = Some(error.to_string());
                 let outcome = self.outcome(&[], timings);
-                Done { outcome: Outcome { error, official: None, ..outcome }, log: None }
+                QuestionResult {
+                    outcome: QuestionOutcome { error, official: None, ..outcome },
+                    log: None,
+                }
             }
         }
     }
 
-    fn measured(&self, asked: &Asked, timings: Timings) -> Done {
+    fn measured(&self, asked: &HaystackAnswer, timings: QuestionTimings) -> QuestionResult {
         let documents = self.shown(asked);
         let texts: Vec<&DocumentText> =
             documents.iter().map(|shown| self.brain.text(shown.place)).collect();
-        let shown = Shown { documents: &documents, texts: &texts };
-        let outcome = Outcome {
+        let shown = ShownPassages { documents: &documents, texts: &texts };
+        let outcome = QuestionOutcome {
             turn_recall: shown.turn_recall(self.haystack, self.question),
             shown: documents.clone(),
             baselines: self.baselines(),
@@ -232,59 +242,59 @@ impl One<'_> {
         let log = outcome
             .official
             .as_ref()
-            .filter(|_| self.asking.has_log)
+            .filter(|_| self.options.has_log)
             .map(|official| log_line(self.haystack, self.question, &asked.places, official));
-        Done { outcome: self.answered(outcome, shown), log }
+        QuestionResult { outcome: self.answered(outcome, shown), log }
     }
 
-    fn outcome(&self, places: &[usize], timings: Timings) -> Outcome {
-        Outcome { timings, ..outcome(self.scoring, self.haystack, self.question, places) }
+    fn outcome(&self, places: &[usize], timings: QuestionTimings) -> QuestionOutcome {
+        QuestionOutcome { timings, ..outcome(self.scoring, self.haystack, self.question, places) }
     }
 
-    fn answered(&self, outcome: Outcome, shown: Shown<'_>) -> Outcome {
+    fn answered(&self, outcome: QuestionOutcome, shown: ShownPassages<'_>) -> QuestionOutcome {
         let sessions = shown.sessions(self.haystack);
         let passages = shown.passages();
         let excerpts_of = shown.excerpts(self.haystack, &sessions, &passages);
-        let Some(answerer) = self.asking.answerer else {
+        let Some(answerer) = self.options.answerer else {
             let hypothesis = excerpts(&excerpts_of);
-            return Outcome { hypothesis, prompt_sessions: sessions, ..outcome };
+            return QuestionOutcome { hypothesis, prompt_sessions: sessions, ..outcome };
         };
-        let outcome = Outcome { prompt_sessions: sessions.clone(), ..outcome };
+        let outcome = QuestionOutcome { prompt_sessions: sessions.clone(), ..outcome };
         let asked = self.question.asked.map(|at| at.strftime("%Y/%m/%d %H:%M").to_string());
         let started = Instant::now();
         let answer = answerer(&prompt(&self.question.text, asked.as_deref(), &excerpts_of));
         let answer_ms = Some(milliseconds(started));
-        let timings = Timings { answer_ms, ..outcome.timings };
+        let timings = QuestionTimings { answer_ms, ..outcome.timings };
         match answer {
-            Ok(hypothesis) => Outcome { hypothesis, timings, ..outcome },
-            Err(error) => Outcome { error: Some(error), timings, ..outcome },
+            Ok(hypothesis) => QuestionOutcome { hypothesis, timings, ..outcome },
+            Err(error) => QuestionOutcome { error: Some(error), timings, ..outcome },
         }
     }
 
-    /// The passages that were found in the first k documents: what retrieval found is what a
-    /// model reads, not the beginning of a session.
-    fn shown(&self, asked: &Asked) -> Vec<ShownDocument> {
+    /// The found passages of the first k documents: a model reads what retrieval found, not the
+    /// beginning of a session.
+    fn shown(&self, asked: &HaystackAnswer) -> Vec<ShownDocument> {
         let document = |(place, hit): &(usize, Hit)| {
             let passages = hit.passages.iter().map(|passage| passage.start..passage.end);
             let mut passages: Vec<_> = passages.collect();
             passages.sort_by_key(|passage| passage.start);
             ShownDocument { place: *place, passages }
         };
-        asked.hits.iter().take(self.asking.k).map(document).collect()
+        asked.hits.iter().take(self.options.k).map(document).collect()
     }
 
     fn baselines(&self) -> BTreeMap<String, BTreeMap<String, f64>> {
         let mut baselines = BTreeMap::new();
-        for order in &self.asking.baselines {
-            let Asking { measures, seed, .. } = self.asking;
+        for order in &self.options.baselines {
+            let BenchmarkOptions { measures, seed, .. } = self.options;
             let (haystack, question) = (self.haystack, self.question);
             let figures = figures_of_order(*order, haystack, question, measures, *seed);
             let figures = figures.unwrap_or_else(|| {
                 let places = match order {
-                    Order::Vectors => self.places(&self.vectors_only()),
+                    ReferenceOrder::Vectors => self.places(&self.vectors_only()),
                     _ => self.places(&self.request(Retrieval::Words)),
                 };
-                score(question, &Ranked::of(haystack, &places).ids, measures)
+                score(question, &HaystackRanking::of(haystack, &places).ids, measures)
             });
             baselines.insert(order.name().to_owned(), figures);
         }
@@ -301,13 +311,13 @@ impl One<'_> {
         request
     }
 
-    /// What is measured; what it is compared with is not expanded.
+    /// The measured request; reference rankings are not expanded.
     fn request_expanded(&self) -> Request {
-        let mut request = self.request(self.asking.retrieval);
-        let Asking { expander, assistants, settings, .. } = self.asking;
-        let is_wanted = expander.is_some() || assistants.is_some() && settings.expand >= 0.5;
-        if is_wanted && request.operation == Operation::Query {
-            request.expansion = Expansion::Wanted;
+        let mut request = self.request(self.options.retrieval);
+        let BenchmarkOptions { expander, assistants, settings, .. } = self.options;
+        let wants_expansion = expander.is_some() || assistants.is_some() && settings.expand >= 0.5;
+        if wants_expansion && request.operation == Operation::Query {
+            request.expansion = Expansion::Requested;
         }
         request
     }
@@ -319,25 +329,25 @@ impl One<'_> {
                 Retrieval::Words => Operation::Search,
             },
             query: self.question.text.clone(),
-            limit: self.asking.depth,
+            limit: self.options.depth,
             detail: None,
             mode: RetrievalMode::Hybrid,
             filter: Filter { trust: Viewer::Trusted, ..Filter::default() },
             vectors: retrieval == Retrieval::Hybrid,
             expansion: Expansion::Off,
             now: self.now(),
-            settings: self.asking.settings.clone(),
+            settings: self.options.settings.clone(),
         }
     }
 
-    /// When the question is asked: as the dataset says, or at the end of the last day it tells of.
+    /// The query time: from the dataset, or the end of its last day.
     fn now(&self) -> Timestamp {
         let last = || self.haystack.documents.iter().filter_map(|document| document.date).max();
         let end = || {
             let end = last()?.to_datetime(Time::constant(23, 59, 59, 0));
             Some(end.to_zoned(TimeZone::UTC).ok()?.timestamp())
         };
-        let pinned = || Timestamp::from_second(PINNED).expect("the pinned time is in range");
+        let pinned = || Timestamp::from_second(DEFAULT_TIME).expect("the pinned time is in range");
         self.question.asked.or_else(end).unwrap_or_else(pinned)
     }
 }

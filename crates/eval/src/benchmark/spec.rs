@@ -1,4 +1,4 @@
-//! What to run, as it is typed, kept in a result and run again.
+//! The specification of a benchmark run: entered by the user, stored in a result, and run again.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufWriter, Write as _};
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use gbrain_brain::capture::software;
 use gbrain_core::benchmark::{
-    AnswerMode, Benchmark, ByType, DataProblem, Granularity, Haystack, Label, Labelled, Order,
-    Recall, abstention, count_problems, dataset_name, depth, known_as, measured_by_type,
-    measures_of, row_mismatches, run_id, summarise,
+    AnswerMode, Benchmark, BenchmarkLabel, ByType, DataProblem, Granularity, Haystack, LabelText,
+    Recall, ReferenceOrder, abstention, count_problems, dataset_name, depth, known_as,
+    measured_by_type, measures_of, row_mismatches, run_id, summarise,
 };
-use gbrain_core::format::benchmark::{Result as WireResult, WireAsk};
+use gbrain_core::format::benchmark::{BenchmarkResult, WireAsk};
 use gbrain_core::gate::Verdict;
 use gbrain_core::provenance::Software;
 use gbrain_core::search::{SettingError, Settings};
@@ -19,75 +19,73 @@ use rustc_hash::FxHashSet;
 use serde_json::Value;
 
 use super::dataset::{self, Collection, DatasetError, LongMemEval};
-use super::rows::{BadRows, Resumed, RowFile};
-use super::run::{Answerer, Asking, Expander, Next, Retrieval, run};
+use super::rows::{BadRows, ResumeState, RowFile};
+use super::run::{Answerer, BenchmarkOptions, Expander, NextHaystack, Retrieval, run};
 use crate::{EvalError, OutputFile};
 
-/// The most documents of a ranking that are taken.
+/// The largest allowed `k`.
 const MAX_K: usize = 1000;
 
-/// What to run: everything that the numbers depend on.
+/// The specification of a run: everything that the numbers depend on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
     pub kind: Benchmark,
-    /// The dataset: one file or folder; of `trec`, corpus, queries and judgements.
+    /// The dataset: one file or folder; for `trec`, corpus, queries and judgements.
     pub files: Vec<PathBuf>,
-    /// The first so many questions; none for all.
+    /// Only the first questions; `None` for all.
     pub limit: Option<usize>,
-    /// How many documents of a ranking are taken.
+    /// Number of top documents that count.
     pub k: usize,
     pub retrieval: Retrieval,
-    /// What a document of a chat is.
+    /// The unit that counts as a document in a chat: a session or a turn.
     pub granularity: Granularity,
-    /// The seed of the random ranking.
+    /// Seed of the random ranking.
     pub seed: u64,
-    /// Numbers of the pipeline that are not at their default.
+    /// Search settings that differ from their defaults.
     pub settings: BTreeMap<String, String>,
-    /// A title for the report.
     pub title: Option<String>,
 }
 
-/// How to run it: what the numbers do not depend on.
-pub struct How<'a> {
-    /// Questions that are asked at once.
+/// Options that the numbers do not depend on.
+pub struct RunOptions<'a> {
+    /// Number of questions processed at once.
     pub concurrency: usize,
-    /// The models there are for vectors.
+    /// The available embedding models.
     pub models: Models,
-    /// Who puts questions in other words, and its name.
+    /// The expander and its model name.
     pub expander: Option<(Expander<'a>, &'a str)>,
-    /// Who answers, and its name.
+    /// The answering model and its name.
     pub answerer: Option<(Answerer<'a>, &'a str)>,
     pub output: Option<&'a Path>,
-    /// Rows to go on from.
+    /// Rows to resume from.
     pub resume_from: Option<&'a Path>,
-    /// Whether the file of rows ends with recall by type.
+    /// Whether the row file ends with recall by type.
     pub by_type: bool,
-    /// Where LongMemEval's own log goes.
+    /// Path of LongMemEval's own retrieval log.
     pub retrieval_log: Option<&'a Path>,
-    /// Told what was taken up again, before anything is asked.
-    pub on_resume: &'a dyn Fn(&Resumed),
-    /// Gets every new row as a line.
+    /// Called with the resumed state, before any question.
+    pub on_resume: &'a dyn Fn(&ResumeState),
+    /// Called with every new row as a line.
     pub on_row: &'a mut dyn FnMut(&str),
 }
 
-/// What a run gave.
-pub struct Ran {
-    pub result: WireResult,
-    /// What its numbers depend on, in words.
-    pub labelled: Labelled,
+/// The result of a run.
+pub struct BenchmarkRun {
+    pub result: BenchmarkResult,
+    /// Description of what its numbers depend on.
+    pub labelled: LabelText,
     pub by_type: ByType,
-    /// What was wrong with the data.
+    /// Problems in the data.
     pub problems: Vec<DataProblem>,
 }
 
-impl Ran {
-    /// The kinds of question whose recall is under a floor.
+impl BenchmarkRun {
+    /// The question types whose recall is below a floor.
     pub fn below(&self, floor: Option<f64>) -> Vec<(&str, Recall)> {
         floor.map(|floor| self.by_type.below(floor)).unwrap_or_default()
     }
 
-    /// A kind under its floor fails; a question that failed, or was asked with a stage missing, leaves
-    /// no verdict.
+    /// A type below its floor fails; failed or degraded questions make the run inconclusive.
     pub fn verdict(&self, floor: Option<f64>) -> Verdict {
         let has = |count: &str| self.result.counts.get(count).is_some_and(|count| *count > 0);
         if !self.below(floor).is_empty() {
@@ -100,27 +98,21 @@ impl Ran {
     }
 }
 
-/// Why something can't be run as it is written.
+/// Why a specification is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum SpecError {
-    /// A setting is wrong.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// A benchmark does not have so many files.
-    #[error("{benchmark} takes {takes}, and {found} paths are given")]
-    Files {
-        benchmark: &'static str,
-        takes: &'static str,
-        /// How many there are.
-        found: usize,
-    },
-    /// A flag of a result file is not understood.
-    #[error("`{flag}` is `{value}`, which this program does not know")]
+    /// The number of files is wrong.
+    #[error("{benchmark} takes {takes}, but {found} paths were given")]
+    Files { benchmark: &'static str, takes: &'static str, found: usize },
+    /// A flag of a result file is unknown.
+    #[error("unknown value `{value}` for `{flag}`")]
     Flag { flag: String, value: String },
 }
 
 impl Spec {
-    /// What was asked, for a result file.
+    /// The specification for a result file.
     pub fn wire(&self) -> WireAsk {
         let mut flags: BTreeMap<String, String> = BTreeMap::from([
             ("benchmark".to_owned(), self.kind.name().to_owned()),
@@ -138,21 +130,22 @@ impl Spec {
         WireAsk { files, flags }
     }
 
-    /// What a result file says was asked.
+    /// The specification in a result file.
     pub fn of(asked: &WireAsk) -> Result<Self, SpecError> {
         let WireAsk { files, flags } = asked;
         let text = |flag: &str| flags.get(flag).map(String::as_str);
-        let wrong = |flag: &str| SpecError::Flag {
+        let bad_flag = |flag: &str| SpecError::Flag {
             flag: flag.to_owned(),
             value: text(flag).unwrap_or("missing").to_owned(),
         };
-        let kind =
-            text("benchmark").and_then(Benchmark::from_name).ok_or_else(|| wrong("benchmark"))?;
+        let kind = text("benchmark")
+            .and_then(Benchmark::from_name)
+            .ok_or_else(|| bad_flag("benchmark"))?;
         let granularity = text("granularity").and_then(Granularity::from_name);
         let number = |flag: &str| text(flag).and_then(|text| text.parse().ok());
         let limit = match text("limit") {
             None => None,
-            Some(text) => Some(text.parse().map_err(|_| wrong("limit"))?),
+            Some(text) => Some(text.parse().map_err(|_| bad_flag("limit"))?),
         };
         let settings = flags.iter().filter_map(|(flag, value)| {
             Some((flag.strip_prefix("set.")?.to_owned(), value.clone()))
@@ -161,19 +154,23 @@ impl Spec {
             kind,
             files: files.iter().map(PathBuf::from).collect(),
             limit,
-            k: number("top-k").filter(|k| (1..=MAX_K).contains(k)).ok_or_else(|| wrong("top-k"))?,
+            k: number("top-k")
+                .filter(|k| (1..=MAX_K).contains(k))
+                .ok_or_else(|| bad_flag("top-k"))?,
             retrieval: match text("keyword-only") {
                 Some(_) => Retrieval::Words,
                 None => Retrieval::Hybrid,
             },
-            granularity: granularity.ok_or_else(|| wrong("granularity"))?,
-            seed: text("seed").and_then(|text| text.parse().ok()).ok_or_else(|| wrong("seed"))?,
+            granularity: granularity.ok_or_else(|| bad_flag("granularity"))?,
+            seed: text("seed")
+                .and_then(|text| text.parse().ok())
+                .ok_or_else(|| bad_flag("seed"))?,
             settings: settings.collect(),
             title: None,
         })
     }
 
-    /// The numbers of the pipeline.
+    /// The search settings: the defaults with the changes of this run.
     pub fn pipeline(&self) -> Result<Settings, SpecError> {
         let mut settings = Settings::default();
         for (name, value) in &self.settings {
@@ -182,31 +179,31 @@ impl Spec {
         Ok(settings)
     }
 
-    /// Runs it.
-    pub fn run(&self, how: How<'_>) -> Result<Ran, EvalError> {
+    pub fn run(&self, options: RunOptions<'_>) -> Result<BenchmarkRun, EvalError> {
         let settings = self.pipeline()?;
         let files = self.dataset_files()?;
         let sha256 = dataset::sha256(&files)?.to_hex();
-        let mut label = self.label(&settings, sha256, &how);
-        let asking = self.asking(settings, &label, &how);
-        let (mut rows, resumed) = match how.resume_from {
+        let mut label = self.label(&settings, sha256, &options);
+        let benchmark_options = self.benchmark_options(settings, &label, &options);
+        let (mut rows, resumed) = match options.resume_from {
             Some(from) => {
-                let (mut rows, resumed) = RowFile::resume(from, how.output, &asking.run)?;
-                self.verify(&rows, from, &files, &asking)?;
+                let (mut rows, resumed) =
+                    RowFile::resume(from, options.output, &benchmark_options.run)?;
+                self.verify(&rows, from, &files, &benchmark_options)?;
                 rows.begin()?;
                 (rows, Some(resumed))
             }
-            None => (RowFile::create(how.output)?, None),
+            None => (RowFile::create(options.output)?, None),
         };
         if let Some(resumed) = &resumed {
-            (how.on_resume)(resumed);
+            (options.on_resume)(resumed);
         }
         let known: FxHashSet<String> = rows.done().map(str::to_owned).collect();
-        let mut reading = Reading::open(self, &files, known)?;
-        let mut log = how.retrieval_log.map(Log::create).transpose()?;
-        let on_row = how.on_row;
+        let mut reading = HaystackReader::open(self, &files, known)?;
+        let mut log = options.retrieval_log.map(RetrievalLogFile::create).transpose()?;
+        let on_row = options.on_row;
         run(
-            &asking,
+            &benchmark_options,
             || reading.next(),
             |done| {
                 for one in done {
@@ -222,7 +219,7 @@ impl Spec {
             return Err(dataset::of(&self.files[0], DatasetError::Empty));
         }
         label.data_problems = count_problems(&reading.problems);
-        rows.finish(&reading.order, how.by_type.then(|| measured_by_type(&label)))?;
+        rows.finish(&reading.order, options.by_type.then(|| measured_by_type(&label)))?;
         if let Some(log) = log {
             log.finish()?;
         }
@@ -231,8 +228,8 @@ impl Spec {
         let summary = summarise(&outcomes);
         let labelled = gbrain_core::benchmark::label(&label, &summary);
         let title = self.title.as_deref();
-        let result = WireResult::new(self.wire(), &label, title, summary, outcomes);
-        Ok(Ran { result, labelled, by_type, problems: reading.problems })
+        let result = BenchmarkResult::new(self.wire(), &label, title, summary, outcomes);
+        Ok(BenchmarkRun { result, labelled, by_type, problems: reading.problems })
     }
 
     /// SHA-256 of the dataset.
@@ -240,38 +237,39 @@ impl Spec {
         Ok(dataset::sha256(&self.dataset_files()?)?.to_hex())
     }
 
-    /// Holds rows to go on from against the dataset: each belongs to a question of this run, and its
-    /// figures are those of its ranking.
+    /// Checks resumed rows against the dataset: each belongs to a question of this run, and its
+    /// figures match its ranking.
     fn verify(
         &self,
         rows: &RowFile,
         from: &Path,
         files: &[PathBuf],
-        asking: &Asking<'_>,
+        benchmark_options: &BenchmarkOptions<'_>,
     ) -> Result<(), EvalError> {
         let mut waiting: HashMap<&str, _> =
             rows.resumed().map(|row| (row.1.question_id.as_str(), row)).collect();
         let mut bad = BadRows::new(from);
-        let scoring = asking.scoring();
-        let answers = match asking.answerer {
+        let scoring = benchmark_options.scoring();
+        let answers = match benchmark_options.answerer {
             Some(_) => AnswerMode::Model,
             None => AnswerMode::RetrievalOnly,
         };
-        let mut reading = Reading::open(self, files, FxHashSet::default())?;
+        let mut reading = HaystackReader::open(self, files, FxHashSet::default())?;
         while !waiting.is_empty() {
             let haystack = match reading.next()? {
-                Some(Next::Ask(haystack)) => haystack.by(self.granularity),
-                Some(Next::Known) => continue,
+                Some(NextHaystack::Ask(haystack)) => haystack.by(self.granularity),
+                Some(NextHaystack::Finished) => continue,
                 None => break,
             };
             for question in &haystack.questions {
                 let Some((line, row)) = waiting.remove(question.id.as_str()) else { continue };
-                let wrong = row_mismatches(&scoring, self.seed, &haystack, question, row, answers);
-                if !wrong.is_empty() {
-                    let fields = wrong.join(", ");
+                let bad_flag =
+                    row_mismatches(&scoring, self.seed, &haystack, question, row, answers);
+                if !bad_flag.is_empty() {
+                    let fields = bad_flag.join(", ");
                     bad.add(
                         line,
-                        format!("`{}` is not what its ranking gives: {fields}", row.question_id),
+                        format!("`{}` does not match its ranking: {fields}", row.question_id),
                     );
                 }
             }
@@ -280,12 +278,12 @@ impl Spec {
             waiting.into_values().map(|(line, row)| (line, row.question_id.as_str())).collect();
         unknown.sort_unstable();
         for (line, id) in unknown {
-            bad.add(line, format!("`{id}` is none of the questions of this run"));
+            bad.add(line, format!("`{id}` is not a question of this run"));
         }
         bad.result()
     }
 
-    /// The files that are hashed, in their order.
+    /// The files that are hashed, in order.
     fn dataset_files(&self) -> Result<Vec<PathBuf>, EvalError> {
         let found = self.files.len();
         let (takes, fits) = match self.kind {
@@ -313,16 +311,22 @@ impl Spec {
         }
     }
 
-    fn asking<'h>(&self, settings: Settings, label: &Label, how: &How<'h>) -> Asking<'h> {
+    fn benchmark_options<'h>(
+        &self,
+        settings: Settings,
+        label: &BenchmarkLabel,
+        options: &RunOptions<'h>,
+    ) -> BenchmarkOptions<'h> {
         let has_vectors = self.retrieval == Retrieval::Hybrid && label.embedder.is_some();
-        let mut baselines = vec![Order::Random, Order::Newest, Order::Oracle];
+        let mut baselines =
+            vec![ReferenceOrder::Random, ReferenceOrder::Newest, ReferenceOrder::Oracle];
         if self.retrieval == Retrieval::Hybrid {
-            baselines.push(Order::Words);
+            baselines.push(ReferenceOrder::Words);
         }
         if has_vectors {
-            baselines.push(Order::Vectors);
+            baselines.push(ReferenceOrder::Vectors);
         }
-        Asking {
+        BenchmarkOptions {
             k: self.k,
             depth: depth(self.kind.name(), self.k),
             measures: measures_of(self.kind.name(), self.k),
@@ -330,28 +334,33 @@ impl Spec {
             granularity: self.granularity,
             settings,
             models: match self.retrieval {
-                Retrieval::Hybrid => how.models.clone(),
+                Retrieval::Hybrid => options.models.clone(),
                 Retrieval::Words => Models::none(),
             },
             seed: self.seed,
-            concurrency: how.concurrency,
+            concurrency: options.concurrency,
             baselines,
             has_official: self.kind == Benchmark::LongMemEval,
-            has_log: how.retrieval_log.is_some(),
-            expander: how.expander.map(|(expander, _)| expander),
+            has_log: options.retrieval_log.is_some(),
+            expander: options.expander.map(|(expander, _)| expander),
             assistants: None,
-            answerer: how.answerer.map(|(answerer, _)| answerer),
+            answerer: options.answerer.map(|(answerer, _)| answerer),
             run: run_id(label),
         }
     }
 
-    fn label(&self, settings: &Settings, sha256: String, how: &How<'_>) -> Label {
+    fn label(
+        &self,
+        settings: &Settings,
+        sha256: String,
+        options: &RunOptions<'_>,
+    ) -> BenchmarkLabel {
         let Software { version, code } = software();
         let embedder = match self.retrieval {
-            Retrieval::Hybrid => how.models.wanted().map(|model| model.id().to_owned()),
+            Retrieval::Hybrid => options.models.wanted().map(|model| model.id().to_owned()),
             Retrieval::Words => None,
         };
-        Label {
+        BenchmarkLabel {
             benchmark: self.kind.name().to_owned(),
             dataset: dataset_name(self.files.iter().map(PathBuf::as_path)),
             known_as: known_as(&sha256).map(str::to_owned),
@@ -360,14 +369,14 @@ impl Spec {
             k: self.k,
             depth: depth(self.kind.name(), self.k),
             limit: self.limit,
-            retrieval: match (self.retrieval, embedder.is_some(), how.expander) {
+            retrieval: match (self.retrieval, embedder.is_some(), options.expander) {
                 (Retrieval::Words, _, _) => "words".to_owned(),
                 (Retrieval::Hybrid, true, None) => "hybrid".to_owned(),
                 (Retrieval::Hybrid, false, None) => "hybrid without vectors".to_owned(),
                 (Retrieval::Hybrid, _, Some((_, model))) => format!("hybrid, expanded by {model}"),
             },
             abstention: abstention(self.kind.name()),
-            answered_by: how.answerer.map(|(_, model)| model.to_owned()),
+            answered_by: options.answerer.map(|(_, model)| model.to_owned()),
             software: version,
             code,
             settings: settings.hash(),
@@ -378,14 +387,14 @@ impl Spec {
     }
 }
 
-/// LongMemEval's retrieval log, which gets its name when it is whole. A run that is resumed logs what it
-/// asks, and nothing of what was asked before.
-struct Log<'p> {
+/// LongMemEval's retrieval log, which gets its name when it is complete. A resumed run logs only
+/// its own questions.
+struct RetrievalLogFile<'p> {
     path: &'p Path,
     file: BufWriter<OutputFile>,
 }
 
-impl<'p> Log<'p> {
+impl<'p> RetrievalLogFile<'p> {
     fn create(path: &'p Path) -> Result<Self, EvalError> {
         Ok(Self { path, file: BufWriter::new(OutputFile::create(path)?) })
     }
@@ -402,30 +411,30 @@ impl<'p> Log<'p> {
     }
 }
 
-/// The haystacks of a dataset, as they are wanted.
-struct Reading {
-    source: Source,
+/// Reads the haystacks of a dataset.
+struct HaystackReader {
+    source: HaystackSource,
     known: FxHashSet<String>,
     seen: FxHashSet<String>,
     limit: usize,
-    /// Every question met, in the order of the dataset.
+    /// All question ids, in dataset order.
     order: Vec<String>,
     problems: Vec<DataProblem>,
 }
 
-enum Source {
+enum HaystackSource {
     Entries(LongMemEval, PathBuf),
     Whole(std::vec::IntoIter<Haystack>, PathBuf),
 }
 
-impl Reading {
+impl HaystackReader {
     fn open(spec: &Spec, files: &[PathBuf], known: FxHashSet<String>) -> Result<Self, EvalError> {
         let first = files[0].clone();
         let source = match spec.kind {
-            Benchmark::LongMemEval => Source::Entries(LongMemEval::open(&first)?, first),
-            Benchmark::Locomo => Source::Whole(dataset::locomo(&first)?.into_iter(), first),
+            Benchmark::LongMemEval => HaystackSource::Entries(LongMemEval::open(&first)?, first),
+            Benchmark::Locomo => HaystackSource::Whole(dataset::locomo(&first)?.into_iter(), first),
             Benchmark::Beir | Benchmark::Trec => {
-                Source::Whole(vec![spec.collection()?.read()?].into_iter(), first)
+                HaystackSource::Whole(vec![spec.collection()?.read()?].into_iter(), first)
             }
         };
         let limit = spec.limit.unwrap_or(usize::MAX);
@@ -433,16 +442,16 @@ impl Reading {
         Ok(Self { source, known, seen, limit, order, problems })
     }
 
-    fn next(&mut self) -> Result<Option<Next>, EvalError> {
+    fn next(&mut self) -> Result<Option<NextHaystack>, EvalError> {
         if self.order.len() >= self.limit {
             return Ok(None);
         }
         let (mut haystack, path, number) = match &mut self.source {
-            Source::Entries(entries, path) => {
+            HaystackSource::Entries(entries, path) => {
                 let Some((number, entry)) = entries.next_entry()? else { return Ok(None) };
                 (dataset::read_entry(path, number, &entry)?, path.clone(), number)
             }
-            Source::Whole(haystacks, path) => {
+            HaystackSource::Whole(haystacks, path) => {
                 let Some(haystack) = haystacks.next() else { return Ok(None) };
                 (haystack, path.clone(), self.order.len() + 1)
             }
@@ -458,9 +467,9 @@ impl Reading {
         }
         haystack.questions.retain(|question| !self.known.contains(&question.id));
         Ok(Some(if haystack.questions.is_empty() {
-            Next::Known
+            NextHaystack::Finished
         } else {
-            Next::Ask(Box::new(haystack))
+            NextHaystack::Ask(Box::new(haystack))
         }))
     }
 }

@@ -1,37 +1,32 @@
-//! The values of a JSON file, one at a time: of an array, or one after another as in JSON lines.
+//! Streams the objects of a JSON file: of an array, or of JSON lines.
 //!
-//! Promises: a file of any size is read in memory for its largest value; a file that ends in the
-//! middle is an error, never fewer values.
+//! Promises: memory is bounded by the largest object; a truncated file is an error, never fewer
+//! objects.
 
 use std::io::{self, Read};
 
-/// The largest value that is read.
+/// Size limit of an object.
 pub(super) const MAX_VALUE: usize = 512 << 20;
 
 const BUFFER: usize = 1 << 20;
 
-/// Why there is no next value.
 #[derive(Debug, thiserror::Error)]
 pub enum ValuesError {
-    /// The file can't be read.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// It ends in the middle.
     #[error(
-        "the file ends in the middle of entry {number}, which begins at byte {byte}: is the download whole?"
+        "the file ends in the middle of entry {number}, which begins at byte {byte}: is the download complete?"
     )]
     Truncated {
-        /// Which value, from 1.
+        /// Number of the object, from 1.
         number: usize,
         byte: u64,
     },
-    /// The array is never closed.
-    #[error("the file ends after entry {number} without `]`: is the download whole?")]
+    #[error("the file ends after entry {number} without `]`: is the download complete?")]
     Unclosed { number: usize },
-    /// Something else than an object stands where one should.
-    #[error("byte {byte}: `{found}` where an entry `{{…}}` should begin")]
+    /// Another value where an object was expected.
+    #[error("byte {byte}: found `{found}` instead of an entry `{{…}}`")]
     Unexpected { byte: u64, found: char },
-    /// A value is too large.
     #[error("entry {number} is larger than {} MiB", MAX_VALUE >> 20)]
     TooLarge { number: usize },
 }
@@ -40,16 +35,16 @@ pub enum ValuesError {
 pub struct Values<R> {
     reader: R,
     buffer: Vec<u8>,
-    /// What of the buffer is not looked at yet.
+    /// Position in the buffer.
     at: usize,
     /// Bytes before the buffer.
     before: u64,
     number: usize,
-    place: Place,
+    state: ParserState,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ParserState {
     Start,
     InArray,
     InLines,
@@ -57,36 +52,35 @@ enum Place {
 }
 
 impl<R: Read> Values<R> {
-    /// Reads from the beginning of a file.
     pub fn new(reader: R) -> Self {
-        Self { reader, buffer: Vec::new(), at: 0, before: 0, number: 0, place: Place::Start }
+        Self { reader, buffer: Vec::new(), at: 0, before: 0, number: 0, state: ParserState::Start }
     }
 
     /// The bytes of the next object.
-    pub fn next_value(&mut self) -> Result<Option<Vec<u8>>, ValuesError> {
+    pub fn next_object_bytes(&mut self) -> Result<Option<Vec<u8>>, ValuesError> {
         loop {
             let Some(byte) = self.peek()? else {
-                return match self.place {
-                    Place::InArray => Err(ValuesError::Unclosed { number: self.number }),
-                    Place::Start | Place::InLines | Place::End => Ok(None),
+                return match self.state {
+                    ParserState::InArray => Err(ValuesError::Unclosed { number: self.number }),
+                    ParserState::Start | ParserState::InLines | ParserState::End => Ok(None),
                 };
             };
-            match (byte, self.place) {
-                (b' ' | b'\t' | b'\r' | b'\n', _) | (b',', Place::InArray) => self.at += 1,
-                (b'[', Place::Start) => {
+            match (byte, self.state) {
+                (b' ' | b'\t' | b'\r' | b'\n', _) | (b',', ParserState::InArray) => self.at += 1,
+                (b'[', ParserState::Start) => {
                     self.at += 1;
-                    self.place = Place::InArray;
+                    self.state = ParserState::InArray;
                 }
-                (b']', Place::InArray) => {
+                (b']', ParserState::InArray) => {
                     self.at += 1;
-                    self.place = Place::End;
+                    self.state = ParserState::End;
                 }
-                (0xef | 0xbb | 0xbf, Place::Start) if self.byte() < 3 => self.at += 1,
-                (b'{', Place::Start | Place::InLines) => {
-                    self.place = Place::InLines;
+                (0xef | 0xbb | 0xbf, ParserState::Start) if self.byte() < 3 => self.at += 1,
+                (b'{', ParserState::Start | ParserState::InLines) => {
+                    self.state = ParserState::InLines;
                     return self.object().map(Some);
                 }
-                (b'{', Place::InArray) => return self.object().map(Some),
+                (b'{', ParserState::InArray) => return self.object().map(Some),
                 (found, _) => {
                     let found = char::from(found);
                     return Err(ValuesError::Unexpected { byte: self.byte(), found });
@@ -95,7 +89,7 @@ impl<R: Read> Values<R> {
         }
     }
 
-    /// Takes the object that begins here.
+    /// Reads the object that begins here.
     fn object(&mut self) -> Result<Vec<u8>, ValuesError> {
         self.number += 1;
         let begins = self.byte();
@@ -104,14 +98,14 @@ impl<R: Read> Values<R> {
         let mut at = start;
         loop {
             if at == self.buffer.len() {
-                let kept = at - start;
-                if kept > MAX_VALUE {
+                let scanned = at - start;
+                if scanned > MAX_VALUE {
                     return Err(ValuesError::TooLarge { number: self.number });
                 }
-                if !self.fill_keeping(start)? {
+                if !self.fill_from(start)? {
                     return Err(ValuesError::Truncated { number: self.number, byte: begins });
                 }
-                return self.resume(kept, depth, in_string, escaped, begins);
+                return self.resume(scanned, depth, in_string, escaped, begins);
             }
             let ends = step(self.buffer[at], &mut depth, &mut in_string, &mut escaped);
             at += 1;
@@ -122,16 +116,16 @@ impl<R: Read> Values<R> {
         }
     }
 
-    /// Goes on with an object of which `kept` bytes at the buffer's beginning are looked at.
+    /// Continues an object whose first `kept` bytes are scanned.
     fn resume(
         &mut self,
-        kept: usize,
+        scanned: usize,
         mut depth: usize,
         mut in_string: bool,
         mut escaped: bool,
         begins: u64,
     ) -> Result<Vec<u8>, ValuesError> {
-        let mut at = kept;
+        let mut at = scanned;
         loop {
             while at < self.buffer.len() {
                 let ends = step(self.buffer[at], &mut depth, &mut in_string, &mut escaped);
@@ -144,45 +138,45 @@ impl<R: Read> Values<R> {
             if at > MAX_VALUE {
                 return Err(ValuesError::TooLarge { number: self.number });
             }
-            if !self.fill_keeping(0)? {
+            if !self.fill_from(0)? {
                 return Err(ValuesError::Truncated { number: self.number, byte: begins });
             }
         }
     }
 
     fn peek(&mut self) -> Result<Option<u8>, ValuesError> {
-        if self.at == self.buffer.len() && !self.fill_keeping(self.at)? {
+        if self.at == self.buffer.len() && !self.fill_from(self.at)? {
             return Ok(None);
         }
         Ok(self.buffer.get(self.at).copied())
     }
 
-    /// The place in the file of what is looked at.
+    /// The current position in the file.
     fn byte(&self) -> u64 {
         self.before + self.at as u64
     }
 
-    /// Reads more, and forgets what lies before `from`; whether there was more.
-    fn fill_keeping(&mut self, from: usize) -> Result<bool, ValuesError> {
+    /// Reads more and discards the buffer before `from`; returns whether there was more.
+    fn fill_from(&mut self, from: usize) -> Result<bool, ValuesError> {
         self.buffer.drain(..from);
         self.before += from as u64;
         self.at = self.at.saturating_sub(from);
-        let kept = self.buffer.len();
-        let more = BUFFER.max(kept);
-        self.buffer.resize(kept + more, 0);
+        let scanned = self.buffer.len();
+        let more = BUFFER.max(scanned);
+        self.buffer.resize(scanned + more, 0);
         let read = loop {
-            match self.reader.read(&mut self.buffer[kept..]) {
+            match self.reader.read(&mut self.buffer[scanned..]) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 other => break other,
             }
         };
-        let read = read.inspect_err(|_| self.buffer.truncate(kept))?;
-        self.buffer.truncate(kept + read);
+        let read = read.inspect_err(|_| self.buffer.truncate(scanned))?;
+        self.buffer.truncate(scanned + read);
         Ok(read > 0)
     }
 }
 
-/// Takes a byte; whether the object ends with it.
+/// Processes a byte; returns whether the object ends with it.
 fn step(byte: u8, depth: &mut usize, in_string: &mut bool, escaped: &mut bool) -> bool {
     if *in_string {
         match byte {
@@ -209,7 +203,7 @@ fn step(byte: u8, depth: &mut usize, in_string: &mut bool, escaped: &mut bool) -
 mod tests {
     use super::*;
 
-    /// Gives a few bytes at a time.
+    /// Returns a few bytes at a time.
     struct Drip<'a>(&'a [u8]);
 
     impl Read for Drip<'_> {
@@ -225,7 +219,7 @@ mod tests {
         let read = |mut values: Values<Box<dyn Read + '_>>| {
             let mut found = Vec::new();
             loop {
-                match values.next_value() {
+                match values.next_object_bytes() {
                     Ok(Some(value)) => found.push(String::from_utf8(value).unwrap()),
                     Ok(None) => return Ok(found),
                     Err(error) => return Err(error.to_string()),

@@ -1,9 +1,9 @@
-//! Pairs, collected: what people called borderline of answers, what files bring, and, for telling good from
-//! bad, what canonical queries must find and what lies far from them.
+//! Collects pairs: results that reviewers marked borderline, pairs from files, and relevant and
+//! irrelevant pairs from canonical queries.
 //!
-//! Promises: queries are scrubbed; a pair is there once, also where its text has changed, and collecting
-//! again changes nothing; what a person
-//! reviewed is not overruled by a vote, nor either by a key.
+//! Promises: queries are scrubbed; a pair exists once, even if its text changed, and collecting
+//! again changes nothing; a vote does not override a manual label, and a canonical query overrides
+//! neither.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use gbrain_core::calibrate::{
     CalibrationPair, Label, LabelCounts, MOST, PairOrigin, chunk_of_text,
 };
 use gbrain_core::format::calibration::{
-    CollectedBody, PAIR_VERSION, PairBody, PairEntry, Passed, ReviewRow,
+    CollectedBody, PAIR_VERSION, PairBody, PairEntry, ReviewRow, SkippedPair,
 };
 use gbrain_core::format::feedback::BorderlineComment;
 use gbrain_core::format::suite::{RetrievalBody, Signal};
@@ -30,51 +30,50 @@ use super::passage::{Passage, Passages};
 use super::{CalibrateError, pairs};
 use crate::suite::stored;
 
-/// Results of a low-rated answer that somebody is to look at.
-const LOOK_AT: usize = 3;
-/// What is not among so many results of a query is far from it.
-const FAR: usize = 20;
-/// The longest text of a passage, in bytes.
-const LONGEST: usize = 100_000;
+/// Results of a low-rated answer that are listed for review.
+const REVIEW_DEPTH: usize = 3;
+/// Documents outside this many results of a query count as irrelevant.
+const NEAR_DEPTH: usize = 20;
+/// Size limit of a passage text in bytes.
+const MAX_TEXT_BYTES: usize = 100_000;
 
 /// Where pairs come from.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
     pub entries: Vec<PairEntry>,
-    /// Whether canonical queries bring relevant and irrelevant pairs.
+    /// Whether canonical queries contribute relevant and irrelevant pairs.
     pub canonical: bool,
 }
 
-/// What collects.
-pub struct Collection<'a> {
-    /// Where feedback and pairs are.
+/// Collects calibration pairs from feedback, files and canonical queries.
+pub struct PairCollector<'a> {
     pub store: &'a Store,
     pub workspace: &'a WorkspaceId,
-    /// Where texts are looked up.
+    /// Looks up passage texts.
     pub passages: Passages<'a>,
-    /// What is taken out of queries.
+    /// Scrubs queries before they are stored.
     pub scrubber: &'a Scrubber,
-    /// Told how many are done, and of how many.
+    /// Progress callback: pairs done and total.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
     pub now: Timestamp,
 }
 
-/// A pair on its way.
-struct Fresh {
+/// A pair to store.
+struct CollectedPair {
     query: String,
     passage: Passage,
     label: Label,
     origin: PairOrigin,
 }
 
-impl Collection<'_> {
-    /// Collects from everywhere.
+impl PairCollector<'_> {
+    /// Collects from all sources.
     pub fn collect(&self, sources: &Sources) -> Result<CollectedBody, CalibrateError> {
         let mut passed_over = Vec::new();
         let mut fresh = if sources.canonical { self.canonical()? } else { Vec::new() };
-        let said = self.said()?;
-        let total = said.len() + sources.entries.len();
-        for (at, (query, document)) in said.iter().enumerate() {
+        let borderline = self.borderline()?;
+        let total = borderline.len() + sources.entries.len();
+        for (at, (query, document)) in borderline.iter().enumerate() {
             (self.progress)(at, total);
             let entry = PairEntry {
                 query: query.clone(),
@@ -83,26 +82,26 @@ impl Collection<'_> {
                 label: Label::Borderline,
                 text: None,
             };
-            self.take(&entry, PairOrigin::Feedback, &mut fresh, &mut passed_over)?;
+            self.resolve(&entry, PairOrigin::Feedback, &mut fresh, &mut passed_over)?;
         }
         for (entry, at) in sources.entries.iter().zip(1..) {
-            (self.progress)(said.len() + at, total);
-            if entry.text.as_ref().is_some_and(|text| text.len() > LONGEST) {
-                let why = format!("a text takes up to {LONGEST} bytes");
+            (self.progress)(borderline.len() + at, total);
+            if entry.text.as_ref().is_some_and(|text| text.len() > MAX_TEXT_BYTES) {
+                let why = format!("`text` is longer than {MAX_TEXT_BYTES} bytes");
                 return Err(CalibrateError::Pair { at, why });
             }
-            self.take(entry, PairOrigin::Manual, &mut fresh, &mut passed_over)?;
+            self.resolve(entry, PairOrigin::Manual, &mut fresh, &mut passed_over)?;
         }
-        self.keep(fresh, passed_over)
+        self.store_pairs(fresh, passed_over)
     }
 
-    /// A pair with its text, or a word why not.
-    fn take(
+    /// Resolves a pair's text, or records why it is skipped.
+    fn resolve(
         &self,
         entry: &PairEntry,
         origin: PairOrigin,
-        fresh: &mut Vec<Fresh>,
-        passed_over: &mut Vec<Passed>,
+        fresh: &mut Vec<CollectedPair>,
+        passed_over: &mut Vec<SkippedPair>,
     ) -> Result<(), CalibrateError> {
         let PairEntry { query, document, chunk, label, text } = entry;
         let query = anonymous(&self.scrubber.scrub(query).text).trim().to_owned();
@@ -117,48 +116,49 @@ impl Collection<'_> {
         };
         let label = *label;
         match passage {
-            Some(passage) => fresh.push(Fresh { query, passage, label, origin }),
-            None => passed_over.push(Passed {
+            Some(passage) => fresh.push(CollectedPair { query, passage, label, origin }),
+            None => passed_over.push(SkippedPair {
                 document: document.clone(),
-                why: "its text is not to be had here: it is gone, private or of another target; give it as `text`"
+                why: "its text is not available here (deleted, private or in another target): provide it as `text`"
                     .to_owned(),
             }),
         }
         Ok(())
     }
 
-    /// What people called borderline: queries with documents, each once.
-    fn said(&self) -> Result<BTreeSet<(String, String)>, StoreError> {
-        let mut said = BTreeSet::new();
-        for (log, words) in self.logs(Signal::BorderlineLabel)? {
-            let borderline = words.iter().filter(|one| is(one, Signal::BorderlineLabel));
-            for comment in borderline.filter_map(|one| one.comment.as_deref()) {
+    /// Query and document pairs that reviewers marked borderline, each once.
+    fn borderline(&self) -> Result<BTreeSet<(String, String)>, StoreError> {
+        let mut borderline = BTreeSet::new();
+        for (log, feedback) in self.logs(Signal::BorderlineLabel)? {
+            let labels = feedback.iter().filter(|one| is(one, Signal::BorderlineLabel));
+            for comment in labels.filter_map(|one| one.comment.as_deref()) {
                 if let Ok(BorderlineComment { document }) = serde_json::from_str(comment) {
-                    said.insert((log.fields.query_text.clone(), document));
+                    borderline.insert((log.fields.query_text.clone(), document));
                 }
             }
         }
-        Ok(said)
+        Ok(borderline)
     }
 
-    /// What somebody voted down and nobody labelled yet.
+    /// Results voted down that have no label yet.
     fn review(&self, known: &[CalibrationPair]) -> Result<Vec<ReviewRow>, StoreError> {
         let mut rows = BTreeSet::new();
-        for (log, words) in self.logs(Signal::UserVote)? {
+        for (log, feedback) in self.logs(Signal::UserVote)? {
             let is_low = |one: &Feedback| is(one, Signal::UserVote) && one.score < Some(0.0);
-            let body = log.fields.body.as_deref().filter(|_| words.iter().any(is_low));
+            let body = log.fields.body.as_deref().filter(|_| feedback.iter().any(is_low));
             let Some(body) = body.and_then(|b| serde_json::from_str::<RetrievalBody>(b).ok())
             else {
                 continue;
             };
             let query = log.fields.query_text;
-            let hash = CanonicalQuery::text_hash(&query);
+            let hash = CanonicalQuery::normalized_text_hash(&query);
             let is_known = |document: &String| {
                 known.iter().any(|pair| {
-                    pair.document == *document && CanonicalQuery::text_hash(&pair.query) == hash
+                    pair.document == *document
+                        && CanonicalQuery::normalized_text_hash(&pair.query) == hash
                 })
             };
-            let low = body.result_ids.into_iter().take(LOOK_AT);
+            let low = body.result_ids.into_iter().take(REVIEW_DEPTH);
             rows.extend(low.filter(|document| !is_known(document)).map(|document| ReviewRow {
                 query: query.clone(),
                 document,
@@ -168,7 +168,7 @@ impl Collection<'_> {
         Ok(rows.into_iter().collect())
     }
 
-    /// Live retrievals of which something of a kind was said, with all that was.
+    /// Live retrievals with feedback of a kind, and all their feedback.
     fn logs(&self, signal: Signal) -> Result<Vec<(RetrievalLog, Vec<Feedback>)>, StoreError> {
         let filter = RetrievalFilter {
             traffic: Some(Traffic::Live),
@@ -177,13 +177,13 @@ impl Collection<'_> {
         };
         let logs = self.store.retrieval_logs(self.workspace, &filter)?;
         let ids: Vec<i64> = logs.iter().map(|log| log.id).collect();
-        let words = self.store.feedback(self.workspace, &ids)?;
-        Ok(logs.into_iter().zip(words).collect())
+        let feedback = self.store.feedback(self.workspace, &ids)?;
+        Ok(logs.into_iter().zip(feedback).collect())
     }
 
-    /// What canonical queries must find as relevant pairs, and for each as irrelevant what another one must
-    /// find: no key of it, and not among its first results.
-    fn canonical(&self) -> Result<Vec<Fresh>, CalibrateError> {
+    /// Relevant pairs from the keys of canonical queries, and for each query an irrelevant one: the
+    /// key of another query that is neither a key nor among the first results of this one.
+    fn canonical(&self) -> Result<Vec<CollectedPair>, CalibrateError> {
         let all = stored(self.store, self.workspace)?;
         let asked = all.iter().filter(|one| one.state == QueryState::Active);
         let mut found = Vec::new();
@@ -192,7 +192,7 @@ impl Collection<'_> {
             let is_key = |document: &str| is_key(query, document);
             let best = results.iter().find(|one| is_key(&one.document));
             let passage = best.and_then(|one| self.passages.passage(one));
-            let near = results.into_iter().take(FAR);
+            let near = results.into_iter().take(NEAR_DEPTH);
             let seen: BTreeSet<String> = near.map(|one| one.document).collect();
             found.push((query, passage, seen));
         }
@@ -200,7 +200,7 @@ impl Collection<'_> {
         let count = found.len();
         for (at, (query, passage, seen)) in found.iter().enumerate() {
             let mut add = |passage: &Passage, label| {
-                fresh.push(Fresh {
+                fresh.push(CollectedPair {
                     query: query.text.clone(),
                     passage: passage.clone(),
                     label,
@@ -218,38 +218,38 @@ impl Collection<'_> {
         Ok(fresh)
     }
 
-    /// Keeps what nobody more believed said otherwise of.
-    fn keep(
+    /// Stores pairs unless a more trusted origin contradicts them.
+    fn store_pairs(
         &self,
-        fresh: Vec<Fresh>,
-        mut passed_over: Vec<Passed>,
+        fresh: Vec<CollectedPair>,
+        mut passed_over: Vec<SkippedPair>,
     ) -> Result<CollectedBody, CalibrateError> {
         let known = pairs(self.store, self.workspace, None, usize::MAX)?;
-        let mut believed: BTreeMap<Identity, PairOrigin> =
+        let mut origins: BTreeMap<PairIdentity, PairOrigin> =
             known.iter().map(|pair| (identity_of(pair), pair.origin)).collect();
-        // Of two that are the same pair the last is meant, and one is written.
-        let mut new: Vec<(Identity, NewPair)> = Vec::new();
-        for Fresh { query, passage, label, origin } in fresh {
+        // Of two equal pairs only the last is written.
+        let mut new: Vec<(PairIdentity, NewPair)> = Vec::new();
+        for CollectedPair { query, passage, label, origin } in fresh {
             let Passage { document, chunk, text, is_named } = passage;
-            let query_hash = CanonicalQuery::text_hash(&query);
-            // A passage that is known is the pair that it is, whether or not it is named now.
+            let query_hash = CanonicalQuery::normalized_text_hash(&query);
+            // A known passage keeps its identity, whether or not it is named now.
             let is_it = |one: &&CalibrationPair| {
-                one.chunk == chunk && CanonicalQuery::text_hash(&one.query) == query_hash
+                one.chunk == chunk && CanonicalQuery::normalized_text_hash(&one.query) == query_hash
             };
             let is_named = known.iter().find(is_it).map_or(is_named, |one| one.is_named);
             let of = if is_named { &chunk } else { &document };
             let identity = (query_hash, is_named, of.clone());
-            let believed = believed.entry(identity.clone()).or_insert(origin);
-            if *believed > origin {
+            let origins = origins.entry(identity.clone()).or_insert(origin);
+            if *origins > origin {
                 passed_over
-                    .push(Passed { document, why: format!("{believed} pairs say otherwise") });
+                    .push(SkippedPair { document, why: format!("overridden by a {origins} pair") });
                 continue;
             }
-            *believed = origin;
+            *origins = origin;
             let named = Some(is_named);
             let body = PairBody { schema_version: PAIR_VERSION, query, text, origin, named };
             let (chunk_id, label, body) = (chunk, label.name().to_owned(), super::json(&body));
-            // Another text of the same pair.
+            // An older text of the same pair.
             let is_older =
                 |one: &&CalibrationPair| identity_of(one) == identity && one.chunk != chunk_id;
             let replaces = known.iter().filter(is_older).map(|one| one.id).collect();
@@ -276,10 +276,10 @@ impl Collection<'_> {
     }
 }
 
-/// What makes two pairs the same: the query, and the passage where it is named, or the document.
-type Identity = (Hash, bool, String);
+/// The identity of a pair: the query, and the passage if it is named, else the document.
+type PairIdentity = (Hash, bool, String);
 
-fn identity_of(pair: &CalibrationPair) -> Identity {
+fn identity_of(pair: &CalibrationPair) -> PairIdentity {
     let (query, of) = pair.identity();
     (query, pair.is_named, of.to_owned())
 }
@@ -293,7 +293,7 @@ fn has_documents(query: &CanonicalQuery) -> bool {
     keys.any(|key| key.kind == KeyKind::Document)
 }
 
-/// Whether a document is what a query must find.
+/// Whether a document is a key of a query.
 pub(super) fn is_key(query: &CanonicalQuery, document: &str) -> bool {
     let keys = query.expected.iter().chain(&query.acceptable);
     keys.filter(|key| key.kind == KeyKind::Document).any(|key| is_meant(&key.id, document))

@@ -1,6 +1,8 @@
-//! A threshold, put in force: the setting and the status in one transaction, and an event for suites.
+//! Deploys a threshold: setting and status in one transaction, and an event for suites.
 
-use gbrain_core::calibrate::{Applicant, Obstacle, Tried, VerifyFailure, obstacles, verify};
+use gbrain_core::calibrate::{
+    DeployCandidate, Obstacle, StoredVerification, VerifyFailure, obstacles, verify,
+};
 use gbrain_core::config::{RERANK_THRESHOLD, RERANK_THRESHOLD_MODEL};
 use gbrain_core::format::calibration::{Deployment, ThresholdBody};
 use gbrain_core::id::WorkspaceId;
@@ -9,10 +11,10 @@ use gbrain_core::target::LOCAL;
 use gbrain_store::{NewEvent, RerankThreshold, Store, StoreError, ThresholdStatus};
 use jiff::Timestamp;
 
-use super::{CalibrateError, body};
+use super::{CalibrateError, threshold_body};
 
-/// Puts a threshold in force. `reranker` is the one that is set; `force` is why what stands in the way is
-/// not to.
+/// Deploys a threshold. `reranker` is the configured one; `force` is the reason to override
+/// obstacles.
 pub fn deploy(
     store: &Store,
     workspace: &WorkspaceId,
@@ -23,30 +25,35 @@ pub fn deploy(
 ) -> Result<RerankThreshold, CalibrateError> {
     let found = store.threshold(workspace, id)?.ok_or(CalibrateError::NoSuch(id))?;
     let generation = store.head(workspace)?.generation.0;
-    let in_the_way = in_the_way(&found, reranker, generation, now);
-    let may = in_the_way.iter().all(|one| force.is_some() && Obstacle::may_be_forced(*one));
-    if !may {
-        return Err(CalibrateError::Forbidden { id, obstacles: in_the_way });
+    let find_obstacles = find_obstacles(&found, reranker, generation, now);
+    let is_allowed =
+        find_obstacles.iter().all(|one| force.is_some() && Obstacle::may_be_forced(*one));
+    if !is_allowed {
+        return Err(CalibrateError::Forbidden { id, obstacles: find_obstacles });
     }
     let deployment = Deployment {
         at: format!("{now:.3}"),
-        forced: force.filter(|_| !in_the_way.is_empty()).map(str::to_owned),
-        obstacles: in_the_way,
+        forced: force.filter(|_| !find_obstacles.is_empty()).map(str::to_owned),
+        obstacles: find_obstacles,
     };
     let with = |found: &RerankThreshold| {
-        super::json(&ThresholdBody { deployment: Some(deployment.clone()), ..body(found) })
+        super::json(&ThresholdBody {
+            deployment: Some(deployment.clone()),
+            ..threshold_body(found)
+        })
     };
     store.edit_threshold(workspace, id, &with)?;
-    // Told before: a process that ends in between has a suite run too many, and none too few.
-    tell_changed(store, workspace, &found.model, &format!("threshold-{id}"), now)?;
-    let least = found.threshold.to_string();
-    let settings = [(RERANK_THRESHOLD, &*least), (RERANK_THRESHOLD_MODEL, &*found.model)];
-    store.set_threshold_status(workspace, id, ThresholdStatus::Active, &settings, now)?;
+    // The event is recorded first: a crash in between causes an extra suite run, never a missing
+    // one.
+    record_rerank_change(store, workspace, &found.model, &format!("threshold-{id}"), now)?;
+    let threshold = found.threshold.to_string();
+    let settings = [(RERANK_THRESHOLD, &*threshold), (RERANK_THRESHOLD_MODEL, &*found.model)];
+    store.set_rerank_threshold_status(workspace, id, ThresholdStatus::Active, &settings, now)?;
     store.threshold(workspace, id)?.ok_or(CalibrateError::NoSuch(id))
 }
 
-/// Tells suites that the reranker or its threshold is another now.
-pub fn tell_changed(
+/// Records an event for suites that the reranker or its threshold changed.
+pub fn record_rerank_change(
     store: &Store,
     workspace: &WorkspaceId,
     model: &str,
@@ -62,27 +69,27 @@ pub fn tell_changed(
     store.add_event(workspace, &event, now).map(|_| ())
 }
 
-/// What stands in the way of a threshold.
-fn in_the_way(
+/// The obstacles to deploying a threshold.
+fn find_obstacles(
     found: &RerankThreshold,
     reranker: Option<&str>,
     generation: i64,
     now: Timestamp,
 ) -> Vec<Obstacle> {
-    let body = body(found);
-    // A trial elsewhere says nothing of what is set here.
+    let body = threshold_body(found);
+    // A verification against another target does not apply to the local settings.
     let own = body.verification.as_ref().filter(|trial| trial.target == LOCAL);
-    // Too few queries are an obstacle of their own.
+    // Too few queries are a separate obstacle.
     let few = VerifyFailure::TooFewQueries;
-    let tried = own.map(|trial| Tried {
-        // Figures that do not pass are no pass, whatever is written beside them.
+    let tried = own.map(|trial| StoredVerification {
+        // Failing figures do not pass, even if the record says so.
         passed: trial.passed && verify(&trial.verified()).iter().all(|one| *one == few),
         queries: trial.n,
         generation: trial.generation,
-        // A time that can't be read is long ago.
+        // An unparseable time counts as long ago.
         at: trial.at.parse().unwrap_or(Timestamp::UNIX_EPOCH),
     });
-    let applicant = Applicant {
+    let applicant = DeployCandidate {
         model: &found.model,
         set: reranker,
         refusals: &body.refusals,

@@ -1,4 +1,4 @@
-//! Why a calibration does not come about.
+//! Errors of a calibration.
 
 use gbrain_brain::BrainError;
 use gbrain_core::calibrate::Obstacle;
@@ -10,26 +10,23 @@ use gbrain_store::StoreError;
 
 use crate::EvalError;
 
-/// Why a calibration does not come about.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrateError {
-    /// No reranker is set.
-    #[error("no reranker is set")]
+    #[error("no reranker is configured")]
     NoReranker,
-    /// There is nothing to score.
     #[error("there are no borderline pairs")]
     NoPairs,
-    /// Some pairs have no score, so there is no threshold.
+    /// Pairs without a score, so no threshold can be computed.
     #[error("{missing} of {of} pairs have no score: {why}")]
     Unscored {
         missing: usize,
         of: usize,
-        /// What was said of the first of them.
+        /// The error of the first call that failed.
         why: String,
     },
-    /// Scoring may cost more than the budgets of the run and of the day leave.
+    /// Scoring may exceed the budget of the run or of the day.
     #[error(
-        "scoring {pairs} pairs may cost up to {needs}, and {} {}: nothing was sent",
+        "scoring {pairs} pairs may cost up to {needs}, but {} {}: nothing was sent",
         allowance.left,
         match allowance.limit {
             SpendingLimit::Run => "is allowed",
@@ -39,36 +36,25 @@ pub enum CalibrateError {
     Unaffordable {
         /// Pairs without a score.
         pairs: usize,
-        /// The most that it may cost.
+        /// Upper bound of the cost.
         needs: Usd,
-        /// What may be spent.
+        /// The remaining budget of the run or of the day.
         allowance: Allowance,
     },
-    /// There is no such threshold.
     #[error("there is no threshold {0}")]
     NoSuch(i64),
-    /// There is no threshold of the reranker that is set.
-    #[error("there is no threshold of {0} yet")]
+    /// The configured reranker has no threshold.
+    #[error("there is no threshold for {0} yet")]
     NoneYet(String),
-    /// Something is in the way.
-    #[error("threshold {id} may not be put in force: {}", in_words(obstacles))]
-    Forbidden {
-        id: i64,
-        /// What is in the way.
-        obstacles: Vec<Obstacle>,
-    },
-    /// It was made for another reranker.
-    #[error("threshold {id} was made for {model}, and {set} is set")]
-    OtherModel {
-        id: i64,
-        model: String,
-        /// The one that is set.
-        set: String,
-    },
-    /// A pair can't be kept.
+    #[error("threshold {id} cannot be deployed: {}", in_words(obstacles))]
+    Forbidden { id: i64, obstacles: Vec<Obstacle> },
+    /// It was computed for another reranker.
+    #[error("threshold {id} was computed for {model}, but the configured reranker is {set}")]
+    OtherModel { id: i64, model: String, set: String },
+    /// A pair is invalid.
     #[error("pair {at}: {why}")]
     Pair { at: usize, why: String },
-    /// The target can't be asked.
+    /// The target could not be queried.
     #[error(transparent)]
     Target(#[from] TargetError),
     #[error(transparent)]
@@ -103,10 +89,9 @@ impl From<CalibrateError> for Fault {
             CalibrateError::NoPairs => {
                 (FaultKind::Usage, "collect some: `gbrain calibrate collect`")
             }
-            CalibrateError::Unscored { .. } => (
-                FaultKind::Model,
-                "what was scored is kept for a day: run it again to go on from there",
-            ),
+            CalibrateError::Unscored { .. } => {
+                (FaultKind::Model, "scores are cached for a day: run it again to continue")
+            }
             CalibrateError::Unaffordable { allowance, .. } => match allowance.limit {
                 SpendingLimit::Run => (FaultKind::Conflict, "raise it with --max-usd"),
                 SpendingLimit::Day => (
@@ -115,19 +100,19 @@ impl From<CalibrateError> for Fault {
                 ),
             },
             CalibrateError::NoSuch(_) => {
-                (FaultKind::NotFound, "`gbrain calibrate history` shows them")
+                (FaultKind::NotFound, "list them with `gbrain calibrate history`")
             }
             CalibrateError::NoneYet(_) => {
-                (FaultKind::NotFound, "make one: `gbrain calibrate score`")
+                (FaultKind::NotFound, "create one: `gbrain calibrate score`")
             }
             CalibrateError::Forbidden { ref obstacles, .. } => {
                 let is_final = obstacles.iter().any(|obstacle| !obstacle.may_be_forced());
-                let hint = if is_final { "" } else { "decide otherwise with --force REASON" };
+                let hint = if is_final { "" } else { "override with --force REASON" };
                 (FaultKind::Conflict, hint)
             }
             CalibrateError::OtherModel { .. } => (
                 FaultKind::Conflict,
-                "scores of different models do not compare: `gbrain calibrate score`",
+                "scores of different models are not comparable: run `gbrain calibrate score`",
             ),
             CalibrateError::Pair { .. } => (FaultKind::Input, ""),
             CalibrateError::Target(_) => (FaultKind::Target, ""),

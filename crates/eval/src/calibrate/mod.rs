@@ -1,15 +1,15 @@
-//! Calibration of a reranker, done: pairs collected, scored, the threshold tried and put in force.
+//! Reranker calibration: collects pairs, scores them, verifies the threshold and deploys it.
 //!
 //! ```text
 //! feedback, files, canonical queries ─▶ pairs ─▶ score ─▶ candidate ─▶ verify ─▶ deploy ─▶ rerank.threshold
 //! ```
 //!
-//! Promises: a pair that was not scored makes no threshold; what is refused is kept as rejected, with the
-//! reason; scores of two models are never held against each other; a threshold and its setting change
-//! together or not at all.
+//! Promises: an unscored pair prevents a threshold; a refused threshold is stored as rejected, with
+//! the reason; scores of two models are never compared; a threshold and its setting change together
+//! or not at all.
 //!
-//! Deliberately absent: the rule and what it is worth ([`gbrain_core::calibrate`]), and whether scores fell
-//! since ([`suite::rescore`](crate::suite::rescore)).
+//! Deliberately absent: the calibration rule ([`gbrain_core::calibrate`]), and the check whether
+//! scores fell since ([`suite::rescore`](crate::suite::rescore)).
 
 mod collect;
 mod deploy;
@@ -19,12 +19,12 @@ mod score;
 mod show;
 mod verify;
 
-pub use collect::{Collection, Sources};
-pub use deploy::{deploy, tell_changed};
+pub use collect::{PairCollector, Sources};
+pub use deploy::{deploy, record_rerank_change};
 pub use error::CalibrateError;
 pub use passage::{Passage, Passages};
-pub use score::{Cost, Scoring};
-pub use show::{history, stand};
+pub use score::{CostFn, PairScoring};
+pub use show::{calibration_status, history};
 pub use verify::{Trial, record, trial_settings};
 
 use std::collections::BTreeSet;
@@ -35,10 +35,10 @@ use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
 use gbrain_core::page::Visibility;
 use gbrain_store::{RerankThreshold, Store, StoreError, ThresholdStatus};
 
-/// As many thresholds of the past are looked at.
-const MANY: usize = 10_000;
+/// How many past thresholds are searched.
+const MAX_THRESHOLDS: usize = 10_000;
 
-/// Pairs of a workspace, each once, newest first; those with a label, or all.
+/// Pairs of a workspace, each once, newest first; with one label, or all.
 pub fn pairs(
     store: &Store,
     workspace: &WorkspaceId,
@@ -50,7 +50,7 @@ pub fn pairs(
         let body: PairBody = serde_json::from_str(&pair.body).ok()?;
         body.pair(pair.id, &pair.document, &pair.chunk_id, &pair.label)
     });
-    // Of two texts of one pair the newer one counts, whatever the older one was called.
+    // Of two texts of one pair the newer one counts, regardless of labels.
     let mut known = BTreeSet::new();
     let once = read.filter(|pair| {
         let (query, of) = pair.identity();
@@ -60,7 +60,7 @@ pub fn pairs(
     Ok(once.filter(is_wanted).take(limit).collect())
 }
 
-/// The same without those of pages that have become private: a reranker is somebody else.
+/// Like [`pairs`], without pairs of pages that have become private: the reranker is a third party.
 pub fn pairs_to_send(
     store: &Store,
     workspace: &WorkspaceId,
@@ -79,12 +79,12 @@ pub fn pairs_to_send(
     Ok(all)
 }
 
-/// The threshold that was put in force last, of whichever model.
+/// The threshold deployed last, of any model.
 pub fn in_force(
     store: &Store,
     workspace: &WorkspaceId,
 ) -> Result<Option<RerankThreshold>, StoreError> {
-    let all = store.thresholds(workspace, None, MANY)?;
+    let all = store.thresholds(workspace, None, MAX_THRESHOLDS)?;
     let active = all.into_iter().filter(|one| one.status == ThresholdStatus::Active);
     Ok(active.max_by_key(|one| (one.decided_at, one.id)))
 }
@@ -98,20 +98,20 @@ pub fn newest(
     Ok(store.thresholds(workspace, Some(model), 1)?.into_iter().next())
 }
 
-/// What a threshold says beside its columns. One that can't be read is not to be used.
-fn body(threshold: &RerankThreshold) -> ThresholdBody {
+/// The parsed body of a threshold. An unparseable one counts as refused.
+fn threshold_body(threshold: &RerankThreshold) -> ThresholdBody {
     let unreadable =
         || ThresholdBody { refusals: vec![Refusal::BadScores], ..ThresholdBody::default() };
     serde_json::from_str(&threshold.body).unwrap_or_else(|_| unreadable())
 }
 
-/// A threshold as it is told.
+/// A threshold as a wire body.
 pub fn info(threshold: &RerankThreshold) -> ThresholdInfo {
     let RerankThreshold {
         id,
         model,
         status,
-        threshold: least,
+        threshold: min_score,
         n,
         mean,
         sigma,
@@ -123,13 +123,13 @@ pub fn info(threshold: &RerankThreshold) -> ThresholdInfo {
         id: *id,
         model: model.clone(),
         status: CalibrationStatus::from_name(status.name()).expect("both know the same statuses"),
-        threshold: *least,
+        threshold: *min_score,
         n: *n,
         mean: *mean,
         sigma: *sigma,
         created_at: format!("{created_at:.3}"),
         decided_at: decided_at.map(|at| format!("{at:.3}")),
-        body: body(threshold),
+        body: threshold_body(threshold),
     }
 }
 

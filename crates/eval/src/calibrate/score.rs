@@ -1,13 +1,13 @@
-//! Pairs, scored offline: from the reranker's scores to a candidate.
+//! Scores pairs with the reranker and computes a candidate threshold.
 //!
-//! Promises: one call asks of all passages of a query; what was scored is kept until the calibration is
-//! whole, so that one that broke off goes on where it was; a pair without a score makes no threshold. A
-//! calibration that was finished asks anew next time: scores of before would hide that they fell.
+//! Promises: one call scores all passages of a query; scores are cached until the calibration is
+//! complete, so an interrupted one continues; an unscored pair prevents a threshold. The next
+//! calibration scores everything again: cached scores would hide a drop.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use gbrain_core::calibrate::{
-    Calibration, CalibrationPair, Label, LabelCounts, MOST, Refusal, Scored, calibrate,
+    Calibration, CalibrationPair, Label, LabelCounts, MOST, Refusal, ScoredLabel, calibrate,
 };
 use gbrain_core::format::calibration::{PreviousThreshold, ThresholdBody};
 use gbrain_core::hash::Hash;
@@ -24,59 +24,57 @@ use super::{CalibrateError, in_force, newest, pairs_to_send};
 use crate::spread::spread;
 use crate::suite::Scorer;
 
-/// The most passages in one call.
-const TOGETHER: usize = 64;
-/// Calls that may fail before nobody is asked any more.
-const PATIENCE: usize = 3;
-/// How long scores of a calibration that broke off are kept.
-const KEEP: SignedDuration = SignedDuration::from_hours(24);
+/// Maximum number of passages per call.
+const MAX_BATCH: usize = 64;
+/// Failed calls after which no more are made.
+const MAX_FAILURES: usize = 3;
+/// How long scores of an interrupted calibration are cached.
+const CACHE_TTL: SignedDuration = SignedDuration::from_hours(24);
 
-/// The most that scoring passages of a query may cost, or why that is not known.
-pub type Cost<'a> = dyn Fn(&str, &[&str]) -> Result<Usd, String> + Sync + 'a;
+/// Upper bound of the cost of scoring passages of a query, or why it is unknown.
+pub type CostFn<'a> = dyn Fn(&str, &[&str]) -> Result<Usd, String> + Sync + 'a;
 
-/// What scores.
-pub struct Scoring<'a> {
-    /// Where pairs and thresholds are.
+/// Scores pairs and stores the threshold.
+pub struct PairScoring<'a> {
     pub store: &'a Store,
     pub workspace: &'a WorkspaceId,
     pub scorer: Scorer<'a>,
-    /// The most that scoring passages of a query may cost.
-    pub cost: &'a Cost<'a>,
-    /// What all of it may cost; none where a cassette answers for nothing.
+    pub cost: &'a CostFn<'a>,
+    /// Budget for the run; `None` if a cassette answers.
     pub allowance: Option<Allowance>,
-    /// Calls under way at once.
+    /// Maximum number of calls at once.
     pub concurrency: usize,
-    /// Set when it is to stop.
+    /// Set to stop the run.
     pub stop: &'a AtomicBool,
-    /// Told how many pairs are done, and of how many.
+    /// Progress callback: pairs done and total.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
     pub clock: fn() -> Timestamp,
 }
 
-/// Why a call gave nothing.
-enum Unheard {
+/// Why a call returned no scores.
+enum ScoreError {
     Store(StoreError),
-    Said(String),
+    Call(String),
 }
 
-impl From<StoreError> for Unheard {
+impl From<StoreError> for ScoreError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
 }
 
-impl Scoring<'_> {
-    /// Scores the pairs and keeps what they make: a candidate, or a rejected threshold with the reason.
-    /// `force` is why it is to be a candidate all the same.
+impl PairScoring<'_> {
+    /// Scores the pairs and stores the result: a candidate, or a rejected threshold with the
+    /// reason. `force` is the reason to store a candidate anyway.
     pub fn run(&self, force: Option<&str>) -> Result<RerankThreshold, CalibrateError> {
         let pairs = self.pairs()?;
         let scores = self.scores(&pairs)?;
         let label = |id: i64| pairs.iter().find(|pair| pair.id == id).map(|pair| pair.label);
         let labelled =
-            |(id, score): &(i64, f64)| Some(Scored { label: label(*id)?, score: *score });
-        let scored: Vec<Scored> = scores.iter().filter_map(labelled).collect();
+            |(id, score): &(i64, f64)| Some(ScoredLabel { label: label(*id)?, score: *score });
+        let scored: Vec<ScoredLabel> = scores.iter().filter_map(labelled).collect();
         let found = calibrate(&scored).ok_or(CalibrateError::NoPairs)?;
-        self.keep(&found, &pairs, &scores, force)
+        self.store_threshold(&found, &pairs, &scores, force)
     }
 
     /// The newest pairs of each label.
@@ -92,34 +90,34 @@ impl Scoring<'_> {
     }
 
     fn scores(&self, pairs: &[CalibrationPair]) -> Result<Vec<(i64, f64)>, CalibrateError> {
-        // What the last calibration of this model was called: its scores are not this one's.
+        // The last calibration of this model: its scores are not reused.
         let last = newest(self.store, self.workspace, self.scorer.model)?.map_or(0, |one| one.id);
         let calls = calls(pairs);
-        self.afford(last, &calls)?;
+        self.check_budget(last, &calls)?;
         let (done, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let heard = spread(calls.len(), self.concurrency, |at| {
+        let results = spread(calls.len(), self.concurrency, |at| {
             if self.stop.load(Ordering::Acquire) {
-                return Err(Unheard::Said("it was interrupted".to_owned()));
+                return Err(ScoreError::Call("the run was interrupted".to_owned()));
             }
-            if failed.load(Ordering::Acquire) >= PATIENCE {
-                return Err(Unheard::Said("nobody was asked any more".to_owned()));
+            if failed.load(Ordering::Acquire) >= MAX_FAILURES {
+                return Err(ScoreError::Call("skipped after too many failed calls".to_owned()));
             }
-            let heard = self.call(last, &calls[at]);
-            if heard.is_err() {
+            let results = self.call(last, &calls[at]);
+            if results.is_err() {
                 failed.fetch_add(1, Ordering::AcqRel);
             }
             let done = done.fetch_add(calls[at].len(), Ordering::Relaxed) + calls[at].len();
             (self.progress)(done, pairs.len());
-            heard
+            results
         });
         let mut scores = Vec::new();
         let mut why = None;
-        for one in heard {
+        for one in results {
             match one {
-                Ok(heard) => scores.extend(heard),
-                Err(Unheard::Store(error)) => return Err(error.into()),
-                Err(Unheard::Said(said)) => {
-                    why.get_or_insert(said);
+                Ok(results) => scores.extend(results),
+                Err(ScoreError::Store(error)) => return Err(error.into()),
+                Err(ScoreError::Call(error)) => {
+                    why.get_or_insert(error);
                 }
             }
         }
@@ -132,16 +130,20 @@ impl Scoring<'_> {
         }
     }
 
-    /// Refuses to begin what the budget can't hold: what was scored already costs nothing.
-    fn afford(&self, last: i64, calls: &[Vec<&CalibrationPair>]) -> Result<(), CalibrateError> {
+    /// Refuses to start if the budget does not cover the unscored pairs.
+    fn check_budget(
+        &self,
+        last: i64,
+        calls: &[Vec<&CalibrationPair>],
+    ) -> Result<(), CalibrateError> {
         let Some(allowance) = self.allowance else { return Ok(()) };
         let (mut needs, mut open) = (Usd::ZERO, 0);
         for pairs in calls {
-            let (_, known) = self.known(last, pairs)?;
-            let unscored = pairs.iter().zip(known).filter(|(_, score)| score.is_none());
+            let (_, cached_scores) = self.cached_scores(last, pairs)?;
+            let unscored = pairs.iter().zip(cached_scores).filter(|(_, score)| score.is_none());
             let texts: Vec<&str> = unscored.map(|(pair, _)| pair.text.as_str()).collect();
             if let (Some(first), false) = (pairs.first(), texts.is_empty()) {
-                // What has no price is refused by whoever is asked.
+                // Missing prices are reported by the call itself.
                 needs = needs + (self.cost)(&first.query, &texts).unwrap_or(Usd::ZERO);
                 open += texts.len();
             }
@@ -152,8 +154,8 @@ impl Scoring<'_> {
         }
     }
 
-    /// What names the scores of some pairs, and those that are known from a run that broke off.
-    fn known(
+    /// The cache keys of some pairs, and their cached scores from an interrupted run.
+    fn cached_scores(
         &self,
         last: i64,
         pairs: &[&CalibrationPair],
@@ -170,40 +172,42 @@ impl Scoring<'_> {
         };
         let keys: Vec<Hash> = pairs.iter().map(key).collect();
         let (kind, now) = (AnswerKind::RerankScore, (self.clock)());
-        let kept = self.store.model_answers(self.workspace, kind, &keys, now)?;
-        let known = kept.iter().map(|one| one.as_deref().and_then(|score| score.parse().ok()));
-        let known = known.collect();
-        Ok((keys, known))
+        let cached = self.store.model_answers(self.workspace, kind, &keys, now)?;
+        let cached_scores =
+            cached.iter().map(|one| one.as_deref().and_then(|score| score.parse().ok()));
+        let cached_scores = cached_scores.collect();
+        Ok((keys, cached_scores))
     }
 
     /// The scores of some passages of one query.
-    fn call(&self, last: i64, pairs: &[&CalibrationPair]) -> Result<Vec<(i64, f64)>, Unheard> {
+    fn call(&self, last: i64, pairs: &[&CalibrationPair]) -> Result<Vec<(i64, f64)>, ScoreError> {
         let (kind, now) = (AnswerKind::RerankScore, (self.clock)());
-        let (keys, known) = self.known(last, pairs)?;
-        let open: Vec<usize> = (0..pairs.len()).filter(|at| known[*at].is_none()).collect();
-        let mut scores = known;
+        let (keys, cached_scores) = self.cached_scores(last, pairs)?;
+        let open: Vec<usize> = (0..pairs.len()).filter(|at| cached_scores[*at].is_none()).collect();
+        let mut scores = cached_scores;
         if let Some(first) = open.first() {
             let texts: Vec<&str> = open.iter().map(|at| pairs[*at].text.as_str()).collect();
-            let said = (self.scorer.score)(&pairs[*first].query, &texts).map_err(Unheard::Said)?;
-            if said.len() != open.len() || !said.iter().all(|score| score.is_finite()) {
-                return Err(Unheard::Said("the reranker did not score each passage".to_owned()));
+            let new_scores =
+                (self.scorer.score)(&pairs[*first].query, &texts).map_err(ScoreError::Call)?;
+            if new_scores.len() != open.len() || !new_scores.iter().all(|score| score.is_finite()) {
+                return Err(ScoreError::Call("the reranker did not score each passage".to_owned()));
             }
-            let fresh = open.iter().zip(&said);
+            let fresh = open.iter().zip(&new_scores);
             let answer = |(at, score): (&usize, &f64)| ModelAnswer {
                 key: keys[*at],
                 body: score.to_string(),
                 pages: Some(vec![pairs[*at].document.clone()]),
             };
             let answers: Vec<ModelAnswer> = fresh.map(answer).collect();
-            let until = now.saturating_add(KEEP).unwrap_or(Timestamp::MAX);
-            self.store.keep_model_answers(self.workspace, kind, &answers, now, until)?;
-            open.iter().zip(said).for_each(|(at, score)| scores[*at] = Some(score));
+            let until = now.saturating_add(CACHE_TTL).unwrap_or(Timestamp::MAX);
+            self.store.store_model_answers(self.workspace, kind, &answers, now, until)?;
+            open.iter().zip(new_scores).for_each(|(at, score)| scores[*at] = Some(score));
         }
         let ids = pairs.iter().map(|pair| pair.id);
         Ok(ids.zip(scores).filter_map(|(id, score)| Some((id, score?))).collect())
     }
 
-    fn keep(
+    fn store_threshold(
         &self,
         found: &Calibration,
         pairs: &[CalibrationPair],
@@ -212,16 +216,17 @@ impl Scoring<'_> {
     ) -> Result<RerankThreshold, CalibrateError> {
         let counts = LabelCounts::of(pairs.iter().map(|pair| pair.label));
         let mut body = ThresholdBody::new(found, counts);
-        let may = found.refusals.iter().all(|refusal| Refusal::may_be_forced(*refusal));
+        let may_force = found.refusals.iter().all(|refusal| Refusal::may_be_forced(*refusal));
         let is_refused = !found.refusals.is_empty();
-        body.forced = force.filter(|_| is_refused && may).map(str::to_owned);
+        body.forced = force.filter(|_| is_refused && may_force).map(str::to_owned);
         let previous = in_force(self.store, self.workspace)?;
         body.previous = previous.map(|one| PreviousThreshold {
             id: one.id,
             model: one.model,
             threshold: one.threshold,
         });
-        // What is no score may add up to no number; it is refused for that, and the store takes none.
+        // Invalid scores may give non-finite values: they are refused, and the store accepts only
+        // numbers.
         let number = |value: f64| if value.is_finite() { value } else { 0.0 };
         let new = NewThreshold {
             model: self.scorer.model.to_owned(),
@@ -239,23 +244,23 @@ impl Scoring<'_> {
         let id = self.store.add_threshold(self.workspace, &new, now)?;
         if is_refused && body.forced.is_none() {
             let rejected = ThresholdStatus::Rejected;
-            self.store.set_threshold_status(self.workspace, id, rejected, &[], now)?;
+            self.store.set_rerank_threshold_status(self.workspace, id, rejected, &[], now)?;
         }
         self.store.threshold(self.workspace, id)?.ok_or(CalibrateError::NoSuch(id))
     }
 }
 
-/// Pairs by query, so many together.
+/// Pairs grouped by query, in calls of limited size.
 fn calls<'a>(pairs: &'a [CalibrationPair]) -> Vec<Vec<&'a CalibrationPair>> {
     let mut queries: Vec<(&str, Vec<&'a CalibrationPair>)> = Vec::new();
     for pair in pairs {
         match queries.iter_mut().find(|(query, _)| *query == pair.query) {
-            Some((_, of)) => of.push(pair),
+            Some((_, group)) => group.push(pair),
             None => queries.push((&pair.query, vec![pair])),
         }
     }
-    let cut = |of: &Vec<&'a CalibrationPair>| -> Vec<Vec<&'a CalibrationPair>> {
-        of.chunks(TOGETHER).map(<[_]>::to_vec).collect()
+    let cut = |group: &Vec<&'a CalibrationPair>| -> Vec<Vec<&'a CalibrationPair>> {
+        group.chunks(MAX_BATCH).map(<[_]>::to_vec).collect()
     };
-    queries.iter().flat_map(|(_, of)| cut(of)).collect()
+    queries.iter().flat_map(|(_, group)| cut(group)).collect()
 }

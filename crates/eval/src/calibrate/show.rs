@@ -1,10 +1,10 @@
-//! How a workspace's calibration stands, for whoever looks.
+//! The calibration status of a workspace.
 
 use std::collections::BTreeMap;
 
 use gbrain_brain::search_settings;
 use gbrain_core::calibrate::{
-    CalibrationPair, Drift, LabelCounts, Scored, Stands, drift, histogram, standing,
+    CalibrationPair, Drift, LabelCounts, ScoredLabel, ThresholdState, drift, histogram, standing,
 };
 use gbrain_core::format::calibration::{HistoryBody, ScoreRow, StandingBody};
 use gbrain_core::id::WorkspaceId;
@@ -13,9 +13,9 @@ use jiff::Timestamp;
 
 use super::{CalibrateError, in_force, info, pairs};
 
-/// How it stands. `config` is the workspace's settings, `reranker` the one that they name, `shown` the
-/// threshold that is asked for: the newest if none is.
-pub fn stand(
+/// The calibration status. `config` is the workspace's settings, `reranker` the configured one,
+/// `shown` the threshold to show, by default the newest.
+pub fn calibration_status(
     store: &Store,
     workspace: &WorkspaceId,
     config: &BTreeMap<String, String>,
@@ -30,7 +30,7 @@ pub fn stand(
         None => store.thresholds(workspace, None, 1)?.into_iter().next(),
     };
     let known = pairs(store, workspace, None, usize::MAX)?;
-    let stands = Stands {
+    let stands = ThresholdState {
         reranker,
         threshold: settings.rerank_threshold,
         of: settings.rerank_calibrated.as_deref(),
@@ -41,7 +41,7 @@ pub fn stand(
         None => Vec::new(),
     };
     let scored =
-        scores.iter().filter_map(|row| Some(Scored { label: row.label?, score: row.score }));
+        scores.iter().filter_map(|row| Some(ScoredLabel { label: row.label?, score: row.score }));
     let counts = LabelCounts::of(known.iter().map(|pair| pair.label));
     Ok(StandingBody {
         workspace: workspace.to_string(),
@@ -51,7 +51,7 @@ pub fn stand(
         set_for: settings.rerank_calibrated.clone(),
         pairs: counts,
         missing: counts.missing(),
-        fell: fell(deployed.as_ref(), shown.as_ref()),
+        score_drop: score_drop(deployed.as_ref(), shown.as_ref()),
         in_force: deployed.as_ref().map(info),
         shown: shown.as_ref().map(info),
         histogram: histogram(&scored.collect::<Vec<_>>()),
@@ -59,8 +59,8 @@ pub fn stand(
     })
 }
 
-/// How much scores fell from one calibration to another of the same model.
-fn fell(deployed: Option<&RerankThreshold>, shown: Option<&RerankThreshold>) -> Option<f64> {
+/// How much scores fell between two calibrations of the same model.
+fn score_drop(deployed: Option<&RerankThreshold>, shown: Option<&RerankThreshold>) -> Option<f64> {
     let (deployed, shown) = (deployed?, shown?);
     if deployed.id == shown.id {
         return None;
@@ -84,7 +84,6 @@ fn scores(
         .collect())
 }
 
-/// Thresholds, newest first.
 pub fn history(
     store: &Store,
     workspace: &WorkspaceId,

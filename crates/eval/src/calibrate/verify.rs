@@ -1,8 +1,8 @@
-//! A threshold, tried: the canonical queries asked with it in force, before it is.
+//! Verifies a threshold by running the canonical queries with it before it is deployed.
 //!
-//! The local brain is asked with the threshold in its settings. A target elsewhere has a threshold of its
-//! own: where it tells it, that must be the one that is tried; where it does not, only the scores of its
-//! results can be looked at, and the trial says so.
+//! The local brain is queried with the threshold in its settings. A remote target has its own
+//! threshold: if it reports one, it must be the verified one; otherwise only the scores of its
+//! results can be checked, and the verification notes that.
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -12,60 +12,60 @@ use gbrain_core::format::calibration::{ThresholdBody, Verification};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::ranking::{RERANK, RERANK_THRESHOLD};
 use gbrain_core::search::{RERANK_THRESHOLD_OF, Settings};
-use gbrain_core::suite::case::{AskedWhy, judge};
+use gbrain_core::suite::case::{RationaleRequirement, judge};
 use gbrain_core::suite::query::{CanonicalQuery, QueryState};
-use gbrain_core::suite::{Kind, Suite};
-use gbrain_core::target::{Found, TargetAnswer};
+use gbrain_core::suite::{Suite, SuiteKind};
+use gbrain_core::target::{TargetAnswer, TargetResult};
 use gbrain_store::{RerankThreshold, Store, ThresholdStatus};
 use jiff::Timestamp;
 
 use super::collect::is_key;
-use super::{CalibrateError, body};
+use super::{CalibrateError, threshold_body};
 use crate::retriever::Retriever;
 use crate::suite::{QueryAnswer, QueryBatch, stored, unverifiable};
 
-/// The longest trial: as long as the suite of that name may take.
-const LONGEST: Duration = Duration::from_secs(30 * 60);
-/// Thresholds that differ by less are the same.
+/// Time limit of a verification: that of the suite of this kind.
+const TIME_LIMIT: Duration = Duration::from_secs(30 * 60);
+/// Thresholds that differ by less are equal.
 const TOLERANCE: f64 = 1e-9;
 
-/// The settings of a brain with a threshold in force that is not yet.
+/// Search settings with a threshold that is not deployed yet.
 pub fn trial_settings(mut settings: Settings, threshold: &RerankThreshold) -> Option<Settings> {
     let name = format!("{RERANK_THRESHOLD_OF}{}", threshold.model);
     settings.set(&name, &threshold.threshold.to_string()).ok()?;
     Some(settings)
 }
 
-/// A trial.
+/// A verification of one threshold.
 pub struct Trial<'a> {
     pub store: &'a Store,
     pub workspace: &'a WorkspaceId,
-    /// Who is asked; the local brain with the threshold in its settings.
+    /// The target; the local brain has the threshold in its settings.
     pub target: &'a dyn Retriever,
     pub threshold: &'a RerankThreshold,
-    /// The change that the local corpus is as of.
+    /// Generation of the local corpus.
     pub generation: Option<i64>,
-    /// Set when it is to stop.
+    /// Set to stop the verification.
     pub stop: &'a AtomicBool,
-    /// Told how many questions are done, and of how many.
+    /// Progress callback: queries done and total.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
     pub clock: fn() -> Timestamp,
 }
 
-/// What one answer shows of a threshold.
+/// Effects of a threshold on one answer.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Shows {
+pub(super) struct ThresholdEffect {
     pub(super) leaked: u64,
     pub(super) filtered: u64,
     pub(super) is_bypassed: bool,
-    /// Whether the reranker did not answer: nothing was tried.
+    /// Whether the reranker did not answer, so that nothing was verified.
     pub(super) is_unjudged: bool,
     pub(super) is_lost: bool,
     pub(super) note: Option<&'static str>,
 }
 
 impl Trial<'_> {
-    /// Asks every canonical query that has a key.
+    /// Runs every canonical query that has a key.
     pub fn run(&self) -> Result<Verification, CalibrateError> {
         let all = stored(self.store, self.workspace)?;
         let is_asked = |one: &&CanonicalQuery| {
@@ -73,21 +73,21 @@ impl Trial<'_> {
             has_key && one.state == QueryState::Active
         };
         let queries: Vec<&CanonicalQuery> = all.iter().filter(is_asked).collect();
-        let suite = Suite::new("calibrate", Kind::RerankCalibration, Vec::new());
+        let suite = Suite::new("calibrate", SuiteKind::RerankCalibration, Vec::new());
         let batch = QueryBatch {
             suite: &suite,
             target: self.target,
-            until: Instant::now() + LONGEST,
+            until: Instant::now() + TIME_LIMIT,
             stop: self.stop,
             progress: self.progress,
             clock: self.clock,
         };
         let (asked, _) = batch.ask(&queries);
         let mut trial = self.blank(queries.len());
-        // What was not asked was not answered.
+        // Queries that were not run count as errors.
         trial.errors = (queries.len() - asked.len()) as u64;
         for one in &asked {
-            let case = judge(one.query, AskedWhy::No, &one.answer, &unverifiable);
+            let case = judge(one.query, RationaleRequirement::No, &one.answer, &unverifiable);
             trial.hits += u64::from(case.is_hit(5));
             match &one.answer {
                 Err(error) => {
@@ -103,7 +103,7 @@ impl Trial<'_> {
             stages.is_some_and(|stages| !stages.rerank.is_empty())
         };
         let is_unjudged = !asked.is_empty() && !asked.iter().any(is_judged);
-        // Where the reranker did not answer, that is what there is to say.
+        // If the reranker did not answer, report that instead.
         if self.target.info().is_local() && is_unjudged && trial.errors == 0 {
             if !trial.failures.contains(&VerifyFailure::Bypassed) {
                 trial.failures.push(VerifyFailure::Bypassed);
@@ -134,8 +134,9 @@ impl Trial<'_> {
 
     fn add(&self, trial: &mut Verification, query: &CanonicalQuery, answer: &TargetAnswer) {
         let is_local = self.target.info().is_local();
-        let shows = shows(query, answer, self.threshold.threshold, is_local);
-        let Shows { leaked, filtered, is_bypassed, is_unjudged, is_lost, note: word } = shows;
+        let threshold_effect = threshold_effect(query, answer, self.threshold.threshold, is_local);
+        let ThresholdEffect { leaked, filtered, is_bypassed, is_unjudged, is_lost, note: word } =
+            threshold_effect;
         trial.errors += u64::from(is_unjudged);
         trial.leaked += leaked;
         trial.filtered += filtered;
@@ -151,54 +152,59 @@ fn note(notes: &mut Vec<String>, word: &str) {
     }
 }
 
-/// What an answer shows of a threshold.
-pub(super) fn shows(
+/// The effects of a threshold on an answer.
+pub(super) fn threshold_effect(
     query: &CanonicalQuery,
     answer: &TargetAnswer,
-    least: f64,
+    min_score: f64,
     is_local: bool,
-) -> Shows {
+) -> ThresholdEffect {
     let judged = answer.stages.as_ref().map_or(&[][..], |stages| &stages.rerank);
     let of = |document: &str| judged.iter().find(|one| one.document == document)?.score;
     let is_shown = |document: &str| answer.results.iter().any(|one| one.document == document);
-    let is_low = |score: &f64| *score < least - TOLERANCE;
+    let is_low = |score: &f64| *score < min_score - TOLERANCE;
     let low = judged.iter().filter(|one| one.score.as_ref().is_some_and(is_low));
-    let mut shows = Shows {
+    let mut threshold_effect = ThresholdEffect {
         filtered: low.clone().filter(|one| !is_shown(&one.document)).count() as u64,
         is_lost: low.clone().any(|one| is_key(query, &one.document)),
-        ..Shows::default()
+        ..ThresholdEffect::default()
     };
     let fell_back = |name: &str| answer.fallbacks.iter().any(|fallback| fallback.stage == name);
-    let is_other = answer.threshold.is_some_and(|told| (told - least).abs() > TOLERANCE);
+    let is_other =
+        answer.threshold.is_some_and(|reported| (reported - min_score).abs() > TOLERANCE);
     if answer.threshold_applied == Some(false) || fell_back(RERANK_THRESHOLD) {
-        return Shows { is_bypassed: true, ..shows };
+        return ThresholdEffect { is_bypassed: true, ..threshold_effect };
     }
     if fell_back(RERANK) {
-        let note = Some("the reranker did not answer: run it again when it does");
-        return Shows { is_unjudged: true, note, ..shows };
+        let note = Some("the reranker did not answer: verify again when it does");
+        return ThresholdEffect { is_unjudged: true, note, ..threshold_effect };
     }
     if is_other {
-        let note = Some("the target applies another threshold: set this one there, then verify");
-        return Shows { is_bypassed: true, note, ..shows };
-    }
-    let is_blind = !is_local && answer.threshold.is_none() && judged.is_empty();
-    if is_blind && !answer.results.iter().all(|one| one.score.is_some()) {
         let note =
-            Some("the target tells neither its threshold nor scores: nobody can say from here");
-        return Shows { is_bypassed: true, note, ..shows };
+            Some("the target applies another threshold: set this one there, then verify again");
+        return ThresholdEffect { is_bypassed: true, note, ..threshold_effect };
     }
-    if is_blind {
-        shows.note = Some(
-            "the target tells no threshold: scores of its results were held against this one; verify again when it is set there",
+    let has_no_report = !is_local && answer.threshold.is_none() && judged.is_empty();
+    if has_no_report && !answer.results.iter().all(|one| one.score.is_some()) {
+        let note = Some(
+            "the target reports neither its threshold nor scores: it cannot be verified from here",
+        );
+        return ThresholdEffect { is_bypassed: true, note, ..threshold_effect };
+    }
+    if has_no_report {
+        threshold_effect.note = Some(
+            "the target reports no threshold: its result scores were compared with this one; verify again when it is set there",
         );
     }
-    let score = |one: &Found| of(&one.document).or(one.score.filter(|_| is_blind));
-    shows.leaked = answer.results.iter().filter_map(score).filter(|one| is_low(one)).count() as u64;
-    shows
+    let score = |one: &TargetResult| of(&one.document).or(one.score.filter(|_| has_no_report));
+    threshold_effect.leaked =
+        answer.results.iter().filter_map(score).filter(|one| is_low(one)).count() as u64;
+    threshold_effect
 }
 
-/// Keeps a trial with its threshold. One that was measured and lost is rejected, and one that passes after
-/// all is a candidate again; what is in force stays until another is.
+/// Stores a verification with its threshold. A failed measurement rejects a candidate, and a
+/// passing one makes a rejected threshold a candidate again; a deployed threshold stays until
+/// another is deployed.
 pub fn record(
     store: &Store,
     workspace: &WorkspaceId,
@@ -207,20 +213,20 @@ pub fn record(
     now: Timestamp,
 ) -> Result<RerankThreshold, CalibrateError> {
     let with = |found: &RerankThreshold| {
-        let body = ThresholdBody { verification: Some(trial.clone()), ..body(found) };
+        let body = ThresholdBody { verification: Some(trial.clone()), ..threshold_body(found) };
         super::json(&body)
     };
     let edited = store.edit_threshold(workspace, id, &with)?.ok_or(CalibrateError::NoSuch(id))?;
     let is_measured = trial.failures.iter().all(|one| one.is_measured());
-    let kept = body(&edited);
-    let is_refused = !kept.refusals.is_empty() && kept.forced.is_none();
+    let stored_body = threshold_body(&edited);
+    let is_refused = !stored_body.refusals.is_empty() && stored_body.forced.is_none();
     let next = match (edited.status, trial.passed) {
         (ThresholdStatus::Candidate, false) if is_measured => Some(ThresholdStatus::Rejected),
         (ThresholdStatus::Rejected, true) if !is_refused => Some(ThresholdStatus::Candidate),
         _ => None,
     };
     if let Some(next) = next {
-        store.set_threshold_status(workspace, id, next, &[], now)?;
+        store.set_rerank_threshold_status(workspace, id, next, &[], now)?;
     }
     store.threshold(workspace, id)?.ok_or(CalibrateError::NoSuch(id))
 }
@@ -228,27 +234,27 @@ pub fn record(
 #[cfg(test)]
 mod tests {
     use gbrain_core::format::suite::QueryEntry;
-    use gbrain_core::target::{Judgement, StageIds};
+    use gbrain_core::target::{RerankJudgement, StageIds};
 
     use gbrain_core::target::StageFallback;
 
     use super::*;
 
-    /// A query that must find `a`.
+    /// A query with the key `a`.
     fn query() -> CanonicalQuery {
         let entry: QueryEntry =
             serde_json::from_str(r#"{"query": "q", "expected": ["a"]}"#).unwrap();
         entry.read().unwrap()
     }
 
-    /// An answer with results and their scores, and with what a reranker judged.
+    /// An answer with results and scores, and with reranker judgements.
     fn answer(results: &[(&str, Option<f64>)], judged: &[(&str, f64)]) -> TargetAnswer {
-        let found = |(document, score): &(&str, Option<f64>)| Found {
+        let found = |(document, score): &(&str, Option<f64>)| TargetResult {
             document: (*document).to_owned(),
             score: *score,
-            ..Found::default()
+            ..TargetResult::default()
         };
-        let judgement = |(document, score): &(&str, f64)| Judgement {
+        let judgement = |(document, score): &(&str, f64)| RerankJudgement {
             document: (*document).to_owned(),
             score: Some(*score),
         };
@@ -262,8 +268,12 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(answer: &TargetAnswer, is_local: bool, expected: (u64, u64, bool, bool)) -> Shows {
-        let found = shows(&query(), answer, 0.5, is_local);
+    fn check(
+        answer: &TargetAnswer,
+        is_local: bool,
+        expected: (u64, u64, bool, bool),
+    ) -> ThresholdEffect {
+        let found = threshold_effect(&query(), answer, 0.5, is_local);
         let counts = (found.leaked, found.filtered, found.is_bypassed, found.is_lost);
         assert_eq!(counts, expected, "{found:?}");
         found
@@ -272,8 +282,8 @@ mod tests {
     #[test]
     fn what_is_left_out_leaked_and_lost() {
         let judged = [("a", 0.9), ("b", 0.5), ("c", 0.4999), ("d", 0.1)];
-        let kept = [("a", None), ("b", None)];
-        let good = TargetAnswer { threshold: Some(0.5), ..answer(&kept, &judged) };
+        let stored_body = [("a", None), ("b", None)];
+        let good = TargetAnswer { threshold: Some(0.5), ..answer(&stored_body, &judged) };
         assert_eq!(check(&good, true, (0, 2, false, false)).note, None);
         let leaks = answer(&[("a", None), ("c", None), ("named", None)], &judged);
         check(&leaks, true, (1, 1, false, false));
@@ -309,8 +319,10 @@ mod tests {
         assert!(check(&scored, false, (1, 0, false, false)).note.is_some());
         check(&scored, true, (0, 0, false, false));
         let mute = answer(&[("a", None)], &[]);
-        assert!(check(&mute, false, (0, 0, true, false)).note.unwrap().contains("nobody can say"));
-        let told = TargetAnswer { threshold: Some(0.5), ..mute };
-        assert_eq!(check(&told, false, (0, 0, false, false)).note, None);
+        assert!(
+            check(&mute, false, (0, 0, true, false)).note.unwrap().contains("cannot be verified")
+        );
+        let reported = TargetAnswer { threshold: Some(0.5), ..mute };
+        assert_eq!(check(&reported, false, (0, 0, false, false)).note, None);
     }
 }

@@ -1,47 +1,47 @@
-//! From queries to pairs of statements.
+//! Searches for queries and pairs the statements of their results.
 
-use gbrain_brain::{Ask, Brain, BrainError, Snapshot};
+use gbrain_brain::{Brain, BrainError, QueryOptions, Snapshot};
 use gbrain_core::chunk;
 use gbrain_core::contradiction::{
-    DateFrom, Dated, Docket, Pair, Place, Ranked, Statement, Tier, pairs_of,
+    DateFrom, Docket, Pair, Place, RankedStatement, Statement, StatementDate, Tier, pairs_of,
 };
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::page::{Page, StoredPage};
-use gbrain_core::ranking::{Hit, Ranking, is_of_the_question};
-use gbrain_core::replay::Live;
+use gbrain_core::ranking::{Hit, Ranking, is_query_specific};
+use gbrain_core::replay::LiveContext;
 use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Viewer};
 use gbrain_core::source::SourceTrust;
 use rustc_hash::FxHashMap;
 
-/// How a brain is asked.
+/// Options for gathering pairs.
 #[derive(Debug, Clone)]
-pub struct Gathering {
-    pub live: Live,
-    /// Pages of an answer.
+pub struct GatherOptions {
+    pub live: LiveContext,
+    /// Number of results per query.
     pub top_k: usize,
-    /// The most characters of a statement that a judge is shown.
+    /// Maximum number of characters of a statement that a judge sees.
     pub max_chars: usize,
-    /// Whether private pages are asked too.
+    /// Whether private pages are included.
     pub trust: Viewer,
 }
 
-/// Asks every query, and pairs what it answers. A query whose search failed, or went without one of its
-/// stages, is on the docket as failed.
+/// Runs every query and pairs the statements of its results. A query whose search failed or was
+/// degraded is on the docket as failed.
 pub fn gather(
     brain: &Brain,
     queries: &[String],
-    gathering: &Gathering,
+    options: &GatherOptions,
     progress: &dyn Fn(usize),
 ) -> Result<Docket, BrainError> {
     let snapshot = brain.snapshot(&|_, _| ())?;
     let sources = brain.store().sources(brain.workspace())?;
     let trust: FxHashMap<SourceId, SourceTrust> =
         sources.into_iter().map(|source| (source.id, source.trust)).collect();
-    let asked = Asked { brain, snapshot, trust, gathering };
+    let gatherer = PairGatherer { brain, snapshot, trust, options };
     let mut docket = Docket::new();
     for query in queries {
-        match asked.pairs(query) {
-            Ok((results, pairs)) => docket.add(query, results, pairs, gathering.max_chars),
+        match gatherer.pairs(query) {
+            Ok((results, pairs)) => docket.add(query, results, pairs, options.max_chars),
             Err(why) => docket.add_failed(query, &why),
         }
         progress(1);
@@ -49,37 +49,37 @@ pub fn gather(
     Ok(docket)
 }
 
-struct Asked<'a> {
+struct PairGatherer<'a> {
     brain: &'a Brain,
     snapshot: Snapshot,
     trust: FxHashMap<SourceId, SourceTrust>,
-    gathering: &'a Gathering,
+    options: &'a GatherOptions,
 }
 
-impl Asked<'_> {
-    /// How many pages answer a query, and the pairs of what they say.
+impl PairGatherer<'_> {
+    /// The number of results of a query, and the pairs of their statements.
     fn pairs(&self, query: &str) -> Result<(usize, Vec<Pair>), String> {
-        let answered = self.snapshot.answer(&self.request(query), &Ask::default());
-        let ranking = answered.map_err(|error| error.to_string())?.ranking;
+        let response = self.snapshot.answer(&self.request(query), &QueryOptions::default());
+        let ranking = response.map_err(|error| error.to_string())?.ranking;
         refuse_degraded(&ranking)?;
         let keys: Vec<PageKey> = ranking.hits.iter().map(|hit| hit.key.clone()).collect();
         let pages = self.brain.store().pages(self.brain.workspace(), &keys);
         let pages = pages.map_err(|error| error.to_string())?;
         let (mut passages, mut takes) = (Vec::new(), Vec::new());
         for (hit, stored) in ranking.hits.iter().zip(pages) {
-            // A page that was deleted a moment ago says nothing any more.
+            // The page was deleted after the search.
             let Some(StoredPage { page, .. }) = stored else { continue };
-            let said = self.passages(hit, &page);
-            if let Some(first) = said.first() {
+            let statements = self.passages(hit, &page);
+            if let Some(first) = statements.first() {
                 takes.extend(takes_of(&first.statement, &page));
             }
-            passages.extend(said);
+            passages.extend(statements);
         }
         Ok((ranking.hits.len(), pairs_of(&passages, &takes)))
     }
 
     fn request(&self, query: &str) -> Request {
-        let Gathering { live, top_k, trust, .. } = self.gathering;
+        let GatherOptions { live, top_k, trust, .. } = self.options;
         Request {
             operation: Operation::Query,
             query: query.to_owned(),
@@ -94,40 +94,40 @@ impl Asked<'_> {
         }
     }
 
-    /// The passages of a hit, whole, as its page has them now.
-    fn passages(&self, hit: &Hit, page: &Page) -> Vec<Ranked> {
-        let date = page.effective_date.map(|day| Dated { day, from: DateFrom::Page });
+    /// The full passages of a hit, from the current version of its page.
+    fn passages(&self, hit: &Hit, page: &Page) -> Vec<RankedStatement> {
+        let date = page.effective_date.map(|day| StatementDate { day, from: DateFrom::Page });
         let statement = |place, text: &str| Statement {
             key: page.key.clone(),
             place,
             text: text.to_owned(),
             holder: None,
             date,
-            tier: Tier::of(&self.gathering.live.settings, &page.key),
+            tier: Tier::of(&self.options.live.settings, &page.key),
             trust: self.trust.get(&page.key.source).copied().unwrap_or(SourceTrust::Untrusted),
         };
         let shown = hit.passages.iter().filter_map(|passage| {
             let chunk = page.chunks.get(passage.ordinal as usize)?;
             let chunk_id = chunk.id(&page.key);
-            // Otherwise the page was written a moment ago, and this passage is no longer in it.
+            // The passage is gone if the page was written after the search.
             let is_same = chunk_id == passage.chunk_id;
             let place = Place::Passage { ordinal: chunk.ordinal, chunk_id };
             is_same.then(|| statement(place, chunk::text(&page.content, chunk)))
         });
-        shown.map(|statement| Ranked { statement, score: hit.score }).collect()
+        shown.map(|statement| RankedStatement { statement, score: hit.score }).collect()
     }
 }
 
-/// The active takes of a page, as statements beside one of its passages.
+/// The active takes of a page, as statements with one of its passages.
 fn takes_of(passage: &Statement, page: &Page) -> Vec<Statement> {
     let numbered = (1..).zip(&page.takes);
     let statement = |(row, take)| Statement::of_take(passage, row, take, page.effective_date);
     numbered.filter_map(statement).collect()
 }
 
-/// An answer without one of its stages would be the probe of another brain.
+/// Rejects a degraded ranking, because it would probe another pipeline.
 fn refuse_degraded(ranking: &Ranking) -> Result<(), String> {
-    let missing = ranking.degraded.iter().find(|stage| !is_of_the_question(stage.reason));
+    let missing = ranking.degraded.iter().find(|stage| !is_query_specific(stage.reason));
     match missing {
         Some(stage) => {
             Err(format!("stage `{}` could not do its work: {}", stage.stage, stage.reason))

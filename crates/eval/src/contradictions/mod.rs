@@ -1,18 +1,20 @@
-//! The contradiction probe: asks a brain, pairs what it answers, has the pairs judged.
+//! The contradiction probe: searches a brain, pairs the statements it finds, and has the pairs
+//! judged.
 //!
-//! What pairs there are, what a judge sees and how answers add up is `core/contradiction`; here is what
-//! touches a brain ([`gather()`]), a judge and what is remembered of it ([`Hearing`]), captures and files
-//! ([`read_queries`], [`most_frequent`]), and what of an old finding still stands ([`standing()`]).
+//! `core/contradiction` decides which pairs there are, what a judge sees and how judgements add up.
+//! This module does the I/O: it searches a brain ([`gather()`]), asks a judge and caches its
+//! judgements ([`JudgeSession`]), reads queries from captures and files ([`read_queries`],
+//! [`most_frequent`]), and selects the findings that still hold ([`current_findings`]).
 //!
-//! Promises: the brain is not changed; a judgement that was paid for is kept at once; a search that fails
-//! fails its query and not the run.
+//! Promises: the brain is not changed; a paid judgement is cached immediately; a failed search
+//! fails its query, not the run.
 
+mod current;
 mod gather;
-mod hearing;
+mod judging;
 mod queries;
-mod standing;
 
-pub use gather::{Gathering, gather};
-pub use hearing::{Heard, Hearing, Judge, Memory, planted_for};
+pub use current::current_findings;
+pub use gather::{GatherOptions, gather};
+pub use judging::{Judge, JudgeSession, JudgementCache, SessionResult, default_canaries};
 pub use queries::{most_frequent, read_queries};
-pub use standing::standing;

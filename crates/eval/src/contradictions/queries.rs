@@ -1,4 +1,4 @@
-//! The queries of a probe: from a file, or the most frequent of what was captured.
+//! The queries of a probe: from a file, or the most frequent captured ones.
 
 use std::cmp::Reverse;
 use std::ops::ControlFlow;
@@ -11,7 +11,8 @@ use serde_json::Value;
 
 use crate::{EvalError, read_document};
 
-/// The queries of a file, each once, in its order: one a line, as text or as an object with `query`.
+/// Reads the queries of a file, without duplicates: one per line, as text or as an object with
+/// `query`.
 pub fn read_queries(path: &Path) -> Result<Vec<String>, EvalError> {
     let bytes = read_document(path)?;
     let (mut queries, mut seen) = (Vec::new(), FxHashSet::default());
@@ -41,8 +42,8 @@ pub fn read_queries(path: &Path) -> Result<Vec<String>, EvalError> {
     Ok(queries)
 }
 
-/// The most frequent captured queries, most frequent first, then the newest. Case and blanks do not tell
-/// queries apart; the newest spelling stands for all.
+/// The most frequent captured queries, then the newest. Queries that differ only in case and white
+/// space count as one, in its newest spelling.
 pub fn most_frequent(
     store: &Store,
     workspace: &WorkspaceId,
@@ -64,7 +65,7 @@ pub fn most_frequent(
         }
         Ok(ControlFlow::Continue(()))
     })?;
-    // Stable: captures come newest first.
+    // The sort is stable, so ties stay in the order of the captures, newest first.
     counted.sort_by_key(|(_, count)| Reverse(*count));
     Ok(counted.into_iter().take(top).map(|(query, _)| query).collect())
 }

@@ -1,19 +1,19 @@
-//! The rows of a file before a jury.
+//! Has the rows of a file judged.
 
 use gbrain_core::cross_modal::batch::Question;
-use gbrain_core::cross_modal::{Judged, JudgingError};
+use gbrain_core::cross_modal::{JudgedOutput, JudgingError};
 
 use super::Jury;
 use crate::spread::spread;
 
-/// Has every question judged, so many at once, and says after each that it is done. Results are in the
-/// order of the questions. A jury that was stopped goes through the rest without asking.
+/// Judges questions, `concurrent` at once, and reports each one to `progress`. Results are in the
+/// order of the questions. A stopped jury skips the remaining calls.
 pub fn judge_batch(
     jury: &Jury<'_>,
     questions: &[Question],
     concurrent: usize,
     progress: &(dyn Fn(usize) + Sync),
-) -> Vec<(String, Result<Judged, JudgingError>)> {
+) -> Vec<(String, Result<JudgedOutput, JudgingError>)> {
     spread(questions.len(), concurrent, |at| {
         let question = &questions[at];
         let judged = jury.judge(&question.case());

@@ -1,50 +1,50 @@
-//! One case before a panel.
+//! Has one case judged by a panel.
 
 use gbrain_core::cross_modal::{
-    Call, Case, Judged, JudgingError, Outcome, Panel, PanelError, Prompt, Rubric, Seat, Slot,
-    Standing, Unmade, prompt, read, standing, wave,
+    Call, CallOutcome, CallSkipReason, JudgeInput, JudgePrompt, JudgedOutput, JudgingError, Panel,
+    PanelError, Rubric, Seat, Slot, VerdictState, prompt, read, standing, wave,
 };
 use gbrain_core::fault::{Fault, FaultKind};
 use gbrain_core::money::Usd;
-use gbrain_llm::{AskError, AskErrorKind, Asker, Chat, ModelRef, Schema};
+use gbrain_llm::{Chat, ModelCallError, ModelCallErrorKind, ModelClient, ModelRef, Schema};
 
 use crate::spread::spread;
 
-/// Models that are asked for their votes.
+/// A panel of models that vote.
 pub struct Jury<'a> {
-    /// The door to them.
-    pub asker: &'a Asker,
+    /// The client that calls them.
+    pub client: &'a ModelClient,
     pub rubric: &'a Rubric,
-    /// Who sits where, by slot.
+    /// The model in each slot.
     pub seats: Vec<(Slot, ModelRef)>,
-    /// How often each is asked, at most.
+    /// Maximum number of votes per model.
     pub cycles: u8,
-    /// The most tokens of a reply, thinking included.
+    /// Maximum tokens of a reply, including reasoning.
     pub max_tokens: u32,
 }
 
-/// About what a vote takes, thinking included: three models of the default panel and ten rows come to some
-/// $0.70, as documented.
+/// Typical tokens of a vote, including reasoning: the default panel of three models costs about
+/// $0.70 for ten rows, as documented.
 const USUAL_REPLY: u32 = 1_500;
 
-/// What judging costs.
+/// The estimated cost of judging.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct JuryCost {
-    /// About what is expected.
+    /// The expected cost of all calls.
     pub likely: Usd,
-    /// The most that it can be: each call is charged with its part of this until it is answered.
+    /// The maximum cost: each call is charged with its part of this until it is answered.
     pub most: Usd,
 }
 
-/// Why a jury can't be asked.
+/// Errors of a jury.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JuryError {
-    /// It is no panel.
+    /// The panel is invalid.
     #[error(transparent)]
     Panel(#[from] PanelError),
-    /// One of its models can't be asked.
+    /// One of its models is unavailable.
     #[error("slot {slot}: {model} can't be asked")]
-    Seat { slot: Slot, model: ModelRef, source: AskError },
+    Seat { slot: Slot, model: ModelRef, source: ModelCallError },
 }
 
 impl From<JuryError> for Fault {
@@ -64,36 +64,36 @@ impl From<JuryError> for Fault {
 }
 
 impl Jury<'_> {
-    /// Who sits on the panel.
+    /// The seats of the panel, by slot.
     pub fn panel_seats(&self) -> Vec<Seat> {
         let seat =
             |(slot, model): &(Slot, ModelRef)| Seat { slot: *slot, model: model.to_string() };
         self.seats.iter().map(seat).collect()
     }
 
-    /// Whether it is a panel and every seat can be asked.
+    /// Checks that the panel is valid and every model available.
     pub fn ready(&self) -> Result<(), JuryError> {
         self.panel()?;
         for (slot, model) in &self.seats {
             let unready = |source| JuryError::Seat { slot: *slot, model: model.clone(), source };
-            self.asker.ready(model).map_err(unready)?;
+            self.client.ready(model).map_err(unready)?;
         }
         Ok(())
     }
 
-    /// What judging these costs: every seat in every cycle, at the length of each case. Nothing, if a
-    /// cassette alone may answer.
+    /// Estimates the cost of judging some cases: every seat in every cycle, at the length of each
+    /// case. Zero if only a cassette answers.
     pub fn estimate<'c>(
         &self,
-        cases: impl IntoIterator<Item = Case<'c>>,
-    ) -> Result<JuryCost, AskError> {
+        cases: impl IntoIterator<Item = JudgeInput<'c>>,
+    ) -> Result<JuryCost, ModelCallError> {
         let mut cost = JuryCost::default();
         for case in cases {
             let chat = self.chat(&prompt(self.rubric, &case), 1);
             for (_, model) in &self.seats {
                 let cycles = u64::from(self.cycles);
-                let likely = self.asker.likely_of_chat(model, &chat, USUAL_REPLY)?;
-                let most = self.asker.worst_of_chat(model, &chat)?;
+                let likely = self.client.estimated_chat_cost(model, &chat, USUAL_REPLY)?;
+                let most = self.client.max_chat_cost(model, &chat)?;
                 cost.likely = cost.likely + likely.times(cycles);
                 cost.most = cost.most + most.times(cycles);
             }
@@ -101,8 +101,8 @@ impl Jury<'_> {
         Ok(cost)
     }
 
-    /// Asks until the verdict can't change any more, the calls are used up, or one can't be made.
-    pub fn judge(&self, case: &Case<'_>) -> Result<Judged, JudgingError> {
+    /// Asks until the verdict is settled, the calls are used up, or a call cannot be made.
+    pub fn judge(&self, case: &JudgeInput<'_>) -> Result<JudgedOutput, JudgingError> {
         let prompt = prompt(self.rubric, case);
         let none = |error: PanelError| JudgingError { message: error.to_string(), cost: Usd::ZERO };
         let mut panel = self.panel().map_err(none)?;
@@ -111,21 +111,21 @@ impl Jury<'_> {
             if calls.is_empty() {
                 break;
             }
-            let made = spread(calls.len(), calls.len(), |at| self.call(&prompt, calls[at]));
-            record(&mut panel, made)?;
+            let results = spread(calls.len(), calls.len(), |at| self.call(&prompt, calls[at]));
+            record(&mut panel, results)?;
         }
-        let rest = panel.left().into_iter().map(|call| self.not_made(&panel, &prompt, call));
-        let rest: Vec<Made> = rest.collect();
+        let rest = panel.left().into_iter().map(|call| self.unmade_call(&panel, &prompt, call));
+        let rest: Vec<CallResult> = rest.collect();
         record(&mut panel, rest)?;
-        Ok(Judged::new(panel, &prompt, case))
+        Ok(JudgedOutput::new(panel, &prompt, case))
     }
 
     fn panel(&self) -> Result<Panel, PanelError> {
         Panel::new(self.rubric, &self.panel_seats(), self.cycles)
     }
 
-    /// Each cycle is a question of its own to a cassette.
-    fn chat(&self, prompt: &Prompt, cycle: u8) -> Chat {
+    /// Each cycle has its own cassette entry.
+    fn chat(&self, prompt: &JudgePrompt, cycle: u8) -> Chat {
         Chat {
             system: prompt.system.clone(),
             user: prompt.user.clone(),
@@ -140,15 +140,15 @@ impl Jury<'_> {
         &seat.expect("a panel asks its own seats").1
     }
 
-    fn call(&self, prompt: &Prompt, (slot, cycle): (Slot, u8)) -> Made {
-        let made = |outcome, cost| Ok(Call { slot, cycle, outcome, cost });
-        match self.asker.chat(self.model(slot), &self.chat(prompt, cycle)) {
-            Ok((said, bill)) => match read(self.rubric, &said) {
-                Ok(vote) => made(Outcome::Scored(vote), bill.cost),
-                Err(error) => made(failed(AskErrorKind::Malformed, &error), bill.cost),
+    fn call(&self, prompt: &JudgePrompt, (slot, cycle): (Slot, u8)) -> CallResult {
+        let results = |outcome, cost| Ok(Call { slot, cycle, outcome, cost });
+        match self.client.chat(self.model(slot), &self.chat(prompt, cycle)) {
+            Ok((reply, bill)) => match read(self.rubric, &reply) {
+                Ok(vote) => results(CallOutcome::Scored(vote), bill.cost),
+                Err(error) => results(failed(ModelCallErrorKind::Malformed, &error), bill.cost),
             },
             Err(error) => match outcome(&error) {
-                Some(outcome) => made(outcome, error.cost),
+                Some(outcome) => results(outcome, error.cost),
                 None => Err(JudgingError {
                     message: format!("slot {slot}: {}: {error}", error.kind),
                     cost: error.cost,
@@ -157,70 +157,76 @@ impl Jury<'_> {
         }
     }
 
-    /// A call that is left when nobody is asked any more.
-    fn not_made(&self, panel: &Panel, prompt: &Prompt, (slot, cycle): (Slot, u8)) -> Made {
+    /// The record of a remaining call after the panel stopped.
+    fn unmade_call(
+        &self,
+        panel: &Panel,
+        prompt: &JudgePrompt,
+        (slot, cycle): (Slot, u8),
+    ) -> CallResult {
         let model = self.model(slot);
-        let saved = || self.asker.likely_of_chat(model, &self.chat(prompt, cycle), USUAL_REPLY);
+        let saved =
+            || self.client.estimated_chat_cost(model, &self.chat(prompt, cycle), USUAL_REPLY);
         let why = match (standing(panel), stopped(panel)) {
-            (Standing::Open, Some(why)) => why,
-            // A price that is gone since saves nothing that could be told.
-            _ => Unmade::Settled(saved().unwrap_or(Usd::ZERO)),
+            (VerdictState::Open, Some(why)) => why,
+            // If the price was removed, the savings are unknown.
+            _ => CallSkipReason::Settled(saved().unwrap_or(Usd::ZERO)),
         };
-        Ok(Call { slot, cycle, outcome: Outcome::NotMade(why), cost: Usd::ZERO })
+        Ok(Call { slot, cycle, outcome: CallOutcome::NotMade(why), cost: Usd::ZERO })
     }
 }
 
-type Made = Result<Call, JudgingError>;
+type CallResult = Result<Call, JudgingError>;
 
-/// What a failure is to a panel; none if it is one of ours, which says nothing about the model and leaves
-/// no panel to speak of.
-fn outcome(error: &AskError) -> Option<Outcome> {
+/// The panel outcome of a failed call. `None` if the failure is our own: it says nothing about the
+/// model and ends the panel.
+fn outcome(error: &ModelCallError) -> Option<CallOutcome> {
     Some(match error.kind {
-        AskErrorKind::OverBudget => Outcome::NotMade(Unmade::OverBudget),
-        AskErrorKind::Cancelled => Outcome::NotMade(Unmade::Cancelled),
-        AskErrorKind::StaleCassette => Outcome::NotMade(Unmade::StaleCassette),
-        AskErrorKind::NotRecorded => Outcome::NotMade(Unmade::NotRecorded),
-        AskErrorKind::RateLimited
-        | AskErrorKind::Timeout
-        | AskErrorKind::Unavailable
-        | AskErrorKind::Unreachable
-        | AskErrorKind::Denied
-        | AskErrorKind::BadRequest
-        | AskErrorKind::Refusal
-        | AskErrorKind::Truncated
-        | AskErrorKind::Malformed => failed(error.kind, error),
-        AskErrorKind::NoProvider
-        | AskErrorKind::NoKey
-        | AskErrorKind::NoPrice
-        | AskErrorKind::Ledger => return None,
+        ModelCallErrorKind::OverBudget => CallOutcome::NotMade(CallSkipReason::OverBudget),
+        ModelCallErrorKind::Cancelled => CallOutcome::NotMade(CallSkipReason::Cancelled),
+        ModelCallErrorKind::StaleCassette => CallOutcome::NotMade(CallSkipReason::StaleCassette),
+        ModelCallErrorKind::NotRecorded => CallOutcome::NotMade(CallSkipReason::NotRecorded),
+        ModelCallErrorKind::RateLimited
+        | ModelCallErrorKind::Timeout
+        | ModelCallErrorKind::Unavailable
+        | ModelCallErrorKind::Unreachable
+        | ModelCallErrorKind::Denied
+        | ModelCallErrorKind::BadRequest
+        | ModelCallErrorKind::Refusal
+        | ModelCallErrorKind::Truncated
+        | ModelCallErrorKind::Malformed => failed(error.kind, error),
+        ModelCallErrorKind::NoProvider
+        | ModelCallErrorKind::NoKey
+        | ModelCallErrorKind::NoPrice
+        | ModelCallErrorKind::Ledger => return None,
     })
 }
 
-fn failed(kind: AskErrorKind, error: &dyn std::error::Error) -> Outcome {
-    Outcome::Failed(format!("{kind}: {error}"))
+fn failed(kind: ModelCallErrorKind, error: &dyn std::error::Error) -> CallOutcome {
+    CallOutcome::Failed(format!("{kind}: {error}"))
 }
 
-/// Why the first call that was not made was not.
-fn stopped(panel: &Panel) -> Option<Unmade> {
+/// The reason of the first skipped call.
+fn stopped(panel: &Panel) -> Option<CallSkipReason> {
     panel.calls().iter().find_map(|call| match call.outcome {
-        Outcome::NotMade(why) => Some(why),
+        CallOutcome::NotMade(why) => Some(why),
         _ => None,
     })
 }
 
-/// Takes calls; an error of ours ends the panel, with what everything cost.
-fn record(panel: &mut Panel, made: Vec<Made>) -> Result<(), JudgingError> {
-    let mut trouble: Option<JudgingError> = None;
-    for made in made {
-        match made {
+/// Adds calls to a panel. An error of our own ends the panel, with the cost so far.
+fn record(panel: &mut Panel, results: Vec<CallResult>) -> Result<(), JudgingError> {
+    let mut first_error: Option<JudgingError> = None;
+    for results in results {
+        match results {
             Ok(call) => panel.record(call).expect("a wave has calls that are left, each once"),
-            Err(error) => match &mut trouble {
+            Err(error) => match &mut first_error {
                 Some(first) => first.cost = first.cost + error.cost,
-                None => trouble = Some(error),
+                None => first_error = Some(error),
             },
         }
     }
-    match trouble {
+    match first_error {
         None => Ok(()),
         Some(JudgingError { message, cost }) => {
             let paid: Usd = panel.calls().iter().map(|call| call.cost).sum();

@@ -1,11 +1,12 @@
-//! A panel of models that is asked.
+//! Asks a panel of models for votes.
 //!
-//! What a judge sees, what its reply is worth, who is asked next and what the votes add up to is
-//! `core/cross_modal`; here is what asks ([`Jury`]), one case or the rows of a file ([`judge_batch`]).
+//! `core/cross_modal` decides what a judge sees, how its reply is scored, which model is asked next
+//! and how the votes add up. This module makes the calls ([`Jury`]), for one case or for the rows
+//! of a file ([`judge_batch`]).
 //!
-//! Promises: a call that failed is recorded as one, and one that was not made as that; neither becomes a
-//! score. What a question cost is told even if it could not be judged. A panel that can't be asked says so
-//! before anybody is.
+//! Promises: a failed call is recorded as failed and a skipped call as skipped; neither becomes a
+//! score. The cost of a question is reported even if it could not be judged. A panel that cannot be
+//! asked is refused before the first call.
 
 mod batch;
 mod jury;

@@ -1,7 +1,7 @@
-//! The audit files of the probe: a line a run, in a file per ISO week, beside the store.
+//! The audit files of the probe: one line per run, in one file per ISO week, beside the store.
 //!
-//! A line is one write and is on the disk when it is acknowledged, so that processes do not interleave. What
-//! a kill or a full disk cut off is a line of its own, and takes no other with it.
+//! A line is one write and is on disk when it is acknowledged, so that processes do not interleave.
+//! A line cut off by a kill or a full disk stays on a line of its own and damages no other.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -13,7 +13,7 @@ use gbrain_core::id::WorkspaceId;
 use gbrain_core::probe::{Event, file_name};
 use gbrain_store::private;
 
-/// What the names of the files begin with.
+/// Prefix of the file names.
 const PREFIX: &str = "quality-probe-";
 
 /// Appends a run to the file of its week.
@@ -27,7 +27,7 @@ pub(super) fn append(dir: &Path, workspace: &WorkspaceId, event: &Event) -> io::
     file.sync_data()
 }
 
-/// Whether the last line has no end.
+/// Whether the last line lacks its newline.
 fn is_cut_off(file: &File) -> io::Result<bool> {
     let Some(last) = file.metadata()?.len().checked_sub(1) else { return Ok(false) };
     let mut byte = [0];
@@ -35,7 +35,7 @@ fn is_cut_off(file: &File) -> io::Result<bool> {
     Ok(byte != *b"\n")
 }
 
-/// The runs of a workspace. What can't be read is not there.
+/// The runs of a workspace. Unreadable files and lines are skipped.
 pub(super) fn read(dir: &Path, workspace: &WorkspaceId) -> Vec<Event> {
     let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
     let is_ours = |path: &PathBuf| {

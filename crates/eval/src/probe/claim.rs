@@ -1,5 +1,5 @@
-//! The claim on a run: a job of the store under a lease, so that one process at a time runs the probe of
-//! a workspace, and one that was killed does not keep the others off for longer than its lease.
+//! The claim on a run: a job of the store under a lease, so that one process at a time runs the
+//! probe of a workspace, and a killed process blocks the others only until its lease ends.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,52 +7,55 @@ use std::time::Duration;
 
 use gbrain_core::format::probe::ProbeReport;
 use gbrain_core::id::WorkspaceId;
-use gbrain_store::{Beat, Job, Lease, NewJob, Outcome, Progress, Run, RunKind, Store, StoreError};
+use gbrain_store::{
+    HeartbeatReply, Job, JobOutcome, JobProgress, JudgingRun, Lease, NewJob, RunKind, Store,
+    StoreError,
+};
 use jiff::{SignedDuration, Timestamp};
 
-/// The kind of its jobs, and what its calls are charged for.
+/// The kind of the probe's jobs, and the purpose of its charges.
 pub const KIND: &str = "quality_probe";
-/// How often a run is begun before it is given up: the last time only tells of the others.
+/// Maximum number of attempts; the last one only reports that the others were killed.
 const ATTEMPTS: u32 = 4;
-/// How often somebody's wish to stop is looked at, and how often a beat is due at most.
-const GLANCE: Duration = Duration::from_millis(50);
-const BEAT: Duration = Duration::from_secs(2);
+/// How often the stop flag is checked, and the longest time between heartbeats.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+const MAX_HEARTBEAT_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Why a run ends before its end.
+/// The cause of an early end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Halt {
-    /// This process is to end.
+pub(super) enum StopCause {
+    /// This process is shutting down.
     Stopped,
-    /// Somebody cancelled the job.
+    /// The job was cancelled.
     Cancelled,
-    /// The lease ran out and another process has the job.
+    /// The lease expired and another process took the job.
     Lost,
 }
 
-/// The right to run the probe of a workspace now.
+/// The exclusive right to run the probe of a workspace.
 pub(super) struct Claim<'a> {
     store: &'a Store,
     workspace: &'a WorkspaceId,
     job: Job,
     lease: Lease,
     length: Duration,
-    /// How far it is, for whoever looks at the job.
-    progress: Mutex<Progress>,
+    /// The progress shown with the job.
+    progress: Mutex<JobProgress>,
 }
 
 impl<'a> Claim<'a> {
-    /// Takes it; none if another process has it.
+    /// Takes the claim; `None` if another process has it.
     pub(super) fn take(
         store: &'a Store,
         workspace: &'a WorkspaceId,
         worker: &str,
-        by: &str,
+        initiator: &str,
         length: Duration,
     ) -> Result<Option<Self>, StoreError> {
         let job = NewJob {
             kind: KIND.to_owned(),
             spec: "{}".to_owned(),
-            created_by: by.to_owned(),
+            created_by: initiator.to_owned(),
             max_attempts: ATTEMPTS,
             key: None,
             group: None,
@@ -69,87 +72,87 @@ impl<'a> Claim<'a> {
         }))
     }
 
-    /// The name of the run, of this attempt alone.
+    /// The id of this attempt.
     pub(super) fn run_id(&self) -> String {
         format!("{}.{}", self.job.info.id, self.job.info.attempt)
     }
 
-    /// The name of the budget, which all attempts share: a run that is begun again has what is left.
+    /// The name of the budget, which all attempts share: a retry has what is left of it.
     pub(super) fn budget(&self) -> String {
         format!("{KIND}:{}", self.job.info.id)
     }
 
-    /// How often the run was begun before, if that is too often.
+    /// The number of earlier attempts, if they are used up.
     pub(super) fn is_given_up(&self) -> Option<u32> {
         let info = &self.job.info;
         (info.attempt >= info.max_attempts).then(|| info.attempt - 1)
     }
 
-    /// Tells how far the run is.
-    pub(super) fn say(&self, note: &str, done: u64, total: u64) {
+    /// Sets the progress that the next heartbeat reports.
+    pub(super) fn set_progress(&self, note: &str, done: u64, total: u64) {
         let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
-        *progress = Progress { done, total: Some(total), note: note.to_owned() };
+        *progress = JobProgress { done, total: Some(total), note: note.to_owned() };
     }
 
-    /// Works while a thread beside it beats, and says why it should have stopped, if it should. `halt` is
-    /// set as soon as that is known.
+    /// Runs the work while another thread sends heartbeats. Returns the cause if the work should
+    /// have stopped, and sets `halt` as soon as it is known.
     pub(super) fn hold<T>(
         &self,
         stop: &AtomicBool,
         halt: &Arc<AtomicBool>,
         work: impl FnOnce() -> T,
-    ) -> (T, Option<Halt>) {
-        let (is_over, why) = (AtomicBool::new(false), Mutex::new(None));
-        let tell = |halted| {
+    ) -> (T, Option<StopCause>) {
+        let (is_done, why) = (AtomicBool::new(false), Mutex::new(None));
+        let halt_for = |cause| {
             let mut why = why.lock().unwrap_or_else(PoisonError::into_inner);
-            // The first reason stays, unless the job is another's.
-            if why.is_none() || halted == Halt::Lost {
-                *why = Some(halted);
+            // The first cause is kept, unless the lease was lost.
+            if why.is_none() || cause == StopCause::Lost {
+                *why = Some(cause);
             }
             halt.store(true, Ordering::Release);
         };
-        let worked = std::thread::scope(|scope| {
-            // Work that panics must not leave a thread that beats for ever.
-            let _over = Over(&is_over);
-            scope.spawn(|| self.beat(stop, &is_over, &tell));
+        let result = std::thread::scope(|scope| {
+            // Ends the heartbeat thread even if the work panics.
+            let _guard = DoneGuard(&is_done);
+            scope.spawn(|| self.run_heartbeat(stop, &is_done, &halt_for));
             work()
         });
-        (worked, why.into_inner().unwrap_or_else(PoisonError::into_inner))
+        (result, why.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Beats until the work is over: what was told to halt may still wait for an answer, and until it has
-    /// it the job stays its own.
-    fn beat(&self, stop: &AtomicBool, is_over: &AtomicBool, tell: &dyn Fn(Halt)) {
-        let every = (self.length / 4).min(BEAT);
-        let glance = GLANCE.min(every);
+    /// Sends heartbeats until the work is done. Halted work may still wait for a reply, and keeps
+    /// its lease until then.
+    fn run_heartbeat(&self, stop: &AtomicBool, is_done: &AtomicBool, halt_for: &dyn Fn(StopCause)) {
+        let every = (self.length / 4).min(MAX_HEARTBEAT_INTERVAL);
+        let poll = POLL_INTERVAL.min(every);
         let mut left = every;
-        while !is_over.load(Ordering::Acquire) {
+        while !is_done.load(Ordering::Acquire) {
             if stop.load(Ordering::Acquire) {
-                tell(Halt::Stopped);
+                halt_for(StopCause::Stopped);
             }
-            std::thread::sleep(glance);
-            left = left.saturating_sub(glance);
+            std::thread::sleep(poll);
+            left = left.saturating_sub(poll);
             if !left.is_zero() {
                 continue;
             }
             left = every;
-            match self.beat_once() {
-                // The lease is longer than a hiccup of the database.
-                Ok(Beat::Go) | Err(_) => (),
-                Ok(Beat::Cancel) => tell(Halt::Cancelled),
-                Ok(Beat::Lost) => return tell(Halt::Lost),
+            match self.send_heartbeat() {
+                // The lease outlasts a brief database error.
+                Ok(HeartbeatReply::Continue) | Err(_) => (),
+                Ok(HeartbeatReply::Cancel) => halt_for(StopCause::Cancelled),
+                Ok(HeartbeatReply::Lost) => return halt_for(StopCause::Lost),
             }
         }
     }
 
-    fn beat_once(&self) -> Result<Beat, StoreError> {
+    fn send_heartbeat(&self) -> Result<HeartbeatReply, StoreError> {
         let now = self.store.clock()?;
         let progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (id, until) = (self.job.info.id, later(now, self.length));
-        self.store.beat_job(self.workspace, id, &self.lease, &progress, until, now)
+        self.store.heartbeat_job(self.workspace, id, &self.lease, &progress, until, now)
     }
 
-    /// Ends the job and keeps the run: both, or neither if the job is another's by now.
+    /// Finishes the job and stores the run in one transaction; `false` if the lease was lost.
     pub(super) fn finish(
         &self,
         report: &ProbeReport,
@@ -157,32 +160,32 @@ impl<'a> Claim<'a> {
     ) -> Result<bool, StoreError> {
         let body = serde_json::to_string(report).expect("our values have text keys only");
         let outcome = report.event.outcome.name();
-        let run = Run { id: self.run_id(), at: began, outcome: outcome.to_owned(), body };
+        let run = JudgingRun { id: self.run_id(), at: began, outcome: outcome.to_owned(), body };
         let done = serde_json::json!({ "run_id": run.id, "outcome": outcome });
-        let (id, done) = (self.job.info.id, Outcome::Done(done.to_string()));
-        // A run that was too short for a beat says how much it did all the same.
-        let _ = self.beat_once();
-        let made = (RunKind::QualityProbe, &run);
+        let (id, done) = (self.job.info.id, JobOutcome::Done(done.to_string()));
+        // A run shorter than the heartbeat interval still reports its progress.
+        let _ = self.send_heartbeat();
+        let row = (RunKind::QualityProbe, &run);
         let now = self.store.clock()?;
-        self.store.finish_job_with_run(self.workspace, id, &self.lease, &done, made, now)
+        self.store.finish_job_with_run(self.workspace, id, &self.lease, &done, row, now)
     }
 
-    /// Ends the job without a run.
+    /// Cancels the job without storing a run.
     pub(super) fn cancel(&self) -> Result<bool, StoreError> {
         let (id, now) = (self.job.info.id, self.store.clock()?);
-        self.store.finish_job(self.workspace, id, &self.lease, &Outcome::Cancelled, now)
+        self.store.finish_job(self.workspace, id, &self.lease, &JobOutcome::Cancelled, now)
     }
 
-    /// Gives the job back, for another process to go on with.
+    /// Releases the job, so that another process can continue it.
     pub(super) fn release(&self) -> Result<bool, StoreError> {
         let (id, now) = (self.job.info.id, self.store.clock()?);
         self.store.release_job(self.workspace, id, &self.lease, now)
     }
 }
 
-struct Over<'a>(&'a AtomicBool);
+struct DoneGuard<'a>(&'a AtomicBool);
 
-impl Drop for Over<'_> {
+impl Drop for DoneGuard<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Release);
     }

@@ -1,6 +1,6 @@
 //! The questions of the probe: a small file in LongMemEval's layout, compiled into the binary.
 //!
-//! All of it is made up. Every haystack holds sessions that nearly answer beside those that do, and one
+//! All of it is fictional. Every haystack has near misses beside the sessions that answer, and one
 //! question has no answer.
 
 use std::io::Cursor;
@@ -13,7 +13,7 @@ use crate::EvalError;
 use crate::benchmark::{DatasetError, Values, of, read_entry};
 
 const MINI: &[u8] = include_bytes!("mini.json");
-/// What the file is called where an error names it.
+/// The name of the file in error messages.
 const NAME: &str = "the probe's own questions";
 
 /// The first eight digits of the file's SHA-256.
@@ -29,7 +29,7 @@ pub(super) fn haystacks() -> Result<Vec<Haystack>, EvalError> {
     let mut values = Values::new(Cursor::new(MINI));
     let mut haystacks = Vec::new();
     let broken = |error| of(path, DatasetError::Values(error));
-    while let Some(entry) = values.next_value().map_err(broken)? {
+    while let Some(entry) = values.next_object_bytes().map_err(broken)? {
         haystacks.push(read_entry(path, haystacks.len() + 1, &entry)?);
     }
     Ok(haystacks)

@@ -5,65 +5,67 @@
 //! decide ─▶ claim ─▶ ready, estimate ─▶ ask, answer ─▶ judge ─▶ conclude ─▶ store, audit file
 //! ```
 //!
-//! Promises: one process at a time runs the probe of a workspace, and one that is killed keeps the others
-//! off for the length of its lease only. What a run may cost holds for everything that it asks, over all
-//! attempts. Whatever goes wrong is an outcome with a reason: nothing panics, and nothing ends the process.
+//! Promises: one process at a time runs the probe of a workspace, and one that is killed blocks the
+//! others only for the length of its lease. The cost cap covers every call of a run, over all
+//! attempts. Every failure is an outcome with a reason: the probe neither panics nor ends the
+//! process.
 //!
-//! Deliberately absent: when it is looked whether a run is due ([`autopilot`](crate::autopilot)).
+//! Deliberately absent: deciding when to check whether a run is due
+//! ([`autopilot`](crate::autopilot)).
 
+mod attempt;
 mod audit;
-mod cast;
 mod claim;
+mod error;
 mod estimate;
 mod fixture;
-mod made;
+mod history;
 mod measure;
-mod past;
+mod models;
 mod run;
 #[cfg(test)]
 mod tests;
-mod trouble;
 
 pub use claim::KIND;
-pub use past::{history, recent, switch};
-pub use run::{By, Kept, Probed, Window, Wish};
+pub use history::{history, probe_switch, recent};
+pub use run::{ProbeInitiator, ProbeRequest, ProbeResult, ScheduleCheck, Storage};
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use gbrain_index::Models;
-use gbrain_llm::{Desk, ModelRef};
+use gbrain_llm::{ModelCatalog, ModelRef};
 use gbrain_store::Store;
 use jiff::Timestamp;
 
-/// What the probes of all workspaces of a store have in common: the effects, as arguments.
+/// The dependencies that the probes of all workspaces of a store share.
 #[derive(Clone)]
 pub struct Probes {
-    /// Where settings, claims, charges and runs are.
+    /// Stores settings, claims, charges and runs.
     pub store: Arc<Store>,
-    /// Who can be asked.
-    pub desk: Desk,
-    /// Where meaning comes from.
-    pub embedding: Embedding,
-    /// Where the audit files are.
+    /// The models that can be asked.
+    pub catalog: ModelCatalog,
+    /// The source of embeddings.
+    pub embedding: EmbeddingSource,
+    /// The directory of the audit files.
     pub audit_dir: PathBuf,
-    /// What this process calls itself: of one running process only.
+    /// The name of this process; each running process has its own.
     pub worker: String,
-    /// How long a claim holds without a beat.
+    /// How long a claim lasts without a heartbeat.
     pub lease: Duration,
     pub clock: fn() -> Timestamp,
 }
 
-/// Where meaning comes from.
+/// The source of embeddings.
 #[derive(Debug, Clone)]
-pub enum Embedding {
-    /// From models of this machine.
+pub enum EmbeddingSource {
+    /// Models on this machine.
     Own(Models),
-    /// From one behind an address.
+    /// A model behind an API.
     Remote {
         model: ModelRef,
-        /// How many numbers its vectors have.
+        /// The dimensions of its vectors.
         dims: usize,
     },
 }

@@ -1,4 +1,5 @@
-//! One run, from the question whether it may to the line in the audit.
+//! Runs the probe once: decides, claims, measures, stores the result and appends it to the audit
+//! file.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,75 +14,75 @@ use gbrain_core::named;
 use gbrain_core::probe::{
     Decision, Embedder, Event, ProbeOutcome, Switch, decide, due, is_recorded,
 };
-use gbrain_llm::{AskErrorKind, Cassette, CassetteMode, amount};
+use gbrain_llm::{Cassette, CassetteMode, ModelCallErrorKind, amount};
 use gbrain_store::{Budget, StoreError};
 use jiff::Timestamp;
 
-use super::claim::{Claim, Halt};
-use super::made::Made;
-use super::measure::Means;
-use super::{Embedding, Probes, audit, past};
+use super::attempt::ProbeAttempt;
+use super::claim::{Claim, StopCause};
+use super::measure::ProbeContext;
+use super::{EmbeddingSource, Probes, audit, history};
 
-/// Who wants a run.
+/// The initiator of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
-    /// Somebody at a keyboard, whose interruption ends it.
-    Hand,
-    /// A process that looks what is due. When it is told to end, another goes on.
+pub enum ProbeInitiator {
+    /// A person at a terminal; an interrupt cancels the run.
+    CommandLine,
+    /// A scheduler. When it shuts down, another process continues the run.
     Autopilot,
 }
 
-named! { By { Hand = "command line", Autopilot = "autopilot" } }
+named! { ProbeInitiator { CommandLine = "command line", Autopilot = "autopilot" } }
 
-/// Whether the switch and the window count.
+/// Whether the switch and the 24-hour window are respected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Window {
-    /// A run starts only if the probe is on and it is time.
-    Kept,
-    /// It starts all the same. The budget holds.
+pub enum ScheduleCheck {
+    /// A run starts only if the probe is enabled and due.
+    Enforced,
+    /// A run starts in any case. The budget still holds.
     Ignored,
 }
 
-/// What is wanted.
-pub struct Wish<'a> {
+/// The parameters of a run.
+pub struct ProbeRequest<'a> {
     pub workspace: &'a WorkspaceId,
-    pub by: By,
-    /// Whether the switch and the window count.
-    pub window: Window,
-    /// The most that it may cost; none for what the settings say.
+    pub initiator: ProbeInitiator,
+    /// Whether the switch and the 24-hour window are respected.
+    pub schedule: ScheduleCheck,
+    /// The cost cap; `None` for the one in the settings.
     pub max_usd: Option<Usd>,
-    /// Where answers are recorded, or come from. A run that asks a cassette alone says nothing about
-    /// tonight: it needs no claim, and is not kept.
-    pub tape: Option<Cassette>,
-    /// Set when it is to stop.
+    /// The cassette to record to or replay. A run that only replays needs no claim and is not
+    /// stored.
+    pub cassette: Option<Cassette>,
+    /// Set to stop the run.
     pub stop: Arc<AtomicBool>,
-    /// Told what it is at, how much is done, and of how much.
+    /// Progress callback: stage, done and total.
     pub progress: &'a (dyn Fn(&'static str, u64, u64) + Sync),
 }
 
-/// What came of it.
+/// The result of a run.
 #[derive(Debug)]
-pub struct Probed {
-    /// The outcome, in short.
+pub struct ProbeResult {
+    /// The outcome and its counts.
     pub event: Event,
     pub report: ProbeReport,
-    /// Whether it is kept.
-    pub kept: Kept,
+    /// Whether the result is stored.
+    pub storage: Storage,
 }
 
-/// Whether a run is in the store and in the audit.
+/// Whether a run is in the store and in the audit file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kept {
+pub enum Storage {
     /// It is in both.
-    Yes,
-    /// There was nothing to keep.
-    No,
-    /// It could not be kept, and why.
+    Stored,
+    /// There was nothing to store.
+    NotStored,
+    /// Storing failed, with the error.
     Failed(String),
 }
 
-/// What is known before anything is done.
-struct Ground {
+/// The settings, history and decision before a run starts.
+struct ProbePlan {
     config: BTreeMap<String, String>,
     past: Vec<Event>,
     decision: Decision,
@@ -89,59 +90,66 @@ struct Ground {
 }
 
 impl Probes {
-    /// Runs the probe if it may; none if it was stopped before its end.
-    pub fn run(&self, wish: Wish<'_>) -> Option<Probed> {
+    /// Runs the probe if it is allowed to; `None` if it was stopped early.
+    pub fn run(&self, request: ProbeRequest<'_>) -> Option<ProbeResult> {
         let now = (self.clock)();
         let replays = |tape: &Cassette| tape.mode() == CassetteMode::ReplayOnly;
-        let done = if wish.tape.as_ref().is_some_and(replays) {
-            self.rehearsed(wish, now)
+        let done = if request.cassette.as_ref().is_some_and(replays) {
+            self.replay(request, now)
         } else {
-            self.attempted(wish, now)
+            self.attempt_run(request, now)
         };
         done.unwrap_or_else(|error| {
-            // Nobody is left to keep it, or the next look would.
+            // The error is not stored: a stored one would delay the next attempt.
             let event = Event::bare(now, ProbeOutcome::Error, Some(chain(&error)));
-            Some(Probed::unkept(event, Usd::ZERO, None))
+            Some(ProbeResult::not_stored(event, Usd::ZERO, None))
         })
     }
 
-    fn attempted(&self, mut wish: Wish<'_>, now: Timestamp) -> Result<Option<Probed>, StoreError> {
-        let ground = self.ground(&wish, now)?;
-        if let Some(refused) = ground.refused(now) {
+    fn attempt_run(
+        &self,
+        mut request: ProbeRequest<'_>,
+        now: Timestamp,
+    ) -> Result<Option<ProbeResult>, StoreError> {
+        let plan = self.plan(&request, now)?;
+        if let Some(refused) = plan.refused(now) {
             return Ok(Some(refused));
         }
         let (store, worker) = (self.store.as_ref(), &self.worker);
-        let claim = Claim::take(store, wish.workspace, worker, wish.by.name(), self.lease)?;
-        let Some(claim) = claim else { return Ok(Some(ground.busy(now))) };
-        // Another process may have ended a run since.
-        let ground = self.ground(&wish, now)?;
-        if let Some(refused) = ground.refused(now) {
+        let claim =
+            Claim::take(store, request.workspace, worker, request.initiator.name(), self.lease)?;
+        let Some(claim) = claim else { return Ok(Some(plan.busy(now))) };
+        // Another process may have finished a run in the meantime.
+        let plan = self.plan(&request, now)?;
+        if let Some(refused) = plan.refused(now) {
             claim.cancel()?;
             return Ok(Some(refused));
         }
         let halt = Arc::new(AtomicBool::new(false));
-        let tape = wish.tape.take();
-        let (made, halted) = claim.hold(&wish.stop, &halt, || match ground.decision {
-            Decision::Not(outcome) => Made::bare(outcome, no_key(&self.embedding)),
+        let tape = request.cassette.take();
+        let (attempt, halted) = claim.hold(&request.stop, &halt, || match plan.decision {
+            Decision::Not(outcome) => ProbeAttempt::bare(outcome, no_key(&self.embedding)),
             Decision::Go => match claim.is_given_up() {
-                Some(times) => Made::given_up(times),
+                Some(times) => ProbeAttempt::given_up(times),
                 None => {
                     let progress = |note: &'static str, done: u64, total: u64| {
-                        claim.say(note, done, total);
-                        (wish.progress)(note, done, total);
+                        claim.set_progress(note, done, total);
+                        (request.progress)(note, done, total);
                     };
-                    let budget = Some(Budget { name: claim.budget(), cap: ground.cap });
-                    let (workspace, config, halt) = (wish.workspace, &ground.config, halt.clone());
+                    let budget = Some(Budget { name: claim.budget(), cap: plan.cap });
+                    let (workspace, config, halt) = (request.workspace, &plan.config, halt.clone());
                     let progress = &progress;
-                    let means = Means { probes: self, workspace, config, budget, halt, progress };
-                    Made::of(&means, ground.cap, tape, now)
+                    let context =
+                        ProbeContext { probes: self, workspace, config, budget, halt, progress };
+                    ProbeAttempt::of(&context, plan.cap, tape, now)
                 }
             },
         });
         match halted {
-            // A run that ended all the same is told below, if it is still this process's to tell.
-            Some(Halt::Stopped | Halt::Cancelled) if !made.is_whole() => {
-                let is_wanted = halted == Some(Halt::Stopped) && wish.by == By::Autopilot;
+            // A run that completed anyway is stored below, if the lease still holds.
+            Some(StopCause::Stopped | StopCause::Cancelled) if !attempt.is_whole() => {
+                let is_wanted = halted == Some(StopCause::Stopped)
+                    && request.initiator == ProbeInitiator::Autopilot;
                 if is_wanted {
                     claim.release()?
                 } else {
@@ -149,96 +157,102 @@ impl Probes {
                 };
                 Ok(None)
             }
-            _ => self.told(&wish, &claim, &ground, made, now),
+            _ => self.finish_run(&request, &claim, &plan, attempt, now),
         }
     }
 
-    /// Keeps a run in the store and in the audit file; none if it is another's by now.
-    fn told(
+    /// Stores a run and appends it to the audit file; `None` if the lease was lost.
+    fn finish_run(
         &self,
-        wish: &Wish<'_>,
+        request: &ProbeRequest<'_>,
         claim: &Claim<'_>,
-        ground: &Ground,
-        mut made: Made,
+        plan: &ProbePlan,
+        mut attempt: ProbeAttempt,
         began: Timestamp,
-    ) -> Result<Option<Probed>, StoreError> {
-        // A store that does not answer any more is no reason to lose what was measured.
-        let costs = self.costs(wish.workspace, &claim.budget()).unwrap_or_default();
+    ) -> Result<Option<ProbeResult>, StoreError> {
+        // An unreachable store must not discard the measurement.
+        let costs = self.costs(request.workspace, &claim.budget()).unwrap_or_default();
         let cost = costs.iter().map(|(_, _, usd)| *usd).sum();
-        if let Some(measured) = &mut made.measured {
-            measured.costs = costs.into_iter().map(on_the_wire).collect();
+        if let Some(measured) = &mut attempt.measured {
+            measured.costs = costs.into_iter().map(wire_cost).collect();
         }
-        let event = made.event((self.clock)(), cost);
-        if event.repeats(&ground.past) {
+        let event = attempt.event((self.clock)(), cost);
+        if event.repeats(&plan.past) {
             claim.cancel()?;
-            let report = made.report(&event, ground.cap);
-            return Ok(Some(Probed { event, report, kept: Kept::No }));
+            let report = attempt.report(&event, plan.cap);
+            return Ok(Some(ProbeResult { event, report, storage: Storage::NotStored }));
         }
-        let mut past = ground.past.clone();
+        let mut past = plan.past.clone();
         past.push(event.clone());
-        let mut report = made.report(&event, ground.cap);
+        let mut report = attempt.report(&event, plan.cap);
         report.run_id = Some(claim.run_id());
         report.next_run = next_run(&past, event.at);
-        let (was_heard, kept) = match claim.finish(&report, began) {
-            Ok(was_heard) => (was_heard, Kept::Yes),
-            Err(error) => (true, Kept::Failed(chain(&error))),
+        let (is_ours, storage) = match claim.finish(&report, began) {
+            Ok(is_ours) => (is_ours, Storage::Stored),
+            Err(error) => (true, Storage::Failed(chain(&error))),
         };
-        if !was_heard {
+        if !is_ours {
             return Ok(None);
         }
-        let written = audit::append(&self.audit_dir, wish.workspace, &event);
-        let kept = match (kept, written) {
-            (Kept::Yes, Err(error)) => {
-                Kept::Failed(format!("{}: {error}", self.audit_dir.display()))
+        let written = audit::append(&self.audit_dir, request.workspace, &event);
+        let storage = match (storage, written) {
+            (Storage::Stored, Err(error)) => {
+                Storage::Failed(format!("{}: {error}", self.audit_dir.display()))
             }
-            (kept, _) => kept,
+            (storage, _) => storage,
         };
-        Ok(Some(Probed { event, report, kept }))
+        Ok(Some(ProbeResult { event, report, storage }))
     }
 
-    /// A run from a cassette alone.
-    fn rehearsed(&self, wish: Wish<'_>, now: Timestamp) -> Result<Option<Probed>, StoreError> {
-        let config = self.store.config_list(wish.workspace)?.into_iter().collect();
-        let cap = wish.max_usd.unwrap_or_else(|| amount(&config, PROBE_MAX_USD));
-        let means = Means {
+    /// Runs from a cassette alone, without claim or storage.
+    fn replay(
+        &self,
+        request: ProbeRequest<'_>,
+        now: Timestamp,
+    ) -> Result<Option<ProbeResult>, StoreError> {
+        let config = self.store.config_list(request.workspace)?.into_iter().collect();
+        let cap = request.max_usd.unwrap_or_else(|| amount(&config, PROBE_MAX_USD));
+        let context = ProbeContext {
             probes: self,
-            workspace: wish.workspace,
+            workspace: request.workspace,
             config: &config,
             budget: None,
-            halt: wish.stop.clone(),
-            progress: wish.progress,
+            halt: request.stop.clone(),
+            progress: request.progress,
         };
-        let made = Made::of(&means, cap, wish.tape, now);
-        if wish.stop.load(std::sync::atomic::Ordering::Acquire) && !made.is_whole() {
+        let attempt = ProbeAttempt::of(&context, cap, request.cassette, now);
+        if request.stop.load(std::sync::atomic::Ordering::Acquire) && !attempt.is_whole() {
             return Ok(None);
         }
-        let event = made.event((self.clock)(), Usd::ZERO);
-        let report = made.report(&event, cap);
-        Ok(Some(Probed { event, report, kept: Kept::No }))
+        let event = attempt.event((self.clock)(), Usd::ZERO);
+        let report = attempt.report(&event, cap);
+        Ok(Some(ProbeResult { event, report, storage: Storage::NotStored }))
     }
 
-    fn ground(&self, wish: &Wish<'_>, now: Timestamp) -> Result<Ground, StoreError> {
+    fn plan(&self, request: &ProbeRequest<'_>, now: Timestamp) -> Result<ProbePlan, StoreError> {
         let store = self.store.as_ref();
         let config: BTreeMap<String, String> =
-            store.config_list(wish.workspace)?.into_iter().collect();
-        let past = past::recent(store, wish.workspace, Some(&self.audit_dir), now)?;
-        let decision = match wish.window {
-            Window::Kept => decide(past::switch(&config), &past, now, self.embedder()),
-            Window::Ignored => decide(Switch::On, &[], now, self.embedder()),
+            store.config_list(request.workspace)?.into_iter().collect();
+        let past = history::recent(store, request.workspace, Some(&self.audit_dir), now)?;
+        let decision = match request.schedule {
+            ScheduleCheck::Enforced => {
+                decide(history::probe_switch(&config), &past, now, self.embedder())
+            }
+            ScheduleCheck::Ignored => decide(Switch::On, &[], now, self.embedder()),
         };
-        let cap = wish.max_usd.unwrap_or_else(|| amount(&config, PROBE_MAX_USD));
-        Ok(Ground { config, past, decision, cap })
+        let cap = request.max_usd.unwrap_or_else(|| amount(&config, PROBE_MAX_USD));
+        Ok(ProbePlan { config, past, decision, cap })
     }
 
     fn embedder(&self) -> Embedder {
-        let Embedding::Remote { model, .. } = &self.embedding else { return Embedder::Local };
-        match self.desk.asker().ready(model) {
-            Err(error) if error.kind == AskErrorKind::NoKey => Embedder::RemoteWithoutKey,
+        let EmbeddingSource::Remote { model, .. } = &self.embedding else { return Embedder::Local };
+        match self.catalog.client().ready(model) {
+            Err(error) if error.kind == ModelCallErrorKind::NoKey => Embedder::RemoteWithoutKey,
             _ => Embedder::Remote,
         }
     }
 
-    /// What each model is charged at in a budget, and for how many calls.
+    /// The charges of each model in a budget, and its number of calls.
     fn costs(&self, ws: &WorkspaceId, budget: &str) -> Result<Vec<(String, u64, Usd)>, StoreError> {
         let mut models: BTreeMap<String, (u64, Usd)> = BTreeMap::new();
         for charge in self.store.charges(ws, budget)? {
@@ -250,9 +264,9 @@ impl Probes {
     }
 }
 
-impl Ground {
-    /// Why there is no run, if that is nothing to keep.
-    fn refused(&self, now: Timestamp) -> Option<Probed> {
+impl ProbePlan {
+    /// The result of a run that is refused without being recorded.
+    fn refused(&self, now: Timestamp) -> Option<ProbeResult> {
         let Decision::Not(outcome) = self.decision else { return None };
         if is_recorded(outcome, &self.past, now) {
             return None;
@@ -266,31 +280,33 @@ impl Ground {
             _ => None,
         };
         let event = Event::bare(now, outcome, detail);
-        Some(Probed::unkept(event, self.cap, next_run(&self.past, now)))
+        Some(ProbeResult::not_stored(event, self.cap, next_run(&self.past, now)))
     }
 
-    /// Another process has the claim.
-    fn busy(&self, now: Timestamp) -> Probed {
+    /// The result if another process holds the claim.
+    fn busy(&self, now: Timestamp) -> ProbeResult {
         let detail = Some("another process is running it now: gbrain jobs list".to_owned());
-        Probed::unkept(Event::bare(now, ProbeOutcome::RateLimited, detail), self.cap, None)
+        ProbeResult::not_stored(Event::bare(now, ProbeOutcome::RateLimited, detail), self.cap, None)
     }
 }
 
-impl Probed {
-    fn unkept(event: Event, cap: Usd, next_run: Option<String>) -> Self {
+impl ProbeResult {
+    fn not_stored(event: Event, cap: Usd, next_run: Option<String>) -> Self {
         let report = ProbeReport::bare(ProbeEvent::from(&event), cap.as_f64());
-        Self { event, report: ProbeReport { next_run, ..report }, kept: Kept::No }
+        Self { event, report: ProbeReport { next_run, ..report }, storage: Storage::NotStored }
     }
 }
 
-fn no_key(embedding: &Embedding) -> Option<String> {
+fn no_key(embedding: &EmbeddingSource) -> Option<String> {
     match embedding {
-        Embedding::Own(_) => None,
-        Embedding::Remote { model, .. } => Some(format!("there is no key to embed with {model}")),
+        EmbeddingSource::Own(_) => None,
+        EmbeddingSource::Remote { model, .. } => {
+            Some(format!("there is no key to embed with {model}"))
+        }
     }
 }
 
-fn on_the_wire((model, calls, usd): (String, u64, Usd)) -> ProbeCost {
+fn wire_cost((model, calls, usd): (String, u64, Usd)) -> ProbeCost {
     ProbeCost { model, calls, usd: usd.as_f64() }
 }
 

@@ -6,12 +6,12 @@ use gbrain_brain::built_in_models;
 use gbrain_core::config::PROBE_ENABLED;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::probe::ProbeOutcome;
-use gbrain_llm::Desk;
+use gbrain_llm::ModelCatalog;
 use gbrain_store::{Location, OpenMode, RunKind};
 use jiff::Timestamp;
 use tempfile::TempDir;
 
-use super::claim::{Claim, Halt};
+use super::claim::{Claim, StopCause};
 use super::*;
 
 /// Long enough for a slow machine, and short enough to be waited for.
@@ -25,8 +25,8 @@ fn probes() -> (TempDir, Probes) {
     store.config_set(&WorkspaceId::default(), PROBE_ENABLED, "true").unwrap();
     let probes = Probes {
         store: store.into(),
-        desk: Desk::default(),
-        embedding: Embedding::Own(built_in_models()),
+        catalog: ModelCatalog::default(),
+        embedding: EmbeddingSource::Own(built_in_models()),
         audit_dir: dir.path().join("audit"),
         worker: "test".to_owned(),
         lease: LEASE,
@@ -35,13 +35,13 @@ fn probes() -> (TempDir, Probes) {
     (dir, probes)
 }
 
-fn wish(workspace: &WorkspaceId) -> Wish<'_> {
-    Wish {
+fn request(workspace: &WorkspaceId) -> ProbeRequest<'_> {
+    ProbeRequest {
         workspace,
-        by: By::Autopilot,
-        window: Window::Kept,
+        initiator: ProbeInitiator::Autopilot,
+        schedule: ScheduleCheck::Enforced,
         max_usd: None,
-        tape: None,
+        cassette: None,
         stop: Arc::default(),
         progress: &|_, _, _| (),
     }
@@ -73,7 +73,7 @@ fn a_claim_runs_out_unless_it_is_held() {
             std::thread::sleep(Duration::from_millis(5));
         }
     });
-    assert_eq!(halted, Some(Halt::Lost), "one that comes back late hears that it lost");
+    assert_eq!(halted, Some(StopCause::Lost), "one that comes back late hears that it lost");
     assert!(!first.release().unwrap() && second.cancel().unwrap());
 }
 
@@ -88,18 +88,21 @@ fn who_is_told_to_stop_hears_it() {
             std::thread::sleep(Duration::from_millis(5));
         }
     });
-    assert_eq!(halted, Some(Halt::Stopped));
+    assert_eq!(halted, Some(StopCause::Stopped));
 }
 
 #[test]
 fn nobody_to_ask_is_an_error_that_is_kept() {
     let (_dir, probes) = probes();
     let ws = WorkspaceId::default();
-    let probed = probes.run(wish(&ws)).unwrap();
-    assert_eq!((probed.event.outcome, &probed.kept), (ProbeOutcome::Error, &Kept::Yes));
+    let probed = probes.run(request(&ws)).unwrap();
+    assert_eq!((probed.event.outcome, &probed.storage), (ProbeOutcome::Error, &Storage::Stored));
     assert!(probed.event.detail.unwrap().starts_with("no_key"));
-    let again = probes.run(wish(&ws)).unwrap();
-    assert_eq!((again.event.outcome, again.kept), (ProbeOutcome::RateLimited, Kept::No));
+    let again = probes.run(request(&ws)).unwrap();
+    assert_eq!(
+        (again.event.outcome, again.storage),
+        (ProbeOutcome::RateLimited, Storage::NotStored)
+    );
     let runs = probes.store.runs(&ws, RunKind::QualityProbe, Timestamp::MIN, 9).unwrap();
     assert_eq!(runs.len(), 1);
     assert_eq!(recent(probes.store.as_ref(), &ws, None, Timestamp::now()).unwrap().len(), 1);
@@ -115,7 +118,7 @@ fn a_run_that_kills_its_process_is_given_up() {
         assert!(take(&probes, &ws, "killed").is_some());
         std::thread::sleep(2 * LEASE);
     }
-    let probed = probes.run(wish(&ws)).unwrap();
+    let probed = probes.run(request(&ws)).unwrap();
     let detail = "it was begun 3 times, and its process was killed each time";
     assert_eq!(probed.event.outcome, ProbeOutcome::Error);
     assert_eq!(probed.event.detail.as_deref(), Some(detail));
@@ -126,15 +129,15 @@ fn a_run_that_kills_its_process_is_given_up() {
 fn a_store_that_is_gone_is_an_error_and_no_panic() {
     let (_dir, probes) = probes();
     let unknown = WorkspaceId::new("nowhere").unwrap();
-    let probed = probes.run(wish(&unknown)).unwrap();
-    assert_eq!((probed.event.outcome, probed.kept), (ProbeOutcome::Error, Kept::No));
+    let probed = probes.run(request(&unknown)).unwrap();
+    assert_eq!((probed.event.outcome, probed.storage), (ProbeOutcome::Error, Storage::NotStored));
 }
 
 #[test]
 fn an_audit_that_cannot_be_written_is_told() {
     let (dir, probes) = probes();
     std::fs::write(dir.path().join("audit"), "a file").unwrap();
-    let probed = probes.run(wish(&WorkspaceId::default())).unwrap();
-    assert!(matches!(probed.kept, Kept::Failed(why) if why.contains("audit")));
+    let probed = probes.run(request(&WorkspaceId::default())).unwrap();
+    assert!(matches!(probed.storage, Storage::Failed(why) if why.contains("audit")));
     assert!(probed.report.run_id.is_some(), "it is in the store");
 }

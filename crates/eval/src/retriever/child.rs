@@ -1,9 +1,10 @@
-//! A program that is sent lines of JSON and answers with lines of JSON, each with the number of what it
-//! answers. It is started by the first question, and again when it has ended.
+//! Runs a program that reads lines of JSON and answers with lines of JSON, each with the number of
+//! its request. The first question starts it, and a later one restarts it after it ended.
 //!
-//! Promises: questions may be under way at once; a program that ends, or writes what is no JSON, fails
-//! those that wait for it at once; one that is silent past a question's time is ended, unless it answered
-//! others meanwhile; it ends when this does, at the latest half a second after its input was closed.
+//! Promises: several questions may be in progress; if the program ends or writes invalid JSON,
+//! waiting questions fail immediately; if it stays silent past a question's timeout, it is killed,
+//! unless it answered other questions meanwhile; it ends with this process, at most half a second
+//! after its input was closed.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -14,100 +15,104 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
 use gbrain_core::address::without_passwords;
-use gbrain_core::target::{Program, TargetError, TargetErrorKind};
+use gbrain_core::target::{TargetError, TargetErrorKind, TargetProgram};
 use serde_json::Value;
 
-use super::Surroundings;
-use super::patience::cancelled;
+use super::TargetEnvironment;
+use super::limiter::cancelled;
 
-/// The longest line that is read.
+/// Maximum length of a line.
 const LONGEST_LINE: u64 = super::http::LARGEST_ANSWER;
-/// The last lines of a program's errors, which say why it ended.
+/// Number of last stderr lines that are quoted in errors.
 const LAST_LINES: usize = 3;
-/// Messages that wait for a program that does not read.
-const MOST_WAITING: usize = 1_024;
-/// How long a program may take to end by itself.
-const FAREWELL: Duration = Duration::from_millis(500);
-/// How often somebody's wish to stop is looked at.
-const GLANCE: Duration = Duration::from_millis(50);
+/// Maximum number of messages queued for a program that does not read.
+const MAX_QUEUED: usize = 1_024;
+/// How long a program may take to exit after its input was closed.
+const EXIT_GRACE: Duration = Duration::from_millis(500);
+/// How often cancellation is checked.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What is to be done with a message of the program.
+/// How to handle a message of the program.
 pub(super) enum Route {
-    /// It answers the question of this number.
+    /// The reply to the request with this number.
     Answer(u64),
-    /// It asks something itself, and this is the reply.
+    /// A request of the program, with the reply to send.
     Reply(Value),
-    /// It says something that nobody asked.
+    /// It is a notification and needs no reply.
     Pass,
 }
 
-/// Says what is to be done with a message.
+/// Decides how to handle a message.
 pub(super) type Router = fn(&Value) -> Route;
 
-/// Done with a program once it runs, before it is asked anything.
-pub(super) type Greet<'a> = &'a dyn Fn(&Running, Duration) -> Result<(), TargetError>;
+/// Initialises a program after its start, before the first question.
+pub(super) type Greet<'a> = &'a dyn Fn(&ChildProcess, Duration) -> Result<(), TargetError>;
 
-/// A program, running or not.
-pub(super) struct Child {
-    program: Program,
-    surroundings: Surroundings,
+/// A program that is started on demand.
+pub(super) struct ChildProgram {
+    program: TargetProgram,
+    environment: TargetEnvironment,
     router: Router,
-    running: Mutex<Option<Arc<Running>>>,
+    running: Mutex<Option<Arc<ChildProcess>>>,
 }
 
-impl Child {
-    pub(super) fn new(program: Program, surroundings: &Surroundings, router: Router) -> Self {
-        Self { program, surroundings: surroundings.clone(), router, running: Mutex::default() }
+impl ChildProgram {
+    pub(super) fn new(
+        program: TargetProgram,
+        environment: &TargetEnvironment,
+        router: Router,
+    ) -> Self {
+        Self { program, environment: environment.clone(), router, running: Mutex::default() }
     }
 
-    /// The program as it runs, started and greeted if it does not.
+    /// The running program, started and initialised if necessary.
     pub(super) fn running(
         &self,
         timeout: Duration,
         greet: Greet<'_>,
-    ) -> Result<Arc<Running>, TargetError> {
-        let mut kept = lock(&self.running);
-        if let Some(running) = kept.as_ref().filter(|running| !running.has_ended()) {
+    ) -> Result<Arc<ChildProcess>, TargetError> {
+        let mut current = lock(&self.running);
+        if let Some(running) = current.as_ref().filter(|running| !running.has_ended()) {
             return Ok(running.clone());
         }
-        *kept = None;
-        let running = Arc::new(Running::start(&self.program, &self.surroundings, self.router)?);
+        *current = None;
+        let running = Arc::new(ChildProcess::start(&self.program, &self.environment, self.router)?);
         greet(&running, timeout)?;
-        *kept = Some(running.clone());
+        *current = Some(running.clone());
         Ok(running)
     }
 }
 
-type Waiting = HashMap<u64, Sender<Result<Value, TargetError>>>;
+type PendingReplies = HashMap<u64, Sender<Result<Value, TargetError>>>;
 
-/// What the threads of a running program share.
+/// The state that the threads of a running program share.
 #[derive(Default)]
-struct Shared {
-    waiting: Mutex<Waiting>,
-    heard: AtomicU64,
+struct ChildState {
+    waiting: Mutex<PendingReplies>,
+    message_count: AtomicU64,
     has_ended: AtomicBool,
-    /// Lines on their way to it; without, its input is closed.
+    /// Queue of outgoing lines; dropping it closes the program's input.
     lines: Mutex<Option<Sender<Vec<u8>>>>,
-    /// The last lines of its errors.
-    said: Mutex<VecDeque<String>>,
+    /// The last lines of its stderr.
+    last_lines: Mutex<VecDeque<String>>,
 }
 
-pub(super) struct Running {
+pub(super) struct ChildProcess {
     name: String,
     process: Mutex<std::process::Child>,
     next: AtomicU64,
-    shared: Arc<Shared>,
-    surroundings: Surroundings,
+    shared: Arc<ChildState>,
+    environment: TargetEnvironment,
 }
 
-impl Running {
+impl ChildProcess {
     fn start(
-        program: &Program,
-        surroundings: &Surroundings,
+        program: &TargetProgram,
+        environment: &TargetEnvironment,
         router: Router,
     ) -> Result<Self, TargetError> {
         let name = program.words[0].clone();
-        let mut process = command(program, surroundings).spawn().map_err(|error| {
+        let mut process = command(program, environment).spawn().map_err(|error| {
             let message = format!("`{name}` can't be started: {error}");
             TargetError::new(TargetErrorKind::Unreachable, message)
         })?;
@@ -115,9 +120,9 @@ impl Running {
         let (Some(mut stdin), Some(stdout), Some(stderr)) = pipes else {
             return Err(TargetError::new(TargetErrorKind::Unreachable, "it has no pipes"));
         };
-        let shared = Arc::new(Shared::default());
-        let (lines, outgoing) = bounded::<Vec<u8>>(MOST_WAITING);
-        // A program that does not read must not hold up whoever asks.
+        let shared = Arc::new(ChildState::default());
+        let (lines, outgoing) = bounded::<Vec<u8>>(MAX_QUEUED);
+        // A separate thread writes, so that a program that does not read cannot block a caller.
         std::thread::spawn(move || {
             for line in outgoing {
                 if stdin.write_all(&line).and_then(|()| stdin.flush()).is_err() {
@@ -127,24 +132,24 @@ impl Running {
         });
         *lock(&shared.lines) = Some(lines);
         let own = shared.clone();
-        std::thread::spawn(move || own.listen(stdout, router));
+        std::thread::spawn(move || own.read_stdout(stdout, router));
         let own = shared.clone();
-        std::thread::spawn(move || own.overhear(stderr));
+        std::thread::spawn(move || own.read_stderr(stderr));
         Ok(Self {
             name,
             process: Mutex::new(process),
             next: AtomicU64::new(1),
             shared,
-            surroundings: surroundings.clone(),
+            environment: environment.clone(),
         })
     }
 
-    /// Sends a message that nothing answers.
-    pub(super) fn tell(&self, message: &Value) {
-        self.shared.tell(message);
+    /// Sends a message that gets no reply.
+    pub(super) fn notify(&self, message: &Value) {
+        self.shared.notify(message);
     }
 
-    /// Sends a message with a number of its own, and waits for what answers it.
+    /// Sends a request with a new number and waits for its reply.
     pub(super) fn ask(
         &self,
         message: impl FnOnce(u64) -> Value,
@@ -153,26 +158,26 @@ impl Running {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let (sender, answer) = bounded(1);
         lock(&self.shared.waiting).insert(number, sender);
-        let heard = self.shared.heard.load(Ordering::Relaxed);
+        let message_count = self.shared.message_count.load(Ordering::Relaxed);
         let until = Instant::now() + timeout;
-        self.tell(&message(number));
-        // The reader may have ended before the question was known to wait.
+        self.notify(&message(number));
+        // The reader may have ended before the request was registered.
         if self.has_ended() {
             lock(&self.shared.waiting).remove(&number);
         }
         loop {
             let left = until.saturating_duration_since(Instant::now());
-            match answer.recv_timeout(left.min(GLANCE)) {
+            match answer.recv_timeout(left.min(POLL_INTERVAL)) {
                 Ok(answered) => return answered,
                 Err(RecvTimeoutError::Disconnected) => return Err(self.ended()),
-                Err(RecvTimeoutError::Timeout) if self.surroundings.is_over() => {
+                Err(RecvTimeoutError::Timeout) if self.environment.is_over() => {
                     lock(&self.shared.waiting).remove(&number);
                     return Err(cancelled());
                 }
                 Err(RecvTimeoutError::Timeout) if left.is_zero() => {
                     lock(&self.shared.waiting).remove(&number);
-                    // It has not said a word since: it hangs, and will hang for others too.
-                    if self.shared.heard.load(Ordering::Relaxed) == heard {
+                    // It has sent nothing since: it hangs, and would hang for other requests too.
+                    if self.shared.message_count.load(Ordering::Relaxed) == message_count {
                         self.end(Duration::ZERO);
                     }
                     let message = format!("no answer of `{}` in {timeout:?}", self.name);
@@ -187,52 +192,53 @@ impl Running {
         self.shared.has_ended.load(Ordering::SeqCst)
     }
 
-    /// Why it ended, as far as it said.
+    /// The error for a program that ended, with its last stderr lines.
     fn ended(&self) -> TargetError {
-        // Its last words may come a moment after its end.
+        // The last stderr lines may arrive shortly after the exit.
         std::thread::sleep(Duration::from_millis(20));
-        let said: Vec<String> = lock(&self.shared.said).iter().cloned().collect();
-        let said = if said.is_empty() { "it said nothing".to_owned() } else { said.join(" / ") };
+        let stderr: Vec<String> = lock(&self.shared.last_lines).iter().cloned().collect();
+        let stderr =
+            if stderr.is_empty() { "it said nothing".to_owned() } else { stderr.join(" / ") };
         let status = lock(&self.process).try_wait().ok().flatten();
         let status = status.map_or("ended".to_owned(), |status| format!("ended with {status}"));
-        let message = format!("`{}` {status}: {said}", self.name);
+        let message = format!("`{}` {status}: {stderr}", self.name);
         TargetError::new(TargetErrorKind::Unreachable, message)
     }
 
-    /// Closes its input, waits so long, and then ends it.
-    fn end(&self, farewell: Duration) {
+    /// Closes the input, waits up to `grace`, then kills the program.
+    fn end(&self, grace: Duration) {
         self.shared.has_ended.store(true, Ordering::SeqCst);
         drop(lock(&self.shared.lines).take());
         let mut process = lock(&self.process);
-        let until = Instant::now() + farewell;
+        let until = Instant::now() + grace;
         while Instant::now() < until {
             if let Ok(Some(_)) = process.try_wait() {
                 return;
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        // Nothing is left to do if it can't be ended.
+        // A failed kill cannot be handled further.
         let _ = process.kill();
         let _ = process.wait();
     }
 }
 
-impl Drop for Running {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
-        self.end(FAREWELL);
+        self.end(EXIT_GRACE);
     }
 }
 
-impl Shared {
-    fn tell(&self, message: &Value) {
+impl ChildState {
+    fn notify(&self, message: &Value) {
         if let Some(lines) = &*lock(&self.lines) {
-            // If nobody reads any more, whoever waits is told so by the reader, or by the clock.
+            // If the writer has ended, the reader or the timeout reports it to the caller.
             let _ = lines.try_send(line(message));
         }
     }
 
-    /// Reads messages until there are none, and hands them to whoever waits.
-    fn listen(&self, stdout: ChildStdout, router: Router) {
+    /// Reads messages until the output ends, and hands each to the caller that waits for it.
+    fn read_stdout(&self, stdout: ChildStdout, router: Router) {
         let mut reader = BufReader::new(stdout);
         let mut buffer = Vec::new();
         loop {
@@ -248,44 +254,45 @@ impl Shared {
             if buffer.trim_ascii().is_empty() {
                 continue;
             }
-            self.heard.fetch_add(1, Ordering::Relaxed);
+            self.message_count.fetch_add(1, Ordering::Relaxed);
             match serde_json::from_slice(&buffer) {
                 Ok(message) => self.take(message, router),
                 Err(error) => {
                     let line = String::from_utf8_lossy(&buffer);
-                    // Hidden before it is cut: half a password would not be known again.
-                    let said: String = without_passwords(&line).chars().take(80).collect();
-                    self.fail(&format!("a line is not JSON: {error}; it begins with {said:?}"));
+                    // Passwords are hidden before truncation: half a password would not be
+                    // recognised.
+                    let start: String = without_passwords(&line).chars().take(80).collect();
+                    self.fail(&format!("a line is not JSON: {error}; it begins with {start:?}"));
                 }
             }
         }
         self.has_ended.store(true, Ordering::SeqCst);
-        // Whoever waits learns that nothing comes any more.
+        // Dropping the senders tells the waiting callers that no reply will come.
         lock(&self.waiting).clear();
     }
 
     fn take(&self, message: Value, router: Router) {
         match router(&message) {
             Route::Answer(number) => {
-                // Nobody waits for an answer that comes too late.
+                // A reply after the timeout has no waiting caller.
                 if let Some(waiting) = lock(&self.waiting).remove(&number) {
                     let _ = waiting.send(Ok(message));
                 }
             }
-            Route::Reply(reply) => self.tell(&reply),
+            Route::Reply(reply) => self.notify(&reply),
             Route::Pass => (),
         }
     }
 
-    /// Fails everybody who waits: nobody can tell whose answer it was.
+    /// Fails all waiting callers: the broken line may have been any of their replies.
     fn fail(&self, why: &str) {
         for (_, waiting) in lock(&self.waiting).drain() {
             let _ = waiting.send(Err(TargetError::malformed(why)));
         }
     }
 
-    /// Keeps the last lines of its errors.
-    fn overhear(&self, stderr: ChildStderr) {
+    /// Collects the last lines of stderr.
+    fn read_stderr(&self, stderr: ChildStderr) {
         let mut reader = BufReader::new(stderr);
         let mut buffer = Vec::new();
         while let Ok(1..) = (&mut reader).take(1 << 16).read_until(b'\n', &mut buffer) {
@@ -294,10 +301,10 @@ impl Shared {
             if text.is_empty() {
                 continue;
             }
-            let mut said = lock(&self.said);
-            said.push_back(text.chars().take(300).collect());
-            if said.len() > LAST_LINES {
-                said.pop_front();
+            let mut last_lines = lock(&self.last_lines);
+            last_lines.push_back(text.chars().take(300).collect());
+            if last_lines.len() > LAST_LINES {
+                last_lines.pop_front();
             }
         }
     }
@@ -313,10 +320,10 @@ fn line(message: &Value) -> Vec<u8> {
     line
 }
 
-/// The program in its directory; one that is named by a path is looked for from where the settings are.
-fn command(program: &Program, surroundings: &Surroundings) -> Command {
-    let Program { words, dir, env } = program;
-    let dir = dir.as_ref().map_or_else(|| surroundings.dir.clone(), |dir| surroundings.path(dir));
+/// The command in its directory; a program given by a path is relative to that directory.
+fn command(program: &TargetProgram, environment: &TargetEnvironment) -> Command {
+    let TargetProgram { words, dir, env } = program;
+    let dir = dir.as_ref().map_or_else(|| environment.dir.clone(), |dir| environment.path(dir));
     let name = if words[0].contains('/') { dir.join(&words[0]) } else { words[0].clone().into() };
     let mut command = Command::new(name);
     command.args(&words[1..]).current_dir(dir).envs(env.iter().map(|(name, value)| (name, value)));

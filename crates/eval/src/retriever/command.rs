@@ -7,24 +7,28 @@ use std::time::Duration;
 
 use gbrain_core::fault::message_in;
 use gbrain_core::format::target::QuestionBody;
-use gbrain_core::target::shape::Reading;
-use gbrain_core::target::{Program, Question, TargetAnswer, TargetError, TargetErrorKind};
+use gbrain_core::target::shape::AnswerFormat;
+use gbrain_core::target::{Question, TargetAnswer, TargetError, TargetErrorKind, TargetProgram};
 use serde_json::{Value, json};
 
-use super::Surroundings;
-use super::child::{Child, Route};
-use super::patience::Missed;
-use super::remote::{Naming, Wire};
+use super::TargetEnvironment;
+use super::child::{ChildProgram, Route};
+use super::limiter::AttemptError;
+use super::remote::{IdMapping, Wire};
 
-/// A program that answers questions.
+/// A program that answers questions on stdin and stdout.
 pub(super) struct Command {
-    child: Child,
-    naming: Naming,
+    child: ChildProgram,
+    mapping: IdMapping,
 }
 
 impl Command {
-    pub(super) fn new(program: Program, naming: Naming, surroundings: &Surroundings) -> Self {
-        Self { child: Child::new(program, surroundings, route), naming }
+    pub(super) fn new(
+        program: TargetProgram,
+        mapping: IdMapping,
+        environment: &TargetEnvironment,
+    ) -> Self {
+        Self { child: ChildProgram::new(program, environment, route), mapping }
     }
 }
 
@@ -33,24 +37,24 @@ fn route(message: &Value) -> Route {
 }
 
 impl Wire for Command {
-    fn fetch(&self, question: &Question, timeout: Duration) -> Result<Value, Missed> {
+    fn fetch(&self, question: &Question, timeout: Duration) -> Result<Value, AttemptError> {
         let running = self.child.running(timeout, &|_, _| Ok(()))?;
-        let said = running.ask(|id| json!(QuestionBody::new(id, question)), timeout)?;
-        match said.get("error").filter(|error| !error.is_null()) {
-            None => Ok(said),
+        let reply = running.ask(|id| json!(QuestionBody::new(id, question)), timeout)?;
+        match reply.get("error").filter(|error| !error.is_null()) {
+            None => Ok(reply),
             Some(error) => {
-                // What it says may pass is tried again.
+                // Errors whose kind is transient are retried.
                 let kind = error["kind"].as_str().and_then(TargetErrorKind::from_name);
-                let message = message_in(&said).unwrap_or("it failed and does not say why");
+                let message = message_in(&reply).unwrap_or("it failed and does not say why");
                 let kind = kind.unwrap_or(TargetErrorKind::BadRequest);
                 Err(TargetError::new(kind, message).into())
             }
         }
     }
 
-    fn read(&self, question: &Question, said: &Value) -> Result<TargetAnswer, TargetError> {
-        let Naming { ids, document } = &self.naming;
-        Reading::Own.answer(said, ids, document.as_ref(), question.k)
+    fn read(&self, question: &Question, reply: &Value) -> Result<TargetAnswer, TargetError> {
+        let IdMapping { ids, document } = &self.mapping;
+        AnswerFormat::Own.answer(reply, ids, document.as_ref(), question.k)
     }
 
     fn not_asked(&self, _: &Question) -> Vec<&'static str> {

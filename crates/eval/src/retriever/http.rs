@@ -1,50 +1,52 @@
-//! An API over HTTP.
+//! Retrieves from an API over HTTP.
 
 use std::time::Duration;
 
-use gbrain_core::target::shape::Shape;
-use gbrain_core::target::template::Filling;
+use gbrain_core::target::shape::RetrievalApi;
+use gbrain_core::target::template::TemplateValues;
 use gbrain_core::target::{
-    Address, HttpTarget, KeyPlace, Question, TargetAnswer, TargetError, TargetErrorKind,
+    Address, HttpTarget, KeyLocation, Question, TargetAnswer, TargetError, TargetErrorKind,
     TargetLimits,
 };
 use gbrain_embed::{Embedder as _, StaticTable};
-use gbrain_net::{Call, Client, ClientOptions, Failure, FailureKind, Secret};
+use gbrain_net::{Client, ClientOptions, HttpFailure, HttpFailureKind, HttpRequest, Secret};
 use serde_json::Value;
 
-use super::Surroundings;
-use super::patience::Missed;
-use super::remote::{Naming, Wire};
+use super::TargetEnvironment;
+use super::limiter::AttemptError;
+use super::remote::{IdMapping, Wire};
 
-/// No answer to a question is larger; one that is, is not read to its end.
+/// Maximum size of a response.
 pub(super) const LARGEST_ANSWER: u64 = 32 << 20;
 
-/// An address with everything that is sent to it.
-pub(super) struct Caller {
+/// An HTTP endpoint with its headers, secrets and client.
+pub(super) struct HttpEndpoint {
     url: String,
     headers: Vec<(String, String)>,
     secrets: Vec<Secret>,
     client: Client,
 }
 
-impl Caller {
-    /// Reads keys and certificates where the settings say they are.
+impl HttpEndpoint {
+    /// Reads the keys and certificates that the settings name.
     pub(super) fn open(
         address: Address,
         limits: &TargetLimits,
-        surroundings: &Surroundings,
+        environment: &TargetEnvironment,
     ) -> Result<Self, TargetError> {
         let Address { url, mut headers, headers_env, key, ca_file } = address;
         let mut secrets = Vec::new();
         for (name, variable) in headers_env {
-            let secret = of_environment(&variable, surroundings)?;
+            let secret = of_environment(&variable, environment)?;
             headers.push((name, secret.reveal().to_owned()));
             secrets.push(secret);
         }
         if let Some(place) = key {
             let secret = match place {
-                KeyPlace::Env(variable) => of_environment(&variable, surroundings)?,
-                KeyPlace::File(path) => Secret::read(&surroundings.path(&path)).map_err(no_key)?,
+                KeyLocation::Env(variable) => of_environment(&variable, environment)?,
+                KeyLocation::File(path) => {
+                    Secret::read(&environment.path(&path)).map_err(no_key)?
+                }
             };
             headers.push(("authorization".to_owned(), format!("Bearer {}", secret.reveal())));
             secrets.push(secret);
@@ -52,7 +54,7 @@ impl Caller {
         let authorities = match ca_file {
             None => None,
             Some(file) => {
-                let path = surroundings.path(&file);
+                let path = environment.path(&file);
                 Some(std::fs::read(&path).map_err(|error| {
                     no_key(format!("the certificates {}: {error}", path.display()))
                 })?)
@@ -60,8 +62,8 @@ impl Caller {
         };
         let options = ClientOptions {
             timeout: limits.timeout,
-            kept: limits.concurrency,
-            largest: LARGEST_ANSWER,
+            max_idle_connections: limits.concurrency,
+            max_response_bytes: LARGEST_ANSWER,
             authorities,
         };
         let client =
@@ -69,15 +71,15 @@ impl Caller {
         Ok(Self { url, headers, secrets, client })
     }
 
-    /// A call with headers of its own beside those of the settings.
+    /// Builds a request from the settings' headers and additional ones.
     pub(super) fn call(
         &self,
         params: &[(String, String)],
         headers: Vec<(String, String)>,
         body: Option<Vec<u8>>,
-    ) -> Call {
+    ) -> HttpRequest {
         let headers = headers.into_iter().chain(self.headers.iter().cloned()).collect();
-        Call { url: with_params(&self.url, params), headers, body }
+        HttpRequest { url: with_params(&self.url, params), headers, body }
     }
 
     pub(super) fn client(&self) -> &Client {
@@ -88,14 +90,14 @@ impl Caller {
         &self.secrets
     }
 
-    /// A text of somebody else without what they were sent.
+    /// A text of the target without the secrets that were sent to it.
     pub(super) fn hide(&self, text: String) -> String {
         self.secrets.iter().fold(text, |text, secret| secret.hide_in(&text))
     }
 }
 
-fn of_environment(variable: &str, surroundings: &Surroundings) -> Result<Secret, TargetError> {
-    let value = (surroundings.environment)(variable);
+fn of_environment(variable: &str, environment: &TargetEnvironment) -> Result<Secret, TargetError> {
+    let value = (environment.lookup)(variable);
     let secret = value.as_deref().and_then(Secret::new);
     secret.ok_or_else(|| no_key(format!("the variable {variable} is not set")))
 }
@@ -104,7 +106,7 @@ fn no_key(message: String) -> TargetError {
     TargetError::new(TargetErrorKind::NoKey, message)
 }
 
-/// An address with names and values after its `?`.
+/// Appends query parameters to an URL.
 fn with_params(url: &str, params: &[(String, String)]) -> String {
     let mut whole = url.to_owned();
     for (name, value) in params {
@@ -128,53 +130,58 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// What a failure of a call means.
-pub(super) fn missed(failure: Failure) -> Missed {
-    let Failure { kind, message, status: _, after } = failure;
-    // What the client says of its own clocks is nobody's language.
+/// The attempt error for a failed HTTP request.
+pub(super) fn attempt_error(failure: HttpFailure) -> AttemptError {
+    let HttpFailure { kind, message, status: _, after } = failure;
+    // The client's own timeout messages do not name the setting.
     let message = match kind {
-        FailureKind::Timeout => "there was no answer within `timeout_seconds`".to_owned(),
-        FailureKind::ConnectTimeout => "there was no connection in time".to_owned(),
+        HttpFailureKind::Timeout => "there was no answer within `timeout_seconds`".to_owned(),
+        HttpFailureKind::ConnectTimeout => "there was no connection in time".to_owned(),
         _ => message,
     };
     let kind = match kind {
-        FailureKind::ConnectTimeout | FailureKind::Timeout | FailureKind::TimeoutThere => {
-            TargetErrorKind::Timeout
-        }
-        FailureKind::NoConnection | FailureKind::Broken => TargetErrorKind::Unreachable,
-        FailureKind::CutOff | FailureKind::TooLarge | FailureKind::NotJson => {
+        HttpFailureKind::ConnectTimeout
+        | HttpFailureKind::Timeout
+        | HttpFailureKind::ServerTimeout => TargetErrorKind::Timeout,
+        HttpFailureKind::NoConnection | HttpFailureKind::Broken => TargetErrorKind::Unreachable,
+        HttpFailureKind::Truncated | HttpFailureKind::TooLarge | HttpFailureKind::NotJson => {
             TargetErrorKind::Malformed
         }
-        FailureKind::RateLimited => TargetErrorKind::RateLimited,
-        FailureKind::Unavailable => TargetErrorKind::Unavailable,
-        FailureKind::Denied => TargetErrorKind::Denied,
-        FailureKind::Refused | FailureKind::Unsendable => TargetErrorKind::BadRequest,
+        HttpFailureKind::RateLimited => TargetErrorKind::RateLimited,
+        HttpFailureKind::Unavailable => TargetErrorKind::Unavailable,
+        HttpFailureKind::Denied => TargetErrorKind::Denied,
+        HttpFailureKind::Refused | HttpFailureKind::InvalidRequest => TargetErrorKind::BadRequest,
     };
-    Missed { error: TargetError::new(kind, message), after, said: None }
+    AttemptError { error: TargetError::new(kind, message), after, reply: None }
 }
 
-/// As many characters of what is no answer are shown to a person who asks for them.
-const SAID: usize = 2_000;
+/// Number of characters of an invalid response that are kept for display.
+const MAX_SHOWN: usize = 2_000;
 
-/// An API over HTTP.
+/// A target that is an HTTP API.
 pub(super) struct Http {
-    caller: Caller,
-    shape: Shape,
-    naming: Naming,
-    /// For templates that want the question's vector.
+    endpoint: HttpEndpoint,
+    shape: RetrievalApi,
+    mapping: IdMapping,
+    /// Embeds questions for templates that need a vector.
     embedder: Option<StaticTable>,
 }
 
 impl Http {
     pub(super) fn open(
         target: HttpTarget,
-        naming: Naming,
+        mapping: IdMapping,
         limits: &TargetLimits,
-        surroundings: &Surroundings,
+        environment: &TargetEnvironment,
     ) -> Result<Self, TargetError> {
         let HttpTarget { address, shape, max_results: _ } = target;
         let embedder = shape.wants_vector().then(StaticTable::built_in);
-        Ok(Self { caller: Caller::open(address, limits, surroundings)?, shape, naming, embedder })
+        Ok(Self {
+            endpoint: HttpEndpoint::open(address, limits, environment)?,
+            shape,
+            mapping,
+            embedder,
+        })
     }
 
     fn vector(&self, text: &str) -> Result<Option<Vec<f32>>, TargetError> {
@@ -186,36 +193,36 @@ impl Http {
 }
 
 impl Wire for Http {
-    fn fetch(&self, question: &Question, timeout: Duration) -> Result<Value, Missed> {
+    fn fetch(&self, question: &Question, timeout: Duration) -> Result<Value, AttemptError> {
         let vector = self.vector(&question.text)?;
-        let filling = Filling { question, vector: vector.as_deref() };
+        let filling = TemplateValues { question, vector: vector.as_deref() };
         let outgoing = self.shape.outgoing(&filling);
         let body = outgoing.body.map(|body| body.to_string().into_bytes());
-        let call = self.caller.call(&outgoing.params, outgoing.headers, body);
-        let sent = self.caller.client().send(&call, Some(timeout), self.caller.secrets());
-        let response = sent.map_err(missed)?;
+        let call = self.endpoint.call(&outgoing.params, outgoing.headers, body);
+        let sent = self.endpoint.client().send(&call, Some(timeout), self.endpoint.secrets());
+        let response = sent.map_err(attempt_error)?;
         response.json().map_err(|failure| {
-            let mut missed = missed(failure);
-            // Hidden before it is cut: half a key would not be known again.
-            let said = self.caller.hide(String::from_utf8_lossy(&response.body).into_owned());
-            let begins: String = said.chars().take(80).collect();
-            missed.error.message.push_str(&format!("; it begins with {begins:?}"));
-            missed.said = Some(said.chars().take(SAID).collect());
-            missed
+            let mut failed = attempt_error(failure);
+            // Keys are hidden before truncation: half a key would not be recognised.
+            let reply = self.endpoint.hide(String::from_utf8_lossy(&response.body).into_owned());
+            let begins: String = reply.chars().take(80).collect();
+            failed.error.message.push_str(&format!("; it begins with {begins:?}"));
+            failed.reply = Some(reply.chars().take(MAX_SHOWN).collect());
+            failed
         })
     }
 
-    fn read(&self, question: &Question, said: &Value) -> Result<TargetAnswer, TargetError> {
-        let Naming { ids, document } = &self.naming;
-        self.shape.answer(said, ids, document.as_ref(), question.k)
+    fn read(&self, question: &Question, reply: &Value) -> Result<TargetAnswer, TargetError> {
+        let IdMapping { ids, document } = &self.mapping;
+        self.shape.answer(reply, ids, document.as_ref(), question.k)
     }
 
     fn not_asked(&self, question: &Question) -> Vec<&'static str> {
-        self.shape.outgoing(&Filling { question, vector: None }).not_asked
+        self.shape.outgoing(&TemplateValues { question, vector: None }).not_asked
     }
 
     fn hide(&self, text: String) -> String {
-        self.caller.hide(text)
+        self.endpoint.hide(text)
     }
 }
 

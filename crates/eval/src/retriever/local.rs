@@ -1,24 +1,27 @@
-//! The local brain. Its newest corpus is held from the start, so that a write in the middle of a run does not
-//! split the run. Nothing that is asked here is captured.
+//! Retrieves from the local brain. The newest corpus is pinned at the start, so that a write during
+//! a run does not split the run. Questions are not captured.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::time::Instant;
 
 use gbrain_brain::capture::software;
-use gbrain_brain::{Answered, Ask as How, Assistants, Brain, BrainError, Onward, Past, Snapshot};
-use gbrain_core::id::{Generation, IdError, PageKey, SourceId, WorkspaceId};
-use gbrain_core::latency::Timing;
-use gbrain_core::provenance::{CorpusAt, Provenance};
-use gbrain_core::ranking::{
-    ALL_BELOW, Edge, Hit, RERANK_THRESHOLD, Ranking, WhyNot, is_of_the_question,
+use gbrain_brain::{
+    Assistants, Brain, BrainError, PastCorpora, ProgressControl, QueryOptions, QueryResponse,
+    Snapshot,
 };
-use gbrain_core::replay::{Live, Lost};
+use gbrain_core::id::{Generation, IdError, PageKey, SourceId, WorkspaceId};
+use gbrain_core::latency::TimingMethod;
+use gbrain_core::provenance::{CorpusSnapshot, Provenance};
+use gbrain_core::ranking::{
+    ALL_BELOW, Edge, Hit, RERANK_THRESHOLD, Ranking, WhyNot, is_query_specific,
+};
+use gbrain_core::replay::{LiveContext, LostPage};
 use gbrain_core::request::{Expansion, Filter, Request, RetrievalMode, Viewer};
 use gbrain_core::search::candidate::Candidate;
 use gbrain_core::target::{
-    Found, LOCAL, Question, QuestionFilter, Rationale, RationaleEdge, RationaleEntity,
-    StageFallback, StageIds, TargetAnswer, TargetError, TargetErrorKind, Timings,
+    GraphEvidence, LOCAL, Question, QuestionFilter, RationaleEdge, RationaleEntity, StageFallback,
+    StageIds, TargetAnswer, TargetError, TargetErrorKind, TargetResult, TargetTimings,
 };
 
 use super::{Capabilities, Retriever, RetrieverInfo};
@@ -26,24 +29,24 @@ use crate::EvalError;
 
 type Progress<'a> = dyn Fn(i64, i64) -> Result<(), BrainError> + Sync + 'a;
 
-/// How the local brain answers.
+/// Options of the local retriever.
 pub struct LocalOptions<'a> {
-    /// Settings and time of questions that have none of their own.
-    pub live: Live,
-    /// Who may see the answers to questions that do not say so.
+    /// Settings and time for questions that specify none.
+    pub live: LiveContext,
+    /// The viewer of answers to questions that name none.
     pub viewer: Viewer,
-    /// Models that help, where the owner configured some.
+    /// The owner's assisting models, if configured.
     pub assistants: Option<&'a Assistants>,
 }
 
 impl LocalOptions<'_> {
-    /// For the owner, without models.
-    pub fn new(live: Live) -> Self {
+    /// Options for the owner, without models.
+    pub fn new(live: LiveContext) -> Self {
         Self { live, viewer: Viewer::Trusted, assistants: None }
     }
 }
 
-/// The local brain.
+/// A retriever on the local brain.
 pub struct LocalRetriever<'a> {
     snapshot: Snapshot,
     workspace: WorkspaceId,
@@ -53,30 +56,30 @@ pub struct LocalRetriever<'a> {
     history: Option<History<'a>>,
 }
 
-/// Where past corpora come from.
+/// The source of past corpora.
 struct History<'a> {
     brain: &'a Brain,
-    past: Past<'a>,
+    past: PastCorpora<'a>,
     progress: Box<Progress<'a>>,
 }
 
 impl<'a> LocalRetriever<'a> {
-    /// A brain as it is now. `progress` is called while a corpus is indexed, and may end that.
-    pub fn new<P: Onward + 'a>(
+    /// The brain as it is now. `progress` is called during indexing and may cancel it.
+    pub fn new<P: ProgressControl + 'a>(
         brain: &'a Brain,
         options: LocalOptions<'a>,
         progress: &'a (dyn Fn(i64, i64) -> P + Sync),
     ) -> Result<Self, EvalError> {
         let newest = Self::newest(brain, options, &|done, total| progress(done, total))?;
-        let progress = Box::new(move |done, total| progress(done, total).onward());
+        let progress = Box::new(move |done, total| progress(done, total).into_result());
         let history = Some(History { brain, past: brain.past(), progress });
         let capabilities = Capabilities { past_corpora: true, ..newest.info.capabilities };
         let info = RetrieverInfo { capabilities, ..newest.info };
         Ok(Self { info, history, ..newest })
     }
 
-    /// A brain as it is now, without its past.
-    pub fn newest<P: Onward>(
+    /// The brain as it is now, without past corpora.
+    pub fn newest<P: ProgressControl>(
         brain: &Brain,
         options: LocalOptions<'a>,
         progress: &dyn Fn(i64, i64) -> P,
@@ -95,7 +98,7 @@ impl<'a> LocalRetriever<'a> {
             },
             live,
             max_results: None,
-            page_count: Some(snapshot.corpus().print.pages),
+            page_count: Some(snapshot.corpus().fingerprint.pages),
             capabilities: Capabilities {
                 past_corpora: false,
                 stage_details: true,
@@ -109,7 +112,7 @@ impl<'a> LocalRetriever<'a> {
         Ok(Self { snapshot, workspace, info, viewer, assistants, history: None })
     }
 
-    /// The corpus that answers.
+    /// The corpus that is searched.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }
@@ -130,7 +133,7 @@ impl<'a> LocalRetriever<'a> {
         let filter = filter.map_err(|error| refused(error.to_string()))?;
         let settings = brain.settings.as_ref().unwrap_or(&self.info.live.settings);
         let expands = self.assistants.is_some() && settings.expand >= 0.5;
-        let expansion = if expands { Expansion::Wanted } else { Expansion::Off };
+        let expansion = if expands { Expansion::Requested } else { Expansion::Off };
         Ok(Request {
             operation: brain.operation,
             query: question.text.clone(),
@@ -145,22 +148,26 @@ impl<'a> LocalRetriever<'a> {
         })
     }
 
-    fn answer(&self, request: &Request, how: How<'_>) -> Result<Answered, BrainError> {
-        let answer = |how: &How<'_>| self.snapshot.answer(request, how);
+    fn answer(
+        &self,
+        request: &Request,
+        options: QueryOptions<'_>,
+    ) -> Result<QueryResponse, BrainError> {
+        let answer = |options: &QueryOptions<'_>| self.snapshot.answer(request, options);
         match self.assistants {
-            Some(assistants) => assistants.with(how, answer),
-            None => answer(&how),
+            Some(assistants) => assistants.with(options, answer),
+            None => answer(&options),
         }
     }
 
-    fn result(&self, hit: &Hit, question: &Question) -> Result<Found, BrainError> {
+    fn result(&self, hit: &Hit, question: &Question) -> Result<TargetResult, BrainError> {
         let passage = hit.passages.first();
         let viewer = question.brain.viewer.unwrap_or(self.viewer);
         let text = match passage.filter(|_| question.passages) {
             None => None,
             Some(passage) => self.snapshot.chunk_text(&hit.key, passage.ordinal, viewer)?,
         };
-        Ok(Found {
+        Ok(TargetResult {
             document: hit.key.to_string(),
             chunk: passage.map(|passage| passage.chunk_id.clone()),
             source: Some(hit.key.source.to_string()),
@@ -172,7 +179,7 @@ impl<'a> LocalRetriever<'a> {
     }
 
     /// The edges that justify hits, and the names of the pages at their ends.
-    fn rationale(&self, ranking: &Ranking, viewer: Viewer) -> Result<Rationale, BrainError> {
+    fn rationale(&self, ranking: &Ranking, viewer: Viewer) -> Result<GraphEvidence, BrainError> {
         let mut edges: Vec<RationaleEdge> = Vec::new();
         let mut ends: BTreeSet<&PageKey> = BTreeSet::new();
         for edge in ranking.hits.iter().flat_map(|hit| &hit.edges) {
@@ -188,11 +195,11 @@ impl<'a> LocalRetriever<'a> {
             Ok(RationaleEntity { id: key.to_string(), aliases })
         };
         let entities = ends.into_iter().map(entity).collect::<Result<_, BrainError>>()?;
-        Ok(Rationale { edges, entities, evidence: Vec::new() })
+        Ok(GraphEvidence { edges, entities, evidence: Vec::new() })
     }
 }
 
-/// Which pages may answer a question. The local brain knows neither authors nor states.
+/// The pages that may answer a question. The local brain has no authors or states.
 pub(crate) fn filter_of(filter: &QuestionFilter, viewer: Viewer) -> Result<Filter, IdError> {
     let QuestionFilter { sources, types, authors: _, states: _, labels, after, before } = filter;
     let sources = sources.iter().map(|id| SourceId::new(id)).collect::<Result<_, _>>()?;
@@ -221,7 +228,7 @@ fn unavailable(error: BrainError) -> TargetError {
     TargetError::new(TargetErrorKind::Unavailable, error.to_string())
 }
 
-/// Parts of a question that the local brain has no place for.
+/// Parts of a question that the local brain does not support.
 fn not_asked(question: &Question) -> Vec<&'static str> {
     let lists =
         [("filter.authors", &question.filter.authors), ("filter.states", &question.filter.states)];
@@ -236,30 +243,30 @@ impl Retriever for LocalRetriever<'_> {
     fn retrieve(&self, question: &Question) -> Result<TargetAnswer, TargetError> {
         let request = self.request(question)?;
         let stages = RefCell::new(None);
-        let look = |candidates: &[Candidate]| {
+        let on_candidates = |candidates: &[Candidate]| {
             *stages.borrow_mut() = Some(StageIds::of(candidates));
         };
-        let mut how = How::default();
+        let mut options = QueryOptions::default();
         if question.stages {
-            how.candidates = Some(&look);
+            options.candidates = Some(&on_candidates);
         }
         let started = Instant::now();
-        let answered = self.answer(&request, how).map_err(unavailable)?;
+        let answered = self.answer(&request, options).map_err(unavailable)?;
         let latency_ms = started.elapsed().as_secs_f64() * 1000.0;
         let ranking = &answered.ranking;
         let is_reranked = ranking.rerank_model.is_some();
         let laps = answered.served.timings.iter().map(|lap| (lap.stage, lap.micros));
         let results = ranking.hits.iter().map(|hit| self.result(hit, question));
-        let least = request.settings.rerank_threshold;
-        let threshold = (is_reranked && least > 0.0).then_some(least);
+        let min_score = request.settings.rerank_threshold;
+        let threshold = (is_reranked && min_score > 0.0).then_some(min_score);
         let is_bypassed = ranking
             .degraded
             .iter()
             .any(|degraded| degraded.reason == ALL_BELOW || degraded.stage == RERANK_THRESHOLD);
-        let degraded = ranking.degraded.iter().filter(|d| !is_of_the_question(d.reason));
+        let degraded = ranking.degraded.iter().filter(|d| !is_query_specific(d.reason));
         Ok(TargetAnswer {
             results: results.collect::<Result<_, _>>().map_err(unavailable)?,
-            timings: Timings::of_stages(laps, is_reranked),
+            timings: TargetTimings::of_stages(laps, is_reranked),
             latency_ms,
             attempts: 1,
             rationale: match question.rationale {
@@ -285,15 +292,18 @@ impl Retriever for LocalRetriever<'_> {
         })
     }
 
-    fn timing(&self, question: &Question) -> Timing {
+    fn timing(&self, question: &Question) -> TimingMethod {
         let request = self.request(question);
         match request.is_ok_and(|request| self.snapshot.is_answered_here(&request)) {
-            true => Timing::Cpu,
-            false => Timing::Wall,
+            true => TimingMethod::Cpu,
+            false => TimingMethod::Wall,
         }
     }
 
-    fn at_corpus(&self, corpus: &CorpusAt) -> Result<Option<Box<dyn Retriever + '_>>, EvalError> {
+    fn at_corpus(
+        &self,
+        corpus: &CorpusSnapshot,
+    ) -> Result<Option<Box<dyn Retriever + '_>>, EvalError> {
         let at = |snapshot: Snapshot| {
             let retriever = LocalRetriever {
                 snapshot,
@@ -305,8 +315,8 @@ impl Retriever for LocalRetriever<'_> {
             };
             Some(Box::new(retriever) as Box<dyn Retriever>)
         };
-        // Equal roots are equal corpora, whichever store they are in.
-        if corpus.print == self.snapshot.corpus().print {
+        // Equal roots are equal corpora, whichever store holds them.
+        if corpus.fingerprint == self.snapshot.corpus().fingerprint {
             return Ok(at(self.snapshot.clone()));
         }
         let Some(History { brain, past, progress }) = &self.history else { return Ok(None) };
@@ -315,22 +325,24 @@ impl Retriever for LocalRetriever<'_> {
         }
         let generation = Generation(corpus.generation);
         let snapshot = past.at(generation, &|done, total| progress(done, total))?;
-        // A purge changes every generation: then the corpus of the capture is gone.
-        Ok(snapshot.filter(|snapshot| snapshot.corpus().print == corpus.print).and_then(at))
+        // A purge changes every generation, so the corpus of the capture no longer exists.
+        Ok(snapshot
+            .filter(|snapshot| snapshot.corpus().fingerprint == corpus.fingerprint)
+            .and_then(at))
     }
 
-    fn why_not(&self, question: &Question, page: &PageKey) -> Option<Lost> {
+    fn why_not(&self, question: &Question, page: &PageKey) -> Option<LostPage> {
         let request = self.request(question).ok()?;
-        let how = How { why_not: Some(page.clone()), ..How::default() };
+        let options = QueryOptions { why_not: Some(page.clone()), ..QueryOptions::default() };
         let WhyNot { key, stage, verdict, trace: _ } =
-            self.answer(&request, how).ok()?.ranking.why_not?;
-        Some(Lost { page: key.to_string(), stage: stage.to_owned(), why: verdict })
+            self.answer(&request, options).ok()?.ranking.why_not?;
+        Some(LostPage { page: key.to_string(), stage: stage.to_owned(), why: verdict })
     }
 
     fn has_pages(&self, names: &[&str], viewer: Viewer) -> Result<Option<Vec<bool>>, EvalError> {
         let has = |name: &&str| match PageKey::parse(name, &SourceId::default()) {
             Ok(key) => Ok(self.snapshot.has_page(&key, viewer)?),
-            // What can't be the name of a page is the name of none.
+            // A name that is not a page key names no page.
             Err(_) => Ok(false),
         };
         names.iter().map(has).collect::<Result<Vec<bool>, EvalError>>().map(Some)

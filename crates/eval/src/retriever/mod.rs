@@ -1,17 +1,17 @@
 //! Retrievers: the local brain, an HTTP API, an MCP server, a command, a saved run.
 //!
-//! Promises, for all of them: every failure has a kind; time and concurrency limits are kept; failures that
-//! may pass (429, 5xx, timeouts) are retried and no others; no message contains a secret; a started program ends
-//! with the process that started it.
+//! Promises, for all of them: every failure has a kind; time and concurrency limits hold; only
+//! transient failures (429, 5xx, timeouts) are retried; no message contains a secret; a started
+//! program ends with the process that started it.
 //!
-//! Deliberately absent: what is sent and what an answer means. That is core's.
+//! Deliberately absent: building requests and interpreting responses, which core does.
 
 mod child;
 mod command;
 mod http;
+mod limiter;
 mod local;
 mod mcp;
-mod patience;
 mod reach;
 mod remote;
 mod saved;
@@ -23,14 +23,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use gbrain_core::id::PageKey;
-use gbrain_core::latency::Timing;
-use gbrain_core::provenance::{CorpusAt, Provenance};
-use gbrain_core::replay::{Live, Lost};
+use gbrain_core::latency::TimingMethod;
+use gbrain_core::provenance::{CorpusSnapshot, Provenance};
+use gbrain_core::replay::{LiveContext, LostPage};
 use gbrain_core::request::Viewer;
 use gbrain_core::target::{
     LOCAL, Question, TargetAnswer, TargetError, TargetErrorKind, TargetKind, TargetSettings,
 };
-use gbrain_llm::Environment;
+use gbrain_llm::EnvLookup;
 use serde_json::Value;
 
 use crate::EvalError;
@@ -41,40 +41,44 @@ pub use reach::reach;
 pub use slowed::SlowedRetriever;
 pub use stoppable::StoppableRetriever;
 
-use remote::Remote;
+use remote::RemoteRetriever;
 
-/// Answers questions from one corpus, from any number of threads at once.
+/// Answers questions from one corpus, from any number of threads.
 pub trait Retriever: Sync {
-    /// What is known of it before anything is asked.
+    /// Facts about the retriever that are known before anything is asked.
     fn info(&self) -> &RetrieverInfo;
 
-    /// Answers a question, or says why not. Waits for its turn, retries where that may help, and keeps to the
+    /// Answers a question. Waits for its turn, retries transient failures, and respects the
     /// target's time limit.
     fn retrieve(&self, question: &Question) -> Result<TargetAnswer, TargetError>;
 
-    /// What the time of a question is measured by.
-    fn timing(&self, question: &Question) -> Timing;
+    /// The clock that measures the time of a question.
+    fn timing(&self, question: &Question) -> TimingMethod;
 
-    /// The same retriever with the corpus of a capture; none if that corpus is not available.
+    /// The same retriever with the corpus of a capture; `None` if that corpus is not available.
     /// Past corpora are cheapest in the order of their generations.
-    fn at_corpus(&self, corpus: &CorpusAt) -> Result<Option<Box<dyn Retriever + '_>>, EvalError> {
+    fn at_corpus(
+        &self,
+        corpus: &CorpusSnapshot,
+    ) -> Result<Option<Box<dyn Retriever + '_>>, EvalError> {
         let _ = corpus;
         Ok(None)
     }
 
-    /// Where a page was dropped on the way to the answer.
-    fn why_not(&self, question: &Question, page: &PageKey) -> Option<Lost> {
+    /// The stage at which a page was dropped.
+    fn why_not(&self, question: &Question, page: &PageKey) -> Option<LostPage> {
         let _ = (question, page);
         None
     }
 
-    /// Which of these pages, named `source::slug`, exist for such a viewer.
+    /// Whether each of these pages, named `source::slug`, exists for a viewer; `None` if the
+    /// retriever cannot tell.
     fn has_pages(&self, names: &[&str], viewer: Viewer) -> Result<Option<Vec<bool>>, EvalError> {
         let _ = (names, viewer);
         Ok(None)
     }
 
-    /// Answers a question and shows the raw response, for the author of a target's settings.
+    /// Answers a question and returns the raw response, for authors of target settings.
     fn inspect(&self, question: &Question) -> Inspection {
         Inspection { raw: None, answer: self.retrieve(question) }
     }
@@ -89,15 +93,18 @@ impl<R: Retriever + ?Sized> Retriever for &R {
         (**self).retrieve(question)
     }
 
-    fn timing(&self, question: &Question) -> Timing {
+    fn timing(&self, question: &Question) -> TimingMethod {
         (**self).timing(question)
     }
 
-    fn at_corpus(&self, corpus: &CorpusAt) -> Result<Option<Box<dyn Retriever + '_>>, EvalError> {
+    fn at_corpus(
+        &self,
+        corpus: &CorpusSnapshot,
+    ) -> Result<Option<Box<dyn Retriever + '_>>, EvalError> {
         (**self).at_corpus(corpus)
     }
 
-    fn why_not(&self, question: &Question, page: &PageKey) -> Option<Lost> {
+    fn why_not(&self, question: &Question, page: &PageKey) -> Option<LostPage> {
         (**self).why_not(question, page)
     }
 
@@ -110,44 +117,44 @@ impl<R: Retriever + ?Sized> Retriever for &R {
     }
 }
 
-/// What is known of a retriever before anything is asked.
+/// Facts about a retriever that are known before anything is asked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RetrieverInfo {
     /// The target's name in the settings; `local` is the local brain.
     pub name: String,
-    /// What it is and where, for people; without secrets.
+    /// Its kind and address for display, without secrets.
     pub place: String,
     pub provenance: Provenance,
-    /// Settings and time of requests that have none of their own.
-    pub live: Live,
-    /// The most results that can be asked for.
+    /// Settings and time for requests that specify none.
+    pub live: LiveContext,
+    /// The maximum number of results per request.
     pub max_results: Option<usize>,
-    /// How many pages the corpus has, where that is known.
+    /// The number of pages in the corpus, if known.
     pub page_count: Option<u64>,
     pub capabilities: Capabilities,
 }
 
-/// What a retriever can do beside answering.
+/// Abilities of a retriever beside answering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Capabilities {
     /// Answers from the corpus of a capture ([`Retriever::at_corpus`]).
     pub past_corpora: bool,
-    /// Reports what each stage found.
+    /// Reports the candidates of each stage.
     pub stage_details: bool,
-    /// Says why a page is not in an answer ([`Retriever::why_not`]).
+    /// Explains why a page is not in an answer ([`Retriever::why_not`]).
     pub blame: bool,
     /// Knows which pages exist ([`Retriever::has_pages`]).
     pub page_lookup: bool,
-    /// Reports the time of a request itself.
+    /// Reports its own latency.
     pub own_timing: bool,
-    /// Answers were recorded earlier, and take no time now.
+    /// Answers were recorded earlier and have no latency.
     pub is_saved: bool,
 }
 
-/// A target's raw response, and what was understood of it.
+/// A target's raw response, and the answer read from it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inspection {
-    /// A text if the response is not JSON; none if there was none.
+    /// A string if the response is not JSON; `None` if there was no response.
     pub raw: Option<Value>,
     pub answer: Result<TargetAnswer, TargetError>,
 }
@@ -157,7 +164,7 @@ impl RetrieverInfo {
         self.name == LOCAL
     }
 
-    /// The time of an answer in milliseconds: the retriever's own where it reports one.
+    /// The latency of an answer in milliseconds, as reported by the retriever if it reports one.
     pub(crate) fn latency_of(&self, answer: &TargetAnswer) -> Option<f64> {
         let Capabilities { own_timing, is_saved, .. } = self.capabilities;
         match own_timing {
@@ -167,7 +174,7 @@ impl RetrieverInfo {
         }
     }
 
-    /// An error in a row of a report. The local brain's kinds say nothing that its messages do not.
+    /// The text of an error in a report. Messages of the local brain need no kind in front.
     pub(crate) fn error_text(&self, error: &TargetError) -> String {
         match self.is_local() || error.kind == TargetErrorKind::Cancelled {
             true => error.message.clone(),
@@ -176,16 +183,16 @@ impl RetrieverInfo {
     }
 }
 
-/// What targets need of their environment.
+/// The environment of targets: variables, base directory and cancellation.
 #[derive(Clone)]
-pub struct Surroundings {
-    pub environment: Environment,
+pub struct TargetEnvironment {
+    pub lookup: EnvLookup,
     /// Paths in the settings are relative to this directory.
     pub dir: PathBuf,
     pub cancel: Arc<AtomicBool>,
 }
 
-impl Surroundings {
+impl TargetEnvironment {
     fn path(&self, path: &Path) -> PathBuf {
         self.dir.join(path)
     }
@@ -195,16 +202,16 @@ impl Surroundings {
     }
 }
 
-/// Opens a target. Connections and programs are started by the first question; keys and files are read now.
-/// `live` holds what requests have that say nothing themselves.
+/// Opens a target. Keys and files are read now; connections and programs start with the first
+/// question. `live` supplies the settings of requests that specify none.
 pub fn open(
     settings: TargetSettings,
-    live: Live,
-    surroundings: &Surroundings,
+    live: LiveContext,
+    environment: &TargetEnvironment,
 ) -> Result<Box<dyn Retriever>, TargetError> {
     let (place, max_results) = (settings.place(), settings.most());
     let TargetSettings { name, kind, ids, document, workspace, most: _, limits } = settings;
-    let naming = remote::Naming { ids, document };
+    let mapping = remote::IdMapping { ids, document };
     let target = Some(format!("{name} ({place})"));
     let info = RetrieverInfo {
         provenance: Provenance { target, ..Provenance::default() },
@@ -221,16 +228,16 @@ pub fn open(
             return Err(TargetError::new(TargetErrorKind::Unsupported, message));
         }
         TargetKind::Run(run) => {
-            return Ok(Box::new(saved::Saved::open(info, run, naming, surroundings)?));
+            return Ok(Box::new(saved::SavedRetriever::open(info, run, mapping, environment)?));
         }
         TargetKind::Http(target) => {
-            Box::new(http::Http::open(target, naming, &limits, surroundings)?)
+            Box::new(http::Http::open(target, mapping, &limits, environment)?)
         }
-        TargetKind::Mcp(target) => mcp::open(target, naming, &limits, surroundings)?,
+        TargetKind::Mcp(target) => mcp::open(target, mapping, &limits, environment)?,
         TargetKind::Command(program) => {
-            Box::new(command::Command::new(program, naming, surroundings))
+            Box::new(command::Command::new(program, mapping, environment))
         }
     };
-    let patience = patience::Patience::new(limits, surroundings.clone());
-    Ok(Box::new(Remote { info, workspace, patience, wire }))
+    let limiter = limiter::RequestLimiter::new(limits, environment.clone());
+    Ok(Box::new(RemoteRetriever { info, workspace, limiter, wire }))
 }

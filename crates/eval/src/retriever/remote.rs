@@ -1,51 +1,51 @@
-//! A remote target: any wire, with retries.
+//! A remote target: any protocol, with limits and retries.
 
 use std::borrow::Cow;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use gbrain_core::latency::Timing;
+use gbrain_core::latency::TimingMethod;
 use gbrain_core::target::path::Path;
 use gbrain_core::target::{IdRule, Question, TargetAnswer, TargetError, TargetErrorKind};
 use serde_json::Value;
 
-use super::patience::{Missed, Patience};
+use super::limiter::{AttemptError, RequestLimiter};
 use super::{Inspection, Retriever, RetrieverInfo};
 
-/// What results are called.
+/// How documents are identified in results.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Naming {
+pub(super) struct IdMapping {
     pub(super) ids: IdRule,
     pub(super) document: Option<Path>,
 }
 
-/// One way to reach a target.
+/// The protocol of a target.
 pub(super) trait Wire: Sync + Send {
-    /// One attempt: what the target said, within so long.
-    fn fetch(&self, question: &Question, timeout: Duration) -> Result<Value, Missed>;
+    /// Makes one attempt and returns the raw response.
+    fn fetch(&self, question: &Question, timeout: Duration) -> Result<Value, AttemptError>;
 
-    fn read(&self, question: &Question, said: &Value) -> Result<TargetAnswer, TargetError>;
+    fn read(&self, question: &Question, reply: &Value) -> Result<TargetAnswer, TargetError>;
 
-    /// Parts of a question that have no place on this wire.
+    /// Parts of a question that the protocol does not support.
     fn not_asked(&self, question: &Question) -> Vec<&'static str>;
 
-    /// A text of the target without the secrets that it was sent: others echo what they get.
+    /// A text of the target without the secrets that were sent to it: targets may echo them.
     fn hide(&self, text: String) -> String {
         text
     }
 }
 
-/// A target somewhere else.
-pub(super) struct Remote {
+/// A retriever for a remote target.
+pub(super) struct RemoteRetriever {
     pub(super) info: RetrieverInfo,
     pub(super) workspace: Option<String>,
-    pub(super) patience: Patience,
+    pub(super) limiter: RequestLimiter,
     pub(super) wire: Box<dyn Wire>,
 }
 
-impl Remote {
-    /// The question with the workspace of the settings, if it can be asked.
-    fn asked<'q>(&self, question: &'q Question) -> Result<Cow<'q, Question>, TargetError> {
+impl RemoteRetriever {
+    /// Validates a question and adds the workspace of the settings.
+    fn prepare<'q>(&self, question: &'q Question) -> Result<Cow<'q, Question>, TargetError> {
         if question.k == 0 || question.text.trim().is_empty() {
             return Err(TargetError::new(TargetErrorKind::BadRequest, "there is nothing to ask"));
         }
@@ -63,35 +63,35 @@ impl Remote {
     fn answer(
         &self,
         question: &Question,
-        see: &dyn Fn(&Value),
+        on_raw: &dyn Fn(&Value),
     ) -> Result<TargetAnswer, TargetError> {
-        let question = self.asked(question)?;
-        let given = self.patience.try_for(question.within, &|timeout| {
-            let said = self.wire.fetch(&question, timeout).inspect_err(|missed| {
-                if let Some(text) = &missed.said {
-                    see(&Value::String(text.clone()));
+        let question = self.prepare(question)?;
+        let result = self.limiter.try_for(question.within, &|timeout| {
+            let reply = self.wire.fetch(&question, timeout).inspect_err(|error| {
+                if let Some(text) = &error.reply {
+                    on_raw(&Value::String(text.clone()));
                 }
             })?;
-            see(&said);
-            Ok(self.wire.read(&question, &said)?)
+            on_raw(&reply);
+            Ok(self.wire.read(&question, &reply)?)
         });
-        let given = given.map_err(|TargetError { kind, message }| TargetError {
+        let result = result.map_err(|TargetError { kind, message }| TargetError {
             kind,
             message: self.wire.hide(message),
         })?;
         let mut not_asked = question.parts_of_the_brain();
         not_asked.extend(self.wire.not_asked(&question));
         Ok(TargetAnswer {
-            latency_ms: given.latency.as_secs_f64() * 1000.0,
-            attempts: given.attempts,
+            latency_ms: result.latency.as_secs_f64() * 1000.0,
+            attempts: result.attempts,
             not_asked,
             provenance: self.info.provenance.clone(),
-            ..given.value
+            ..result.value
         })
     }
 }
 
-impl Retriever for Remote {
+impl Retriever for RemoteRetriever {
     fn info(&self) -> &RetrieverInfo {
         &self.info
     }
@@ -100,8 +100,8 @@ impl Retriever for Remote {
         self.answer(question, &|_| ())
     }
 
-    fn timing(&self, _: &Question) -> Timing {
-        Timing::Wall
+    fn timing(&self, _: &Question) -> TimingMethod {
+        TimingMethod::Wall
     }
 
     fn inspect(&self, question: &Question) -> Inspection {

@@ -1,41 +1,41 @@
-//! A saved run as a target: what was answered then.
+//! A saved run as a target: it returns the recorded answers.
 
 use std::path::Path;
 
-use gbrain_core::latency::Timing;
+use gbrain_core::latency::TimingMethod;
 use gbrain_core::qrels::queries_of_jsonl;
-use gbrain_core::target::saved::Saved as Answers;
+use gbrain_core::target::saved::SavedAnswers as Answers;
 use gbrain_core::target::{Question, SavedRun, TargetAnswer, TargetError, TargetErrorKind};
 
-use super::remote::Naming;
-use super::{Capabilities, Retriever, RetrieverInfo, Surroundings};
+use super::remote::IdMapping;
+use super::{Capabilities, Retriever, RetrieverInfo, TargetEnvironment};
 use crate::read_document;
 
-pub(super) struct Saved {
+pub(super) struct SavedRetriever {
     info: RetrieverInfo,
     answers: Answers,
 }
 
-impl Saved {
+impl SavedRetriever {
     pub(super) fn open(
         info: RetrieverInfo,
         run: SavedRun,
-        naming: Naming,
-        surroundings: &Surroundings,
+        mapping: IdMapping,
+        environment: &TargetEnvironment,
     ) -> Result<Self, TargetError> {
         let SavedRun { file, queries } = run;
-        let path = surroundings.path(&file);
+        let path = environment.path(&file);
         let place = file.display().to_string();
         let of_file = |error: TargetError| TargetError {
             message: format!("{place}: {}", error.message),
             ..error
         };
-        let Naming { ids, document } = naming;
+        let IdMapping { ids, document } = mapping;
         let answers = Answers::parse(&read(&path)?, &ids, document.as_ref()).map_err(of_file)?;
         let answers = match queries {
             None => answers,
             Some(queries) => {
-                let path = surroundings.path(&queries);
+                let path = environment.path(&queries);
                 let texts = queries_of_jsonl(&read(&path)?).map_err(|error| {
                     TargetError::malformed(format!("{}: {error}", path.display()))
                 })?;
@@ -54,7 +54,7 @@ fn read(path: &Path) -> Result<Vec<u8>, TargetError> {
     })
 }
 
-impl Retriever for Saved {
+impl Retriever for SavedRetriever {
     fn info(&self) -> &RetrieverInfo {
         &self.info
     }
@@ -71,7 +71,7 @@ impl Retriever for Saved {
         Ok(TargetAnswer { latency_ms, not_asked, provenance, ..answer })
     }
 
-    fn timing(&self, _: &Question) -> Timing {
-        Timing::Untimed
+    fn timing(&self, _: &Question) -> TimingMethod {
+        TimingMethod::Untimed
     }
 }

@@ -1,13 +1,13 @@
 //! A retriever that stops answering when a flag is set, so that a measurement ends at once.
 //!
-//! Results until then are no result; the caller looks at the flag and gives no verdict.
+//! Results up to then are incomplete: the caller checks the flag and reports no verdict.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use gbrain_core::id::PageKey;
-use gbrain_core::latency::Timing;
-use gbrain_core::provenance::CorpusAt;
-use gbrain_core::replay::Lost;
+use gbrain_core::latency::TimingMethod;
+use gbrain_core::provenance::CorpusSnapshot;
+use gbrain_core::replay::LostPage;
 use gbrain_core::request::Viewer;
 use gbrain_core::target::{Question, TargetAnswer, TargetError, TargetErrorKind};
 
@@ -38,17 +38,20 @@ impl Retriever for StoppableRetriever<'_> {
         self.retriever.retrieve(question)
     }
 
-    fn timing(&self, question: &Question) -> Timing {
+    fn timing(&self, question: &Question) -> TimingMethod {
         self.retriever.timing(question)
     }
 
-    fn at_corpus(&self, corpus: &CorpusAt) -> Result<Option<Box<dyn Retriever + '_>>, EvalError> {
+    fn at_corpus(
+        &self,
+        corpus: &CorpusSnapshot,
+    ) -> Result<Option<Box<dyn Retriever + '_>>, EvalError> {
         let stop = self.stop;
         let stoppable = |retriever| Box::new(StoppableRetriever { retriever, stop });
         Ok(self.retriever.at_corpus(corpus)?.map(|inner| stoppable(inner) as Box<dyn Retriever>))
     }
 
-    fn why_not(&self, question: &Question, page: &PageKey) -> Option<Lost> {
+    fn why_not(&self, question: &Question, page: &PageKey) -> Option<LostPage> {
         if self.is_stopped() { None } else { self.retriever.why_not(question, page) }
     }
 

@@ -1,4 +1,4 @@
-//! The questions of a run, asked until they are through, the time is over or somebody stops them.
+//! Asks the questions of a run until all are answered, the time is over or the run is stopped.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -6,21 +6,21 @@ use std::time::{Duration, Instant};
 
 use gbrain_core::suite::Suite;
 use gbrain_core::suite::query::CanonicalQuery;
-use gbrain_core::suite::report::Ended;
+use gbrain_core::suite::report::RunEnd;
 use gbrain_core::target::{Question, TargetAnswer, TargetError, TargetErrorKind};
 use jiff::Timestamp;
 
 use crate::retriever::Retriever;
 use crate::spread::spread;
 
-/// A query with what came back, and when it was asked.
+/// A query with its answer and the time it was asked.
 pub(crate) struct QueryAnswer<'q> {
     pub(crate) query: &'q CanonicalQuery,
     pub(crate) at: Timestamp,
     pub(crate) answer: Result<TargetAnswer, TargetError>,
 }
 
-/// Queries to ask together, and until when.
+/// Queries to ask together, with a deadline.
 pub(crate) struct QueryBatch<'a> {
     pub(crate) suite: &'a Suite,
     pub(crate) target: &'a dyn Retriever,
@@ -31,10 +31,10 @@ pub(crate) struct QueryBatch<'a> {
 }
 
 impl QueryBatch<'_> {
-    /// Asks, so many at once, in the order of the queries.
-    pub(crate) fn ask<'q>(&self, queries: &[&'q CanonicalQuery]) -> (Vec<QueryAnswer<'q>>, Ended) {
+    /// Asks the queries concurrently, starting in their order.
+    pub(crate) fn ask<'q>(&self, queries: &[&'q CanonicalQuery]) -> (Vec<QueryAnswer<'q>>, RunEnd) {
         let done = AtomicUsize::new(0);
-        // What every further question would hear too.
+        // An error that every further question would receive too.
         let refusal: OnceLock<TargetError> = OnceLock::new();
         let asked = spread(queries.len(), self.suite.concurrency, |at| {
             let left = self.left()?;
@@ -50,8 +50,8 @@ impl QueryBatch<'_> {
                 let _ = refusal.set(error.clone());
             }
             (self.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, queries.len());
-            // A question that was called off was not asked, and neither was one that the suite's own time cut
-            // short: the target did not miss it.
+            // A cancelled question counts as not asked, and so does one that the suite's own
+            // deadline cut short: neither is a failure of the target.
             let is_cut = Instant::now() >= self.until;
             let is_off = matches!(&answer, Err(error) if error.kind == TargetErrorKind::Cancelled
                 || (is_cut && error.kind == TargetErrorKind::Timeout));
@@ -59,16 +59,16 @@ impl QueryBatch<'_> {
         });
         let asked: Vec<QueryAnswer<'q>> = asked.into_iter().flatten().collect();
         let ended = match asked.len() == queries.len() {
-            // The last answers may have come late: the run took longer than it may.
-            true if Instant::now() > self.until && !queries.is_empty() => Ended::OverTime,
-            true => Ended::Whole,
-            false if self.stop.load(Ordering::Acquire) => Ended::Cancelled,
-            false => Ended::OverTime,
+            // The last answers may have come after the deadline.
+            true if Instant::now() > self.until && !queries.is_empty() => RunEnd::OverTime,
+            true => RunEnd::Whole,
+            false if self.stop.load(Ordering::Acquire) => RunEnd::Cancelled,
+            false => RunEnd::OverTime,
         };
         (asked, ended)
     }
 
-    /// How much time is left for a question; none if it may not begin.
+    /// The time left for a question; `None` if it may not start.
     fn left(&self) -> Option<Duration> {
         let is_stopped = self.stop.load(Ordering::Acquire);
         let left = self.until.checked_duration_since(Instant::now())?;
@@ -76,8 +76,9 @@ impl QueryBatch<'_> {
     }
 }
 
-/// How a query is asked: deep enough for ranks six to ten, with highlights, and with reasons. A target may
-/// answer any query by links, and some tell the mode of an answer among its reasons only.
+/// The question for a query: deep enough for ranks six to ten, with highlights and rationale. Any
+/// query may be answered by links, and some targets report the mode of an answer only in its
+/// rationale.
 fn question(suite: &Suite, query: &CanonicalQuery, within: Duration) -> Question {
     Question {
         id: Some(query.id.clone()),

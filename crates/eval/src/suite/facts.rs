@@ -1,65 +1,64 @@
-//! What is known of the edges that a target gives as reasons: of the local brain what its pages say, of any
-//! other nothing.
+//! Verifies the edges that a target gives as reasons: those of the local brain against its pages;
+//! those of other targets are unverifiable.
 
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
 use gbrain_core::link::Direction;
 use gbrain_core::page::Page;
-use gbrain_core::suite::graph::Fact;
+use gbrain_core::suite::graph::EdgeCheck;
 use gbrain_core::target::RationaleEdge;
 use gbrain_core::text::name_key;
 use gbrain_store::Store;
 use jiff::civil::Date;
 
-/// Of a target elsewhere nobody here can tell.
-pub fn unverifiable(_: &RationaleEdge) -> Fact {
-    Fact::Unverifiable
+/// The edges of a remote target cannot be verified.
+pub fn unverifiable(_: &RationaleEdge) -> EdgeCheck {
+    EdgeCheck::Unverifiable
 }
 
-/// The edges of the local brain, as its pages state them.
-pub struct Checked<'a> {
-    /// Where the pages are.
+/// Checks edges against the pages of the local brain.
+pub struct LocalEdgeChecker<'a> {
     pub store: &'a Store,
     pub workspace: &'a WorkspaceId,
-    /// The day on which a link must hold.
+    /// The date on which a link must be valid.
     pub today: Date,
 }
 
-impl Checked<'_> {
-    /// What is known of an edge. It exists if one of its ends says so, as the same kind of link in the same
-    /// direction, and it has not ended; and what is cited must be where that end says it.
-    pub fn fact(&self, edge: &RationaleEdge) -> Fact {
+impl LocalEdgeChecker<'_> {
+    /// Checks an edge. It exists if one of its ends states it, as the same kind of link in the same
+    /// direction, and it has not ended; the citation must be where that end states it.
+    pub fn fact(&self, edge: &RationaleEdge) -> EdgeCheck {
         let key = |text: &str| PageKey::parse(text, &SourceId::default()).ok();
         let (Some(from), Some(to)) = (key(&edge.from), key(&edge.to)) else {
-            return Fact::Unknown;
+            return EdgeCheck::Unknown;
         };
         let Ok(pages) = self.store.pages(self.workspace, &[from, to]) else {
-            return Fact::Unverifiable;
+            return EdgeCheck::Unverifiable;
         };
         let pages: Option<Vec<Page>> =
             pages.into_iter().map(|page| page.map(|stored| stored.page)).collect();
-        let Some([from, to]) = pages.as_deref() else { return Fact::Unknown };
-        let mut said = self.stated(edge, from, to, Direction::Out);
-        said.extend(self.stated(edge, to, from, Direction::In));
-        let is_cited = |place: &Place| match place {
-            Place::Passage(id) => edge.evidence.contains(id),
-            // A field of a page is no passage: there is nothing else to cite.
-            Place::Field(page) => edge.evidence.is_empty() || edge.evidence.contains(page),
+        let Some([from, to]) = pages.as_deref() else { return EdgeCheck::Unknown };
+        let mut places = self.places_of(edge, from, to, Direction::Out);
+        places.extend(self.places_of(edge, to, from, Direction::In));
+        let is_cited = |place: &EdgePlace| match place {
+            EdgePlace::Passage(id) => edge.evidence.contains(id),
+            // A frontmatter field is not a passage, so only the page can be cited.
+            EdgePlace::Field(page) => edge.evidence.is_empty() || edge.evidence.contains(page),
         };
-        match said.iter().any(is_cited) {
-            true => Fact::Holds,
-            false if said.is_empty() => Fact::Unknown,
-            false => Fact::Uncited,
+        match places.iter().any(is_cited) {
+            true => EdgeCheck::Holds,
+            false if places.is_empty() => EdgeCheck::Unknown,
+            false => EdgeCheck::Uncited,
         }
     }
 
     /// The places where a page states an edge to another.
-    fn stated(
+    fn places_of(
         &self,
         edge: &RationaleEdge,
         page: &Page,
         other: &Page,
         direction: Direction,
-    ) -> Vec<Place> {
+    ) -> Vec<EdgePlace> {
         let names = names(other);
         let holds = |until: Option<Date>| until.is_none_or(|until| until >= self.today);
         let links = page.links.iter().filter(|link| {
@@ -69,10 +68,10 @@ impl Checked<'_> {
                 && names.contains(&name_key(&link.target))
         });
         let place = |ordinal: Option<u32>| match ordinal {
-            None => Some(Place::Field(page.key.to_string())),
+            None => Some(EdgePlace::Field(page.key.to_string())),
             Some(ordinal) => {
                 let chunk = page.chunks.iter().find(|chunk| chunk.ordinal == ordinal)?;
-                Some(Place::Passage(chunk.id(&page.key)))
+                Some(EdgePlace::Passage(chunk.id(&page.key)))
             }
         };
         links.filter_map(|link| place(link.evidence_chunk)).collect()
@@ -80,14 +79,14 @@ impl Checked<'_> {
 }
 
 /// Where a page states an edge.
-enum Place {
+enum EdgePlace {
     /// In a passage, by its id.
     Passage(String),
     /// In its frontmatter: the page.
     Field(String),
 }
 
-/// What a link may call a page.
+/// The names by which a link may refer to a page.
 fn names(page: &Page) -> Vec<String> {
     let slug = page.key.slug.as_str();
     let basename = slug.rsplit('/').next().unwrap_or(slug);

@@ -1,7 +1,7 @@
-//! What earlier runs of a suite gave, for what only several of them can say.
+//! Reads earlier runs of a suite, for trends over several runs.
 //!
-//! Promises: a run that asked somebody else than the suite's own target, or that somebody stopped, says
-//! nothing about the suite. However many runs there are, some end is come to.
+//! Promises: a run against another target, or one that was stopped, does not count for the suite.
+//! Reading is bounded, however many runs there are.
 
 use std::ops::ControlFlow;
 
@@ -14,21 +14,21 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::recorder;
 
-/// Runs that are read together at first, and at last: most want the newest only.
+/// The first and the largest page size: most callers need only the newest runs.
 const PAGE: (usize, usize) = (4, 500);
-/// The most that are looked through: of a suite that runs every hour, more than a year.
+/// Maximum number of runs read: more than a year of an hourly suite.
 const MOST: usize = 10_000;
 
-/// A run that is kept, and its figures if they can be read.
+/// A stored run with its figures, if they can be parsed.
 pub(crate) type StoredRun = (SuiteRunInfo, Option<SuiteRun>);
 
-/// Tells of runs that say how their suites are doing, the newest first, until somebody has heard enough.
-/// What can't be read may be one of these.
+/// Visits the runs that count for their suites, newest first, until the visitor breaks. An
+/// unreadable run counts.
 fn each(
     store: &Store,
     workspace: &WorkspaceId,
     mut filter: SuiteRunFilter,
-    told: &mut dyn FnMut(StoredRun) -> ControlFlow<()>,
+    visit: &mut dyn FnMut(StoredRun) -> ControlFlow<()>,
 ) -> Result<(), StoreError> {
     let (mut page, mut seen) = (PAGE.0, 0);
     while seen < MOST {
@@ -39,7 +39,7 @@ fn each(
         for run in runs {
             let summary = recorder::figures(&run);
             let counts = summary.as_ref().is_none_or(SuiteRun::counts);
-            if counts && told((run, summary)).is_break() {
+            if counts && visit((run, summary)).is_break() {
                 return Ok(());
             }
         }
@@ -51,7 +51,7 @@ fn each(
     Ok(())
 }
 
-/// The newest run that says how its suite is doing.
+/// The newest run that counts for its suite.
 pub(crate) fn last(
     store: &Store,
     workspace: &WorkspaceId,
@@ -65,7 +65,7 @@ pub(crate) fn last(
     Ok(found)
 }
 
-/// What fell week after week, this run included.
+/// The measures that fell week after week, including this run.
 pub(super) fn falls(
     store: &Store,
     workspace: &WorkspaceId,
@@ -74,14 +74,14 @@ pub(super) fn falls(
 ) -> Result<Vec<Trend>, StoreError> {
     let began: Option<Timestamp> = now.started_at.parse().ok().filter(|_| now.counts());
     let Some(began) = began else { return Ok(Vec::new()) };
-    // The drops, the week before them, and what is left of that one.
+    // The weeks that fell, the week before them, and the rest of that week.
     let weeks_back = SignedDuration::from_hours(7 * 24 * (suite.drops as i64 + 1));
     let filter = SuiteRunFilter {
         suite: Some(suite.name.clone()),
         since: began.checked_sub(weeks_back).ok(),
         ..SuiteRunFilter::default()
     };
-    // What is inconclusive, or an outage, says nothing about the week.
+    // An inconclusive run or an outage says nothing about the week.
     let values = |verdict: Verdict, run: &SuiteRun| {
         let is_whole = verdict != Verdict::Inconclusive && run.errors.is_empty();
         WATCHED.map(|measure| run.value(measure).filter(|_| is_whole))

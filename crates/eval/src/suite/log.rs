@@ -1,11 +1,11 @@
-//! What a run leaves behind beside itself: a log of every retrieval, and what was measured of it.
+//! Logs the retrievals of a run, with the measurements of each.
 
 use gbrain_core::format::suite::{CaseComment, RetrievalBody, Signal};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::suite::Suite;
 use gbrain_core::suite::case::CaseResult;
-use gbrain_core::suite::graph::Faith;
+use gbrain_core::suite::graph::Faithfulness;
 use gbrain_core::suite::snippet::Highlight;
 use gbrain_store::{
     NewFeedback, NewRetrievalLog, RetrievalFields, RetrievalFilter, Store, StoreError, Traffic,
@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 use super::batch::QueryAnswer;
 
-/// Who asks, in logs of measurements.
+/// The user in logs of measurements.
 pub(super) const USER: &str = "eval";
 
 /// The log of one run.
@@ -26,7 +26,7 @@ pub(super) struct RunLog<'a> {
 }
 
 impl RunLog<'_> {
-    /// A retrieval with what was measured of it.
+    /// The log of a retrieval with its measurements.
     pub(super) fn of_case(&self, asked: &QueryAnswer<'_>, case: &CaseResult) -> NewRetrievalLog {
         let (target, id) = (self.target, Some(asked.query.id.as_str()));
         let (fields, body) = match &asked.answer {
@@ -60,7 +60,7 @@ impl RunLog<'_> {
         }
     }
 
-    /// A borderline pair that was scored.
+    /// The log of a scored borderline pair.
     pub(super) fn of_pair(
         &self,
         query: &str,
@@ -75,7 +75,7 @@ impl RunLog<'_> {
             ..RetrievalBody::default()
         };
         let comment = self.comment(&format!("pair:{pair}"), Vec::new());
-        let said = NewFeedback {
+        let feedback = NewFeedback {
             signal_type: Signal::RerankScore.name().to_owned(),
             score: Some(score).filter(|score| score.is_finite()),
             comment: Some(comment),
@@ -83,12 +83,12 @@ impl RunLog<'_> {
         NewRetrievalLog {
             at,
             fields: RetrievalFields { body: Some(super::json(&body)), ..self.blank(query) },
-            feedback: vec![said],
+            feedback: vec![feedback],
         }
     }
 
-    /// Keeps the logs of a run, once: a run that is begun again finds those of the attempt before.
-    pub(super) fn keep(
+    /// Stores the logs of a run once: a repeated run finds those of the earlier attempt.
+    pub(super) fn store_once(
         &self,
         store: &Store,
         workspace: &WorkspaceId,
@@ -119,12 +119,12 @@ impl RunLog<'_> {
     fn feedback(&self, case: &CaseResult) -> Vec<NewFeedback> {
         let share = |is_so: bool| if is_so { 1.0 } else { 0.0 };
         let is_keyed = case.expected > 0;
-        let faith = case.faith.filter(|faith| *faith != Faith::Unverified);
+        let faith = case.faith.filter(|faith| *faith != Faithfulness::Unverified);
         let measured = [
             (Signal::RecallAt5, is_keyed.then(|| share(case.is_hit(5)))),
             (Signal::RecallAt10, is_keyed.then(|| share(case.is_hit(10)))),
             (Signal::Snippet, case.highlight.map(|one| share(one == Highlight::Right))),
-            (Signal::Rationale, faith.map(|faith| share(faith == Faith::Faithful))),
+            (Signal::Rationale, faith.map(|faith| share(faith == Faithfulness::Faithful))),
             (Signal::GraphAnswer, case.graph_answer.map(share)),
         ];
         let comment = self.comment(&case.id, case.flags.clone());

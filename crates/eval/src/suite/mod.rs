@@ -1,15 +1,17 @@
-//! Suites, run: canonical queries of a workspace, asked of a target, judged, added up and recorded.
+//! Runs suites: asks a target the canonical queries of a workspace, judges the answers, aggregates
+//! and records them.
 //!
 //! ```text
 //! scheduler ─▶ job ─▶ runner (sample, ask by a deadline, judge, report) ─▶ recorder
 //! ```
 //!
-//! Promises: no question begins after the suite's time is over, and none may take longer than what is left.
-//! Whatever goes wrong is a run with a reason, and never a pass. What was asked is logged, scrubbed and
-//! marked as a measurement. A due run is recorded once, whoever runs it.
+//! Promises: no question begins after the suite's time is over, and none may take longer than the
+//! time that is left. Every failure is a run with a reason, and never a pass. Questions are logged,
+//! scrubbed and marked as measurements. A due run is recorded once, even if several processes run
+//! it.
 //!
-//! Deliberately absent: when a run is due and what it says ([`gbrain_core::suite`]), opening targets
-//! ([`retriever`](crate::retriever)), and telling anybody.
+//! Deliberately absent: when a run is due and what its result means ([`gbrain_core::suite`]),
+//! opening targets ([`retriever`](crate::retriever)), and notifications.
 
 mod batch;
 mod facts;
@@ -28,19 +30,20 @@ mod tests;
 pub mod wire;
 
 pub(crate) use batch::{QueryAnswer, QueryBatch};
-pub use facts::{Checked, unverifiable};
+pub use facts::{LocalEdgeChecker, unverifiable};
 pub use promote::{Proposal, propose};
 pub use queries::{
-    AllQueries, QueryProblem, StoredQuery, Taken, TakenIn, all_queries, row, stored, take_in,
+    AllQueries, ImportedQuery, QueryImport, QueryProblem, StoredQuery, all_queries, import_queries,
+    row, stored,
 };
 pub use recorder::{record, record_job};
-pub use relevance::{Relevance, Reranker, Score, Scorer, borderline, rescore};
+pub use relevance::{Relevance, Reranker, ScoreFn, Scorer, borderline, rescore};
 pub use runner::{RunContext, RunTarget, SuiteRunner, not_run, run};
-pub use scheduler::{ATTEMPTS, Scheduled, SuiteJob, enable, queue_due, remove};
+pub use scheduler::{ATTEMPTS, ScheduleResult, SuiteJob, enable, queue_due, remove};
 pub use suites::{KEY_LIMIT, KIND, asked_key, drift, group, registered, run_key, stand_in};
 pub use targets::{FindTarget, TargetRegistry, local};
 
-/// A value of ours as JSON.
+/// Serialises a value of this crate as JSON.
 pub(crate) fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("our values have text keys only")
 }

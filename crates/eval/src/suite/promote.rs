@@ -1,9 +1,9 @@
-//! Candidates for canonical queries, proposed from what people really asked: what they judged first, then the
-//! most frequent, with what they found as suggested keys. A person accepts them, or not.
+//! Proposes candidates for canonical queries from captured queries: judged ones first, then the
+//! most frequent, with their results as suggested keys. A person accepts or rejects them.
 //!
-//! An answer that was voted up suggests what it began with; one that was voted down is worth asking again, and
-//! what it showed is no suggestion. What was only returned suggests the page that was first most often, and
-//! nothing that is as good: a query for which whatever it finds is right can't fail.
+//! An answer that was voted up suggests its first result. A query whose answer was voted down is
+//! proposed without a suggestion. Without votes, the page that was returned first most often is
+//! suggested, and no other: a query that accepts any result could not fail.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -14,59 +14,59 @@ use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, WorkspaceId};
 use gbrain_core::scrub::{MARKER, Scrubber};
 use gbrain_core::suite::anonymous::anonymous;
-use gbrain_core::suite::query::{CanonicalQuery, Difficulty, Origin, QueryState, is_scrubbed};
+use gbrain_core::suite::query::{CanonicalQuery, Difficulty, QueryOrigin, QueryState, is_scrubbed};
 use gbrain_store::{CaptureFilter, RetrievalFilter, Store, StoreError, Traffic};
 
 use super::queries::stored;
 
-/// As many labels are read together.
+/// Number of labels read per batch.
 const LABELS: usize = 10_000;
 
-/// A query that is proposed.
+/// A query proposed as canonical.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Proposal {
     /// The query, as a candidate.
     pub entry: QueryEntry,
-    /// How often it was asked.
+    /// The number of times it was asked.
     pub asked: u64,
     /// Whether a person labelled its keys or voted on an answer to it.
     pub is_labelled: bool,
 }
 
-/// What is known of a text.
+/// The captures, labels and votes of one query text.
 #[derive(Default)]
-struct Seen {
+struct QueryUsage {
     text: String,
     asked: u64,
-    /// How often a page was returned first, and how often at all.
+    /// How often each page was returned first, and how often at any rank.
     pages: BTreeMap<String, (u64, u64)>,
     labelled: Vec<String>,
-    /// What answers began with that were voted up.
+    /// First results of answers that were voted up.
     liked: Vec<String>,
     /// Whether an answer was voted down.
     is_disliked: bool,
 }
 
-impl Seen {
-    /// Whether a person said something of it.
+impl QueryUsage {
+    /// Whether a person labelled or voted on it.
     fn is_judged(&self) -> bool {
         !self.labelled.is_empty() || !self.liked.is_empty() || self.is_disliked
     }
 }
 
-/// The most frequent texts of captures and labels that are no canonical queries yet.
+/// The most frequent texts of captures and labels that are not canonical queries yet.
 pub fn propose(
     store: &Store,
     workspace: &WorkspaceId,
     scrubber: &Scrubber,
     limit: usize,
 ) -> Result<Vec<Proposal>, StoreError> {
-    let mut seen: BTreeMap<Hash, Seen> = BTreeMap::new();
+    let mut seen: BTreeMap<Hash, QueryUsage> = BTreeMap::new();
     let clean = |text: &str| anonymous(&scrubber.scrub(text).text);
     store.captures(workspace, &CaptureFilter::default(), &mut |capture| {
         let fields = capture.fields;
         let text = clean(&fields.query);
-        let one = seen.entry(CanonicalQuery::text_hash(&text)).or_default();
+        let one = seen.entry(CanonicalQuery::normalized_text_hash(&text)).or_default();
         one.text = text;
         one.asked += 1;
         let found = pages(&fields).into_iter().enumerate();
@@ -84,19 +84,19 @@ pub fn propose(
         after = Some(last.id);
         let keys: Vec<PageKey> = labels.iter().map(|label| label.key.clone()).collect();
         let pages = store.pages(workspace, &keys)?;
-        // A page that is not there can't be found: its label asks for nothing.
+        // A label of a missing page is ignored: the page cannot be found.
         let labels =
             labels.iter().zip(pages).filter(|(label, page)| label.grade > 0 && page.is_some());
         for (label, _) in labels {
             let text = clean(&label.query);
-            let one = seen.entry(CanonicalQuery::text_hash(&text)).or_default();
+            let one = seen.entry(CanonicalQuery::normalized_text_hash(&text)).or_default();
             one.text = text;
             one.labelled.push(label.key.to_string());
         }
     }
     for (text, liked) in votes(store, workspace)? {
         let text = clean(&text);
-        let one = seen.entry(CanonicalQuery::text_hash(&text)).or_default();
+        let one = seen.entry(CanonicalQuery::normalized_text_hash(&text)).or_default();
         one.text = text;
         match liked {
             Some(first) => one.liked.push(first),
@@ -104,26 +104,28 @@ pub fn propose(
         }
     }
     let known = stored(store, workspace)?;
-    let is_known =
-        |hash: &Hash| known.iter().any(|one| CanonicalQuery::text_hash(&one.text) == *hash);
-    let mut fresh: Vec<Seen> =
+    let is_known = |hash: &Hash| {
+        known.iter().any(|one| CanonicalQuery::normalized_text_hash(&one.text) == *hash)
+    };
+    let mut fresh: Vec<QueryUsage> =
         seen.into_iter().filter(|(hash, _)| !is_known(hash)).map(|(_, one)| one).collect();
-    // What a person judged comes before what was only asked often.
+    // Queries that a person judged come before frequent ones.
     fresh.sort_by(|a, b| {
         let order =
-            |one: &Seen| (std::cmp::Reverse((one.is_judged(), one.asked)), one.text.clone());
+            |one: &QueryUsage| (std::cmp::Reverse((one.is_judged(), one.asked)), one.text.clone());
         order(a).cmp(&order(b))
     });
     Ok(fresh
         .into_iter()
-        // A scrubbed text stands for several originals with answers of their own: none of them is it.
+        // A scrubbed text stands for several originals with different answers, so it is not
+        // proposed.
         .filter(|one| !one.text.trim().is_empty() && !is_scrubbed(&one.text))
         .take(limit)
         .map(proposal)
         .collect())
 }
 
-/// The pages of a capture by their whole names; a bare slug would be that of any source.
+/// The pages of a capture by their full names; a bare slug would match any source.
 fn pages(fields: &CaptureFields) -> Vec<String> {
     #[derive(serde::Deserialize)]
     struct Extra {
@@ -143,7 +145,7 @@ fn pages(fields: &CaptureFields) -> Vec<String> {
     }
 }
 
-/// Live queries that were voted on, with what an answer began with that was liked.
+/// Live queries with votes, each with the first result of the answer if it was voted up.
 fn votes(
     store: &Store,
     workspace: &WorkspaceId,
@@ -155,10 +157,10 @@ fn votes(
     };
     let logs = store.retrieval_logs(workspace, &filter)?;
     let ids: Vec<i64> = logs.iter().map(|log| log.id).collect();
-    let said = store.feedback(workspace, &ids)?;
+    let feedback = store.feedback(workspace, &ids)?;
     let mut votes = Vec::new();
-    for (log, words) in logs.into_iter().zip(said) {
-        let last = words.iter().rev().find(|one| one.signal_type == Signal::UserVote.name());
+    for (log, signals) in logs.into_iter().zip(feedback) {
+        let last = signals.iter().rev().find(|one| one.signal_type == Signal::UserVote.name());
         let Some(vote) = last.and_then(|one| one.score) else { continue };
         let body = log.fields.body.as_deref();
         let body: Option<RetrievalBody> = body.and_then(|body| serde_json::from_str(body).ok());
@@ -172,7 +174,7 @@ fn votes(
     Ok(votes)
 }
 
-fn proposal(seen: Seen) -> Proposal {
+fn proposal(seen: QueryUsage) -> Proposal {
     let is_labelled = seen.is_judged();
     let mut keys = match (seen.labelled.is_empty(), seen.liked.is_empty()) {
         (false, _) => seen.labelled.clone(),
@@ -199,13 +201,13 @@ fn proposal(seen: Seen) -> Proposal {
         entities: Vec::new(),
         answer_end: None,
         tags: Vec::new(),
-        origin: if is_labelled { Origin::Feedback } else { Origin::Analytics },
+        origin: if is_labelled { QueryOrigin::Feedback } else { QueryOrigin::Analytics },
         state: QueryState::Candidate,
     };
     Proposal { entry, asked: seen.asked, is_labelled }
 }
 
-/// The page that was first most often; among those, the one that was there most often.
+/// The page that was returned first most often; ties are broken by how often it was returned.
 fn most_returned(pages: &BTreeMap<String, (u64, u64)>) -> Option<String> {
     let most = pages.iter().max_by(|a, b| a.1.cmp(b.1).then_with(|| b.0.cmp(a.0)));
     most.map(|(page, _)| page.clone())

@@ -1,4 +1,4 @@
-//! Canonical queries in the store: read whole, and taken in scrubbed, each text once.
+//! Canonical queries in the store: reading, and importing them scrubbed and without duplicates.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,29 +9,29 @@ use gbrain_core::identity::IdentityKey;
 use gbrain_core::scrub::{MARKER, Scrubber};
 use gbrain_core::suite::anonymous::anonymous;
 use gbrain_core::suite::query::{CanonicalQuery, QueryState, is_scrubbed};
-use gbrain_store::{Known, NewQuery, QueryFilter, Store, StoreError, WriteKind};
+use gbrain_store::{NewQuery, OnDuplicate, QueryFilter, Store, StoreError, WriteKind};
 use jiff::Timestamp;
 
-/// The most that a workspace has.
+/// Maximum number of queries in a workspace.
 const MOST: usize = 1_000_000;
 
-/// A query of the store.
+/// A stored canonical query with its number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredQuery {
     pub number: i64,
     pub query: CanonicalQuery,
 }
 
-/// Why queries are not taken in.
+/// Errors of an import.
 #[derive(Debug, thiserror::Error)]
 pub enum QueryProblem {
-    /// One of them is none.
+    /// An entry is not a valid query.
     #[error("query {at}: {source}")]
     Query { at: usize, source: QueryError },
-    /// Another text has its id.
+    /// Its id belongs to a query with another text.
     #[error("the id `{0}` is that of another query")]
     Id(String),
-    /// Scrubbing changes its text, and nothing could tell it from others any more.
+    /// Scrubbing changes its text, and without an identity key it could not be told from others.
     #[error(
         "query {at}: scrubbing changes its text, which takes an identity key to tell it from others, and \
          there is none (`gbrain doctor`)"
@@ -41,33 +41,33 @@ pub enum QueryProblem {
     Store(#[from] StoreError),
 }
 
-/// What became of a query that was taken in.
+/// The result of importing one query.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Taken {
+pub struct ImportedQuery {
     pub number: i64,
     pub id: String,
-    /// Whether suites ask it.
+    /// Whether suites use it.
     pub state: QueryState,
-    /// Added, changed or left alone.
+    /// Added, changed or unchanged.
     pub kind: WriteKind,
 }
 
-/// The queries of a workspace.
+/// All queries of a workspace.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct AllQueries {
-    /// Those that can be read, by number, retired ones too.
+    /// The readable queries, by number, including retired ones.
     pub read: Vec<StoredQuery>,
-    /// Numbers of those that can't.
+    /// The numbers of unreadable queries.
     pub unreadable: Vec<i64>,
 }
 
-/// Every query of a workspace.
+/// Reads every query of a workspace.
 pub fn all_queries(store: &Store, ws: &WorkspaceId) -> Result<AllQueries, StoreError> {
     let mut all = AllQueries::default();
     for row in store.canonical_queries(ws, &QueryFilter::default(), MOST)? {
         let entry = serde_json::from_str::<QueryEntry>(&row.body).ok();
         let query = entry.and_then(|entry| entry.read().ok());
-        // Where it is, is the store's to say.
+        // The store's state overrides the one in the body.
         let state = QueryState::from_name(row.state.name());
         match query.zip(state) {
             Some((query, state)) => all
@@ -79,34 +79,36 @@ pub fn all_queries(store: &Store, ws: &WorkspaceId) -> Result<AllQueries, StoreE
     Ok(all)
 }
 
-/// The queries themselves.
+/// The readable queries without their numbers.
 pub fn stored(store: &Store, ws: &WorkspaceId) -> Result<Vec<CanonicalQuery>, StoreError> {
     Ok(all_queries(store, ws)?.read.into_iter().map(|one| one.query).collect())
 }
 
-/// What becomes of queries that are taken in.
+/// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct TakenIn {
-    /// Each query once, in the order in which they came.
-    pub queries: Vec<Taken>,
-    /// How many entries came.
+pub struct QueryImport {
+    /// Each query once, in the order of the entries.
+    pub queries: Vec<ImportedQuery>,
+    /// The number of entries.
     pub entries: usize,
-    /// How many of the queries have a scrubbed text.
+    /// The number of queries whose text was scrubbed.
     pub scrubbed: usize,
-    /// Ids of queries that stood for several originals and were retired, because one of these came now.
+    /// Ids of queries that stood for several originals and were retired, because one of the
+    /// originals was imported now.
     pub retired: Vec<String>,
 }
 
-/// Takes queries in, all or none: scrubbed, without the names of threads, and joined with what is there of
-/// the same text. Texts that scrubbing makes the same stay different queries, by the hash of the original.
-pub fn take_in(
+/// Imports queries, all or none: scrubbed, without thread names, and merged with stored queries of
+/// the same text. Queries whose texts become equal by scrubbing stay distinct, by the hash of the
+/// original.
+pub fn import_queries(
     store: &Store,
     ws: &WorkspaceId,
     entries: Vec<QueryEntry>,
     scrubber: &Scrubber,
     identity: Option<&IdentityKey>,
     now: Timestamp,
-) -> Result<TakenIn, QueryProblem> {
+) -> Result<QueryImport, QueryProblem> {
     let known = all_queries(store, ws)?.read;
     let candidates: BTreeSet<Hash> = known
         .iter()
@@ -123,7 +125,7 @@ pub fn take_in(
     let mut ids: BTreeMap<String, Hash> =
         texts.iter().map(|(hash, one)| (one.id.clone(), *hash)).collect();
     let (mut order, mut seen) = (Vec::new(), BTreeSet::new());
-    let mut taken_in = TakenIn { entries: entries.len(), ..TakenIn::default() };
+    let mut import = QueryImport { entries: entries.len(), ..QueryImport::default() };
     let mut obsolete: BTreeMap<i64, String> = BTreeMap::new();
     for (at, entry) in entries.into_iter().enumerate() {
         let wrong = |source| QueryProblem::Query { at: at + 1, source };
@@ -132,8 +134,8 @@ pub fn take_in(
         let query = entry.read().map_err(wrong)?;
         let hash = query.identity_hash();
         if query.original_hash.is_some() {
-            taken_in.scrubbed += usize::from(!seen.contains(&hash));
-            let whole = merged.get(&CanonicalQuery::text_hash(&query.text));
+            import.scrubbed += usize::from(!seen.contains(&hash));
+            let whole = merged.get(&CanonicalQuery::normalized_text_hash(&query.text));
             obsolete.extend(whole.cloned());
         }
         if ids.get(&query.id).is_some_and(|other| *other != hash && !is_of(&obsolete, &query.id)) {
@@ -150,28 +152,29 @@ pub fn take_in(
         }
     }
     let rows: Vec<NewQuery> = order.iter().map(|hash| row(*hash, &texts[hash])).collect();
-    let put = store.put_queries(ws, &rows, Known::Replace, now)?;
+    let put = store.put_queries(ws, &rows, OnDuplicate::Replace, now)?;
     for (hash, put) in order.iter().zip(put) {
         let CanonicalQuery { id, state, .. } = &texts[hash];
         if candidates.contains(hash) && *state == QueryState::Active {
             store.set_query_state(ws, put.id, gbrain_store::QueryState::Active, now)?;
         }
-        let taken = Taken { number: put.id, id: id.clone(), state: *state, kind: put.kind };
-        taken_in.queries.push(taken);
+        let imported =
+            ImportedQuery { number: put.id, id: id.clone(), state: *state, kind: put.kind };
+        import.queries.push(imported);
     }
     for (number, id) in obsolete {
         store.set_query_state(ws, number, gbrain_store::QueryState::Retired, now)?;
-        taken_in.retired.push(id);
+        import.retired.push(id);
     }
-    Ok(taken_in)
+    Ok(import)
 }
 
 fn is_of(obsolete: &BTreeMap<i64, String>, id: &str) -> bool {
     obsolete.values().any(|one| one == id)
 }
 
-/// An entry with its text scrubbed, and with what tells it from others that look the same then; none if
-/// that takes a key which is not there.
+/// An entry with its text scrubbed, and with a hash that tells it from entries with the same
+/// scrubbed text; `None` if that requires an identity key and there is none.
 fn scrubbed(
     mut entry: QueryEntry,
     scrubber: &Scrubber,
@@ -181,7 +184,7 @@ fn scrubbed(
         let (WireSnippet::Text(text) | WireSnippet::Placed { text, .. }) = snippet;
         *text = scrubber.scrub(text).text;
     }
-    // Nothing is left of such a text to look for.
+    // A snippet that consists of markers only cannot be searched for.
     entry.expected_snippets.retain(|snippet| {
         let (WireSnippet::Text(text) | WireSnippet::Placed { text, .. }) = snippet;
         text.replace(MARKER, "").contains(char::is_alphanumeric)
@@ -190,20 +193,21 @@ fn scrubbed(
     if text != entry.query {
         let words: Vec<String> = entry.query.split_whitespace().map(str::to_lowercase).collect();
         let key = identity?;
-        entry.original_hash = Some(format!("{}:{}", key.id(), key.text_hash(&words.join(" "))));
+        entry.original_hash =
+            Some(format!("{}:{}", key.id(), key.keyed_text_hash(&words.join(" "))));
         entry.query = text;
     } else if !is_scrubbed(&text) {
-        // Nothing was taken out: the text tells all.
+        // The text is unchanged and identifies the query.
         entry.original_hash = None;
     } else if entry.original_hash.is_none() {
-        // Scrubbed elsewhere: what must be found is all that tells such queries apart.
+        // Scrubbed by another program: only the expected results tell such queries apart.
         let answers = super::json(&(&entry.expected, &entry.acceptable, &entry.entities));
         entry.original_hash = Some(format!("answers:{}", Hash::of(answers.as_bytes()).short()));
     }
     Some(entry)
 }
 
-/// A query as the store keeps it.
+/// A query as a row of the store.
 pub fn row(text_hash: Hash, query: &CanonicalQuery) -> NewQuery {
     NewQuery {
         text_hash,

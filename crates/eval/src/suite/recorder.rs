@@ -1,11 +1,11 @@
-//! Runs in the store: recorded once, whole and in figures, and read back.
+//! Stores suite runs, each once, as a full report and as figures, and reads them back.
 
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::suite::SuiteRun;
 use gbrain_store::{Lease, NewSuiteRun, Store, StoreError, StoredSuiteRun, SuiteRunInfo};
 use jiff::Timestamp;
 
-/// Records a run that is no job; its number. None if its key is recorded already.
+/// Records a run without a job and returns its number; `None` if its key is already recorded.
 pub fn record(
     store: &Store,
     workspace: &WorkspaceId,
@@ -15,7 +15,8 @@ pub fn record(
     store.add_suite_run(workspace, &row(run, now), now)
 }
 
-/// Records the run of a job and ends the job, both or neither; none for a worker that lost its lease.
+/// Records the run of a job and finishes the job in one transaction; `None` if the worker lost its
+/// lease.
 pub fn record_job(
     store: &Store,
     workspace: &WorkspaceId,
@@ -39,17 +40,17 @@ fn row(run: &SuiteRun, now: Timestamp) -> NewSuiteRun {
     }
 }
 
-/// The figures of a recorded run; none if they can't be read.
+/// The figures of a recorded run; `None` if they cannot be parsed.
 pub fn figures(run: &SuiteRunInfo) -> Option<SuiteRun> {
     serde_json::from_str(&run.summary).ok()
 }
 
-/// The whole run; none if it was pruned or can't be read.
+/// The full run; `None` if it was pruned or cannot be parsed.
 pub fn whole(run: &StoredSuiteRun) -> Option<SuiteRun> {
     serde_json::from_str(run.report.as_deref()?).ok()
 }
 
-/// The run: whole, or its figures where the rest was pruned.
+/// The full run, or its figures if the rest was pruned.
 pub fn read(run: &StoredSuiteRun) -> Option<SuiteRun> {
     let finished_at = || Some(format!("{:.3}", run.info.finished_at));
     let figures = || Some(SuiteRun { finished_at: finished_at(), ..figures(&run.info)? });

@@ -1,4 +1,4 @@
-//! Borderline pairs, scored again: whether the threshold of the reranker still fits.
+//! Scores borderline pairs again, to check that the reranker's threshold still fits.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,93 +7,97 @@ use std::sync::atomic::AtomicBool;
 use gbrain_core::calibrate::{CalibrationPair, Drift, Label, MOST, drift};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
-use gbrain_core::suite::measure::Value;
-use gbrain_core::suite::report::Reason;
-use gbrain_llm::{Allowance, AskError, Asker, Desk, ModelError, ModelRef, Spending, Task};
+use gbrain_core::suite::measure::MeasureValue;
+use gbrain_core::suite::report::InconclusiveReason;
+use gbrain_llm::{
+    Allowance, ModelCallError, ModelCatalog, ModelClient, ModelError, ModelRef, ModelTask, Spending,
+};
 use gbrain_store::{RerankThreshold, Store, StoreError};
 
 use super::suites::KIND;
 use crate::calibrate::{in_force, pairs_to_send};
 
-/// Scores of a query's passages, in their order, or why there are none.
-pub type Score<'a> = dyn Fn(&str, &[&str]) -> Result<Vec<f64>, String> + Sync + 'a;
+/// Scores the passages of a query, in their order.
+pub type ScoreFn<'a> = dyn Fn(&str, &[&str]) -> Result<Vec<f64>, String> + Sync + 'a;
 
-/// Who scores.
+/// A model that scores passages.
 pub struct Scorer<'a> {
-    /// The model, as thresholds name it.
+    /// The model name, as in stored thresholds.
     pub model: &'a str,
-    pub score: &'a Score<'a>,
+    pub score: &'a ScoreFn<'a>,
 }
 
-/// The reranker that a workspace's settings name. Its calls are charged to the day.
+/// The reranker in a workspace's settings. Its calls are charged to the daily budget.
 pub struct Reranker {
-    asker: Asker,
+    client: ModelClient,
     model: ModelRef,
     name: String,
 }
 
 impl Reranker {
-    /// The one of a workspace; none where none is set.
+    /// The reranker of a workspace; `None` if none is configured.
     pub fn of(
-        desk: &Desk,
+        catalog: &ModelCatalog,
         store: &Arc<Store>,
         workspace: &WorkspaceId,
         config: &BTreeMap<String, String>,
         stop: &Arc<AtomicBool>,
     ) -> Result<Option<Self>, ModelError> {
-        let Some((model, _)) = desk.choose(Task::Rerank, None, config)? else { return Ok(None) };
+        let Some((model, _)) = catalog.choose(ModelTask::Rerank, None, config)? else {
+            return Ok(None);
+        };
         let spending = Spending {
             store: store.clone(),
             workspace: workspace.clone(),
             budget: None,
-            per_day: Some(Desk::per_day(config)),
+            per_day: Some(ModelCatalog::per_day(config)),
             purpose: KIND.to_owned(),
         };
-        let asker = desk.asker().spending(spending).until(stop.clone());
-        Ok(Some(Self::new(asker, model)))
+        let client = catalog.client().spending(spending).cancelled_by(stop.clone());
+        Ok(Some(Self::new(client, model)))
     }
 
-    /// What scoring may still cost; none where only a cassette answers.
-    pub fn allowance(&self) -> Result<Option<Allowance>, AskError> {
-        self.asker.allowance()
+    /// The remaining budget for scoring; `None` if only a cassette answers.
+    pub fn allowance(&self) -> Result<Option<Allowance>, ModelCallError> {
+        self.client.allowance()
     }
 
-    /// One that is asked through a door of its own.
-    pub fn new(asker: Asker, model: ModelRef) -> Self {
+    /// A reranker with its own client.
+    pub fn new(client: ModelClient, model: ModelRef) -> Self {
         let name = model.to_string();
-        Self { asker, model, name }
+        Self { client, model, name }
     }
 
-    /// Its name, as thresholds have it.
+    /// The model name, as in stored thresholds.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The most that scoring a query's passages may cost.
+    /// Upper bound of the cost of scoring a query's passages.
     pub fn cost(&self, query: &str, texts: &[&str]) -> Result<Usd, String> {
-        self.asker.worst_of_rerank(&self.model, query, texts).map_err(|error| error.to_string())
+        self.client.max_rerank_cost(&self.model, query, texts).map_err(|error| error.to_string())
     }
 
-    /// Scores of a query's passages.
+    /// Scores a query's passages.
     pub fn score(&self, query: &str, texts: &[&str]) -> Result<Vec<f64>, String> {
-        let scored = self.asker.rerank(&self.model, query, texts);
+        let scored = self.client.rerank(&self.model, query, texts);
         scored.map(|(scores, _)| scores).map_err(|error| error.to_string())
     }
 }
 
-/// What scoring the pairs gave.
+/// The result of scoring the pairs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Relevance {
-    /// The scores, with the pairs they are of.
+    /// The scored pairs with their scores.
     pub scores: Vec<(CalibrationPair, f64)>,
-    /// What to report; none where there is nothing to hold it against.
-    pub value: Option<Value>,
-    /// Why it does not say enough.
-    pub doubts: Vec<Reason>,
+    /// The measure to report; `None` if there is nothing to compare with.
+    pub value: Option<MeasureValue>,
+    /// Reasons that make the result inconclusive.
+    pub doubts: Vec<InconclusiveReason>,
     pub notes: Vec<String>,
 }
 
-/// The newest borderline pairs of a workspace, at most so many.
+/// The newest borderline pairs of a workspace, up to `limit`.
 pub fn borderline(
     store: &Store,
     workspace: &WorkspaceId,
@@ -102,8 +106,8 @@ pub fn borderline(
     pairs_to_send(store, workspace, Some(Label::Borderline), limit.min(MOST))
 }
 
-/// The borderline pairs to score, at most so many, and what they scored when the calibration in force was
-/// made. Where it was made of some of them, these alone: the same pairs are held against each other.
+/// The borderline pairs to score, up to `limit`, and their scores in the active calibration. If the
+/// calibration used some of them, only these are scored, so that the same pairs are compared.
 fn compared(
     store: &Store,
     workspace: &WorkspaceId,
@@ -125,8 +129,8 @@ fn compared(
     Ok((all, before))
 }
 
-/// What the mean of some scores is held against: the mean of what the same pairs scored before; for pairs
-/// that were not there, the mean of the calibration.
+/// The reference for a mean score: the mean of the earlier scores of the same pairs; for pairs
+/// without earlier scores, the mean of the calibration.
 fn baseline(
     active: &RerankThreshold,
     before: &BTreeMap<i64, f64>,
@@ -137,8 +141,8 @@ fn baseline(
     old.and_then(|old| gbrain_core::stats::mean(&old)).unwrap_or(active.mean)
 }
 
-/// Scores the borderline pairs, and holds their mean against the calibration that is in force. No call begins
-/// when `is_over` says so.
+/// Scores the borderline pairs and compares their mean with the active calibration. No call starts
+/// once `is_over` returns true.
 pub fn rescore(
     store: &Store,
     workspace: &WorkspaceId,
@@ -156,33 +160,36 @@ pub fn rescore(
     let (pairs, before) = compared(store, workspace, active.as_ref(), limit)?;
     if pairs.is_empty() {
         doubt(
-            Reason::NoCalibration,
+            InconclusiveReason::NoCalibration,
             "there are no borderline pairs: `gbrain calibrate collect`".to_owned(),
         );
         return Ok(found);
     }
     let Some(scorer) = scorer else {
         let why = "no reranker is set: `gbrain config set models.rerank PROVIDER:MODEL`";
-        doubt(Reason::NoCalibration, why.to_owned());
+        doubt(InconclusiveReason::NoCalibration, why.to_owned());
         return Ok(found);
     };
     let mut scores = Vec::new();
     for pair in pairs {
         if is_over() {
-            doubt(Reason::OverTime, "no time was left for all borderline pairs".to_owned());
+            doubt(
+                InconclusiveReason::OverTime,
+                "no time was left for all borderline pairs".to_owned(),
+            );
             break;
         }
         match (scorer.score)(&pair.query, &[&pair.text]).as_deref() {
             Ok([score]) if (0.0..=1.0).contains(score) => scores.push((pair, *score)),
-            Ok(_) => doubt(Reason::Errors, format!("pair {} has no score", pair.id)),
-            Err(error) => doubt(Reason::Errors, format!("pair {}: {error}", pair.id)),
+            Ok(_) => doubt(InconclusiveReason::Errors, format!("pair {} has no score", pair.id)),
+            Err(error) => doubt(InconclusiveReason::Errors, format!("pair {}: {error}", pair.id)),
         }
     }
     let numbers: Vec<f64> = scores.iter().map(|(_, score)| *score).collect();
-    let held = match &active {
+    let reference = match &active {
         None => {
             doubt(
-                Reason::NoCalibration,
+                InconclusiveReason::NoCalibration,
                 "no threshold is in force: `gbrain calibrate deploy`".to_owned(),
             );
             None
@@ -192,14 +199,14 @@ pub fn rescore(
             match drift((&active.model, active.mean), now) {
                 Drift::Stale { calibrated, now } => {
                     let note = format!("{calibrated} was calibrated, and {now} scores now");
-                    doubt(Reason::StaleCalibration, note);
+                    doubt(InconclusiveReason::StaleCalibration, note);
                     None
                 }
                 _ => Some(baseline(active, &before, &scores)),
             }
         }
     };
-    found.value = Some(Value::scores(&numbers, held));
+    found.value = Some(MeasureValue::scores(&numbers, reference));
     found.scores = scores;
     Ok(found)
 }

@@ -1,6 +1,6 @@
-//! A run of a suite, from its order to its report: open the target, wait for the index, ask, judge, add up.
+//! Runs a suite job: opens the target, waits for the index, asks, judges and reports.
 //!
-//! [`SuiteRunner`] is told which target a suite names and opens it; [`run`] asks a target that is open.
+//! [`SuiteRunner`] opens the target that a suite names; [`run`] uses an open target.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,22 +10,22 @@ use gbrain_brain::{Assistants, Brain, BrainError};
 use gbrain_core::fault::{Fault, chain};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::scrub::Scrubber;
-use gbrain_core::suite::case::{AskedWhy, CaseResult, judge};
-use gbrain_core::suite::graph::Facts;
+use gbrain_core::suite::case::{CaseResult, RationaleRequirement, judge};
+use gbrain_core::suite::graph::EdgeChecker;
 use gbrain_core::suite::query::CanonicalQuery;
-use gbrain_core::suite::report::{Ended, Reason, Report, report};
+use gbrain_core::suite::report::{InconclusiveReason, RunEnd, SuiteReport, report};
 use gbrain_core::suite::run::RunTrigger;
 use gbrain_core::suite::sample::draw;
 use gbrain_core::suite::size::{SampleSize, sample_size};
-use gbrain_core::suite::{Kind, Sample, Suite, SuiteRun};
+use gbrain_core::suite::{Sample, Suite, SuiteKind, SuiteRun};
 use gbrain_core::target::{LOCAL, RationaleEdge};
-use gbrain_llm::Desk;
+use gbrain_llm::ModelCatalog;
 use gbrain_store::{Store, StoreError};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::batch::{QueryAnswer, QueryBatch};
-use super::facts::{Checked, unverifiable};
+use super::facts::{LocalEdgeChecker, unverifiable};
 use super::history;
 use super::log::RunLog;
 use super::queries::{AllQueries, all_queries};
@@ -34,11 +34,11 @@ use super::scheduler::SuiteJob;
 use super::targets::TargetRegistry;
 use crate::retriever::Retriever;
 
-/// How long a run waits for the index at most, and how often it looks.
+/// The longest wait for the index, and the polling interval.
 const INDEX_WAIT: Duration = Duration::from_secs(600);
 const INDEX_POLL: Duration = Duration::from_millis(100);
 
-/// What every run needs: the effects, as arguments.
+/// The dependencies of a run.
 #[derive(Clone, Copy)]
 pub struct RunContext<'a> {
     /// Where queries are read and logs are written.
@@ -49,25 +49,24 @@ pub struct RunContext<'a> {
     pub scrubber: &'a Scrubber,
     /// Set to stop the run.
     pub stop: &'a Arc<AtomicBool>,
-    /// Called with the number of questions that are done, and of all.
+    /// Progress callback: questions done and total.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
     pub clock: fn() -> Timestamp,
 }
 
-/// A target that is open, and what is known of it.
+/// An open target with its checks.
 pub struct RunTarget<'a> {
     pub retriever: &'a dyn Retriever,
-    /// Whether it is another than the suite's own target.
-    pub elsewhere: bool,
-    /// Checks the edges that it gives as reasons.
-    pub facts: &'a Facts<'a>,
-    /// Scores borderline pairs; none where no reranker is set.
+    /// Whether it is not the suite's own target.
+    pub ad_hoc: bool,
+    /// Checks the edges in its rationales.
+    pub facts: &'a EdgeChecker<'a>,
+    /// Scores borderline pairs; `None` if no reranker is configured.
     pub scorer: Option<Scorer<'a>>,
 }
 
-/// Runs suites by the targets that they name.
+/// Runs suites against the targets that they name.
 pub struct SuiteRunner<'a> {
-    /// What every run needs.
     pub context: RunContext<'a>,
     /// The brain of the workspace.
     pub brain: &'a Brain,
@@ -75,17 +74,17 @@ pub struct SuiteRunner<'a> {
     pub targets: &'a TargetRegistry,
     /// A target to ask instead of the suite's own.
     pub instead: Option<&'a str>,
-    /// Models that help the local brain, where the owner named some.
+    /// The owner's assisting models, if configured.
     pub assistants: Option<&'a Assistants>,
-    /// Scores borderline pairs; none where no reranker is set.
+    /// Scores borderline pairs; `None` if no reranker is configured.
     pub reranker: Option<Reranker>,
 }
 
 impl<'a> SuiteRunner<'a> {
-    /// Runs suites of the workspace of a brain, with the reranker that its settings name.
+    /// A runner for the workspace of a brain, with the reranker in its settings.
     pub fn new(
         brain: &'a Brain,
-        desk: &Desk,
+        catalog: &ModelCatalog,
         targets: &'a TargetRegistry,
         scrubber: &'a Scrubber,
         stop: &'a Arc<AtomicBool>,
@@ -93,26 +92,27 @@ impl<'a> SuiteRunner<'a> {
         clock: fn() -> Timestamp,
     ) -> Result<Self, Fault> {
         let (store, workspace) = (brain.store(), brain.workspace());
-        let reranker = Reranker::of(desk, &brain.share_store(), workspace, &brain.config()?, stop)?;
+        let reranker =
+            Reranker::of(catalog, &brain.share_store(), workspace, &brain.config()?, stop)?;
         let context = RunContext { store, workspace, scrubber, stop, progress, clock };
         Ok(Self { context, brain, targets, instead: None, assistants: None, reranker })
     }
 }
 
 impl SuiteRunner<'_> {
-    /// Runs a suite as a job orders it. A suite that can't begin gives a run with the reason.
+    /// Runs a suite as a job requests. A suite that cannot start gives a run with the reason.
     pub fn run(&self, suite: &Suite, order: &SuiteJob) -> Result<SuiteRun, StoreError> {
         let RunContext { store, workspace, stop, clock, .. } = self.context;
-        let elsewhere = self.instead.is_some_and(|target| target != suite.target);
+        let ad_hoc = self.instead.is_some_and(|target| target != suite.target);
         let target = self.instead.unwrap_or(&suite.target).to_owned();
         let suite = &Suite { target, ..suite.clone() };
         let trigger = order.trigger();
-        let not_begun = |reason: Reason, why: &str| {
-            // A run that was stopped did not begin because of that.
+        let not_begun = |reason: InconclusiveReason, why: &str| {
+            // A stopped run is reported as cancelled, even if something else failed too.
             let is_stopped = stop.load(Ordering::Acquire);
-            let reason = if is_stopped { Reason::Cancelled } else { reason };
+            let reason = if is_stopped { InconclusiveReason::Cancelled } else { reason };
             let run = not_run(suite, workspace, trigger, (reason, why), clock());
-            Ok(SuiteRun { elsewhere, ..run })
+            Ok(SuiteRun { ad_hoc, ..run })
         };
         let is_local = suite.target == LOCAL;
         if is_local {
@@ -121,17 +121,17 @@ impl SuiteRunner<'_> {
                 Ok(changes) => {
                     let why =
                         format!("the index is {changes} changes behind what was to be measured");
-                    return not_begun(Reason::IndexBehind, &why);
+                    return not_begun(InconclusiveReason::IndexBehind, &why);
                 }
-                Err(why) => return not_begun(Reason::Broken, &why),
+                Err(why) => return not_begun(InconclusiveReason::Broken, &why),
             }
         }
         let target = match self.targets.open(&suite.target, self.brain, self.assistants, stop) {
             Ok(target) => target,
-            Err(error) => return not_begun(Reason::Broken, &error.to_string()),
+            Err(error) => return not_begun(InconclusiveReason::Broken, &error.to_string()),
         };
         let today = clock().to_zoned(TimeZone::UTC).date();
-        let checked = Checked { store, workspace, today };
+        let checked = LocalEdgeChecker { store, workspace, today };
         let known = |edge: &RationaleEdge| checked.fact(edge);
         let score = |query: &str, texts: &[&str]| match &self.reranker {
             Some(reranker) => reranker.score(query, texts),
@@ -139,15 +139,15 @@ impl SuiteRunner<'_> {
         };
         let target = RunTarget {
             retriever: target.as_ref(),
-            elsewhere,
+            ad_hoc,
             facts: if is_local { &known } else { &unverifiable },
             scorer: self.reranker.as_ref().map(|one| Scorer { model: one.name(), score: &score }),
         };
         run(&self.context, &target, suite, trigger)
     }
 
-    /// Brings the index up to what the order names and what is stored when the run begins, or waits for the process
-    /// that does, but not for ever; how many changes it is behind then.
+    /// Brings the index up to the generation of the job and of the store, or waits for the process
+    /// that does, up to a limit. Returns the number of changes that are still missing.
     fn await_index(&self, suite: &Suite, order: &SuiteJob) -> Result<i64, String> {
         let RunContext { store, workspace, stop, .. } = self.context;
         let head = store.head(workspace).map_err(|error| chain(&error))?;
@@ -168,16 +168,16 @@ impl SuiteRunner<'_> {
     }
 }
 
-/// The answers of a run, before they are added up.
+/// The answers of a run, before aggregation.
 struct RunAnswers<'q> {
     answers: Vec<QueryAnswer<'q>>,
     cases: Vec<CaseResult>,
-    ended: Ended,
+    ended: RunEnd,
     relevance: Option<Relevance>,
-    /// Queries that were to be asked.
+    /// The number of planned queries.
     planned: usize,
     sample: SampleSize,
-    /// Numbers of queries that can't be read.
+    /// The numbers of unreadable queries.
     unreadable: Vec<i64>,
 }
 
@@ -196,40 +196,44 @@ pub fn run(
     let fit: Vec<&CanonicalQuery> = all.filter(|query| is_asked(suite, query)).collect();
     let drawn = draw(&fit, &suite.sample, suite.seed);
     let relevance = match suite.kind {
-        Kind::RerankCalibration => {
+        SuiteKind::RerankCalibration => {
             let (Sample::Total(pairs) | Sample::PerSource { count: pairs, .. }) = &suite.sample;
             let is_over = || Instant::now() >= until || stop.load(Ordering::Acquire);
             Some(rescore(store, workspace, target.scorer.as_ref(), *pairs, &is_over)?)
         }
         _ => None,
     };
-    // Pairs may be all that there is to ask.
+    // A suite may consist of pairs only.
     let was_stopped = relevance.is_some() && stop.load(Ordering::Acquire);
     let batch = QueryBatch { suite, target: target.retriever, until, stop, progress, clock };
     let (answers, ended) = batch.ask(&drawn);
-    let ended = if was_stopped { Ended::Cancelled } else { ended };
+    let ended = if was_stopped { RunEnd::Cancelled } else { ended };
     let cases = answers.iter().map(|one| case(suite, target, one)).collect();
     let pairs = relevance.as_ref().map_or(0, |one| one.scores.len());
     let sample = sample_size(suite, &fit, &drawn, pairs);
     let planned = drawn.len();
     let answers = RunAnswers { answers, cases, ended, relevance, planned, sample, unreadable };
-    // A run that was cancelled begins again, and has logs of its own.
-    if answers.ended != Ended::Cancelled {
+    // A cancelled run is repeated and logs its own answers.
+    if answers.ended != RunEnd::Cancelled {
         log_answers(context, target, suite, trigger, &answers, started)?;
     }
     add_up(context, target, suite, trigger, answers, started)
 }
 
-/// Whether a suite may ask a query: graph QA those about links, the others all of their own.
+/// Whether a suite may ask a query: graph QA only those about links, other suites all of their own.
 fn is_asked(suite: &Suite, query: &CanonicalQuery) -> bool {
-    query.is_for(&suite.name) && (suite.kind != Kind::GraphQa || query.family.is_some())
+    query.is_for(&suite.name) && (suite.kind != SuiteKind::GraphQa || query.family.is_some())
 }
 
 fn case(suite: &Suite, target: &RunTarget<'_>, one: &QueryAnswer<'_>) -> CaseResult {
-    let why = if suite.kind == Kind::GraphQa { AskedWhy::Yes } else { AskedWhy::No };
+    let why = if suite.kind == SuiteKind::GraphQa {
+        RationaleRequirement::Yes
+    } else {
+        RationaleRequirement::No
+    };
     let mut case = judge(one.query, why, &one.answer, target.facts);
     let is_told = one.answer.as_ref().is_ok_and(|answer| answer.timings.total_ms.is_some());
-    // A saved answer took no time now.
+    // A saved answer has no latency.
     case.total_ms =
         case.total_ms.filter(|_| !target.retriever.info().capabilities.is_saved || is_told);
     case
@@ -250,7 +254,7 @@ fn log_answers(
     let pairs = found.relevance.iter().flat_map(|one| &one.scores);
     let scored = pairs.map(|(pair, score)| log.of_pair(&pair.query, pair.id, *score, started));
     let logs: Vec<_> = asked.chain(scored).collect();
-    log.keep(store, workspace, &logs, clock())
+    log.store_once(store, workspace, &logs, clock())
 }
 
 fn add_up(
@@ -272,28 +276,28 @@ fn add_up(
         notes.extend(said);
     }
     if !unreadable.is_empty() {
-        report.doubt(Reason::Broken);
+        report.doubt(InconclusiveReason::Broken);
         let numbers: Vec<String> = unreadable.iter().map(ToString::to_string).collect();
         notes.push(format!("queries can't be read: {}", numbers.join(", ")));
     }
     for source in unasked {
-        report.doubt(Reason::NoQueries);
+        report.doubt(InconclusiveReason::NoQueries);
         notes.push(format!("there are no queries about {source}"));
     }
     let mut thresholds = answers.iter().filter_map(|one| one.answer.as_ref().ok()?.threshold);
     let mut run = SuiteRun {
-        elsewhere: target.elsewhere,
+        ad_hoc: target.ad_hoc,
         rerank_threshold: thresholds.next_back(),
         notes,
         ..SuiteRun::new(suite, workspace.as_str(), trigger, (started, clock()), &report)
     };
-    if suite.kind == Kind::WeeklyBenchmark {
+    if suite.kind == SuiteKind::WeeklyBenchmark {
         run.recalibrate = history::falls(store, workspace, suite, &run)?;
     }
     Ok(run)
 }
 
-/// Sources that a suite names and that nothing is asked about.
+/// The sources of a suite without any query.
 fn without_queries<'s>(suite: &'s Suite, sample: &SampleSize) -> Vec<&'s str> {
     let Sample::PerSource { sources, .. } = &suite.sample else { return Vec::new() };
     let is_empty = |source: &&String| {
@@ -302,15 +306,15 @@ fn without_queries<'s>(suite: &'s Suite, sample: &SampleSize) -> Vec<&'s str> {
     sources.iter().filter(is_empty).map(String::as_str).collect()
 }
 
-/// The run of a suite that could not begin, with the reason.
+/// The run of a suite that could not start, with the reason.
 pub fn not_run(
     suite: &Suite,
     workspace: &WorkspaceId,
     trigger: RunTrigger<'_>,
-    (reason, why): (Reason, &str),
+    (reason, why): (InconclusiveReason, &str),
     now: Timestamp,
 ) -> SuiteRun {
-    let report = Report::unmade(reason);
+    let report = SuiteReport::unmade(reason);
     let run = SuiteRun::new(suite, workspace.as_str(), trigger, (now, now), &report);
     SuiteRun { notes: vec![why.to_owned()], ..run }
 }

@@ -1,23 +1,24 @@
-//! What is due, fired: looked at now and then, in every workspace with a suite that is on.
+//! Queues due suite runs, in every workspace with an enabled suite.
 //!
-//! Any number of processes may look: firing moves a cursor and queues a job in one transaction, so a due
-//! run is queued once. What a suite waits for is a cursor per trigger: a time, a generation of the local
-//! feed, or the number of an event that was told.
+//! Any number of processes may schedule: firing moves a cursor and queues a job in one transaction,
+//! so a due run is queued once. Each trigger of a suite has a cursor: a time, a generation of the
+//! local feed, or the number of a reported event.
 //!
-//! Deliberately absent: whether something is due ([`gbrain_core::suite::due`]), and running it.
+//! Deliberately absent: deciding whether something is due ([`gbrain_core::suite::due`]), and
+//! running it.
 
 use std::collections::BTreeMap;
 
 use gbrain_core::format::suite::SuiteEntry;
 use gbrain_core::id::{Generation, WorkspaceId};
 use gbrain_core::suite::Suite;
-use gbrain_core::suite::due::{self, EventKind, Pending, Trigger};
-use gbrain_core::suite::report::Reason;
+use gbrain_core::suite::due::{self, EventKind, PendingEvents, Trigger};
+use gbrain_core::suite::report::InconclusiveReason;
 use gbrain_core::suite::run::RunTrigger;
 use gbrain_core::target::LOCAL;
 use gbrain_store::{
-    Advance, Backlog, Due, NewJob, Stirred, Stirring, Store, StoreError, Suite as StoredSuite,
-    SuiteCursor, SuiteRunFilter, SuiteRunInfo, TOLD, WriteKind,
+    BacklogPolicy, ChangeSpan, CursorMove, EVENT_TRIGGER_PREFIX, NewDueRun, NewJob, Store,
+    StoreError, StoredSuite, SuiteCursor, SuiteRunFilter, SuiteRunInfo, WatchedChanges, WriteKind,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -25,70 +26,70 @@ use serde::{Deserialize, Serialize};
 use super::suites::{KIND, group, registered, run_key, stand_in};
 use super::{not_run, record};
 
-/// How often a run is begun before it is given up; the last time only tells of the others.
+/// Maximum number of attempts; the last one only reports that the others were killed.
 pub const ATTEMPTS: u32 = 20;
 
-/// So many events are looked at together.
+/// Number of events read per batch.
 const EVENTS: usize = 1_000;
 
-/// Who runs what nobody asked for, and tells of what can't be run.
+/// The creator of scheduled jobs, and the trigger of runs that report an unreadable suite.
 const SCHEDULER: &str = "scheduler";
 
-/// A suite that is for every workspace.
+/// The workspace of a global suite.
 const EVERYWHERE: &str = "*";
 
-/// A run that is queued, as workers read it.
+/// A queued run, as workers read it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SuiteJob {
     pub suite: String,
-    /// What names the run.
+    /// The name of the run, unique in the workspace.
     pub key: String,
     pub trigger: String,
-    /// What the local index must hold before anything is asked.
+    /// The generation that the local index must reach before the run.
     #[serde(default)]
     pub generation: Option<i64>,
 }
 
 impl SuiteJob {
-    /// Why the run takes place.
+    /// The trigger of the run.
     pub fn trigger(&self) -> RunTrigger<'_> {
         RunTrigger { key: &self.key, trigger: &self.trigger }
     }
 }
 
-/// What came of a look at a suite.
+/// The result of scheduling a suite.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scheduled {
+pub enum ScheduleResult {
     /// A run was queued.
     Fired { suite: String, key: String, job: i64 },
-    /// A suite can't be read.
+    /// A suite cannot be parsed.
     Broken { suite: String, why: String },
 }
 
-/// Looks once at every suite that is on, and queues what is due.
+/// Checks every enabled suite once and queues the due runs.
 pub fn queue_due(
     store: &Store,
     now: Timestamp,
-    told: &mut dyn FnMut(&WorkspaceId, Scheduled),
+    on_scheduled: &mut dyn FnMut(&WorkspaceId, ScheduleResult),
 ) -> Result<(), StoreError> {
     let mut first: Result<(), StoreError> = Ok(());
-    // What goes wrong in one workspace keeps nobody from the next.
-    let mut done = |looked: Result<(), StoreError>| {
+    // An error in one workspace does not stop the next.
+    let mut done = |result: Result<(), StoreError>| {
         if first.is_ok() {
-            first = looked;
+            first = result;
         }
     };
-    done(spread_out(store, now));
+    done(propagate_global_suites(store, now));
     for workspace in store.workspaces_with_suites()? {
-        let look = Look::new(store, &workspace, now);
-        done(look.and_then(|look| look.all(&mut |scheduled| told(&workspace, scheduled))));
+        let pass = SchedulePass::new(store, &workspace, now);
+        done(pass.and_then(|pass| pass.all(&mut |scheduled| on_scheduled(&workspace, scheduled))));
     }
     first
 }
 
-/// Switches a suite on; whether there is one. Its triggers begin at this moment: what was before is no
-/// reason to run.
+/// Enables a suite; `false` if there is none. Its triggers start now: earlier events do not fire
+/// them.
 pub fn enable(
     store: &Store,
     workspace: &WorkspaceId,
@@ -98,17 +99,18 @@ pub fn enable(
     if !store.enable_suite(workspace, name, now)? {
         return Ok(false);
     }
-    let look = Look::new(store, workspace, now)?;
+    let pass = SchedulePass::new(store, workspace, now)?;
     if let Some(stored) = store.suite(workspace, name)?
         && let Ok(suite) = registered(&stored)
     {
-        look.begin(&suite)?;
+        pass.begin(&suite)?;
     }
     Ok(true)
 }
 
-/// Takes out what is registered of a suite; from where it was. One that is for every workspace goes from all
-/// of them, but for those that have one of their own under its name. None if there is none here.
+/// Removes a registered suite and returns the workspaces it was removed from. A global suite is
+/// removed from all workspaces, except from those with their own suite of that name. `None` if this
+/// workspace has none.
 pub fn remove(
     store: &Store,
     workspace: &WorkspaceId,
@@ -133,9 +135,9 @@ pub fn remove(
     Ok(Some(removed))
 }
 
-/// Gives the suites that are for every workspace to those that do not have them yet.
-fn spread_out(store: &Store, now: Timestamp) -> Result<(), StoreError> {
-    // Whoever was given one has it for every workspace, too: each is looked at once.
+/// Adds global suites to the workspaces that do not have them yet.
+fn propagate_global_suites(store: &Store, now: Timestamp) -> Result<(), StoreError> {
+    // A copy of a global suite is global too, so each is considered once.
     let mut everywhere: BTreeMap<String, StoredSuite> = BTreeMap::new();
     for workspace in store.workspaces_with_suites()? {
         for suite in store.suites(&workspace)?.into_iter().filter(|suite| suite.enabled) {
@@ -152,7 +154,8 @@ fn spread_out(store: &Store, now: Timestamp) -> Result<(), StoreError> {
         for (name, suite) in &everywhere {
             let is_new = match there.iter().find(|one| one.name == *name) {
                 None => store.put_suite(&workspace.id, name, &suite.spec, now)? == WriteKind::Added,
-                // One that nobody has switched since it was given: whoever gave it did not get further.
+                // A copy that is unchanged and disabled since it was added: the process that added
+                // it stopped before enabling it.
                 Some(there) => {
                     let is_as_given = there.updated_at == there.created_at;
                     !there.enabled && is_as_given && there.hash == suite.hash
@@ -166,44 +169,45 @@ fn spread_out(store: &Store, now: Timestamp) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A look at one workspace.
-struct Look<'a> {
+/// One scheduling pass over a workspace.
+struct SchedulePass<'a> {
     store: &'a Store,
     workspace: &'a WorkspaceId,
     cursors: Vec<SuiteCursor>,
     now: Timestamp,
 }
 
-/// What an event trigger follows.
+/// The source of events that a trigger follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Source {
+enum EventSource {
     /// The feed of the local brain.
-    Feed(Stirring),
-    /// Events that were told.
-    Told,
+    Feed(WatchedChanges),
+    /// Events that were reported to this brain.
+    Reported,
 }
 
-impl Source {
-    /// What a trigger of a suite follows: of the local brain its own changes too.
+impl EventSource {
+    /// The sources that a trigger of a suite follows; suites of the local brain also follow its own
+    /// changes.
     fn of(suite: &Suite, kind: EventKind) -> Vec<Self> {
         let own = match kind {
             _ if suite.target != LOCAL => None,
-            EventKind::KnowledgePersisted => Some(Self::Feed(Stirring::Pages)),
-            EventKind::GraphChanged => Some(Self::Feed(Stirring::Links)),
+            EventKind::KnowledgePersisted => Some(Self::Feed(WatchedChanges::Pages)),
+            EventKind::GraphChanged => Some(Self::Feed(WatchedChanges::Links)),
             EventKind::RerankChanged | EventKind::DeployFinished => None,
         };
-        own.into_iter().chain([Self::Told]).collect()
+        own.into_iter().chain([Self::Reported]).collect()
     }
 
     fn cursor(self, kind: EventKind) -> String {
         match self {
             Self::Feed(_) => format!("event:{kind}"),
-            Self::Told => format!("{TOLD}{kind}"),
+            Self::Reported => format!("{EVENT_TRIGGER_PREFIX}{kind}"),
         }
     }
 }
 
-impl<'a> Look<'a> {
+impl<'a> SchedulePass<'a> {
     fn new(
         store: &'a Store,
         workspace: &'a WorkspaceId,
@@ -212,25 +216,25 @@ impl<'a> Look<'a> {
         Ok(Self { store, workspace, cursors: store.suite_cursors(workspace)?, now })
     }
 
-    fn all(&self, told: &mut dyn FnMut(Scheduled)) -> Result<(), StoreError> {
+    fn all(&self, on_scheduled: &mut dyn FnMut(ScheduleResult)) -> Result<(), StoreError> {
         let mut first: Result<(), StoreError> = Ok(());
         for stored in self.store.suites(self.workspace)?.iter().filter(|suite| suite.enabled) {
-            let looked = match registered(stored) {
-                Ok(suite) => self.suite(&suite, told),
+            let result = match registered(stored) {
+                Ok(suite) => self.suite(&suite, on_scheduled),
                 Err(error) => {
                     let why = error.to_string();
-                    let kept = self.tell_broken(stored, &why);
-                    told(Scheduled::Broken { suite: stored.name.clone(), why });
-                    kept
+                    let recorded = self.record_broken(stored, &why);
+                    on_scheduled(ScheduleResult::Broken { suite: stored.name.clone(), why });
+                    recorded
                 }
             };
-            first = first.and(looked);
+            first = first.and(result);
         }
         first
     }
 
-    /// A suite that can't be read says so as a run, once until it ran again.
-    fn tell_broken(&self, stored: &StoredSuite, why: &str) -> Result<(), StoreError> {
+    /// Records a run for an unreadable suite, once until the suite runs again.
+    fn record_broken(&self, stored: &StoredSuite, why: &str) -> Result<(), StoreError> {
         let own = SuiteRunFilter { suite: Some(stored.name.clone()), ..SuiteRunFilter::default() };
         let last = self.store.suite_runs(self.workspace, &own, 1)?.pop();
         let is_told =
@@ -241,22 +245,28 @@ impl<'a> Look<'a> {
         let after = last.map_or(0, |run| run.id);
         let key = run_key(&stored.name, &format!("broken@{}@{after}", stored.hash.short()));
         let trigger = RunTrigger { key: &key, trigger: SCHEDULER };
-        let reason = (Reason::Broken, why);
+        let reason = (InconclusiveReason::Broken, why);
         let run = not_run(&stand_in(&stored.name), self.workspace, trigger, reason, self.now);
         record(self.store, self.workspace, &run, self.now)?;
         Ok(())
     }
 
-    fn suite(&self, suite: &Suite, told: &mut dyn FnMut(Scheduled)) -> Result<(), StoreError> {
+    fn suite(
+        &self,
+        suite: &Suite,
+        on_scheduled: &mut dyn FnMut(ScheduleResult),
+    ) -> Result<(), StoreError> {
         self.begin(suite)?;
         self.forget_others(suite)?;
         for trigger in &suite.triggers {
             match trigger {
                 Trigger::Manual | Trigger::Ci => (),
-                Trigger::Cron(_) | Trigger::Every(_) => self.timed(suite, trigger, told)?,
+                Trigger::Cron(_) | Trigger::Every(_) => {
+                    self.queue_timed(suite, trigger, on_scheduled)?
+                }
                 Trigger::Event(kind) => {
-                    for source in Source::of(suite, *kind) {
-                        self.evented(suite, *kind, source, told)?;
+                    for source in EventSource::of(suite, *kind) {
+                        self.queue_evented(suite, *kind, source, on_scheduled)?;
                     }
                 }
             }
@@ -264,16 +274,16 @@ impl<'a> Look<'a> {
         Ok(())
     }
 
-    /// Triggers that have no cursor yet begin now.
+    /// Starts the triggers that have no cursor yet.
     fn begin(&self, suite: &Suite) -> Result<(), StoreError> {
         let begin = |cursor: &str, at: i64| {
-            let advance = Advance { from: None, to: at };
+            let advance = CursorMove { from: None, to: at };
             self.store.advance_cursor(self.workspace, &suite.name, cursor, advance)
         };
         for trigger in &suite.triggers {
             match trigger {
                 Trigger::Event(kind) => {
-                    for source in Source::of(suite, *kind) {
+                    for source in EventSource::of(suite, *kind) {
                         let cursor = source.cursor(*kind);
                         if self.at(suite, &cursor).is_none() {
                             begin(&cursor, self.head(source)?)?;
@@ -292,26 +302,27 @@ impl<'a> Look<'a> {
         Ok(())
     }
 
-    /// Triggers that a suite has no more wait for nothing, and begin anew if they come back.
+    /// Deletes the cursors of removed triggers; they start anew if they are added again.
     fn forget_others(&self, suite: &Suite) -> Result<(), StoreError> {
         let of_trigger = |trigger: &Trigger| match trigger {
-            Trigger::Event(kind) => {
-                Source::of(suite, *kind).into_iter().map(|source| source.cursor(*kind)).collect()
-            }
+            Trigger::Event(kind) => EventSource::of(suite, *kind)
+                .into_iter()
+                .map(|source| source.cursor(*kind))
+                .collect(),
             trigger => trigger.cursor().into_iter().collect::<Vec<_>>(),
         };
         let wanted: Vec<String> = suite.triggers.iter().flat_map(of_trigger).collect();
         let own = self.cursors.iter().filter(|cursor| cursor.suite == suite.name);
         for cursor in own.filter(|cursor| !wanted.contains(&cursor.trigger)) {
-            self.store.forget_cursor(self.workspace, &suite.name, &cursor.trigger)?;
+            self.store.delete_cursor(self.workspace, &suite.name, &cursor.trigger)?;
         }
         Ok(())
     }
 
-    fn head(&self, source: Source) -> Result<i64, StoreError> {
+    fn head(&self, source: EventSource) -> Result<i64, StoreError> {
         match source {
-            Source::Feed(_) => Ok(self.store.head(self.workspace)?.generation.0),
-            Source::Told => self.store.event_head(self.workspace),
+            EventSource::Feed(_) => Ok(self.store.head(self.workspace)?.generation.0),
+            EventSource::Reported => self.store.event_head(self.workspace),
         }
     }
 
@@ -320,83 +331,84 @@ impl<'a> Look<'a> {
         self.cursors.iter().find(is_it).map(|one| one.at)
     }
 
-    fn timed(
+    fn queue_timed(
         &self,
         suite: &Suite,
         trigger: &Trigger,
-        told: &mut dyn FnMut(Scheduled),
+        on_scheduled: &mut dyn FnMut(ScheduleResult),
     ) -> Result<(), StoreError> {
         let Some(cursor) = trigger.cursor() else { return Ok(()) };
         let Some(from) = self.at(suite, &cursor) else { return Ok(()) };
         match due::timed(trigger, from, self.now) {
-            Some(due) => self.fire(suite, &cursor, &cursor, (from, due), Backlog::Add, told),
+            Some(due) => {
+                self.fire(suite, &cursor, &cursor, (from, due), BacklogPolicy::Add, on_scheduled)
+            }
             None => Ok(()),
         }
     }
 
-    fn evented(
+    fn queue_evented(
         &self,
         suite: &Suite,
         kind: EventKind,
-        source: Source,
-        told: &mut dyn FnMut(Scheduled),
+        source: EventSource,
+        on_scheduled: &mut dyn FnMut(ScheduleResult),
     ) -> Result<(), StoreError> {
         let cursor = source.cursor(kind);
         let Some(from) = self.at(suite, &cursor) else { return Ok(()) };
         let pending = match source {
-            Source::Feed(which) => self.stirred(suite, &cursor, from, which)?,
-            Source::Told => self.told(suite, &cursor, from, kind)?,
+            EventSource::Feed(which) => self.changes_since(suite, &cursor, from, which)?,
+            EventSource::Reported => self.reported_events(suite, &cursor, from, kind)?,
         };
         let Some(mut due) = due::evented(kind, pending, suite.debounce, self.now) else {
             return Ok(());
         };
         due.key = format!("{cursor}@{}", due.cursor);
         let trigger = format!("event:{kind}");
-        self.fire(suite, &cursor, &trigger, (from, due), Backlog::Coalesce, told)
+        self.fire(suite, &cursor, &trigger, (from, due), BacklogPolicy::Coalesce, on_scheduled)
     }
 
-    /// Changes of the local brain that no run has covered. Those that do not matter are passed over for
-    /// good.
-    fn stirred(
+    /// Changes of the local brain that no run has covered. Irrelevant changes are skipped for good.
+    fn changes_since(
         &self,
         suite: &Suite,
         cursor: &str,
         from: i64,
-        which: Stirring,
-    ) -> Result<Option<Pending>, StoreError> {
+        which: WatchedChanges,
+    ) -> Result<Option<PendingEvents>, StoreError> {
         let head = self.store.head(self.workspace)?.generation.0;
         if from == head {
             return Ok(None);
         }
         let found = match from < head {
-            true => self.store.stirred(self.workspace, Generation(from), which)?,
-            // A store that was put back from a backup is behind what was seen of it.
+            true => self.store.changes_since(self.workspace, Generation(from), which)?,
+            // A store restored from a backup may be behind its cursors.
             false => None,
         };
         match found {
-            Some(Stirred { first, last, up_to }) => {
-                Ok(Some(Pending { first, last, up_to: up_to.0 }))
+            Some(ChangeSpan { first, last, up_to }) => {
+                Ok(Some(PendingEvents { first, last, up_to: up_to.0 }))
             }
             None => self.pass_over(suite, cursor, from, head),
         }
     }
 
-    /// Events that were told and that no run has covered.
-    fn told(
+    /// Reported events that no run has covered.
+    fn reported_events(
         &self,
         suite: &Suite,
         cursor: &str,
         from: i64,
         kind: EventKind,
-    ) -> Result<Option<Pending>, StoreError> {
-        let (mut pending, mut seen): (Option<Pending>, i64) = (None, from);
+    ) -> Result<Option<PendingEvents>, StoreError> {
+        let (mut pending, mut seen): (Option<PendingEvents>, i64) = (None, from);
         loop {
             let events = self.store.events_after(self.workspace, seen, EVENTS)?;
             let Some(last) = events.last() else { break };
             seen = last.seq;
             for event in events.iter().filter(|event| event.kind == kind.name()) {
                 let first = pending.map_or(event.at, |known| known.first);
-                pending = Some(Pending { first, last: event.at, up_to: event.seq });
+                pending = Some(PendingEvents { first, last: event.at, up_to: event.seq });
             }
         }
         match pending {
@@ -411,8 +423,8 @@ impl<'a> Look<'a> {
         cursor: &str,
         from: i64,
         to: i64,
-    ) -> Result<Option<Pending>, StoreError> {
-        let advance = Advance { from: Some(from), to };
+    ) -> Result<Option<PendingEvents>, StoreError> {
+        let advance = CursorMove { from: Some(from), to };
         self.store.advance_cursor(self.workspace, &suite.name, cursor, advance)?;
         Ok(None)
     }
@@ -422,9 +434,9 @@ impl<'a> Look<'a> {
         suite: &Suite,
         cursor: &str,
         trigger: &str,
-        (from, due): (i64, due::Due),
-        backlog: Backlog,
-        told: &mut dyn FnMut(Scheduled),
+        (from, due): (i64, due::DueRun),
+        backlog: BacklogPolicy,
+        on_scheduled: &mut dyn FnMut(ScheduleResult),
     ) -> Result<(), StoreError> {
         let key = run_key(&suite.name, &due.key);
         let is_of_feed = cursor.starts_with("event:");
@@ -434,10 +446,10 @@ impl<'a> Look<'a> {
             trigger: trigger.to_owned(),
             generation: is_of_feed.then_some(due.cursor),
         };
-        let due = Due {
+        let due = NewDueRun {
             suite: suite.name.clone(),
             trigger: cursor.to_owned(),
-            cursor: Some(Advance { from: Some(from), to: due.cursor }),
+            cursor: Some(CursorMove { from: Some(from), to: due.cursor }),
             backlog,
             job: NewJob {
                 kind: KIND.to_owned(),
@@ -448,8 +460,8 @@ impl<'a> Look<'a> {
                 group: Some(group(&suite.name)),
             },
         };
-        if let Some(job) = self.store.fire(self.workspace, &due, self.now)? {
-            told(Scheduled::Fired { suite: suite.name.clone(), key, job });
+        if let Some(job) = self.store.queue_due_run(self.workspace, &due, self.now)? {
+            on_scheduled(ScheduleResult::Fired { suite: suite.name.clone(), key, job });
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Targets by name, for whoever runs a suite: the local brain, and those that settings describe.
+//! Opens the targets of suites by name: the local brain, and those that the settings describe.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,29 +8,29 @@ use std::time::SystemTime;
 use gbrain_brain::{Assistants, Brain, BrainError};
 use gbrain_core::clock::moment;
 use gbrain_core::fault::chain;
-use gbrain_core::replay::Live;
+use gbrain_core::replay::LiveContext;
 use gbrain_core::request::Viewer;
 use gbrain_core::search::Settings;
 use gbrain_core::target::{LOCAL, TargetError, TargetErrorKind, TargetSettings};
-use gbrain_llm::Environment;
+use gbrain_llm::EnvLookup;
 
-use crate::retriever::{LocalOptions, LocalRetriever, Retriever, Surroundings, open};
+use crate::retriever::{LocalOptions, LocalRetriever, Retriever, TargetEnvironment, open};
 
-/// Looks the settings of a target up.
+/// Looks up the settings of a target by name.
 pub type FindTarget = dyn Fn(&str) -> Result<TargetSettings, TargetError> + Send + Sync;
 
-/// Where targets are looked up.
+/// The targets that suites can name.
 #[derive(Clone)]
 pub struct TargetRegistry {
-    /// What settings say of a target.
+    /// Looks up the settings of a target.
     pub find: Arc<FindTarget>,
-    pub environment: Environment,
-    /// Where paths of the settings begin.
+    pub environment: EnvLookup,
+    /// The directory that paths in the settings are relative to.
     pub dir: PathBuf,
 }
 
 impl TargetRegistry {
-    /// Opens a target.
+    /// Opens the target of a name.
     pub fn open<'a>(
         &self,
         name: &str,
@@ -42,12 +42,12 @@ impl TargetRegistry {
             let settings = brain.settings().map_err(|error| failed(chain(&error)))?;
             return Ok(Box::new(local(brain, settings, assistants, stop)?));
         }
-        let surroundings = Surroundings {
-            environment: self.environment.clone(),
+        let environment = TargetEnvironment {
+            lookup: self.environment.clone(),
             dir: self.dir.clone(),
             cancel: stop.clone(),
         };
-        open((self.find)(name)?, Live::at(moment(SystemTime::now())), &surroundings)
+        open((self.find)(name)?, LiveContext::at(moment(SystemTime::now())), &environment)
     }
 }
 
@@ -55,14 +55,15 @@ fn failed(why: String) -> TargetError {
     TargetError::new(TargetErrorKind::Unavailable, why)
 }
 
-/// The local brain as it answers callers over a wire: runs are read over one, so nothing private is in them.
+/// The local brain as untrusted callers see it: runs are shown to them, so they must contain
+/// nothing private.
 pub fn local<'a>(
     brain: &'a Brain,
     settings: Settings,
     assistants: Option<&'a Assistants>,
     stop: &AtomicBool,
 ) -> Result<LocalRetriever<'a>, TargetError> {
-    let live = Live { settings, now: moment(SystemTime::now()) };
+    let live = LiveContext { settings, now: moment(SystemTime::now()) };
     let options = LocalOptions { live, viewer: Viewer::Untrusted, assistants };
     let going = |_: i64, _: i64| match stop.load(Ordering::Acquire) {
         true => Err(BrainError::Halted),

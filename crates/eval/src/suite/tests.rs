@@ -10,17 +10,17 @@ use gbrain_core::gate::Verdict;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::identity::IdentityKey;
-use gbrain_core::latency::Timing;
+use gbrain_core::latency::TimingMethod;
 use gbrain_core::provenance::Provenance;
-use gbrain_core::replay::Live;
+use gbrain_core::replay::LiveContext;
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::suite::query::QueryState;
-use gbrain_core::suite::report::Reason;
+use gbrain_core::suite::report::InconclusiveReason;
 use gbrain_core::suite::run::RunTrigger;
-use gbrain_core::suite::{Kind, Sample, Suite, SuiteRun};
-use gbrain_core::target::{Found, Question, TargetAnswer, TargetError, TargetErrorKind};
+use gbrain_core::suite::{Sample, Suite, SuiteKind, SuiteRun};
+use gbrain_core::target::{Question, TargetAnswer, TargetError, TargetErrorKind, TargetResult};
 use gbrain_store::{
-    Known, Location, NewEvent, NewQuery, OpenMode, RetrievalFilter, Store, SuiteRunFilter,
+    Location, NewEvent, NewQuery, OnDuplicate, OpenMode, RetrievalFilter, Store, SuiteRunFilter,
     WriteKind,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -47,7 +47,7 @@ fn info(name: &str) -> RetrieverInfo {
         name: name.to_owned(),
         place: "in memory".to_owned(),
         provenance: Provenance::default(),
-        live: Live::at(Timestamp::UNIX_EPOCH),
+        live: LiveContext::at(Timestamp::UNIX_EPOCH),
         max_results: None,
         page_count: None,
         capabilities: Capabilities::default(),
@@ -60,8 +60,8 @@ impl Retriever for Fake {
         &INFO
     }
 
-    fn timing(&self, _: &Question) -> Timing {
-        Timing::Wall
+    fn timing(&self, _: &Question) -> TimingMethod {
+        TimingMethod::Wall
     }
 
     fn retrieve(&self, question: &Question) -> Result<TargetAnswer, TargetError> {
@@ -75,7 +75,7 @@ impl Retriever for Fake {
             true => "elsewhere".to_owned(),
             false => question.text.clone(),
         };
-        let results = vec![Found { document, ..Found::default() }];
+        let results = vec![TargetResult { document, ..TargetResult::default() }];
         Ok(TargetAnswer { results, latency_ms: 5.0, attempts: 1, ..TargetAnswer::default() })
     }
 }
@@ -89,12 +89,12 @@ impl Retriever for Answers {
         &INFO
     }
 
-    fn timing(&self, _: &Question) -> Timing {
-        Timing::Wall
+    fn timing(&self, _: &Question) -> TimingMethod {
+        TimingMethod::Wall
     }
 
     fn retrieve(&self, _: &Question) -> Result<TargetAnswer, TargetError> {
-        let results = vec![Found { document: self.0.to_owned(), ..Found::default() }];
+        let results = vec![TargetResult { document: self.0.to_owned(), ..TargetResult::default() }];
         Ok(TargetAnswer { results, attempts: 1, ..TargetAnswer::default() })
     }
 }
@@ -119,10 +119,10 @@ impl Room {
         room
     }
 
-    fn take(&self, entries: Vec<QueryEntry>) -> Vec<Taken> {
+    fn take(&self, entries: Vec<QueryEntry>) -> Vec<ImportedQuery> {
         let (store, ws) = (&self.store, &self.workspace);
         let scrubber = Scrubber::default();
-        take_in(store, ws, entries, &scrubber, Some(&KEY), Timestamp::now()).unwrap().queries
+        import_queries(store, ws, entries, &scrubber, Some(&KEY), Timestamp::now()).unwrap().queries
     }
 
     fn run(&self, target: &Fake, suite: &Suite, key: &str) -> SuiteRun {
@@ -151,7 +151,7 @@ impl Room {
 }
 
 fn opened(target: &Fake) -> RunTarget<'_> {
-    RunTarget { retriever: target, elsewhere: false, facts: &unverifiable, scorer: None }
+    RunTarget { retriever: target, ad_hoc: false, facts: &unverifiable, scorer: None }
 }
 
 fn text(at: usize) -> String {
@@ -163,7 +163,7 @@ fn entry(at: usize) -> QueryEntry {
     serde_json::from_value(json).unwrap()
 }
 
-fn suite(kind: Kind) -> Suite {
+fn suite(kind: SuiteKind) -> Suite {
     Suite::new("checks", kind, vec!["@search".to_owned()])
 }
 
@@ -171,7 +171,7 @@ fn suite(kind: Kind) -> Suite {
 fn a_run_that_finds_everything_passes_and_leaves_logs() {
     let room = Room::with_queries(25);
     let target = Fake::default();
-    let body = room.run(&target, &suite(Kind::Regression), "k1");
+    let body = room.run(&target, &suite(SuiteKind::Regression), "k1");
     assert_eq!((body.verdict, body.planned, body.asked), (Verdict::Pass, 25, 25), "{body:?}");
     assert_eq!(target.deepest.load(Ordering::Relaxed), 10, "ranks six to ten are asked for");
     let (store, ws) = (&room.store, &room.workspace);
@@ -183,7 +183,7 @@ fn a_run_that_finds_everything_passes_and_leaves_logs() {
     let signals: Vec<&str> = said[0].iter().map(|one| one.signal_type.as_str()).collect();
     assert_eq!(signals, ["eval_recall_at_5", "eval_recall_at_10"]);
     // A run that is begun again under its key leaves no second set.
-    room.run(&target, &suite(Kind::Regression), "k1");
+    room.run(&target, &suite(SuiteKind::Regression), "k1");
     assert_eq!(store.retrieval_logs(ws, &RetrievalFilter::default()).unwrap().len(), 25);
 }
 
@@ -193,7 +193,7 @@ fn boundaries_of_n() {
     let check = |n: usize, misses: usize, verdict: Verdict| {
         let room = Room::with_queries(n);
         let target = Fake { misses: (0..misses).map(text).collect(), ..Fake::default() };
-        let mut suite = suite(Kind::Regression);
+        let mut suite = suite(SuiteKind::Regression);
         suite.sample = Sample::Total(n);
         let body = room.run(&target, &suite, "k");
         assert_eq!(body.verdict, verdict, "{misses} of {n} missed");
@@ -209,17 +209,17 @@ fn boundaries_of_n() {
 #[test]
 fn nothing_wrong_is_green() {
     let empty = Room::with_queries(0);
-    let body = empty.run(&Fake::default(), &suite(Kind::Regression), "k");
+    let body = empty.run(&Fake::default(), &suite(SuiteKind::Regression), "k");
     assert_eq!(
         (body.verdict, body.inconclusive_reasons[0]),
-        (Verdict::Inconclusive, Reason::NoQueries)
+        (Verdict::Inconclusive, InconclusiveReason::NoQueries)
     );
     let room = Room::with_queries(25);
     let failures = BTreeMap::from([(text(3), TargetErrorKind::Unavailable)]);
-    let body = room.run(&Fake { failures, ..Fake::default() }, &suite(Kind::Regression), "k");
+    let body = room.run(&Fake { failures, ..Fake::default() }, &suite(SuiteKind::Regression), "k");
     assert_eq!(body.verdict, Verdict::Inconclusive, "24 of 25 is no alert, and an error no pass");
-    assert_eq!(body.inconclusive_reasons, [Reason::Errors]);
-    let mut per_source = suite(Kind::SourceSpecific);
+    assert_eq!(body.inconclusive_reasons, [InconclusiveReason::Errors]);
+    let mut per_source = suite(SuiteKind::SourceSpecific);
     per_source.sample =
         Sample::PerSource { count: 15, least: 15, sources: vec!["slack".to_owned()] };
     let body = room.run(&Fake::default(), &per_source, "k2");
@@ -232,7 +232,7 @@ fn what_every_question_would_hear_is_asked_once() {
     let room = Room::with_queries(25);
     let failures = (0..25).map(|at| (text(at), TargetErrorKind::Denied)).collect();
     let target = Fake { failures, ..Fake::default() };
-    let body = room.run(&target, &suite(Kind::Regression), "k");
+    let body = room.run(&target, &suite(SuiteKind::Regression), "k");
     assert_eq!((body.verdict, body.asked), (Verdict::Fail, 25));
     assert!(target.asked.load(Ordering::Relaxed) <= 4, "as many as are under way at once");
 }
@@ -241,13 +241,13 @@ fn what_every_question_would_hear_is_asked_once() {
 fn no_question_begins_after_the_time_is_over() {
     let room = Room::with_queries(25);
     let target = Fake { takes: Duration::from_millis(300), ..Fake::default() };
-    let mut slow = suite(Kind::Regression);
+    let mut slow = suite(SuiteKind::Regression);
     slow.max_duration = SignedDuration::from_secs(1);
     slow.concurrency = 1;
     let body = room.run(&target, &slow, "k");
     assert_eq!(
         (body.verdict, &body.inconclusive_reasons[..]),
-        (Verdict::Inconclusive, &[Reason::OverTime][..])
+        (Verdict::Inconclusive, &[InconclusiveReason::OverTime][..])
     );
     assert!((1..=4).contains(&body.asked), "{}", body.asked);
 }
@@ -256,9 +256,9 @@ fn no_question_begins_after_the_time_is_over() {
 fn a_run_that_is_stopped_is_inconclusive() {
     let room = Room::with_queries(25);
     let stop = Arc::new(AtomicBool::new(true));
-    let body = room.run_until(&Fake::default(), &suite(Kind::Regression), "k", &stop);
+    let body = room.run_until(&Fake::default(), &suite(SuiteKind::Regression), "k", &stop);
     assert_eq!(body.verdict, Verdict::Inconclusive);
-    assert!(body.inconclusive_reasons.contains(&Reason::Cancelled));
+    assert!(body.inconclusive_reasons.contains(&InconclusiveReason::Cancelled));
 }
 
 /// What was asked until then looks bad, and is no sample.
@@ -277,10 +277,10 @@ fn a_run_that_is_stopped_on_its_way_does_not_fail() {
         clock: Timestamp::now,
     };
     let trigger = RunTrigger { key: "k", trigger: "manual" };
-    let body = run(&context, &opened(&target), &suite(Kind::Regression), trigger).unwrap();
+    let body = run(&context, &opened(&target), &suite(SuiteKind::Regression), trigger).unwrap();
     assert!((10..25).contains(&body.asked), "{}", body.asked);
     assert_eq!(body.verdict, Verdict::Inconclusive);
-    assert_eq!(body.inconclusive_reasons, [Reason::Cancelled]);
+    assert_eq!(body.inconclusive_reasons, [InconclusiveReason::Cancelled]);
     assert!(body.breaches().count() > 0, "it would have failed");
 }
 
@@ -293,18 +293,18 @@ fn asked(query: &str, key: &str) -> QueryEntry {
 #[test]
 fn queries_are_scrubbed_and_kept_once() {
     let room = Room::with_queries(0);
-    let taken = room.take(vec![
+    let imported = room.take(vec![
         asked("who is ada@example.com in 1700000000.123456?", "a"),
         asked("Who is ada@example.com  in 1700000000.123456?", "b"),
     ]);
-    assert_eq!((taken.len(), taken[0].kind), (1, WriteKind::Added));
+    assert_eq!((imported.len(), imported[0].kind), (1, WriteKind::Added));
     let again = room.take(vec![asked("who is ada@example.com in 1700000000.123456?", "a")]);
-    assert_eq!((again[0].number, again[0].kind), (taken[0].number, WriteKind::Unchanged));
+    assert_eq!((again[0].number, again[0].kind), (imported[0].number, WriteKind::Unchanged));
     let all = stored(&room.store, &room.workspace).unwrap();
     assert_eq!(all[0].text, "who is [REDACTED] in [THREAD]?");
     assert_eq!(all[0].expected.len(), 2);
     let other = room.take(vec![asked("who is ada@example.com in 1800000000.654321?", "c")]);
-    assert_ne!(other[0].number, taken[0].number);
+    assert_ne!(other[0].number, imported[0].number);
 }
 
 /// Six queries of one scrubbed text are six queries: a page of one is no answer to another.
@@ -329,7 +329,7 @@ fn queries_that_look_the_same_once_scrubbed_keep_their_own_answers() {
             let facts = unverifiable;
             let judged = gbrain_core::suite::case::judge(
                 query,
-                gbrain_core::suite::case::AskedWhy::No,
+                gbrain_core::suite::case::RationaleRequirement::No,
                 &answer,
                 &facts,
             );
@@ -364,12 +364,12 @@ fn a_merged_query_gives_way_to_what_it_was_made_of() {
     assert!(merged.is_merged());
     let now = Timestamp::now();
     let rows = [row(merged.identity_hash(), &merged)];
-    room.store.put_queries(&room.workspace, &rows, Known::Replace, now).unwrap();
+    room.store.put_queries(&room.workspace, &rows, OnDuplicate::Replace, now).unwrap();
     let lines = vec![asked("who is ada@leakmail.com", "a"), asked("who is bob@leakmail.com", "b")];
     let (store, ws) = (&room.store, &room.workspace);
-    let taken = take_in(store, ws, lines, &Scrubber::default(), Some(&KEY), now).unwrap();
-    assert_eq!((taken.entries, taken.queries.len(), taken.scrubbed), (2, 2, 2));
-    assert_eq!(taken.retired, ["old"]);
+    let imported = import_queries(store, ws, lines, &Scrubber::default(), Some(&KEY), now).unwrap();
+    assert_eq!((imported.entries, imported.queries.len(), imported.scrubbed), (2, 2, 2));
+    assert_eq!(imported.retired, ["old"]);
     let active = stored(store, ws).unwrap();
     let active = active.iter().filter(|one| one.state == QueryState::Active);
     assert!(active.clone().all(|one| one.expected.len() == 1) && active.count() == 2);
@@ -380,7 +380,7 @@ fn without_a_key_nothing_is_merged() {
     let room = Room::with_queries(0);
     let (store, ws) = (&room.store, &room.workspace);
     let lines = vec![asked("fine", "a"), asked("who is ada@leakmail.com", "a")];
-    let refused = take_in(store, ws, lines, &Scrubber::default(), None, Timestamp::now());
+    let refused = import_queries(store, ws, lines, &Scrubber::default(), None, Timestamp::now());
     assert!(matches!(refused, Err(QueryProblem::NoIdentityKey { at: 2 })), "{refused:?}");
     assert!(stored(store, ws).unwrap().is_empty());
 }
@@ -418,17 +418,17 @@ fn a_query_that_can_not_be_read_is_no_pass() {
         body: "{\"schema_version\": 99, \"query\": \"x\"}".to_owned(),
     };
     let now = Timestamp::now();
-    room.store.put_queries(&room.workspace, &[bad], Known::Keep, now).unwrap();
-    let body = room.run(&Fake::default(), &suite(Kind::Regression), "k");
+    room.store.put_queries(&room.workspace, &[bad], OnDuplicate::Keep, now).unwrap();
+    let body = room.run(&Fake::default(), &suite(SuiteKind::Regression), "k");
     assert_eq!(body.verdict, Verdict::Inconclusive);
-    assert_eq!(body.inconclusive_reasons, [Reason::Broken]);
+    assert_eq!(body.inconclusive_reasons, [InconclusiveReason::Broken]);
     assert!(body.notes.iter().any(|note| note.contains("26")), "{:?}", body.notes);
 }
 
 #[test]
 fn three_falling_weeks_ask_for_a_new_calibration() {
     let room = Room::with_queries(100);
-    let weekly = suite(Kind::WeeklyBenchmark);
+    let weekly = suite(SuiteKind::WeeklyBenchmark);
     let (store, ws) = (&room.store, &room.workspace);
     for (weeks_ago, misses) in [(3, 0), (2, 1), (1, 2)] {
         let target = Fake { misses: (0..misses).map(text).collect(), ..Fake::default() };
@@ -453,7 +453,7 @@ fn three_falling_weeks_ask_for_a_new_calibration() {
 #[test]
 fn weeks_of_many_runs_are_seen() {
     let room = Room::with_queries(100);
-    let weekly = suite(Kind::WeeklyBenchmark);
+    let weekly = suite(SuiteKind::WeeklyBenchmark);
     let (store, ws) = (&room.store, &room.workspace);
     let missing = |count: usize| Fake { misses: (0..count).map(text).collect(), ..Fake::default() };
     let keep = |body: &SuiteRun, number: usize, weeks_ago: i64| {
@@ -466,11 +466,11 @@ fn weeks_of_many_runs_are_seen() {
         let body = room.run(&missing(misses), &weekly, &format!("week-{weeks_ago}"));
         (0..60).for_each(|number| keep(&body, number, weeks_ago));
         let elsewhere = room.run(&missing(50), &weekly, &format!("staging-{weeks_ago}"));
-        keep(&SuiteRun { elsewhere: true, ..elsewhere }, 0, weeks_ago);
+        keep(&SuiteRun { ad_hoc: true, ..elsewhere }, 0, weeks_ago);
     }
     let body = room.run(&missing(3), &weekly, "this-week");
     assert_eq!(body.recalibrate[0].values, [1.0, 0.99, 0.98, 0.97]);
-    let elsewhere = SuiteRun { elsewhere: true, ..body };
+    let elsewhere = SuiteRun { ad_hoc: true, ..body };
     assert_eq!(history::falls(store, ws, &weekly, &elsewhere).unwrap(), []);
 }
 
@@ -478,8 +478,8 @@ fn weeks_of_many_runs_are_seen() {
 fn fired(room: &Room, now: Timestamp) -> Vec<(String, i64)> {
     let mut fired = Vec::new();
     queue_due(&room.store, now, &mut |_, scheduled| match scheduled {
-        Scheduled::Fired { key, job, .. } => fired.push((key, job)),
-        Scheduled::Broken { suite, why } => panic!("{suite}: {why}"),
+        ScheduleResult::Fired { key, job, .. } => fired.push((key, job)),
+        ScheduleResult::Broken { suite, why } => panic!("{suite}: {why}"),
     })
     .unwrap();
     fired
@@ -547,13 +547,13 @@ fn events_wait_for_quiet_but_not_for_ever() {
 
 #[test]
 fn the_local_brain_is_its_own_source_of_events() {
-    use gbrain_core::page::{Format, PageInput, parse};
+    use gbrain_core::page::{PageFormat, PageInput, parse};
     let now = Timestamp::now();
     let room = Room::with_suite(r#"[{"event":"graph.changed"}]"#, "local", now);
     let key = gbrain_core::id::PageKey::parse("notes/a", &Default::default()).unwrap();
     let write = |content: &str, at: Timestamp| {
         let input =
-            PageInput { key: key.clone(), file_name: None, content, format: Format::Markdown };
+            PageInput { key: key.clone(), file_name: None, content, format: PageFormat::Markdown };
         let page = parse(input).unwrap();
         let write = gbrain_store::PageWrite { page: &page, origin: None };
         room.store.write_pages(&room.workspace, &[write], at).unwrap();
@@ -595,7 +595,7 @@ fn a_suite_of_every_workspace_reaches_new_ones() {
     room.store.add_workspace(&other, now).unwrap();
     let mut seen = Vec::new();
     let look = |seen: &mut Vec<String>, now| {
-        let mut told = |ws: &WorkspaceId, _: Scheduled| seen.push(ws.to_string());
+        let mut told = |ws: &WorkspaceId, _: ScheduleResult| seen.push(ws.to_string());
         queue_due(&room.store, now, &mut told).unwrap();
     };
     look(&mut seen, at("2026-03-04T00:00:00Z"));
@@ -644,7 +644,7 @@ fn a_suite_that_can_not_be_read_says_so_as_a_run() {
     let later = now + SignedDuration::from_hours(1);
     let mended = r#"{"name":"odd","type":"smoke","owners":["@a"]}"#;
     room.store.put_suite(&room.workspace, "odd", mended, later).unwrap();
-    let well = room.run(&Fake::default(), &suite(Kind::Smoke), "a run of another suite");
+    let well = room.run(&Fake::default(), &suite(SuiteKind::Smoke), "a run of another suite");
     let well = SuiteRun { suite: "odd".to_owned(), key: "ran".to_owned(), ..well };
     record(&room.store, &room.workspace, &well, later).unwrap().unwrap();
     room.store.put_suite(&room.workspace, "odd", spec, later).unwrap();

@@ -1,4 +1,4 @@
-//! What the store says of suites, as bodies of `core/format`: `--json` and the API alike.
+//! Suites, runs and events of the store as bodies of `core/format`, for `--json` and the API.
 
 use gbrain_core::format::suite::{
     EventBody, RecordedSuiteRun, SuiteFile, SuiteInfo, SuiteRunLine, TriggerEntry,
@@ -11,7 +11,7 @@ use gbrain_store::{Store, StoreError, StoredSuiteRun, SuiteEvent, SuiteRunFilter
 use super::suites::{drift, registered, stand_in};
 use super::{history, recorder};
 
-/// The suites of a workspace, by name: those that are registered, and those that only a file knows.
+/// The suites of a workspace, by name: registered ones, and those that only a file defines.
 pub fn suites(
     store: &Store,
     workspace: &WorkspaceId,
@@ -71,7 +71,7 @@ fn trigger(trigger: &Trigger) -> String {
     }
 }
 
-/// The last run that says how a suite is doing: one of another target neither hides nor shows anything.
+/// The last run that counts for a suite: runs against another target are ignored.
 fn last_run(
     store: &Store,
     workspace: &WorkspaceId,
@@ -81,7 +81,7 @@ fn last_run(
     Ok(history::last(store, workspace, filter)?.map(|(run, _)| line(&run)))
 }
 
-/// A run in a line. What its summary does not say is left empty.
+/// A run as one line of a listing. Fields that its summary lacks are left empty.
 pub fn line(run: &SuiteRunInfo) -> SuiteRunLine {
     let summary = recorder::figures(run);
     let breaches = summary.as_ref().map_or_else(Vec::new, breaches);
@@ -91,7 +91,7 @@ pub fn line(run: &SuiteRunInfo) -> SuiteRunLine {
         key: run.key.clone(),
         trigger: run.trigger.clone(),
         target: summary.as_ref().map_or_else(String::new, |one| one.target.clone()),
-        elsewhere: summary.as_ref().is_some_and(|one| one.elsewhere),
+        ad_hoc: summary.as_ref().is_some_and(|one| one.ad_hoc),
         started_at: format!("{:.3}", run.started_at),
         finished_at: format!("{:.3}", run.finished_at),
         verdict: run.verdict,
@@ -107,7 +107,7 @@ pub fn line(run: &SuiteRunInfo) -> SuiteRunLine {
     }
 }
 
-/// What made a run fail, each cause once: the outage of its target, and measures.
+/// The causes of a failed run, each once: the outage of its target, and breached measures.
 fn breaches(run: &SuiteRun) -> Vec<String> {
     let outage = run.outage().map(|outage| outage.in_words());
     let causes = run.causes();
@@ -119,13 +119,13 @@ fn breaches(run: &SuiteRun) -> Vec<String> {
     outage.into_iter().chain(measures).collect()
 }
 
-/// A whole run; none if what is kept of it can't be read.
+/// A full run; `None` if it cannot be parsed.
 pub fn whole(run: &StoredSuiteRun) -> Option<RecordedSuiteRun> {
     let summary = recorder::figures(&run.info)?;
     Some(RecordedSuiteRun { id: run.info.id, summary, run: recorder::whole(run) })
 }
 
-/// An event.
+/// An event as the API shows it.
 pub fn event(event: &SuiteEvent) -> EventBody {
     let SuiteEvent { seq, kind, document, version, body: _, at } = event;
     EventBody {

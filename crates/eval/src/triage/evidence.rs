@@ -1,4 +1,4 @@
-//! The evidence of every affected case, from wherever it can be had.
+//! Collects the evidence of every affected case.
 
 use std::collections::BTreeMap;
 
@@ -8,73 +8,73 @@ use gbrain_core::id::WorkspaceId;
 use gbrain_core::request::Viewer;
 use gbrain_core::suite::SuiteRun;
 use gbrain_core::suite::case::{DEPTH, Flag};
-use gbrain_core::suite::graph::Faith;
-use gbrain_core::suite::query::{CanonicalQuery, Key, KeyKind};
+use gbrain_core::suite::graph::Faithfulness;
+use gbrain_core::suite::query::{CanonicalQuery, KeyKind, ResultKey};
 use gbrain_core::suite::run::RunCase;
-use gbrain_core::suite::{Kind, Suite};
+use gbrain_core::suite::{Suite, SuiteKind};
 use gbrain_core::triage::{
-    Affected, Evidence, Looked, Lost, Remedy, Rerun, affected, classify, is_late, triage,
+    AffectedCase, Evidence, ExaminedCase, MissingPage, Remedy, Rerun, affected, classify, is_late,
+    triage,
 };
 use gbrain_store::{Store, StoreError};
 
-use super::again::Again;
-use super::local::Here;
-use super::logs::{Logged, linked, logs, staged};
-use super::{Subject, TriageError, elsewhere};
+use super::deeper::DeeperAnswer;
+use super::local::LocalBrain;
+use super::logs::{LoggedCase, add_edges, add_stages, logs};
+use super::{TriageError, TriageSubject, remote};
 use crate::retriever::Retriever;
 use crate::suite::{registered, stored};
 
-/// What a triage is made with.
-pub struct TriageMeans<'a> {
-    /// Where everything is kept.
+/// The dependencies of a triage.
+pub struct TriageContext<'a> {
     pub store: &'a Store,
     pub workspace: &'a WorkspaceId,
-    /// The brain, where it is the one that was asked.
+    /// The brain, if it is the target of the run.
     pub brain: Option<&'a Brain>,
-    /// Who is asked again; none to look only at what is kept.
+    /// The target to ask again; `None` to use stored data only.
     pub again: Option<&'a dyn Retriever>,
-    /// Whose eyes it is for: to somebody who may not see a private page, it is not there.
+    /// The viewer of the result: private pages do not exist for an untrusted one.
     pub trust: Viewer,
-    /// Whether asking may cost something: then models take part.
+    /// Whether paid models may be used.
     pub may_cost: bool,
-    /// Why the target that was asked can't be found any more: nobody describes it.
+    /// Why the target of the run cannot be found any more.
     pub target_problem: Option<String>,
-    /// Told how many cases are done, and of how many.
+    /// Progress callback: cases done and total.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
-/// What is known before a case is looked at.
-struct Known<'a> {
+/// The data that is loaded once for all cases of a run.
+struct RunEvidence<'a> {
     run: &'a SuiteRun,
-    logs: BTreeMap<String, Logged>,
+    logs: BTreeMap<String, LoggedCase>,
     queries: BTreeMap<String, CanonicalQuery>,
-    here: Option<Here<'a>>,
+    local: Option<LocalBrain<'a>>,
 }
 
-/// Looks at a run. `shows_queries` puts the texts of queries beside their ids.
-pub fn look(
-    means: &TriageMeans<'_>,
-    subject: &Subject,
+/// Triages a run. `shows_queries` adds the texts of queries to their ids.
+pub fn triage_run(
+    context: &TriageContext<'_>,
+    subject: &TriageSubject,
     shows_queries: bool,
 ) -> Result<TriageBody, TriageError> {
-    let (store, ws, run) = (means.store, means.workspace, &subject.body);
+    let (store, ws, run) = (context.store, context.workspace, &subject.body);
     let queries = stored(store, ws)?;
     let queries: BTreeMap<String, CanonicalQuery> =
         queries.into_iter().map(|one| (one.id.clone(), one)).collect();
-    let known = Known {
+    let evidence_sources = RunEvidence {
         run,
         logs: logs(store, ws, &run.key)?,
-        here: match means.brain {
-            Some(brain) => Some(Here::new(means, brain, run, &queries)?),
+        local: match context.brain {
+            Some(brain) => Some(LocalBrain::new(context, brain, run, &queries)?),
             None => None,
         },
         queries,
     };
     let affected = affected(run);
-    let mut looked = Vec::new();
+    let mut cases = Vec::new();
     for (at, one) in affected.iter().enumerate() {
-        looked.push(known.looked(means, one, shows_queries)?);
-        (means.progress)(at + 1, affected.len());
+        cases.push(evidence_sources.case_evidence(context, one, shows_queries)?);
+        (context.progress)(at + 1, affected.len());
     }
     let (own, smoke) = (suite(store, ws, &run.suite)?, smoke(store, ws)?);
     let smoke = smoke.as_ref();
@@ -84,80 +84,83 @@ pub fn look(
         suite: Rerun { name: &run.suite, target: own.as_ref().map(|one| one.target.as_str()) },
         smoke: smoke.map(|one| Rerun { name: &one.name, target: Some(&one.target) }),
         target: &run.target,
-        is_target_unknown: means.target_problem.is_some(),
-        is_other_model: known.here.as_ref().is_some_and(|here| here.is_other_model),
+        is_target_unknown: context.target_problem.is_some(),
+        is_other_model: evidence_sources.local.as_ref().is_some_and(|local| local.is_other_model),
         reasons: &run.inconclusive_reasons,
         lost: &[],
     };
-    let found = triage(run, looked, &remedy);
+    let found = triage(run, cases, &remedy);
     let mut notes = subject.notes.clone();
-    notes.extend(means.target_problem.clone());
-    if known.logs.is_empty() && run.asked > 0 {
+    notes.extend(context.target_problem.clone());
+    if evidence_sources.logs.is_empty() && run.asked > 0 {
         notes.push("the logs of the run are gone".to_owned());
     }
-    let texts =
-        |id: &str| known.queries.get(id).filter(|_| shows_queries).map(|query| query.text.clone());
+    let texts = |id: &str| {
+        evidence_sources.queries.get(id).filter(|_| shows_queries).map(|query| query.text.clone())
+    };
     let alert = subject.alert.as_deref();
     let parts = TriageParts { run: subject.run, body: run, alert, triage: &found, notes: &notes };
     Ok(TriageBody::new(&parts, &texts))
 }
 
-/// A suite as it is registered; none where it is not.
+/// A registered suite; `None` if there is none of this name.
 fn suite(store: &Store, ws: &WorkspaceId, name: &str) -> Result<Option<Suite>, StoreError> {
     Ok(store.suite(ws, name)?.and_then(|stored| registered(&stored).ok()))
 }
 
-/// A suite that is run after something was mended.
+/// The smoke suite, to be run after a repair.
 fn smoke(store: &Store, ws: &WorkspaceId) -> Result<Option<Suite>, StoreError> {
     let mut suites = store.suites(ws)?.into_iter().filter_map(|stored| registered(&stored).ok());
-    Ok(suites.find(|suite| suite.kind == Kind::Smoke))
+    Ok(suites.find(|suite| suite.kind == SuiteKind::Smoke))
 }
 
-impl Known<'_> {
-    /// A case with what is known of it: of what must be found, that which is explained first.
-    fn looked(
+impl RunEvidence<'_> {
+    /// Collects the evidence of a case; among its expected results, that of the first class in
+    /// triage order.
+    fn case_evidence(
         &self,
-        means: &TriageMeans<'_>,
-        affected: &Affected<'_>,
+        context: &TriageContext<'_>,
+        affected: &AffectedCase<'_>,
         shows_queries: bool,
-    ) -> Result<Looked, TriageError> {
+    ) -> Result<ExaminedCase, TriageError> {
         let case = affected.case;
         let logged = self.logs.get(&case.query_id);
         let mut own = self.of_case(affected, logged);
         let id = case.query_id.clone();
         let Some(query) = self.queries.get(&id) else {
             own.notes.push("its query is no longer kept".to_owned());
-            return Ok(Looked { id, lost: None, evidence: own });
+            return Ok(ExaminedCase { id, lost: None, evidence: own });
         };
-        let again = Again::new(means, query, &own);
-        let mut found: Option<(Evidence, &Key)> = None;
+        let again = DeeperAnswer::new(context, query, &own);
+        let mut found: Option<(Evidence, &ResultKey)> = None;
         for key in must_find(query) {
             let mut evidence = own.clone();
-            self.of_key(means, query, key, logged, &again, &mut evidence)?;
-            let is_first =
-                |(other, _): &(Evidence, &Key)| classify(&evidence).class < classify(other).class;
+            self.of_key(context, query, key, logged, &again, &mut evidence)?;
+            let is_first = |(other, _): &(Evidence, &ResultKey)| {
+                classify(&evidence).class < classify(other).class
+            };
             if found.as_ref().is_none_or(is_first) {
                 found = Some((evidence, key));
             }
         }
         Ok(match found {
-            None => Looked { id, lost: None, evidence: own },
+            None => ExaminedCase { id, lost: None, evidence: own },
             Some((evidence, key)) => {
-                let is_named = key.kind == KeyKind::Document && means.trust == Viewer::Trusted;
-                let lost = is_named.then(|| Lost {
+                let is_named = key.kind == KeyKind::Document && context.trust == Viewer::Trusted;
+                let lost = is_named.then(|| MissingPage {
                     page: key.id.clone(),
                     is_deleted: evidence.is_deleted,
                     query: shows_queries.then(|| query.text.clone()),
                 });
-                Looked { id, lost, evidence }
+                ExaminedCase { id, lost, evidence }
             }
         })
     }
 
-    /// What the run and its log say, whatever must be found.
-    fn of_case(&self, affected: &Affected<'_>, logged: Option<&Logged>) -> Evidence {
-        let Affected { case, is_missed, limit_ms } = *affected;
-        // What a deciding recall misses was missed, though it may be further down.
+    /// The evidence of the run and its log, before any expected result is considered.
+    fn of_case(&self, affected: &AffectedCase<'_>, logged: Option<&LoggedCase>) -> Evidence {
+        let AffectedCase { case, is_missed, limit_ms } = *affected;
+        // A result that counts as missed for recall is missed, even if it is further down.
         let is_missed = is_missed || !case.missed.is_empty();
         let is_late = is_late(self.run, case) || case.rank.is_some() && !case.missed.is_empty();
         let took = case.latency_ms.get("total").copied();
@@ -178,47 +181,48 @@ impl Known<'_> {
         evidence
     }
 
-    /// What is known of one thing that must be found.
+    /// Adds the evidence about one expected result.
     fn of_key(
         &self,
-        means: &TriageMeans<'_>,
+        context: &TriageContext<'_>,
         query: &CanonicalQuery,
-        key: &Key,
-        logged: Option<&Logged>,
-        again: &Again,
+        key: &ResultKey,
+        logged: Option<&LoggedCase>,
+        again: &DeeperAnswer,
         evidence: &mut Evidence,
     ) -> Result<(), TriageError> {
-        let named = match &self.here {
-            Some(here) => here.documents(key)?,
+        let named = match &self.local {
+            Some(local) => local.documents(key)?,
             None => vec![key.id.clone()],
         };
         let is_it = |document: &str| named.iter().any(|name| names(name, document));
-        match logged.and_then(|one| one.stages.as_ref()).or(again.stages()) {
-            Some(stages) => staged(stages, &is_it, evidence),
+        match logged.and_then(|one| one.stages.as_ref()).or(again.stage_ids()) {
+            Some(stages) => add_stages(stages, &is_it, evidence),
             None => evidence.notes.push("the target reports no stage details".to_owned()),
         }
         let edges = logged.map_or(&[][..], |one| &one.edges);
-        linked(edges, &is_it, evidence);
-        again.rank(&is_it, evidence);
-        match &self.here {
-            Some(here) => here.known(query, key, evidence)?,
-            None => elsewhere::known(means, query, &is_it, evidence),
+        add_edges(edges, &is_it, evidence);
+        again.add_rank_evidence(&is_it, evidence);
+        match &self.local {
+            Some(local) => local.check_presence(query, key, evidence)?,
+            None => remote::check_presence(context, query, &is_it, evidence),
         }
         Ok(())
     }
 }
 
-/// Whether something is shown or claimed that no text says.
+/// Whether the answer shows or claims something that no text states.
 fn is_made_up(case: &RunCase) -> bool {
-    case.flags.contains(&Flag::HallucinatedContent) || case.rationale == Some(Faith::Unfaithful)
+    case.flags.contains(&Flag::HallucinatedContent)
+        || case.rationale == Some(Faithfulness::Unfaithful)
 }
 
-/// What must be found: what is expected, or what is acceptable where nothing is.
-pub(super) fn must_find(query: &CanonicalQuery) -> &[Key] {
+/// The results that must be found: the expected ones, or the acceptable ones if none is expected.
+pub(super) fn must_find(query: &CanonicalQuery) -> &[ResultKey] {
     if query.expected.is_empty() { &query.acceptable } else { &query.expected }
 }
 
-/// Whether a name is that of a document. One without a source in front is meant in any.
+/// Whether a name refers to a document. A name without a source matches any source.
 fn names(name: &str, document: &str) -> bool {
     let bare = document.rsplit_once("::").map(|(_, slug)| slug);
     name == document || (!name.contains("::") && bare == Some(name))

@@ -1,52 +1,52 @@
-//! The local brain: whether a page is there, whole, visible and with its vectors.
+//! Evidence from the local brain: whether a page exists, is complete, visible and has its vectors.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-use gbrain_brain::{Brain, BrainError, Held, Snapshot, VectorCheck, excluded};
+use gbrain_brain::{Brain, BrainError, PageIndexState, Snapshot, VectorCheck, excluded};
 use gbrain_core::chunk::texts;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, SourceId};
-use gbrain_core::page::{Format, PageInput, PageKind, StoredPage, Visibility, parse};
+use gbrain_core::page::{PageFormat, PageInput, PageKind, StoredPage, Visibility, parse};
 use gbrain_core::ranking::Arm;
 use gbrain_core::request::{Filter, Viewer};
 use gbrain_core::stats::percentile;
 use gbrain_core::suite::SuiteRun;
-use gbrain_core::suite::query::{CanonicalQuery, Key, KeyKind};
+use gbrain_core::suite::query::{CanonicalQuery, KeyKind, ResultKey};
 use gbrain_core::suite::snippet::is_made_up;
 use gbrain_core::triage::{Evidence, Presence, Similarity};
 use gbrain_store::{PageFilter, VersionInfo, VersionOp};
 use jiff::Timestamp;
 
 use super::evidence::must_find;
-use super::past::Past;
-use super::{TriageError, TriageMeans};
+use super::page_history::PageHistory;
+use super::{TriageContext, TriageError};
 use crate::retriever::filter_of;
 
-/// As many cases that were found say what is usual.
-const USUAL: usize = 50;
-const FEWEST: usize = 3;
-/// Pages that are read together.
+/// Number of found cases that define the usual similarity.
+const SIMILARITY_SAMPLE: usize = 50;
+const MIN_SAMPLE: usize = 3;
+/// Number of pages read per batch.
 const BATCH: usize = 200;
 
-/// The brain as it is now.
-pub(super) struct Here<'a> {
-    means: &'a TriageMeans<'a>,
+/// The local brain in its current state.
+pub(super) struct LocalBrain<'a> {
+    context: &'a TriageContext<'a>,
     brain: &'a Brain,
     snapshot: Snapshot,
-    /// When the run began.
+    /// The start of the run.
     began: Timestamp,
-    /// How near expected pages of cases that were found are: the median, and where the lowest tenth ends.
+    /// Similarity of expected pages in cases that were found: the median and the lowest decile.
     usual: Option<(f64, f64)>,
-    /// The pages of passages, by the ids of these.
+    /// The page of each passage, by passage id.
     passages: OnceCell<BTreeMap<String, PageKey>>,
-    /// Whether the index holds vectors of another model than the one that is wanted.
+    /// Whether the index holds vectors of another model than the configured one.
     pub(super) is_other_model: bool,
 }
 
-impl<'a> Here<'a> {
+impl<'a> LocalBrain<'a> {
     pub(super) fn new(
-        means: &'a TriageMeans<'a>,
+        context: &'a TriageContext<'a>,
         brain: &'a Brain,
         run: &SuiteRun,
         queries: &BTreeMap<String, CanonicalQuery>,
@@ -56,13 +56,13 @@ impl<'a> Here<'a> {
         let began = run.started_at.parse().unwrap_or(Timestamp::MAX);
         let passages = OnceCell::new();
         let mut here =
-            Self { means, brain, snapshot, began, usual: None, passages, is_other_model };
+            Self { context, brain, snapshot, began, usual: None, passages, is_other_model };
         here.usual = here.usual(run, queries)?;
         Ok(here)
     }
 
-    /// The documents that a key may name.
-    pub(super) fn documents(&self, key: &Key) -> Result<Vec<String>, TriageError> {
+    /// The documents that a key may refer to.
+    pub(super) fn documents(&self, key: &ResultKey) -> Result<Vec<String>, TriageError> {
         let pages = self.pages(key)?;
         if pages.is_empty() {
             return Ok(vec![key.id.clone()]);
@@ -70,32 +70,32 @@ impl<'a> Here<'a> {
         Ok(pages.iter().map(ToString::to_string).collect())
     }
 
-    /// What is known of something that must be found.
-    pub(super) fn known(
+    /// Adds the evidence about one expected result.
+    pub(super) fn check_presence(
         &self,
         query: &CanonicalQuery,
-        key: &Key,
+        key: &ResultKey,
         evidence: &mut Evidence,
     ) -> Result<(), TriageError> {
         let pages = self.pages(key)?;
         match self.stored(&pages)? {
-            None => self.gone(&pages, key, evidence),
-            Some(stored) => self.there(query, &stored, evidence),
+            None => self.check_missing(&pages, key, evidence),
+            Some(stored) => self.check_existing(query, &stored, evidence),
         }
     }
 
-    /// The first of some pages that is there, for whoever reads this.
+    /// The first of some pages that exists for the viewer.
     fn stored(&self, pages: &[PageKey]) -> Result<Option<StoredPage>, TriageError> {
-        let stored = self.means.store.pages(self.means.workspace, pages)?;
-        Ok(stored.into_iter().flatten().find(|one| self.is_seen(one)))
+        let stored = self.context.store.pages(self.context.workspace, pages)?;
+        Ok(stored.into_iter().flatten().find(|one| self.is_visible(one)))
     }
 
-    /// Whether texts may be embedded: a model elsewhere costs something.
+    /// Whether texts may be embedded: a remote model costs money.
     fn may_embed(&self) -> bool {
-        self.means.may_cost || !self.snapshot.is_model_elsewhere()
+        self.context.may_cost || !self.snapshot.is_model_remote()
     }
 
-    /// How near a page is to a query; none where nobody may ask.
+    /// The similarity of a page to a query; `None` if embedding is not allowed.
     fn similarity(&self, query: &str, stored: &StoredPage) -> Result<Option<f64>, TriageError> {
         if !self.may_embed() {
             return Ok(None);
@@ -103,13 +103,13 @@ impl<'a> Here<'a> {
         Ok(self.snapshot.similarity(query, stored)?)
     }
 
-    /// Whether whoever reads this may know of a page.
-    fn is_seen(&self, stored: &StoredPage) -> bool {
-        self.means.trust == Viewer::Trusted || stored.page.visibility == Visibility::World
+    /// Whether the viewer may know of a page.
+    fn is_visible(&self, stored: &StoredPage) -> bool {
+        self.context.trust == Viewer::Trusted || stored.page.visibility == Visibility::World
     }
 
-    /// The pages that a key may name, deleted ones too.
-    fn pages(&self, key: &Key) -> Result<Vec<PageKey>, TriageError> {
+    /// The pages that a key may refer to, including deleted ones.
+    fn pages(&self, key: &ResultKey) -> Result<Vec<PageKey>, TriageError> {
         if key.kind != KeyKind::Document {
             return Ok(self.passages()?.get(&key.id).cloned().into_iter().collect());
         }
@@ -123,12 +123,12 @@ impl<'a> Here<'a> {
         }
     }
 
-    /// Every passage with its page: a passage's id says nothing about where it is.
+    /// The page of every passage: a passage id does not name its page.
     fn passages(&self) -> Result<&BTreeMap<String, PageKey>, TriageError> {
         if let Some(known) = self.passages.get() {
             return Ok(known);
         }
-        let (store, ws) = (self.means.store, self.means.workspace);
+        let (store, ws) = (self.context.store, self.context.workspace);
         let mut all = BTreeMap::new();
         let mut after = None;
         loop {
@@ -144,11 +144,11 @@ impl<'a> Here<'a> {
         Ok(self.passages.get_or_init(|| all))
     }
 
-    /// What is known of a page that is not there.
-    fn gone(
+    /// Adds the evidence about a page that does not exist.
+    fn check_missing(
         &self,
         pages: &[PageKey],
-        key: &Key,
+        key: &ResultKey,
         evidence: &mut Evidence,
     ) -> Result<(), TriageError> {
         evidence.presence = Presence::Absent;
@@ -156,8 +156,8 @@ impl<'a> Here<'a> {
             evidence.notes.push("no page has such a passage".to_owned());
             return Ok(());
         }
-        // Whether a page that is gone was private is not asked: nobody who may not know hears of it.
-        for page in pages.iter().filter(|_| self.means.trust == Viewer::Trusted) {
+        // The history of a deleted page is private to the owner.
+        for page in pages.iter().filter(|_| self.context.trust == Viewer::Trusted) {
             let history = self.history(page)?;
             let (presence, note) = match self.at_run(&history) {
                 _ if history.is_empty() => continue,
@@ -165,7 +165,7 @@ impl<'a> Here<'a> {
                 Some(then) if then.op == VersionOp::Delete => {
                     (Presence::Superseded, "it was deleted before the run")
                 }
-                // What was deleted after the run is no reason for what it missed.
+                // A deletion after the run does not explain a miss.
                 Some(_) => (Presence::Unknown, "it was deleted after the run"),
             };
             evidence.presence = presence;
@@ -174,7 +174,7 @@ impl<'a> Here<'a> {
             return Ok(());
         }
         let page = PageKey::parse(&key.id, &SourceId::default());
-        let Some(page) = page.ok().filter(|_| self.means.trust == Viewer::Trusted) else {
+        let Some(page) = page.ok().filter(|_| self.context.trust == Viewer::Trusted) else {
             return Ok(());
         };
         let others = self.brain.keys_of_slug(&page.slug)?;
@@ -184,8 +184,8 @@ impl<'a> Here<'a> {
         Ok(())
     }
 
-    /// What is known of a page that is there.
-    fn there(
+    /// Adds the evidence about a page that exists.
+    fn check_existing(
         &self,
         query: &CanonicalQuery,
         stored: &StoredPage,
@@ -204,7 +204,7 @@ impl<'a> Here<'a> {
         let (presence, note) = self.presence(query, stored, &history, &filter)?;
         evidence.presence = presence;
         evidence.notes.extend(note);
-        // A model that is not here did not fail: its vectors are those of another one.
+        // An unavailable model did not fail: the index holds vectors of another one.
         if !self.snapshot.has_model() {
             evidence.fallbacks.retain(|stage| stage != Arm::Vectors.name());
         }
@@ -214,7 +214,7 @@ impl<'a> Here<'a> {
         Ok(())
     }
 
-    /// What was wrong with a page when the run began, where it was mended since: it was not there, was
+    /// The problem that a page had when the run began, if it was repaired since: it was missing,
     /// deleted, or had another text or other fields.
     fn before_repair(
         &self,
@@ -234,10 +234,10 @@ impl<'a> Here<'a> {
         if then.version == stored.version {
             return Ok(None);
         }
-        let (store, ws, key) = (self.means.store, self.means.workspace, &stored.page.key);
+        let (store, ws, key) = (self.context.store, self.context.workspace, &stored.page.key);
         let Some(was) = store.page_at_version(ws, key, then.version)? else { return Ok(None) };
-        // To whoever may not see a page, its private versions are not there.
-        if !self.is_seen(&was) {
+        // Private versions do not exist for an untrusted viewer.
+        if !self.is_visible(&was) {
             return found(Presence::Absent, "it was not there when the run began");
         }
         if let Some(why) = excluded(&was, filter) {
@@ -256,17 +256,17 @@ impl<'a> Here<'a> {
         if is_repaired { found(Presence::Superseded, note) } else { Ok(None) }
     }
 
-    /// Older texts, as far as they may be looked at.
-    fn past(&self) -> Past<'_> {
-        Past {
-            store: self.means.store,
-            workspace: self.means.workspace,
+    /// Older versions of pages, as far as the viewer may see them.
+    fn past(&self) -> PageHistory<'_> {
+        PageHistory {
+            store: self.context.store,
+            workspace: self.context.workspace,
             model: self.may_embed().then_some(&self.snapshot),
-            trust: self.means.trust,
+            trust: self.context.trust,
         }
     }
 
-    /// The version that was there when the run began; none if there was none.
+    /// The version at the start of the run; `None` if there was none.
     fn at_run<'v>(&self, history: &'v [VersionInfo]) -> Option<&'v VersionInfo> {
         history.iter().rev().find(|one| !self.is_after(one))
     }
@@ -281,9 +281,9 @@ impl<'a> Here<'a> {
         if let Some(note) = lost(query, stored, history) {
             return Ok((Presence::ChunksMissing, Some(note)));
         }
-        let check = if self.means.may_cost { VectorCheck::Any } else { VectorCheck::Own };
-        let held = self.snapshot.inspect(stored, filter, check)?;
-        let Held { is_indexed, lost_passages, vectors_fit, excluded } = held;
+        let check = if self.context.may_cost { VectorCheck::Any } else { VectorCheck::Own };
+        let state = self.snapshot.inspect(stored, filter, check)?;
+        let PageIndexState { is_indexed, lost_passages, vectors_fit, excluded } = state;
         if !is_indexed {
             let note = "the index does not hold it as the store has it";
             return Ok((Presence::ChunksMissing, Some(note.to_owned())));
@@ -317,7 +317,7 @@ impl<'a> Here<'a> {
         })
     }
 
-    /// How similar queries of the run and the pages that they found are.
+    /// The usual similarity of the run's queries and the pages that they found.
     fn usual(
         &self,
         run: &SuiteRun,
@@ -325,19 +325,19 @@ impl<'a> Here<'a> {
     ) -> Result<Option<(f64, f64)>, TriageError> {
         let found = run.cases().iter().filter(|case| !case.failing && case.rank.is_some());
         let mut near = Vec::new();
-        for case in found.take(USUAL) {
+        for case in found.take(SIMILARITY_SAMPLE) {
             let Some(query) = queries.get(&case.query_id) else { continue };
             let Some(key) = must_find(query).first() else { continue };
             let Some(stored) = self.stored(&self.pages(key)?)? else { continue };
             near.extend(self.similarity(&query.text, &stored)?);
         }
         near.sort_by(f64::total_cmp);
-        let at = |share: f64| percentile(&near, share).filter(|_| near.len() >= FEWEST);
+        let at = |share: f64| percentile(&near, share).filter(|_| near.len() >= MIN_SAMPLE);
         Ok(at(0.5).zip(at(0.1)))
     }
 
     fn history(&self, page: &PageKey) -> Result<Vec<VersionInfo>, BrainError> {
-        Ok(self.means.store.history(self.means.workspace, page)?)
+        Ok(self.context.store.history(self.context.workspace, page)?)
     }
 
     fn is_after(&self, version: &VersionInfo) -> bool {
@@ -345,14 +345,14 @@ impl<'a> Here<'a> {
     }
 }
 
-/// What a page has lost in the store, in words.
+/// Describes which parts of a page the store has lost.
 fn lost(query: &CanonicalQuery, stored: &StoredPage, history: &[VersionInfo]) -> Option<String> {
     let page = &stored.page;
     let left = page.chunks.len();
     let written = history.iter().rev().find(|one| one.op != VersionOp::Delete);
-    let made = written.map_or(left, |one| one.chunks as usize).max(made_anew(stored));
-    if left < made || left == 0 {
-        return Some(format!("the store has {left} of its {made} passages"));
+    let expected = written.map_or(left, |one| one.chunks as usize).max(expected_passages(stored));
+    if left < expected || left == 0 {
+        return Some(format!("the store has {left} of its {expected} passages"));
     }
     let is_other = texts(&page.content, &page.chunks)
         .into_iter()
@@ -361,19 +361,20 @@ fn lost(query: &CanonicalQuery, stored: &StoredPage, history: &[VersionInfo]) ->
     if is_other {
         return Some("its passages are not those of its text".to_owned());
     }
-    // What must be shown is of the one page that must be found.
+    // Snippets can be attributed to a page only if it is the only expected one.
     let is_lost = must_find(query).len() == 1
         && query.snippets.iter().any(|snippet| is_made_up(&snippet.text, &page.content));
     is_lost.then(|| "its text does not hold what must be shown of it".to_owned())
 }
 
-/// How many passages its text makes now, if those that are kept are some of them: one that an older
-/// program cut differently has lost nothing. Chats are kept as they were rendered, and are not read again.
-fn made_anew(stored: &StoredPage) -> usize {
+/// The number of passages that the text gives now, if the stored ones are among them: a page split
+/// differently by an older version has lost nothing. Chats are stored rendered and are not parsed
+/// again.
+fn expected_passages(stored: &StoredPage) -> usize {
     let page = &stored.page;
     let format = match page.kind {
-        PageKind::Markdown => Format::Markdown,
-        PageKind::Text => Format::Text,
+        PageKind::Markdown => PageFormat::Markdown,
+        PageKind::Text => PageFormat::Text,
         PageKind::Chat => return 0,
     };
     let input =

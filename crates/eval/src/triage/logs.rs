@@ -1,32 +1,32 @@
-//! What the logs of a run say of a case: what each stage had before it, scores, the threshold.
+//! Evidence from the logs of a run: the candidates of each stage, scores, and the threshold.
 
 use std::collections::BTreeMap;
 
 use gbrain_core::format::suite::{RerankedId, RetrievalBody};
 use gbrain_core::id::WorkspaceId;
-use gbrain_core::target::{Judgement, StageIds};
+use gbrain_core::target::{RerankJudgement, StageIds};
 use gbrain_core::triage::Evidence;
 use gbrain_store::{RetrievalFilter, Store, StoreError, Traffic};
 
-/// What is logged of one question.
+/// The log of one question.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Logged {
-    /// What the stages had; none where the target did not tell.
+pub(super) struct LoggedCase {
+    /// The candidates of each stage; `None` if the target did not report them.
     pub(super) stages: Option<StageIds>,
-    /// The threshold that was in force.
+    /// The threshold that was applied.
     pub(super) threshold: Option<f64>,
-    /// Whether it let everything through.
+    /// Whether the threshold was bypassed.
     pub(super) is_bypassed: bool,
-    /// The edges that the answer gave as reasons.
+    /// The edges in the answer's rationale.
     pub(super) edges: Vec<String>,
 }
 
-/// The logs of a run, by the ids of queries. What can't be read is not there.
+/// The logs of a run, by query id. Unreadable logs are skipped.
 pub(super) fn logs(
     store: &Store,
     ws: &WorkspaceId,
     key: &str,
-) -> Result<BTreeMap<String, Logged>, StoreError> {
+) -> Result<BTreeMap<String, LoggedCase>, StoreError> {
     let own = RetrievalFilter {
         traffic: Some(Traffic::Experiment(key.to_owned())),
         ..RetrievalFilter::default()
@@ -37,7 +37,7 @@ pub(super) fn logs(
         let is_bypassed = body.threshold_applied == Some(false);
         let threshold = log.fields.rerank_threshold;
         let edges = body.graph_edges.clone();
-        Some((id, Logged { stages: stages(body), threshold, is_bypassed, edges }))
+        Some((id, LoggedCase { stages: stages(body), threshold, is_bypassed, edges }))
     };
     Ok(store.retrieval_logs(ws, &own)?.into_iter().filter_map(read).collect())
 }
@@ -52,12 +52,14 @@ fn stages(body: RetrievalBody) -> Option<StageIds> {
         lexical: lexical_ids.unwrap_or_default(),
         vector: vector_ids.unwrap_or_default(),
         graph: graph_ids.unwrap_or_default(),
-        rerank: judged.map(|RerankedId { id, score }| Judgement { document: id, score }).collect(),
+        rerank: judged
+            .map(|RerankedId { id, score }| RerankJudgement { document: id, score })
+            .collect(),
     })
 }
 
-/// What stages say of something that must be found. One that had nothing at all was not asked.
-pub(super) fn staged(stages: &StageIds, is_it: &dyn Fn(&str) -> bool, evidence: &mut Evidence) {
+/// Adds the stages at which an expected result appears. A stage without any candidates was not run.
+pub(super) fn add_stages(stages: &StageIds, is_it: &dyn Fn(&str) -> bool, evidence: &mut Evidence) {
     let had = |ids: &[String]| match ids {
         [] => None,
         ids => Some(ids.iter().any(|id| is_it(id))),
@@ -73,9 +75,9 @@ pub(super) fn staged(stages: &StageIds, is_it: &dyn Fn(&str) -> bool, evidence: 
     }
 }
 
-/// What the edges of an answer say: a document at one of their ends was reached by links. A target that
-/// does not tell its stages gives its reasons all the same.
-pub(super) fn linked(edges: &[String], is_it: &dyn Fn(&str) -> bool, evidence: &mut Evidence) {
+/// Adds the evidence of the answer's edges: a document at an end of one was reached by links. A
+/// target may report edges without reporting its stages.
+pub(super) fn add_edges(edges: &[String], is_it: &dyn Fn(&str) -> bool, evidence: &mut Evidence) {
     let ends = |edge: &str| -> Option<(String, String)> {
         let (from, rest) = edge.split_once(" -")?;
         let (_, to) = rest.split_once("-> ")?;

@@ -1,4 +1,5 @@
-//! Triage: what is known of the failing cases of a run, gathered and put before [`gbrain_core::triage`].
+//! Triage: collects the evidence about failing cases of a run and passes it to
+//! [`gbrain_core::triage`].
 //!
 //! ```text
 //! run, or alert ─▶ its run ─▶ affected cases ─┬ logs of the run: errors, fallbacks, stages, scores ──┐
@@ -7,23 +8,23 @@
 //!                                            └ asked again, deeper ─────────────────────────────────┘
 //! ```
 //!
-//! Promises: nothing is changed, and nothing that is asked is logged or captured. The local brain is asked
-//! again always; models that cost something, and targets elsewhere, only if that was wanted. What can't be
-//! looked up is said, and never taken for well. Words about a case name no page and quote no text.
+//! Promises: nothing is changed, and questions are neither logged nor captured. The local brain is
+//! always asked again; paid models and remote targets only if requested. Failed lookups are
+//! reported, never counted as healthy. Notes about a case name no page and quote no text.
 //!
-//! Deliberately absent: deciding ([`gbrain_core::triage`]), and keeping what was found
+//! Deliberately absent: the decision ([`gbrain_core::triage`]), and storing the result
 //! ([`incident`](crate::incident)).
 
-mod again;
-mod elsewhere;
+mod deeper;
 mod evidence;
 mod local;
 mod logs;
-mod past;
+mod page_history;
+mod remote;
 mod subject;
 
-pub use evidence::{TriageMeans, look};
-pub use subject::{Subject, find};
+pub use evidence::{TriageContext, triage_run};
+pub use subject::{TriageSubject, find};
 
 use gbrain_brain::BrainError;
 use gbrain_core::fault::{Fault, FaultKind, chain};
@@ -31,29 +32,29 @@ use gbrain_store::StoreError;
 
 use crate::EvalError;
 
-/// Why nothing can be said.
+/// Errors of a triage.
 #[derive(Debug, thiserror::Error)]
 pub enum TriageError {
     /// There is no such run.
     #[error("there is no run {0} in this workspace")]
     NoRun(i64),
-    /// Nobody knows the alert.
+    /// There is no such alert.
     #[error("there is neither a run nor an alert `{0}` in this workspace")]
     NoAlert(String),
-    /// The alert tells of no run, and no run of its suite failed.
+    /// The alert names no run, and no run of its suite failed.
     #[error("alert `{key}` tells of no run, and no run of suite `{suite}` failed")]
     NoFailingRun { key: String, suite: String },
-    /// The run's cases are gone: a page that it named was purged, or it was kept long enough.
+    /// The run's cases were purged with a page or pruned.
     #[error("only the figures of run {0} are left: its cases were purged or pruned")]
     Gone(i64),
-    /// What is kept can't be read.
+    /// The stored run cannot be parsed.
     #[error("what is kept of run {0} can't be read")]
     Unreadable(i64),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
     Brain(#[from] BrainError),
-    /// Nothing can be measured.
+    /// The target could not be measured.
     #[error(transparent)]
     Eval(#[from] EvalError),
 }

@@ -1,4 +1,4 @@
-//! What is triaged: a run by its number, or the run that an alert tells of.
+//! The subject of a triage: a run by its number, or the run that an alert names.
 
 use gbrain_core::gate::Verdict;
 use gbrain_core::id::WorkspaceId;
@@ -9,25 +9,25 @@ use serde_json::Value;
 use super::TriageError;
 use crate::suite::recorder;
 
-/// So many failing runs are looked through for one that has its cases.
-const LOOKED_AT: usize = 20;
+/// Number of failing runs searched for one whose cases are stored.
+const MAX_FAILING_RUNS: usize = 20;
 
 /// A run to triage.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Subject {
+pub struct TriageSubject {
     pub run: i64,
-    /// What is kept of it.
+    /// The stored report of the run.
     pub body: SuiteRun,
-    /// The alert that was asked about.
+    /// The alert that was triaged.
     pub alert: Option<String>,
-    /// What a reader should know of the choice.
+    /// Notes on how the run was chosen.
     pub notes: Vec<String>,
 }
 
-/// The run of a number, or of an alert's key.
-pub fn find(store: &Store, ws: &WorkspaceId, what: &str) -> Result<Subject, TriageError> {
+/// Finds the run with a number, or the run of an alert's key.
+pub fn find(store: &Store, ws: &WorkspaceId, what: &str) -> Result<TriageSubject, TriageError> {
     if let Ok(number) = what.parse() {
-        return Ok(Subject {
+        return Ok(TriageSubject {
             run: number,
             body: body(store, ws, number)?,
             alert: None,
@@ -39,13 +39,13 @@ pub fn find(store: &Store, ws: &WorkspaceId, what: &str) -> Result<Subject, Tria
     let state = state.ok_or_else(|| TriageError::NoAlert(what.to_owned()))?;
     let is_over = state.state == AlertStatus::Resolved;
     let (run, notes) = match (run_of(state), newest_failing(store, ws, state)) {
-        // A run whose cases are gone is not the one to look at, nor is the one that found all well.
+        // A run without cases cannot be triaged, nor can the run that resolved the alert.
         (Some(run), _) if !is_over && has_cases(store, ws, run)? => (run, Vec::new()),
-        // Nothing failed: it could not say, and then it could.
+        // No run failed: the alert was about an inconclusive run and is resolved.
         (Some(run), Err(TriageError::NoFailingRun { .. })) if is_over => (run, Vec::new()),
-        (told, newest) => {
+        (named, newest) => {
             let run = newest?;
-            let why = match told {
+            let why = match named {
                 _ if is_over => "the alert is over".to_owned(),
                 Some(gone) => format!("the alert tells of run {gone}, whose cases are gone"),
                 None => "the alert tells of no run".to_owned(),
@@ -53,7 +53,7 @@ pub fn find(store: &Store, ws: &WorkspaceId, what: &str) -> Result<Subject, Tria
             (run, vec![format!("{why}; this is the newest run of its suite that failed")])
         }
     };
-    Ok(Subject { run, body: body(store, ws, run)?, alert: Some(what.to_owned()), notes })
+    Ok(TriageSubject { run, body: body(store, ws, run)?, alert: Some(what.to_owned()), notes })
 }
 
 fn body(store: &Store, ws: &WorkspaceId, run: i64) -> Result<SuiteRun, TriageError> {
@@ -62,7 +62,7 @@ fn body(store: &Store, ws: &WorkspaceId, run: i64) -> Result<SuiteRun, TriageErr
     serde_json::from_str(&report).map_err(|_| TriageError::Unreadable(run))
 }
 
-/// The run that an alert tells of, if what is kept of it can be read.
+/// The run that an alert names, if its body can be parsed.
 fn run_of(state: &AlertState) -> Option<i64> {
     let body: Value = serde_json::from_str(&state.body).ok()?;
     body["run"].as_i64().or_else(|| body["alert"]["run"].as_i64())
@@ -76,7 +76,7 @@ fn newest_failing(store: &Store, ws: &WorkspaceId, state: &AlertState) -> Result
         verdict: Some(Verdict::Fail),
         ..SuiteRunFilter::default()
     };
-    let mut runs = store.suite_runs(ws, &filter, LOOKED_AT)?;
+    let mut runs = store.suite_runs(ws, &filter, MAX_FAILING_RUNS)?;
     runs.retain(is_own);
     let newest = runs.first().map(|run| run.id);
     for run in runs {
@@ -87,12 +87,12 @@ fn newest_failing(store: &Store, ws: &WorkspaceId, state: &AlertState) -> Result
     newest.ok_or_else(|| TriageError::NoFailingRun { key: state.dedup_key.clone(), suite })
 }
 
-/// Whether a run asked its suite's own target; what can't be read may have.
+/// Whether a run used its suite's own target; an unreadable run may have.
 fn is_own(run: &SuiteRunInfo) -> bool {
     recorder::figures(run).is_none_or(|figures| figures.counts())
 }
 
-/// Whether more is kept of a run than its figures.
+/// Whether the full report of a run is stored.
 fn has_cases(store: &Store, ws: &WorkspaceId, run: i64) -> Result<bool, TriageError> {
     Ok(store.suite_run(ws, run)?.is_some_and(|run| run.report.is_some()))
 }

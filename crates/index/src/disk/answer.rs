@@ -1,4 +1,4 @@
-//! Answers from disk.
+//! [`View`] of the index on disk.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use gbrain_core::text::name_key;
 use tantivy::DocId;
 
 use super::filter::SegmentFilter;
-use super::list::{Lengths, tf_of};
-use super::prepared::{Place, Prepared};
+use super::list::{DocumentLengths, tf_of};
+use super::prepared::{PreparedWordsQuery, SegmentLists};
 use super::record::RecordError;
 use super::search::search;
-use super::top::{TopPages, Winner};
+use super::top::{TopPage, TopPages};
 use super::view::{DiskView, PlacedPage, place_of_handle};
 use gbrain_embed::Urgency;
 
 use crate::bm25::{PageTally, points};
-use crate::contract::{ChunkHit, Corpus, Held, PageWords, VectorHit, View, WordsQuery};
-use crate::entry::{LinkEntry, Named, PageEntry, Passage, own_name};
-use crate::error::Result;
+use crate::contract::{ChunkHit, Corpus, IndexCounts, PageWords, VectorHit, View, WordsQuery};
+use crate::entry::{LinkEntry, NameMatch, PageEntry, Passage, own_name};
+use crate::error::IndexResult;
 use crate::filter::admits_page;
 use crate::statistics::{Statistics, seen_by};
 use crate::vectors::{VectorQuery, page_rows};
@@ -35,21 +35,21 @@ impl View for DiskView {
         self.was_damaged()
     }
 
-    fn held(&self) -> Result<Held> {
+    fn count_contents(&self) -> IndexResult<IndexCounts> {
         self.reading(|| {
-            let mut held = Held::default();
+            let mut contents = IndexCounts::default();
             let mut counted = Statistics::default();
             for segment in &self.segments {
-                segment.count(&mut held, &mut counted).map_err(|e| self.error(e))?;
+                segment.count(&mut contents, &mut counted).map_err(|e| self.error(e))?;
             }
             if counted != self.payload.statistics {
                 return Err(self.damaged(RecordError { what: "count of chunks and tokens" }));
             }
-            Ok(held)
+            Ok(contents)
         })
     }
 
-    fn words(&self, query: &WordsQuery, filter: &Filter, k: usize) -> Result<Vec<ChunkHit>> {
+    fn words(&self, query: &WordsQuery, filter: &Filter, k: usize) -> IndexResult<Vec<ChunkHit>> {
         self.reading(|| {
             if k == 0 {
                 return Ok(Vec::new());
@@ -66,24 +66,24 @@ impl View for DiskView {
         filter: &Filter,
         pages: &[PageId],
         max: usize,
-    ) -> Result<Vec<PageWords>> {
+    ) -> IndexResult<Vec<PageWords>> {
         self.reading(|| {
             let prepared = self.prepare(query, filter.trust)?;
-            let mut asked = Vec::with_capacity(pages.len());
+            let mut requested_pages = Vec::with_capacity(pages.len());
             for (at, page) in pages.iter().enumerate() {
                 if let Some((placed, entry)) = self.visible(*page, filter.trust)?
                     && admits_page(filter, &entry)
                 {
-                    asked.push(AskedPage::new(at, placed, prepared.lists.len()));
+                    requested_pages.push(RequestedPage::new(at, placed, prepared.lists.len()));
                 }
             }
-            // Lists are read forward, once for all pages.
-            asked.sort_by_key(|asked| (asked.placed.segment, asked.placed.documents.start));
-            self.score_pages(&prepared, filter, &mut asked).map_err(|e| self.error(e))?;
+            // Lists are read forwards, once for all pages.
+            requested_pages.sort_by_key(|page| (page.placed.segment, page.placed.documents.start));
+            self.score_pages(&prepared, filter, &mut requested_pages).map_err(|e| self.error(e))?;
             let mut words = vec![PageWords::default(); pages.len()];
-            for asked in asked {
-                let at = asked.at;
-                words[at] = self.words_of(&prepared, asked, max)?;
+            for page in requested_pages {
+                let at = page.at;
+                words[at] = self.words_of(&prepared, page, max)?;
             }
             Ok(words)
         })
@@ -103,7 +103,7 @@ impl View for DiskView {
         filter: &Filter,
         depth: usize,
         k: usize,
-    ) -> Result<Vec<VectorHit>> {
+    ) -> IndexResult<Vec<VectorHit>> {
         self.reading(|| {
             if k == 0 {
                 return Ok(Vec::new());
@@ -117,11 +117,11 @@ impl View for DiskView {
         query: &VectorQuery,
         filter: &Filter,
         pages: &[PageId],
-    ) -> Result<Vec<Option<ChunkHit>>> {
+    ) -> IndexResult<Vec<Option<ChunkHit>>> {
         self.reading(|| pages.iter().map(|page| self.nearest_of(query, filter, *page)).collect())
     }
 
-    fn vectors_fit(&self, stored: &StoredPage) -> Result<Option<bool>> {
+    fn vectors_fit(&self, stored: &StoredPage) -> IndexResult<Option<bool>> {
         self.reading(|| {
             let Some(model) = &self.model else { return Ok(None) };
             let Some(placed) = self.place_of(stored.id)? else { return Ok(None) };
@@ -130,9 +130,9 @@ impl View for DiskView {
             let codes = sidecar.codes().map_err(|e| self.unreadable(e))?;
             for (row, doc) in rows.iter().zip(placed.documents) {
                 let values = row.values.iter().map(|value| *value as u8);
-                let held = sidecar.row(doc).map_err(|e| self.unreadable(e))?;
+                let stored_row = sidecar.row(doc).map_err(|e| self.unreadable(e))?;
                 if codes.inverse_length(doc) != row.inverse_length
-                    || !values.eq(held.iter().copied())
+                    || !values.eq(stored_row.iter().copied())
                 {
                     return Ok(Some(false));
                 }
@@ -141,14 +141,14 @@ impl View for DiskView {
         })
     }
 
-    fn read(&self, hit: &ChunkHit) -> Result<Passage> {
+    fn read(&self, hit: &ChunkHit) -> IndexResult<Passage> {
         self.reading(|| {
             let (segment, doc) = place_of_handle(hit.handle);
             self.passage_at(segment, doc)
         })
     }
 
-    fn passage(&self, page: PageId, ordinal: u32, trust: Viewer) -> Result<Option<Passage>> {
+    fn passage(&self, page: PageId, ordinal: u32, trust: Viewer) -> IndexResult<Option<Passage>> {
         self.reading(|| {
             let Some((placed, entry)) = self.visible(page, trust)? else { return Ok(None) };
             if ordinal >= entry.chunk_count {
@@ -158,37 +158,37 @@ impl View for DiskView {
         })
     }
 
-    fn entry(&self, page: PageId, trust: Viewer) -> Result<Option<Arc<PageEntry>>> {
+    fn entry(&self, page: PageId, trust: Viewer) -> IndexResult<Option<Arc<PageEntry>>> {
         self.reading(|| Ok(self.visible(page, trust)?.map(|(_, entry)| entry)))
     }
 
-    fn entry_by_key(&self, key: &PageKey, trust: Viewer) -> Result<Option<Arc<PageEntry>>> {
+    fn entry_by_key(&self, key: &PageKey, trust: Viewer) -> IndexResult<Option<Arc<PageEntry>>> {
         self.reading(|| {
             let mut entries = self.entries_named(&own_name(key))?.into_iter();
             Ok(entries.find(|entry| entry.key == *key && entry.is_visible_to(trust)))
         })
     }
 
-    fn named(&self, name_key: &str, filter: &Filter) -> Result<Vec<Named>> {
+    fn named(&self, name_key: &str, filter: &Filter) -> IndexResult<Vec<NameMatch>> {
         self.reading(|| {
             let entries = self.entries_named(name_key)?.into_iter();
             let mut named: Vec<_> = entries
                 .filter(|entry| admits_page(filter, entry))
-                .filter_map(|entry| Some(Named { how: entry.named_by(name_key)?, entry }))
+                .filter_map(|entry| Some(NameMatch { how: entry.named_by(name_key)?, entry }))
                 .collect();
-            named.sort_by(Named::order);
+            named.sort_by(NameMatch::order);
             Ok(named)
         })
     }
 
-    fn links_of(&self, page: PageId, trust: Viewer) -> Result<Vec<LinkEntry>> {
+    fn links_of(&self, page: PageId, trust: Viewer) -> IndexResult<Vec<LinkEntry>> {
         self.reading(|| match self.visible(page, trust)? {
             Some((placed, _)) => self.links_at(placed.segment, placed.documents.start),
             None => Ok(Vec::new()),
         })
     }
 
-    fn links_to(&self, target_key: &str, trust: Viewer) -> Result<Vec<LinkEntry>> {
+    fn links_to(&self, target_key: &str, trust: Viewer) -> IndexResult<Vec<LinkEntry>> {
         self.reading(|| {
             let mut pages = Vec::new();
             for (segment, doc) in self.pages_linking_to(target_key, trust)? {
@@ -200,13 +200,13 @@ impl View for DiskView {
         })
     }
 
-    fn backlinks(&self, target_key: &str, trust: Viewer) -> Result<u64> {
+    fn backlinks(&self, target_key: &str, trust: Viewer) -> IndexResult<u64> {
         self.reading(|| self.counted(target_key, trust, || self.count_backlinks(target_key, trust)))
     }
 }
 
 impl DiskView {
-    fn count_backlinks(&self, target_key: &str, trust: Viewer) -> Result<u64> {
+    fn count_backlinks(&self, target_key: &str, trust: Viewer) -> IndexResult<u64> {
         let mut pages = 0;
         for segment in &self.segments {
             for visibility in seen_by(trust) {
@@ -223,10 +223,10 @@ impl DiskView {
 
     fn best_pages(
         &self,
-        prepared: &Prepared,
+        prepared: &PreparedWordsQuery,
         filter: &Filter,
         k: usize,
-    ) -> tantivy::Result<Vec<Winner>> {
+    ) -> tantivy::Result<Vec<TopPage>> {
         let mut top = TopPages::new(k, &self.segments);
         for place in &prepared.places {
             let segment = &self.segments[place.segment];
@@ -236,15 +236,15 @@ impl DiskView {
         Ok(top.into_winners())
     }
 
-    /// Tallies what pages say and the points of their chunks that a term matches and the filter
-    /// lets through. The pages must be in order of segment and document.
+    /// Computes the term frequencies of pages, and the points of their chunks that match a term and
+    /// pass the filter. The pages must be ordered by segment and document.
     fn score_pages(
         &self,
-        prepared: &Prepared,
+        prepared: &PreparedWordsQuery,
         filter: &Filter,
-        asked: &mut [AskedPage],
+        requested_pages: &mut [RequestedPage],
     ) -> tantivy::Result<()> {
-        for pages in asked.chunk_by_mut(|a, b| a.placed.segment == b.placed.segment) {
+        for pages in requested_pages.chunk_by_mut(|a, b| a.placed.segment == b.placed.segment) {
             let number = pages[0].placed.segment;
             let filter = SegmentFilter::new(filter, &self.segments[number].reader)?;
             for page in pages.iter_mut() {
@@ -258,16 +258,16 @@ impl DiskView {
         Ok(())
     }
 
-    /// Adds what every list of a place says of the pages.
+    /// Adds the points of every list in one segment and visibility to the pages.
     fn add_lists(
         &self,
-        prepared: &Prepared,
-        place: &Place,
-        pages: &mut [AskedPage],
+        prepared: &PreparedWordsQuery,
+        place: &SegmentLists,
+        pages: &mut [RequestedPage],
     ) -> tantivy::Result<()> {
         let segment = &self.segments[place.segment];
         let codes = segment.words(place.visibility)?.lengths.as_slice();
-        let lengths = Lengths { parts: prepared.scorer.lengths(), codes };
+        let lengths = DocumentLengths { parts: prepared.scorer.lengths(), codes };
         for (number, ((form, _), info)) in prepared.lists.iter().zip(&place.infos).enumerate() {
             let Some(info) = info else { continue };
             let mut postings = segment.open_word(*form, place.visibility, info)?;
@@ -277,30 +277,41 @@ impl DiskView {
                     let Some(tf) = tf_of(&mut postings, *doc) else { continue };
                     let points = points(weight, tf, lengths.part(*doc));
                     *sum = Some(sum.unwrap_or_default() + points);
-                    page.tally.say(number, tf);
+                    page.tally.add_occurrences(number, tf);
                     page.lengths_in = Some(place.visibility);
                 }
             }
         }
         for page in pages.iter_mut().filter(|page| page.lengths_in == Some(place.visibility)) {
-            page.chunks.iter().for_each(|(doc, _)| page.tally.lengthen(codes[*doc as usize]));
+            page.chunks
+                .iter()
+                .for_each(|(doc, _)| page.tally.add_chunk_length(codes[*doc as usize]));
         }
         Ok(())
     }
 
-    fn words_of(&self, prepared: &Prepared, asked: AskedPage, max: usize) -> Result<PageWords> {
-        let scored = asked.chunks.into_iter().filter_map(|(doc, sum)| Some((doc, sum?)));
+    fn words_of(
+        &self,
+        prepared: &PreparedWordsQuery,
+        requested: RequestedPage,
+        max: usize,
+    ) -> IndexResult<PageWords> {
+        let scored = requested.chunks.into_iter().filter_map(|(doc, sum)| Some((doc, sum?)));
         let mut chunks: Vec<(DocId, u32)> = scored.collect();
         chunks.sort_by_key(|(doc, points)| (Reverse(*points), *doc));
         chunks.truncate(max);
-        let hit = |(doc, points)| self.hit(prepared, asked.placed.segment, doc, points);
-        let passages = chunks.into_iter().map(hit).collect::<Result<_>>()?;
-        let points = prepared.scorer.page_points(&asked.tally);
+        let hit = |(doc, points)| self.hit(prepared, requested.placed.segment, doc, points);
+        let passages = chunks.into_iter().map(hit).collect::<IndexResult<_>>()?;
+        let points = prepared.scorer.page_points(&requested.tally);
         Ok(PageWords { score: prepared.scorer.score(points), passages })
     }
 
     /// The first documents of live pages with a link to a target.
-    fn pages_linking_to(&self, target_key: &str, trust: Viewer) -> Result<Vec<(usize, DocId)>> {
+    fn pages_linking_to(
+        &self,
+        target_key: &str,
+        trust: Viewer,
+    ) -> IndexResult<Vec<(usize, DocId)>> {
         let mut pages = Vec::new();
         for (number, segment) in self.segments.iter().enumerate() {
             for visibility in seen_by(trust) {
@@ -315,19 +326,19 @@ impl DiskView {
     }
 }
 
-/// A page whose words are asked for.
-struct AskedPage {
-    /// Its place among the pages asked for.
+/// A page whose word matches were requested.
+struct RequestedPage {
+    /// Its position in the request.
     at: usize,
     placed: PlacedPage,
     tally: PageTally,
-    /// Its chunks that the filter lets through, with their points.
+    /// Its chunks that pass the filter, with their points.
     chunks: Vec<(DocId, Option<u32>)>,
-    /// Where its lengths are, once a list of it was found.
+    /// The field with its lengths, once a matching list was found.
     lengths_in: Option<Visibility>,
 }
 
-impl AskedPage {
+impl RequestedPage {
     fn new(at: usize, placed: PlacedPage, lists: usize) -> Self {
         Self { at, placed, tally: PageTally::new(lists), chunks: Vec::new(), lengths_in: None }
     }

@@ -1,48 +1,48 @@
-//! A list with the bounds of its blocks.
+//! Bounds of the blocks of a posting list.
 //!
-//! tantivy writes lists in blocks of 128 documents and keeps, beside each block's last document,
-//! the length code and frequency of the document that scores best in it. That document was best
-//! under the average length of the segment when it was written; [`BlockBounds`] turns it into a
-//! bound that holds under the average, `k1` and `b` of a query.
+//! tantivy writes lists in blocks of 128 documents and stores, beside each block's last document,
+//! the length code and frequency of its best-scoring document. That document was best for the
+//! segment's average length at write time; [`BlockBounds`] turns it into a bound that holds for a
+//! query's average, `k1` and `b`.
 
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::TermInfo;
 use tantivy::{DocId, TantivyError};
 
-use crate::bm25::Form;
+use crate::bm25::TermForm;
 
-/// tantivy's own parameters, which its choice of the best document depends on.
+/// tantivy's own parameters, which determine its choice of the best document.
 const WRITTEN_K1: f64 = 1.2;
 const WRITTEN_B: f64 = 0.75;
 const BLOCK_DOCUMENTS: usize = 128;
 const ENTRY_BYTES: usize = 8;
-/// A number of 32 bits in groups of seven.
-const LONGEST_VINT: usize = 5;
-/// Bounds are computed in floats and compared with integers that were cut from other floats.
+/// A 32-bit number in groups of seven bits.
+const MAX_VINT_BYTES: usize = 5;
+/// Bounds are computed in floats and compared with integers that were truncated from other floats.
 const MARGIN: f64 = 1.0 + 1e-5;
 
-/// A stretch of a list.
+/// A range of a posting list.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Block {
     /// Its last document, or a document after it.
     pub(super) last: DocId,
-    /// No document in it gets more points. Never 0.
+    /// Upper bound of the points of its documents. Never 0.
     pub(super) bound: u32,
 }
 
-/// How to bound blocks in one segment for one query.
+/// Computes the bounds of blocks in one segment for one query.
 pub(super) struct BlockBounds {
-    /// `k1 · (1 - b + b · length / average)` as tantivy had it, by length code.
+    /// `k1 · (1 - b + b · length / average)` as tantivy computed it, by length code.
     written: [f32; 256],
-    /// How much smaller, at worst, a document's length part is now than it was written.
+    /// The smallest ratio of a length part in this query to the one at write time.
     shrink: f64,
 }
 
 impl BlockBounds {
-    /// Bounds for lists written under one average and scored with other length parts.
+    /// Bounds for lists written with one average and scored with other length parts.
     ///
     /// With `f = tf / (tf + L)`, the best document has the smallest `L / tf` of its block. If every
-    /// length part is at least `shrink` times what it was, then so is every `L / tf`, and with it
+    /// length part is at least `shrink` times its old value, then so is every `L / tf`, and with it
     /// the smallest.
     pub(super) fn new(written_average: f64, lengths: &[f32; 256]) -> Self {
         let average = written_average.max(f64::MIN_POSITIVE);
@@ -60,16 +60,16 @@ impl BlockBounds {
             u8::MAX => 0.0,
             tf => f64::from(self.written[usize::from(code)]) / f64::from(tf),
         };
-        let most = f64::from(weight) / (1.0 + smallest * self.shrink);
-        (most * MARGIN) as u32 + 1
+        let max_points = f64::from(weight) / (1.0 + smallest * self.shrink);
+        (max_points * MARGIN) as u32 + 1
     }
 
-    /// The full blocks of a list, in order. Lengths are those of stems, so the documents that
-    /// tantivy found best among exact forms mean nothing here.
+    /// The full blocks of a list, in order. Lengths are those of stems, so the best documents that
+    /// tantivy recorded for exact forms are not usable.
     pub(super) fn blocks(
         &self,
         list: &[u8],
-        form: Form,
+        form: TermForm,
         info: &TermInfo,
         weight: f32,
     ) -> tantivy::Result<Vec<Block>> {
@@ -79,8 +79,8 @@ impl BlockBounds {
         let blocks = entries.chunks_exact(ENTRY_BYTES).map(|entry| {
             let last = DocId::from_le_bytes([entry[0], entry[1], entry[2], entry[3]]);
             let bound = match form {
-                Form::Stem => self.bound(weight, entry[6], entry[7]),
-                Form::Exact => weight as u32 + 1,
+                TermForm::Stem => self.bound(weight, entry[6], entry[7]),
+                TermForm::Exact => weight as u32 + 1,
             };
             Block { last, bound }
         });
@@ -88,11 +88,12 @@ impl BlockBounds {
     }
 }
 
-/// At most how many bytes at the start of a list its skip entries take, with their length before them.
+/// Upper bound of the bytes that the skip entries take at the start of a list, including their
+/// length prefix.
 pub(super) fn skip_bytes(info: &TermInfo) -> usize {
     match info.doc_freq as usize / BLOCK_DOCUMENTS {
         0 => 0,
-        full_blocks => LONGEST_VINT + full_blocks * ENTRY_BYTES,
+        full_blocks => MAX_VINT_BYTES + full_blocks * ENTRY_BYTES,
     }
 }
 
@@ -107,7 +108,8 @@ fn skip_entries<'a>(list: &'a [u8], info: &TermInfo) -> Option<&'a [u8]> {
     (length == full_blocks * ENTRY_BYTES).then(|| rest.get(..length)).flatten()
 }
 
-/// A number in groups of seven bits, the least first; the last byte has its high bit set.
+/// Decodes a number in groups of seven bits, least significant first; the last byte has its high
+/// bit set.
 fn read_vint(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let end = bytes.iter().position(|byte| byte & 128 != 0)?;
     let value =

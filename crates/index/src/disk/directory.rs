@@ -1,8 +1,9 @@
-//! The directory of an index, as tantivy uses it: files that only their owner may read, and that are read as
-//! [`IndexFile`] says.
+//! The tantivy directory of an index: files are readable by their owner only, and are read through
+//! [`IndexFile`].
 //!
-//! Promises: a new file has mode 0600 whatever the umask; `meta.json` is replaced whole or not at all; what was written
-//! is synced before it is named. Locks are the system's file locks, so a killed process leaves none.
+//! Guarantees: a new file has mode 0600 regardless of the umask; `meta.json` is replaced
+//! atomically; data is synced before it gets its name. Locks are the system's file locks, so a
+//! killed process leaves none behind.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -22,10 +23,9 @@ use tantivy::directory::{
 
 use super::file::{FileStamp, IndexFile};
 
-/// Open files are looked through for closed ones when there are this many.
+/// Number of cached handles at which closed files are removed from the cache.
 const MANY_FILES: usize = 256;
 
-/// The directory of an index.
 #[derive(Clone)]
 pub(super) struct IndexDirectory {
     inner: Arc<Inner>,
@@ -33,9 +33,9 @@ pub(super) struct IndexDirectory {
 
 struct Inner {
     dir: PathBuf,
-    /// The files that are open: whoever opens one again reads what the others have read already.
+    /// Open files, so that opening one again shares the data already read.
     open: Mutex<HashMap<PathBuf, Weak<IndexFile>>>,
-    /// The first write that the file system refused since the last was taken.
+    /// The first write error of the file system since [`IndexDirectory::take_refusal`].
     refusal: Mutex<Option<io::Error>>,
 }
 
@@ -45,12 +45,13 @@ impl IndexDirectory {
         Self { inner: Arc::new(Inner { dir: dir.to_owned(), open, refusal }) }
     }
 
-    /// Why a write failed, as the file system said it. tantivy tells it in many ways, in some without the cause.
+    /// Takes the error that the file system returned for a write. tantivy reports it in various
+    /// ways, some without the cause.
     pub(super) fn take_refusal(&self) -> Option<io::Error> {
         self.inner.refusal.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Opens a file, or gives the one that is open if it has not changed since.
+    /// Opens a file, or returns the open one if it has not changed since.
     pub(super) fn open_file(&self, name: &Path) -> io::Result<Arc<IndexFile>> {
         let path = self.path(name);
         let stamp = FileStamp::of(&fs::metadata(&path)?);
@@ -67,7 +68,7 @@ impl IndexDirectory {
         Ok(file)
     }
 
-    /// Opens a file as it is on disk now, beside the one that may be open.
+    /// Opens a file as it is on disk now, ignoring an already open one.
     pub(super) fn reopen_file(&self, name: &Path) -> io::Result<IndexFile> {
         IndexFile::open(&self.path(name))
     }
@@ -78,7 +79,8 @@ impl IndexDirectory {
 }
 
 impl Inner {
-    /// Keeps why a write failed. A directory that is gone is damage, and a file that is there already is no refusal.
+    /// Records a failed write. A missing directory counts as damage and an existing file is not an
+    /// error, so neither is recorded.
     fn note<T>(&self, written: io::Result<T>) -> io::Result<T> {
         written.inspect_err(|error| {
             if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::AlreadyExists) {
@@ -93,26 +95,26 @@ impl Inner {
     }
 }
 
-/// Makes a directory that only its owner may read, and those above it that are missing.
+/// Creates a directory that only its owner may read, with missing parents.
 pub(super) fn create_private_dir(dir: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
-/// Options for a file that only its owner may read, if it is made.
+/// Options for creating a file that only its owner may read.
 pub(super) fn private_file() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).mode(0o600);
     options
 }
 
-/// A name for a file that is not finished, used by nobody else.
+/// A unique name for an unfinished file.
 pub(super) fn unfinished_name(name: &str) -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let (process, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     format!("{name}.{process}-{number}.part")
 }
 
-/// Writes a file that only its owner may read, whole or not at all.
+/// Replaces a file that only its owner may read, atomically.
 pub(super) fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let part = path.with_file_name(unfinished_name(&name));
@@ -126,8 +128,8 @@ pub(super) fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 impl Directory for IndexDirectory {
-    /// A file that is open is given as it was opened, and compared, even if it has lost its name since: views read
-    /// parts of their files when they first need them.
+    /// Returns an open, verified file even if it has been unlinked since: views read parts of their
+    /// files on first use.
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
         let open = self.inner.open.lock().unwrap_or_else(PoisonError::into_inner);
         let known = open.get(path).and_then(Weak::upgrade);
@@ -173,8 +175,8 @@ impl Directory for IndexDirectory {
     fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
         let options = private_file().create(true).truncate(false).clone();
         let file = match options.open(self.path(&lock.filepath)) {
-            // Readers take this lock so that no writer removes what they are about to open. Where nothing can be
-            // written, nothing is removed either.
+            // Readers take this lock so that no writer removes files they are about to open. On a
+            // read-only file system nothing is removed.
             Err(error) if lock.filepath == META_LOCK.filepath && is_read_only(&error) => {
                 return Ok(DirectoryLock::from(Box::new(())));
             }
@@ -188,13 +190,13 @@ impl Directory for IndexDirectory {
         Ok(DirectoryLock::from(Box::new(file)))
     }
 
-    /// Readers are told when to look for a new commit, so nothing is watched.
+    /// Callers reload readers explicitly, so nothing is watched.
     fn watch(&self, _: WatchCallback) -> tantivy::Result<WatchHandle> {
         Ok(WatchHandle::empty())
     }
 }
 
-/// Whether the file system refuses to be written to, and not for lack of room.
+/// Whether writing failed because the file system is read-only, not because it is full.
 fn is_read_only(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
 }
@@ -205,7 +207,7 @@ impl fmt::Debug for IndexDirectory {
     }
 }
 
-/// A file that is synced when it ends.
+/// A file that is synced when writing ends.
 struct SyncedFile {
     file: File,
     directory: Arc<Inner>,

@@ -1,32 +1,32 @@
-//! Documents of a page.
+//! The documents of a page.
 
-use gbrain_core::chunk::{self, Chunk, Part};
+use gbrain_core::chunk::{self, Chunk, PagePart};
 use gbrain_core::page::{StoredPage, Visibility};
 use gbrain_core::text::name_key;
 use jiff::civil::Date;
 use tantivy::TantivyDocument;
 
 use super::record::{write_entry, write_links, write_passage};
-use super::schema::{Fields, SEPARATOR};
-use crate::bm25::Form;
+use super::schema::{SEPARATOR, SchemaFields};
+use crate::bm25::TermForm;
 use crate::entry::PageEntry;
 use crate::statistics::Totals;
 use crate::tokens::chunk_tokens;
 
-/// A page as documents, with what they add to the totals.
+/// A page as tantivy documents, with their contribution to the totals.
 pub(super) struct PageDocuments {
     pub(super) documents: Vec<TantivyDocument>,
     pub(super) totals: Totals,
 }
 
-/// Ordinal and flags of a chunk, as its column holds them.
+/// Ordinal and flags of a chunk, as stored in its column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ChunkCode(pub(super) u64);
 
 impl ChunkCode {
-    fn new(ordinal: u32, part: Part, visibility: Visibility) -> Self {
+    fn new(ordinal: u32, part: PagePart, visibility: Visibility) -> Self {
         let is_private = u64::from(visibility == Visibility::Private);
-        Self(u64::from(ordinal) << 2 | is_private << 1 | u64::from(part == Part::Timeline))
+        Self(u64::from(ordinal) << 2 | is_private << 1 | u64::from(part == PagePart::Timeline))
     }
 
     pub(super) fn ordinal(self) -> u32 {
@@ -42,18 +42,18 @@ impl ChunkCode {
     }
 }
 
-/// The key column's value: orders by source, then slug, as sources hold no byte below a hyphen.
+/// The key column's value. It orders by source, then slug, because sources contain no byte below a
+/// hyphen.
 pub(super) fn key_value(source: &str, slug: &str) -> String {
     format!("{source}\0{slug}")
 }
 
-/// The date column's value.
 pub(super) fn date_value(date: Date) -> i64 {
     i64::from(date.year()) * 10_000 + i64::from(date.month()) * 100 + i64::from(date.day())
 }
 
 /// The documents of a page, first chunk first.
-pub(super) fn documents_of(fields: &Fields, stored: &StoredPage) -> PageDocuments {
+pub(super) fn documents_of(fields: &SchemaFields, stored: &StoredPage) -> PageDocuments {
     let mut pages = PageWriter {
         fields,
         stored,
@@ -72,7 +72,7 @@ pub(super) fn documents_of(fields: &Fields, stored: &StoredPage) -> PageDocument
 }
 
 struct PageWriter<'a> {
-    fields: &'a Fields,
+    fields: &'a SchemaFields,
     stored: &'a StoredPage,
     stems: String,
     exacts: String,
@@ -80,7 +80,7 @@ struct PageWriter<'a> {
 }
 
 impl PageWriter<'_> {
-    /// What every document of the page carries.
+    /// The fields that every document of the page has.
     fn shared(&self, tokens: u64) -> TantivyDocument {
         let (fields, page) = (self.fields, &self.stored.page);
         let mut document = TantivyDocument::default();
@@ -104,8 +104,8 @@ impl PageWriter<'_> {
         let (fields, visibility) = (self.fields, self.stored.page.visibility);
         let mut document = self.shared(tokens);
         document.add_u64(fields.chunk, ChunkCode::new(chunk.ordinal, chunk.part, visibility).0);
-        document.add_text(fields.words(Form::Stem, visibility), &self.stems);
-        document.add_text(fields.words(Form::Exact, visibility), &self.exacts);
+        document.add_text(fields.words(TermForm::Stem, visibility), &self.stems);
+        document.add_text(fields.words(TermForm::Exact, visibility), &self.exacts);
         document.add_text(fields.body, text);
         document.add_bytes(fields.passage, &write_passage(chunk));
         document
@@ -123,10 +123,10 @@ impl PageWriter<'_> {
             text,
             &mut |form, word| {
                 let words = match form {
-                    Form::Stem => &mut *stems,
-                    Form::Exact => &mut *exacts,
+                    TermForm::Stem => &mut *stems,
+                    TermForm::Exact => &mut *exacts,
                 };
-                tokens += u64::from(form == Form::Stem);
+                tokens += u64::from(form == TermForm::Stem);
                 words.push_str(word);
                 words.push(SEPARATOR);
             },
@@ -134,7 +134,7 @@ impl PageWriter<'_> {
         tokens
     }
 
-    /// What the page's first document carries for the page.
+    /// Adds the page's own fields to its first document.
     fn page(&self, document: &mut TantivyDocument) {
         let (fields, page) = (self.fields, &self.stored.page);
         let entry = PageEntry::of(self.stored);

@@ -1,18 +1,19 @@
-//! One file of an index, opened for reading: by reading it, not by mapping it into memory.
+//! One file of an index, opened for reading with ordinary reads instead of a memory map.
 //!
-//! A mapped file that is cut ends the process that reads it (SIGBUS), and one that is written to changes under its
-//! reader. So a file is read instead, in one of three ways:
+//! Truncating a mapped file kills the process that reads it (SIGBUS), and writing to it changes it
+//! under its reader. So a file is read in one of three ways:
 //!
-//! - A small file is read whole when it is opened, and closed. Nothing that happens to it afterwards matters.
-//! - Of a large file the ranges that are wanted are read where they are. After each read the file is asked for its
-//!   length and times: one that changed is compared with its checksum, and is damaged if that does not match. A cut
-//!   file is an error like any other.
-//! - A large file that was read twice over is worth keeping: it is read whole, up to [`MOST_RESIDENT`]. Then reading
-//!   it costs what reading mapped memory costs. Passages of the document store are not: they are unpacked, and that
-//!   costs more than reading them.
+//! - A small file is read completely when it is opened, and closed. Later changes to it have no
+//!   effect.
+//! - Requested ranges of a large file are read from disk. After each read the file's length and
+//!   times are checked: a changed file is compared with its checksum and reported as damaged if
+//!   that does not match. A truncated file is an ordinary error.
+//! - A large file whose bytes have been read twice over is read completely and stays in memory, up
+//!   to [`MAX_RESIDENT`]. Reads then cost the same as from mapped memory. The document store is
+//!   excluded: its passages are compressed, and unpacking them costs more than reading them.
 //!
-//! A process that answers once, as the command line does, reads little more than it needs; a server soon has the lists
-//! and vectors in memory that it had mapped before.
+//! A short-lived process such as the command line reads little more than it needs; a server soon
+//! has its lists and vectors in memory.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -32,23 +33,23 @@ use tantivy::directory::{FileHandle, OwnedBytes};
 
 use super::vectors::EXTENSION as VECTORS;
 
-/// A file of at most this many bytes is read whole when it is opened.
-const SMALL: usize = 256 << 10;
-/// A larger file than this is never kept in memory whole.
-const MOST_RESIDENT: usize = 512 << 20;
-/// How many times over a file has been read when it is worth keeping.
-const WORTH_KEEPING: usize = 2;
-/// Bytes that are read at once to compute a checksum.
-const PIECE: usize = 1 << 20;
-/// The end of a file of a segment: the length of its footer, and a magic number, four bytes each.
+/// Files up to this size are read completely when they are opened.
+const MAX_SMALL_FILE: usize = 256 << 10;
+/// Files above this size never stay in memory completely.
+const MAX_RESIDENT: usize = 512 << 20;
+/// A file stays in memory after this multiple of its length has been read.
+const READS_UNTIL_RESIDENT: usize = 2;
+/// Read size for computing a checksum.
+const CHECKSUM_READ: usize = 1 << 20;
+/// The end of a segment file: the length of its footer and a magic number, four bytes each.
 const FOOTER_END: usize = 8;
 const FOOTER_MAGIC: u32 = 1337;
-/// A longer footer is none.
-const LONGEST_FOOTER: usize = 50_000;
-/// The SHA-256 at the end of a file of vectors.
+/// A longer footer is invalid.
+const MAX_FOOTER_BYTES: usize = 50_000;
+/// Length of the SHA-256 at the end of a vector file.
 const VECTORS_CHECKSUM: usize = 32;
 
-/// What of a file changes when it is written to.
+/// File metadata that changes when the file is written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileStamp {
     length: u64,
@@ -57,29 +58,28 @@ pub(super) struct FileStamp {
     changed: (i64, i64),
 }
 
-/// A file of an index.
 pub(super) struct IndexFile {
     name: String,
     length: usize,
-    /// The file as it was when it was last known to be as it was written.
+    /// The metadata when the file was last verified.
     stamp: Mutex<FileStamp>,
-    content: Content,
+    content: FileContent,
 }
 
-enum Content {
+enum FileContent {
     Memory(OwnedBytes),
     Disk {
         file: File,
-        /// The whole file, once it is worth keeping.
+        /// The whole file, once it stays in memory.
         resident: OnceLock<OwnedBytes>,
-        /// Bytes that were read.
+        /// Number of bytes read so far.
         read: AtomicUsize,
-        /// Whether a thread reads the whole file; the others read what they need meanwhile.
+        /// Whether a thread is reading the whole file; meanwhile others read only their ranges.
         is_promoted: AtomicBool,
     },
 }
 
-/// A file that is not as it was written.
+/// A file whose content is not what was written.
 #[derive(Debug, thiserror::Error)]
 #[error("{file}: {what}")]
 pub(super) struct DamagedFile {
@@ -87,7 +87,7 @@ pub(super) struct DamagedFile {
     pub(super) what: String,
 }
 
-/// The part of a segment file's footer that matters here.
+/// The part of a segment file's footer that is used here.
 #[derive(Deserialize)]
 struct Footer {
     crc: u32,
@@ -103,7 +103,6 @@ impl FileStamp {
         }
     }
 
-    /// When the file was last written to.
     pub(super) fn modified(&self) -> SystemTime {
         let (seconds, nanos) = self.modified;
         let whole = Duration::from_secs(seconds.unsigned_abs());
@@ -115,7 +114,7 @@ impl FileStamp {
         at.and_then(|at| at.checked_add(nanos)).unwrap_or(SystemTime::UNIX_EPOCH)
     }
 
-    /// Whether only what describes the file differs, such as its names and rights.
+    /// Whether the difference is only in metadata such as names and permissions.
     fn has_content_of(&self, other: &Self) -> bool {
         self.length == other.length && self.modified == other.modified
     }
@@ -128,9 +127,9 @@ impl IndexFile {
         let stamp = Mutex::new(FileStamp::of(&meta));
         let length = usize::try_from(meta.len()).map_err(io::Error::other)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let content = match length <= SMALL {
-            true => Content::Memory(OwnedBytes::new(read_exactly(&file, 0..length)?)),
-            false => Content::Disk {
+        let content = match length <= MAX_SMALL_FILE {
+            true => FileContent::Memory(OwnedBytes::new(read_exactly(&file, 0..length)?)),
+            false => FileContent::Disk {
                 file,
                 resident: OnceLock::new(),
                 read: AtomicUsize::new(0),
@@ -148,7 +147,7 @@ impl IndexFile {
         *self.stamp.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Some bytes: borrowed where they are in memory.
+    /// A range of bytes, borrowed if the file is in memory.
     pub(super) fn bytes(&self, range: Range<usize>) -> io::Result<Cow<'_, [u8]>> {
         self.check_range(&range)?;
         match self.in_memory() {
@@ -157,7 +156,7 @@ impl IndexFile {
         }
     }
 
-    /// Compares the file with its checksum.
+    /// Verifies the file's checksum.
     pub(super) fn compare(&self) -> io::Result<()> {
         let is_vectors = Path::new(&self.name).extension().is_some_and(|e| e == VECTORS);
         let is_intact = if is_vectors { self.compare_vectors()? } else { self.compare_segment()? };
@@ -166,18 +165,19 @@ impl IndexFile {
 
     fn in_memory(&self) -> Option<&OwnedBytes> {
         match &self.content {
-            Content::Memory(bytes) => Some(bytes),
-            Content::Disk { resident, .. } => resident.get(),
+            FileContent::Memory(bytes) => Some(bytes),
+            FileContent::Disk { resident, .. } => resident.get(),
         }
     }
 
-    /// Reads a range that is not in memory, or all of the file if that is worth it now.
+    /// Reads a range that is not in memory, or the whole file if it should stay in memory from now
+    /// on.
     fn read(&self, range: Range<usize>) -> io::Result<OwnedBytes> {
-        let Content::Disk { file, resident, read, is_promoted } = &self.content else {
+        let FileContent::Disk { file, resident, read, is_promoted } = &self.content else {
             return Err(io::Error::other("a file in memory is not read again"));
         };
         let total = read.fetch_add(range.len(), Ordering::Relaxed) + range.len();
-        let is_worth_keeping = total > WORTH_KEEPING * self.length && self.may_be_resident();
+        let is_worth_keeping = total > READS_UNTIL_RESIDENT * self.length && self.may_be_resident();
         if is_worth_keeping && !is_promoted.swap(true, Ordering::AcqRel) {
             let all = read_exactly(file, 0..self.length)
                 .and_then(|all| self.check_unchanged(file).map(|()| all))
@@ -190,10 +190,10 @@ impl IndexFile {
     }
 
     fn may_be_resident(&self) -> bool {
-        self.length <= MOST_RESIDENT && !self.name.ends_with(".store")
+        self.length <= MAX_RESIDENT && !self.name.ends_with(".store")
     }
 
-    /// Fails if the file is not what it was when it was compared.
+    /// Fails if the file differs from its verified state.
     fn check_unchanged(&self, file: &File) -> io::Result<()> {
         let meta = file.metadata()?;
         let now = FileStamp::of(&meta);
@@ -201,7 +201,7 @@ impl IndexFile {
         if now == *stamp {
             return Ok(());
         }
-        // A file that a writer has merged away has lost its name, and nothing else.
+        // A file that a writer has merged away was only unlinked.
         let is_removed = meta.nlink() == 0 && now.has_content_of(&stamp);
         if !is_removed {
             self.compare()?;
@@ -210,7 +210,8 @@ impl IndexFile {
         Ok(())
     }
 
-    /// The files of tantivy end with a footer: JSON with a CRC of what is before it, its length, a magic number.
+    /// tantivy's files end with a footer: JSON with a CRC of the preceding bytes, its length, a
+    /// magic number.
     fn compare_segment(&self) -> io::Result<bool> {
         let Some(end) = self.length.checked_sub(FOOTER_END) else {
             return Err(self.damaged(format!("only {} bytes are left", self.length)));
@@ -219,7 +220,7 @@ impl IndexFile {
         let number = |at: usize| tail.get(at..at + 4).and_then(|b| b.try_into().ok());
         let (length, magic) =
             (number(0).map(u32::from_le_bytes), number(4).map(u32::from_le_bytes));
-        let length = length.map(|length| length as usize).filter(|l| *l <= LONGEST_FOOTER);
+        let length = length.map(|length| length as usize).filter(|l| *l <= MAX_FOOTER_BYTES);
         let body = length.and_then(|length| end.checked_sub(length));
         let Some(body) = body.filter(|_| magic == Some(FOOTER_MAGIC)) else {
             return Err(self.damaged("its footer is none"));
@@ -240,17 +241,17 @@ impl IndexFile {
     }
 
     fn each_piece(&self, until: usize, mut take: impl FnMut(&[u8])) -> io::Result<()> {
-        for start in (0..until).step_by(PIECE) {
-            take(&self.raw(start..until.min(start + PIECE))?);
+        for start in (0..until).step_by(CHECKSUM_READ) {
+            take(&self.raw(start..until.min(start + CHECKSUM_READ))?);
         }
         Ok(())
     }
 
-    /// Bytes as they are on disk, whatever became of the file.
+    /// Bytes as they are on disk, without verification.
     fn raw(&self, range: Range<usize>) -> io::Result<Cow<'_, [u8]>> {
         match &self.content {
-            Content::Memory(bytes) => Ok(Cow::Borrowed(&bytes[range])),
-            Content::Disk { file, .. } => Ok(Cow::Owned(read_exactly(file, range)?)),
+            FileContent::Memory(bytes) => Ok(Cow::Borrowed(&bytes[range])),
+            FileContent::Disk { file, .. } => Ok(Cow::Owned(read_exactly(file, range)?)),
         }
     }
 
@@ -302,9 +303,9 @@ mod tests {
 
     use super::*;
 
-    /// A file as tantivy writes them, too large to be read whole when it is opened.
+    /// A file in tantivy's format, too large to be read completely when it is opened.
     fn segment_file(dir: &Path, name: &str) -> (PathBuf, Vec<u8>) {
-        let body: Vec<u8> = (0..3 * SMALL).map(|n| (n * 7 + n / 251) as u8).collect();
+        let body: Vec<u8> = (0..3 * MAX_SMALL_FILE).map(|n| (n * 7 + n / 251) as u8).collect();
         let mut crc = crc32fast::Hasher::new();
         crc.update(&body);
         let footer = format!("{{\"version\":{{}},\"crc\":{}}}", crc.finalize());
@@ -332,13 +333,13 @@ mod tests {
         let file = IndexFile::open(&path).unwrap();
         file.compare().unwrap();
         assert_eq!(read(&file, 5..9).unwrap(), bytes[5..9]);
-        // Its times and rights may change, and it may lose its name.
+        // Touching, changing permissions and unlinking are allowed.
         File::options().append(true).open(&path).unwrap().set_modified(SystemTime::now()).unwrap();
         assert_eq!(read(&file, 5..9).unwrap(), bytes[5..9], "touched");
         let other = dir.path().join("b.idx");
         fs::rename(&path, &other).unwrap();
         assert_eq!(read(&file, 5..9).unwrap(), bytes[5..9], "renamed");
-        // A byte that is not among those that are read.
+        // A byte outside the ranges that are read.
         write_at(&other, !bytes[500], 500);
         let error = read(&file, 5..9).unwrap_err();
         assert_eq!(error.to_string(), "a.idx: its checksum does not match");
@@ -353,7 +354,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (path, bytes) = segment_file(dir.path(), "a.idx");
         let (cut, kept) = (IndexFile::open(&path).unwrap(), IndexFile::open(&path).unwrap());
-        for _ in 0..=WORTH_KEEPING {
+        for _ in 0..=READS_UNTIL_RESIDENT {
             read(&kept, 0..bytes.len()).unwrap();
         }
         let small = dir.path().join("small.idx");
@@ -376,7 +377,7 @@ mod tests {
         for (name, is_kept) in [("a.store", false), ("a.idx", true)] {
             let (path, bytes) = segment_file(dir.path(), name);
             let file = IndexFile::open(&path).unwrap();
-            for _ in 0..=WORTH_KEEPING {
+            for _ in 0..=READS_UNTIL_RESIDENT {
                 read(&file, 0..bytes.len()).unwrap();
             }
             assert_eq!(file.in_memory().is_some(), is_kept, "{name}");

@@ -1,4 +1,4 @@
-//! A filter on the documents of one segment, by its columns.
+//! Evaluates a filter on the documents of one segment, using its columns.
 
 use std::ops::Bound;
 
@@ -9,20 +9,20 @@ use tantivy::{DocId, SegmentReader};
 use super::document::{ChunkCode, date_value};
 use super::schema::column;
 
-/// What documents of a segment must satisfy. Visibility is not among it: private words have lists
-/// of their own.
+/// The conditions for documents of a segment. Visibility is not one of them: private words have
+/// separate lists.
 pub(super) struct SegmentFilter {
     conditions: Vec<Condition>,
 }
 
 enum Condition {
-    /// A value among these, sorted.
+    /// The value is one of these, which are sorted.
     AnyOf(Column<u64>, Vec<u64>),
-    /// A value inside one of these ranges.
+    /// The value is inside one of these ranges.
     Within(Column<u64>, Vec<(u64, u64)>),
-    /// A date from the first to the second.
+    /// The date is in this inclusive range.
     Dated(Column<i64>, i64, i64),
-    /// Not from a timeline.
+    /// The chunk is not part of a timeline.
     TruthOnly(Column<u64>),
     Never,
 }
@@ -95,7 +95,7 @@ fn any_of(column: Option<StrColumn>, wanted: &[String]) -> tantivy::Result<Condi
     })
 }
 
-/// Keys of the sources: each source's keys stand together.
+/// Matches keys by source: the keys of a source are adjacent.
 fn within<'s>(
     column: Option<StrColumn>,
     sources: impl Iterator<Item = &'s str>,

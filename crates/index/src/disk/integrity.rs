@@ -1,13 +1,13 @@
-//! Whether the files of a commit are as they were written.
+//! Verifies the files of a commit.
 //!
-//! Every file of a segment ends with a checksum, and so does every file of vectors. Reading a whole index to compare
-//! them would make each start slow, so `verified.json` remembers which files were compared: by length, inode and times
-//! of change. A file that was touched since is compared again. `meta.json`, which has no checksum, is remembered by its
-//! hash; one that is not known is compared with what the segments hold.
+//! Every segment file and every vector file ends with a checksum. Comparing all of them would slow
+//! down each start, so `verified.json` remembers the verified files by length, inode and times. A
+//! file whose metadata changed is verified again. `meta.json`, which has no checksum, is remembered
+//! by its hash; an unknown one is compared with the contents of the segments.
 //!
-//! `verified.json` saves time and decides nothing: without it, or with a damaged one, everything is compared.
-//! A file that changes without its times changing (a failing disk) is not noticed here, but by
-//! [`Index::check_files`](crate::Index::check_files), which compares everything whatever is remembered.
+//! `verified.json` is only a cache: if it is missing or damaged, everything is verified. A file
+//! that changes without its times changing (a failing disk) is not noticed here, but by
+//! [`Index::check_files`](crate::Index::check_files), which ignores the cache.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,39 +23,39 @@ use tantivy::IndexMeta;
 use super::META;
 use super::directory::{IndexDirectory, replace_file};
 use super::file::{DamagedFile, FileStamp, IndexFile};
-use crate::error::{IndexError, Result};
+use crate::error::{IndexError, IndexResult};
 
 const FILE: &str = "verified.json";
-/// A file that changed less than this ago is compared again: its next change could have the same time.
+/// A file that changed more recently than this is not remembered: its next change could have the
+/// same timestamp.
 const CLOCK_TICK: Duration = Duration::from_millis(100);
 
-/// The files that were compared, as they were then.
+/// The verified files with their metadata at that time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Verified {
-    /// The hash of `meta.json`.
+pub(super) struct VerifiedFiles {
     meta: String,
     files: BTreeMap<String, FileStamp>,
     #[serde(skip)]
     is_changed: bool,
 }
 
-/// Whether all files of a commit are there.
+/// Whether all files of a commit exist.
 #[derive(Debug)]
-pub(super) enum Presence {
-    /// All, opened: as long as they are held, whoever opens one gets the one that was compared.
+pub(super) enum CommitFiles {
+    /// All are open. While they are held, opening one returns the verified file.
     All(Vec<Arc<IndexFile>>),
-    /// One is missing. A writer may have merged it away, with a newer commit.
+    /// One is missing. A writer may have merged it away in a newer commit.
     Missing,
 }
 
-impl Verified {
-    /// What is known of a directory; nothing if that can't be read.
+impl VerifiedFiles {
+    /// Loads the cache of a directory; empty if it cannot be read.
     pub(super) fn load(dir: &Path) -> Self {
         let text = fs::read(dir.join(FILE)).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
     }
 
-    /// Saves what was learned. An index that can't be written to is compared again the next time.
+    /// Saves new results. An index on a read-only file system is verified again the next time.
     pub(super) fn save(&mut self, dir: &Path) {
         if !std::mem::take(&mut self.is_changed) {
             return;
@@ -65,13 +65,13 @@ impl Verified {
         let _ = replace_file(&dir.join(FILE), &text);
     }
 
-    /// Takes over what another process has learned.
+    /// Takes over the results of another process.
     pub(super) fn learn(&mut self, other: Self) {
         self.meta = other.meta;
         self.files.extend(other.files);
     }
 
-    /// Whether `meta.json` is one that was compared or written here.
+    /// Whether `meta.json` was verified or written here.
     pub(super) fn knows_meta(&self, meta: Hash) -> bool {
         self.meta == meta.to_hex()
     }
@@ -83,7 +83,7 @@ impl Verified {
         }
     }
 
-    /// Whether a file is as it was when it was compared.
+    /// Whether a file is unchanged since it was verified.
     pub(super) fn knows(&self, file: &IndexFile) -> bool {
         self.files.get(file.name()) == Some(&file.stamp())
     }
@@ -97,18 +97,18 @@ impl Verified {
         }
     }
 
-    /// Forgets what was compared, so that everything is compared again.
+    /// Discards all results, so that everything is verified again.
     pub(super) fn forget(&mut self) {
         *self = Self { is_changed: true, ..Self::default() };
     }
 
-    /// Opens the files of a commit, and compares those that are not known with their checksums.
+    /// Opens the files of a commit, and verifies those that are not known.
     pub(super) fn check(
         &mut self,
         dir: &Path,
         files: &IndexDirectory,
         commit: &IndexMeta,
-    ) -> Result<Presence> {
+    ) -> IndexResult<CommitFiles> {
         let mut paths: Vec<_> = commit.list_segment_files().into_iter().collect();
         paths.sort();
         let mut open = Vec::with_capacity(paths.len());
@@ -120,16 +120,16 @@ impl Verified {
                 }
                 Err(error) if error.kind() == ErrorKind::NotFound => {
                     if is_required(commit, &path.to_string_lossy()) {
-                        return Ok(Presence::Missing);
+                        return Ok(CommitFiles::Missing);
                     }
                 }
                 Err(error) => return Err(failed(dir, error)),
             }
         }
-        Ok(Presence::All(open))
+        Ok(CommitFiles::All(open))
     }
 
-    /// Compares a file that is not known with its checksum.
+    /// Verifies a file unless it is known.
     pub(super) fn check_file(&mut self, file: &IndexFile) -> io::Result<()> {
         if !self.knows(file) {
             file.compare()?;
@@ -139,13 +139,12 @@ impl Verified {
     }
 }
 
-/// The hash of `meta.json`.
-pub(super) fn meta_hash(dir: &Path) -> Result<Hash> {
+pub(super) fn meta_hash(dir: &Path) -> IndexResult<Hash> {
     let read = fs::read(dir.join(META));
     read.map(|bytes| Hash::of(&bytes)).map_err(|error| cannot_read_meta(dir, error))
 }
 
-/// What reading `meta.json` said. An index without one is damaged.
+/// Converts an error from reading `meta.json`. An index without that file is damaged.
 pub(super) fn cannot_read_meta(dir: &Path, error: io::Error) -> IndexError {
     match error.kind() {
         ErrorKind::NotFound => damaged(dir, META, "it is not there"),
@@ -153,14 +152,14 @@ pub(super) fn cannot_read_meta(dir: &Path, error: io::Error) -> IndexError {
     }
 }
 
-/// An index with a file that is not as it was written.
+/// The error for an index with a damaged file.
 pub(super) fn damaged(dir: &Path, file: &str, what: impl Into<String>) -> IndexError {
     let source = DamagedFile { file: file.to_owned(), what: what.into() };
     IndexError::Corrupt { dir: dir.to_owned(), source: Box::new(source) }
 }
 
-/// Whether a segment needs this file. A list of deletions is there only if there are some, and a temporary store only
-/// while a segment is written.
+/// Whether a segment needs this file. A list of deletions exists only if there are some, and a
+/// temporary store only while a segment is written.
 fn is_required(commit: &IndexMeta, name: &str) -> bool {
     match name.rsplit_once('.').map(|(_, extension)| extension) {
         Some("temp") => false,
@@ -172,7 +171,7 @@ fn is_required(commit: &IndexMeta, name: &str) -> bool {
     }
 }
 
-/// What reading a file said: damage, or the file system's refusal.
+/// Converts a read error to either damage or an I/O error.
 pub(super) fn failed(dir: &Path, error: io::Error) -> IndexError {
     let dir = dir.to_owned();
     match is_damage(&error) {
@@ -181,7 +180,7 @@ pub(super) fn failed(dir: &Path, error: io::Error) -> IndexError {
     }
 }
 
-/// Whether reading failed because of what was read, and not because of the file system.
+/// Whether reading failed because of the content, not because of the file system.
 pub(super) fn is_damage(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof | ErrorKind::Other)
         && error.raw_os_error().is_none()

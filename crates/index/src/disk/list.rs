@@ -1,4 +1,4 @@
-//! A list of documents that is read forwards, block by block.
+//! A posting list that is read forwards, block by block.
 
 use tantivy::postings::BlockSegmentPostings;
 use tantivy::{DocId, TERMINATED};
@@ -7,52 +7,53 @@ use super::blocks::Block;
 use super::window::Window;
 use crate::bm25::points;
 
-/// As many marked documents of a block are looked for one by one; for more it is gone through.
-const FEW: usize = 4;
+/// Up to this many marked documents of a block are looked up one by one; for more the block is
+/// scanned.
+const MAX_LOOKUPS: usize = 4;
 
-/// The documents of a word.
-pub(super) struct List {
+/// The posting list of a word.
+pub(super) struct PostingList {
     postings: BlockSegmentPostings,
     weight: f32,
     blocks: Vec<Block>,
-    /// The block that the window starts in.
+    /// The block in which the window starts.
     at: usize,
 }
 
-/// What scoring a document needs besides its frequency.
+/// The lengths that scoring a document needs besides its frequency.
 #[derive(Clone, Copy)]
-pub(super) struct Lengths<'a> {
+pub(super) struct DocumentLengths<'a> {
     /// Length parts by length code.
     pub(super) parts: &'a [f32; 256],
     /// Length codes by document.
     pub(super) codes: &'a [u8],
 }
 
-impl Lengths<'_> {
+impl DocumentLengths<'_> {
     #[inline]
     pub(super) fn part(&self, doc: DocId) -> f32 {
         self.parts[usize::from(self.codes[doc as usize])]
     }
 }
 
-impl List {
+impl PostingList {
     /// A list with the bounds of its full blocks.
     pub(super) fn new(
         postings: BlockSegmentPostings,
         weight: f32,
         mut blocks: Vec<Block>,
-        lengths: Lengths<'_>,
+        lengths: DocumentLengths<'_>,
     ) -> Self {
         if blocks.is_empty() {
             blocks.push(whole(&postings, weight, lengths));
         } else {
-            // The documents after the last full block: few, so no bound is kept for them.
+            // The few documents after the last full block have no recorded bound.
             blocks.push(Block { last: TERMINATED - 1, bound: weight as u32 + 1 });
         }
         Self { postings, weight, blocks, at: 0 }
     }
 
-    /// A document that no document of the list from `from` on comes before.
+    /// A lower bound of the list's next document at or after `from`.
     pub(super) fn next(&mut self, from: DocId) -> DocId {
         while self.blocks.get(self.at).is_some_and(|block| block.last < from) {
             self.at += 1;
@@ -64,8 +65,8 @@ impl List {
         }
     }
 
-    /// The most points of a document from `from` to before `to`: none only if there is no document.
-    /// Moves to `from`.
+    /// Upper bound of the points of documents in `from..to`; 0 only if there is no document. Moves
+    /// to `from`.
     pub(super) fn bound(&mut self, from: DocId, to: DocId) -> u32 {
         if self.next(from) >= to {
             return 0;
@@ -80,14 +81,14 @@ impl List {
         bound
     }
 
-    /// Adds the points of every document from `from` to before `to` and marks it, but leaves blocks
-    /// out whose bound `is_hopeless`.
+    /// Adds the points of every document in `from..to` and marks it, but skips blocks whose bound
+    /// `is_hopeless`.
     #[inline]
     pub(super) fn sweep(
         &mut self,
         from: DocId,
         to: DocId,
-        lengths: Lengths<'_>,
+        lengths: DocumentLengths<'_>,
         is_hopeless: impl Fn(u32) -> bool,
         window: &mut Window,
     ) {
@@ -107,21 +108,22 @@ impl List {
         }
     }
 
-    /// Adds the points of every marked document from `from` to before `to`.
+    /// Adds the points of every marked document in `from..to`.
     pub(super) fn join(
         &mut self,
         from: DocId,
         to: DocId,
-        lengths: Lengths<'_>,
+        lengths: DocumentLengths<'_>,
         window: &mut Window,
     ) {
         let mut from = self.next(from);
         while from < to && self.at < self.blocks.len() {
             let last = self.blocks[self.at].last;
-            let marked = window.marked(from..to.min(last.saturating_add(1))).take(FEW + 1).count();
+            let marked =
+                window.marked(from..to.min(last.saturating_add(1))).take(MAX_LOOKUPS + 1).count();
             match marked {
                 0 => {}
-                1..=FEW => self.join_few(from, to.min(last + 1), lengths, window),
+                1..=MAX_LOOKUPS => self.join_few(from, to.min(last + 1), lengths, window),
                 _ => self.join_block(from, to, lengths, window),
             }
             if last >= to {
@@ -132,9 +134,15 @@ impl List {
         }
     }
 
-    /// Looks for each marked document.
-    fn join_few(&mut self, from: DocId, to: DocId, lengths: Lengths<'_>, window: &mut Window) {
-        let mut found = [(0, 0); FEW];
+    /// Looks up each marked document.
+    fn join_few(
+        &mut self,
+        from: DocId,
+        to: DocId,
+        lengths: DocumentLengths<'_>,
+        window: &mut Window,
+    ) {
+        let mut found = [(0, 0); MAX_LOOKUPS];
         let mut count = 0;
         for doc in window.marked(from..to) {
             if let Some(points) = points_of(&mut self.postings, self.weight, doc, lengths) {
@@ -147,8 +155,14 @@ impl List {
         }
     }
 
-    /// Goes through a block.
-    fn join_block(&mut self, from: DocId, to: DocId, lengths: Lengths<'_>, window: &mut Window) {
+    /// Scans a block for its marked documents.
+    fn join_block(
+        &mut self,
+        from: DocId,
+        to: DocId,
+        lengths: DocumentLengths<'_>,
+        window: &mut Window,
+    ) {
         for (doc, tf) in rest_of_block(&mut self.postings, from) {
             if *doc >= to {
                 return;
@@ -160,7 +174,7 @@ impl List {
     }
 }
 
-/// Documents and frequencies from `from` on in the block that holds it.
+/// Documents and frequencies at or after `from` in the block that contains it.
 #[inline]
 fn rest_of_block(
     postings: &mut BlockSegmentPostings,
@@ -170,24 +184,24 @@ fn rest_of_block(
     postings.docs()[first..].iter().zip(&postings.freqs()[first..])
 }
 
-/// The points of a document that a list holds. Documents must be asked for in order.
+/// The points of a document, if the list contains it. Documents must be requested in order.
 pub(super) fn points_of(
     postings: &mut BlockSegmentPostings,
     weight: f32,
     doc: DocId,
-    lengths: Lengths<'_>,
+    lengths: DocumentLengths<'_>,
 ) -> Option<u32> {
     tf_of(postings, doc).map(|tf| points(weight, tf, lengths.part(doc)))
 }
 
-/// How often a document that a list holds says its term. Documents must be asked for in order.
+/// The term frequency of a document, if the list contains it. Documents must be requested in order.
 pub(super) fn tf_of(postings: &mut BlockSegmentPostings, doc: DocId) -> Option<u32> {
     let at = postings.seek(doc);
     (postings.docs().get(at) == Some(&doc)).then(|| postings.freq(at))
 }
 
-/// A list of a single block, exactly bounded.
-fn whole(postings: &BlockSegmentPostings, weight: f32, lengths: Lengths<'_>) -> Block {
+/// A list that is a single block, with its exact bound.
+fn whole(postings: &BlockSegmentPostings, weight: f32, lengths: DocumentLengths<'_>) -> Block {
     let documents = postings.docs().iter().zip(postings.freqs());
     let best = documents.map(|(doc, tf)| points(weight, *tf, lengths.part(*doc))).max();
     let last = postings.docs().last().copied().unwrap_or_default();

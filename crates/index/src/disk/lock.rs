@@ -1,4 +1,4 @@
-//! The lock that writers queue on.
+//! The lock that serialises writers.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -6,12 +6,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::directory::{create_private_dir, private_file};
-use crate::error::{IndexError, Result};
+use crate::error::{IndexError, IndexResult};
 
 const FILE: &str = "writer.lock";
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Held by the one writer of a directory; let go when dropped or when its process ends.
+/// Held by the one writer of a directory; released when dropped or when its process ends.
 #[derive(Debug)]
 pub(super) struct WriterLock {
     dir: PathBuf,
@@ -19,8 +19,8 @@ pub(super) struct WriterLock {
 }
 
 impl WriterLock {
-    /// Makes the directory if need be and takes its lock, after whoever holds it.
-    pub(super) fn acquire(dir: &Path, wait: Duration) -> Result<Self> {
+    /// Creates the directory if necessary and acquires its lock, waiting for the current holder.
+    pub(super) fn acquire(dir: &Path, wait: Duration) -> IndexResult<Self> {
         let io = |source| IndexError::Io { dir: dir.to_owned(), source };
         create_private_dir(dir).map_err(io)?;
         let options = private_file().create(true).truncate(false).clone();
@@ -38,8 +38,8 @@ impl WriterLock {
         }
     }
 
-    /// Removes every file of the directory but the lock.
-    pub(super) fn empty_directory(&self) -> Result<()> {
+    /// Removes every file of the directory except the lock.
+    pub(super) fn empty_directory(&self) -> IndexResult<()> {
         let io = |source| IndexError::Io { dir: self.dir.clone(), source };
         for entry in fs::read_dir(&self.dir).map_err(io)? {
             let entry = entry.map_err(io)?;

@@ -1,8 +1,8 @@
-//! The index on disk: tantivy's files, locks and commits, with statistics, scoring and search of
-//! our own.
+//! The index on disk: tantivy's files, locks and commits, with our own statistics, scoring and
+//! search.
 //!
-//! A commit is atomic and durable: it replaces `meta.json` by renaming. Readers in any process
-//! open the last one and keep what they opened. Writers queue on `writer.lock`.
+//! A commit is atomic and durable: it replaces `meta.json` by renaming. Readers in any process open
+//! the last commit and keep its files open. Writers queue on `writer.lock`.
 
 mod answer;
 mod blocks;
@@ -42,62 +42,61 @@ use tantivy::index::IndexSettings;
 use tantivy::{IndexMeta, IndexReader, ReloadPolicy, TantivyError};
 
 use crate::contract::{Index, View, Writer};
-use crate::error::{IndexError, Result};
+use crate::error::{IndexError, IndexResult};
 use crate::models::Models;
 use directory::IndexDirectory;
 use file::{FileStamp, IndexFile};
-use integrity::{Presence, Verified, cannot_read_meta, meta_hash};
+use integrity::{CommitFiles, VerifiedFiles, cannot_read_meta, meta_hash};
 use lock::WriterLock;
 use payload::Payload;
-use schema::{Fields, schema, tokenizers};
 pub use schema::{SEPARATOR, SplitStream};
-use vectors::Known;
+use schema::{SchemaFields, schema, tokenizers};
+use vectors::VectorSources;
 use view::DiskView;
 use writer::DiskWriter;
 
 const META: &str = "meta.json";
-/// What is wrong with an index whose opening panics.
+/// The message for an index that panics while it is opened.
 const CONTRADICTION: &str = "it contradicts its segments";
-/// Small blocks, as a search reads single passages from all over the store.
+/// Small blocks, because a search reads single passages from all over the store.
 const STORE_BLOCK_BYTES: usize = 8192;
-/// Blocks of the store that a segment keeps unpacked: eight megabytes.
-const KEPT_BLOCKS: usize = 1024;
-/// How often a reader tries to see one commit while writers make others.
+/// Blocks of the store that a segment caches unpacked: eight megabytes.
+const CACHED_BLOCKS: usize = 1024;
+/// How often a reader retries to open one consistent commit while writers commit.
 const READ_ATTEMPTS: usize = 100;
 
-/// An index in a directory of its own.
 pub struct DiskIndex {
-    shared: Arc<Shared>,
+    shared: Arc<DiskIndexState>,
     latest: Mutex<Option<(FileStamp, Arc<DiskView>)>>,
 }
 
-/// What views and writers of an index share.
-struct Shared {
+/// State shared by the views and writers of an index.
+struct DiskIndexState {
     dir: PathBuf,
     store: String,
     index: tantivy::Index,
-    fields: Fields,
+    fields: SchemaFields,
     reader: IndexReader,
     models: Models,
-    /// The directory, for files that tantivy does not know of.
+    /// The directory, for files that tantivy does not manage.
     files: IndexDirectory,
-    /// The files that were compared with their checksums.
-    verified: Mutex<Verified>,
+    /// The files whose checksums were verified.
+    verified: Mutex<VerifiedFiles>,
 }
 
-/// What of `meta.json` changes with every commit.
-fn meta_stamp(dir: &Path) -> Result<FileStamp> {
+/// The metadata of `meta.json`, which changes with every commit.
+fn meta_stamp(dir: &Path) -> IndexResult<FileStamp> {
     let meta = fs::metadata(dir.join(META)).map_err(|error| cannot_read_meta(dir, error))?;
     Ok(FileStamp::of(&meta))
 }
 
 impl DiskIndex {
-    /// Opens the index of the store called `store` in `dir`, or makes an empty one where there is
-    /// none. An index of another version or store is [`IndexError::Stale`].
-    pub fn open(dir: &Path, store: &str, models: Models, wait: Duration) -> Result<Self> {
+    /// Opens the index of the store called `store` in `dir`, or creates an empty one. An index of
+    /// another version or store fails with [`IndexError::Stale`].
+    pub fn open(dir: &Path, store: &str, models: Models, wait: Duration) -> IndexResult<Self> {
         if !dir.join(META).exists() {
             let lock = WriterLock::acquire(dir, wait)?;
-            // Another process may have made it while this one waited.
+            // Another process may have created it while this one waited.
             if !dir.join(META).exists() {
                 return Self::make(dir, store, models, &lock);
             }
@@ -105,9 +104,9 @@ impl DiskIndex {
         Self::open_existing(dir, store, models)
     }
 
-    /// Makes an empty index in place of one that does not fit or cannot be read. If another process
-    /// has done so while this one waited, opens that one.
-    pub fn replace(dir: &Path, store: &str, models: Models, wait: Duration) -> Result<Self> {
+    /// Creates an empty index in place of one that does not match or cannot be read. If another
+    /// process has done so while this one waited, opens that one.
+    pub fn replace(dir: &Path, store: &str, models: Models, wait: Duration) -> IndexResult<Self> {
         let lock = WriterLock::acquire(dir, wait)?;
         if let Ok(index) = Self::open_existing(dir, store, models.clone()) {
             return Ok(index);
@@ -116,7 +115,7 @@ impl DiskIndex {
         Self::make(dir, store, models, &lock)
     }
 
-    fn open_existing(dir: &Path, store: &str, models: Models) -> Result<Self> {
+    fn open_existing(dir: &Path, store: &str, models: Models) -> IndexResult<Self> {
         without_panic(dir, CONTRADICTION, || {
             let directory = IndexDirectory::new(dir);
             let index = tantivy::Index::open(directory.clone()).map_err(|e| corrupt(dir, e))?;
@@ -127,7 +126,7 @@ impl DiskIndex {
         })
     }
 
-    fn make(dir: &Path, store: &str, models: Models, _lock: &WriterLock) -> Result<Self> {
+    fn make(dir: &Path, store: &str, models: Models, _lock: &WriterLock) -> IndexResult<Self> {
         let directory = IndexDirectory::new(dir);
         let settings =
             IndexSettings { docstore_blocksize: STORE_BLOCK_BYTES, ..IndexSettings::default() };
@@ -145,22 +144,22 @@ impl DiskIndex {
         models: Models,
         files: IndexDirectory,
         mut index: tantivy::Index,
-    ) -> Result<Self> {
+    ) -> IndexResult<Self> {
         index.set_tokenizers(tokenizers());
         let stamp = meta_stamp(dir)?;
-        let mut verified = Verified::load(dir);
-        // Held until the reader has opened them, so that it reads the files that were compared.
+        let mut verified = VerifiedFiles::load(dir);
+        // Held until the reader has opened them, so that it reads the verified files.
         let compared = check_files(dir, &files, &index, &mut verified)?;
         let builder = index
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)
-            .doc_store_cache_num_blocks(KEPT_BLOCKS);
+            .doc_store_cache_num_blocks(CACHED_BLOCKS);
         let reader = builder.try_into().map_err(|e| corrupt(dir, e))?;
         let fields = schema().1;
         let (dir, store) = (dir.to_owned(), store.to_owned());
         let verified = Mutex::new(verified);
         let shared =
-            Arc::new(Shared { dir, store, index, fields, reader, models, files, verified });
+            Arc::new(DiskIndexState { dir, store, index, fields, reader, models, files, verified });
         let latest = shared.read_if_whole()?.map(|view| (stamp, Arc::new(view)));
         drop(compared);
         shared.verified().save(&shared.dir);
@@ -169,7 +168,7 @@ impl DiskIndex {
 }
 
 impl Index for DiskIndex {
-    fn view(&self) -> Result<Arc<dyn View>> {
+    fn view(&self) -> IndexResult<Arc<dyn View>> {
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         let stamp = meta_stamp(&self.shared.dir)?;
         if let Some((seen, view)) = latest.as_ref()
@@ -186,14 +185,14 @@ impl Index for DiskIndex {
         Ok(view)
     }
 
-    fn writer(&self, wait: Duration) -> Result<Box<dyn Writer>> {
+    fn writer(&self, wait: Duration) -> IndexResult<Box<dyn Writer>> {
         let lock = WriterLock::acquire(&self.shared.dir, wait)?;
         let payload = self.shared.payload()?;
         self.shared.remove_uncommitted_deletions()?;
         Ok(Box::new(DiskWriter::new(self.shared.clone(), payload, lock)))
     }
 
-    fn check_files(&self) -> Result<Vec<String>> {
+    fn check_files(&self) -> IndexResult<Vec<String>> {
         let commit = self.shared.index.load_metas().map_err(|e| self.shared.error(e))?;
         let mut names: Vec<PathBuf> = commit.list_segment_files().into_iter().collect();
         names.extend(self.shared.vector_files(&commit)?);
@@ -203,7 +202,8 @@ impl Index for DiskIndex {
             let compared = self.shared.files.reopen_file(&name).and_then(|file| file.compare());
             match compared {
                 Ok(()) => {}
-                // A commit names files that a segment need not have; one that it needs is missed when it is opened.
+                // A commit lists files that a segment may lack; a missing required file is detected
+                // when the segment is opened.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) if integrity::is_damage(&error) => damaged.push(error.to_string()),
                 Err(error) => return Err(self.shared.io(error)),
@@ -216,7 +216,7 @@ impl Index for DiskIndex {
         Ok(damaged)
     }
 
-    fn wanted_vectors(&self) -> Result<(u64, u64)> {
+    fn wanted_vectors(&self) -> IndexResult<(u64, u64)> {
         let view = self.shared.read()?;
         let (mut made, mut total) = (0, 0);
         for segment in &view.segments {
@@ -232,7 +232,7 @@ impl Index for DiskIndex {
         Ok((made, total))
     }
 
-    fn make_wanted_vectors(&self, progress: &dyn Fn(u64, u64)) -> Result<()> {
+    fn make_wanted_vectors(&self, progress: &dyn Fn(u64, u64)) -> IndexResult<()> {
         let Some(model) = self.shared.models.wanted() else { return Ok(()) };
         let view = self.shared.read()?;
         let sizes = view.segments.iter().map(|segment| u64::from(segment.reader.max_doc()));
@@ -240,7 +240,7 @@ impl Index for DiskIndex {
         for segment in 0..view.segments.len() {
             progress(done, total);
             let report = |docs| progress(done + docs, total);
-            let known = Known { progress: Some(&report), ..Known::default() };
+            let known = VectorSources { progress: Some(&report), ..VectorSources::default() };
             view.write_missing_vectors(model.as_ref(), segment, &known)?;
             done += u64::from(view.segments[segment].reader.max_doc());
         }
@@ -249,17 +249,16 @@ impl Index for DiskIndex {
     }
 }
 
-impl Shared {
-    /// The last commit's payload.
-    fn payload(&self) -> Result<Payload> {
+impl DiskIndexState {
+    fn payload(&self) -> IndexResult<Payload> {
         let meta = self.index.load_metas().map_err(|e| self.error(e))?;
         read_payload(&self.dir, meta.payload.as_deref(), &self.store)
     }
 
-    /// Removes the deletions that a killed process wrote for a commit it did not make: the next
-    /// commit gets the same number, and tantivy refuses to write a file that is there. They were
-    /// never committed, so no reader has them. The caller holds the writers' lock.
-    fn remove_uncommitted_deletions(&self) -> Result<()> {
+    /// Removes the deletion files that a killed process wrote for a commit it did not make: the
+    /// next commit gets the same number, and tantivy refuses to overwrite a file. They were never
+    /// committed, so no reader uses them. The caller holds the writers' lock.
+    fn remove_uncommitted_deletions(&self) -> IndexResult<()> {
         let io = |source| IndexError::Io { dir: self.dir.clone(), source };
         let committed = self.index.load_metas().map_err(|e| self.error(e))?.opstamp;
         for entry in fs::read_dir(&self.dir).map_err(io)? {
@@ -272,12 +271,12 @@ impl Shared {
         Ok(())
     }
 
-    fn verified(&self) -> MutexGuard<'_, Verified> {
+    fn verified(&self) -> MutexGuard<'_, VerifiedFiles> {
         self.verified.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Remembers the commit that this process has just written. The caller holds the writers' lock.
-    fn remember_commit(&self) -> Result<()> {
+    fn remember_commit(&self) -> IndexResult<()> {
         let meta = meta_hash(&self.dir)?;
         let mut verified = self.verified();
         verified.remember_meta(meta);
@@ -285,17 +284,17 @@ impl Shared {
         Ok(())
     }
 
-    /// Whether this process or another wrote or compared a commit.
+    /// Whether this process or another one wrote or verified a commit.
     fn knows_commit(&self, meta: Hash) -> bool {
         let mut verified = self.verified();
         if !verified.knows_meta(meta) {
-            verified.learn(Verified::load(&self.dir));
+            verified.learn(VerifiedFiles::load(&self.dir));
         }
         verified.knows_meta(meta)
     }
 
-    /// A view of the last commit.
-    fn read(self: &Arc<Self>) -> Result<DiskView> {
+    /// Opens a view of the last commit.
+    fn read(self: &Arc<Self>) -> IndexResult<DiskView> {
         for _ in 0..READ_ATTEMPTS {
             let _compared = check_files(&self.dir, &self.files, &self.index, &mut self.verified())?;
             self.reader.reload().map_err(|e| self.error(e))?;
@@ -306,9 +305,10 @@ impl Shared {
         Err(IndexError::Busy { waited: Duration::ZERO })
     }
 
-    /// A view of what the reader has open, if that is one commit. `meta.json` is read twice, for
-    /// the segments and for the payload: the two belong together if they name the same segments.
-    fn read_if_whole(self: &Arc<Self>) -> Result<Option<DiskView>> {
+    /// A view of the segments that the reader has open, if they form one commit. `meta.json` is
+    /// read twice, for the segments and for the payload: the two belong together if they name the
+    /// same segments.
+    fn read_if_whole(self: &Arc<Self>) -> IndexResult<Option<DiskView>> {
         let searcher = self.reader.searcher();
         let hash = meta_hash(&self.dir)?;
         let meta = self.index.load_metas().map_err(|e| self.error(e))?;
@@ -339,16 +339,17 @@ impl Shared {
     }
 }
 
-/// Compares the files of the last commit with their checksums. Files of a commit that was replaced meanwhile are gone.
+/// Verifies the files of the last commit. Retries if the commit was replaced meanwhile and its
+/// files are gone.
 fn check_files(
     dir: &Path,
     files: &IndexDirectory,
     index: &tantivy::Index,
-    verified: &mut Verified,
-) -> Result<Vec<Arc<IndexFile>>> {
+    verified: &mut VerifiedFiles,
+) -> IndexResult<Vec<Arc<IndexFile>>> {
     for _ in 0..READ_ATTEMPTS {
         let commit = index.load_metas().map_err(|e| corrupt(dir, e))?;
-        if let Presence::All(open) = verified.check(dir, files, &commit)? {
+        if let CommitFiles::All(open) = verified.check(dir, files, &commit)? {
             return Ok(open);
         }
         let now = index.load_metas().map_err(|e| corrupt(dir, e))?;
@@ -367,26 +368,31 @@ thread_local! {
     static READING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread reads files that may be damaged: a panic is then caught, told as damage, and nothing to report.
+/// Whether this thread is reading files that may be damaged. A panic is then caught and returned as
+/// an error, so panic hooks should not report it.
 pub fn is_reading_files() -> bool {
     READING.get()
 }
 
-/// Runs what reads the files of an index. tantivy panics on some of what checksums do not cover, such as a `meta.json`
-/// that contradicts its segments: that is damage too.
-fn without_panic<T>(dir: &Path, what: &str, read: impl FnOnce() -> Result<T>) -> Result<T> {
+/// Runs code that reads index files. tantivy panics on some damage that checksums do not cover,
+/// such as a `meta.json` that contradicts its segments; such a panic becomes an error.
+fn without_panic<T>(
+    dir: &Path,
+    what: &str,
+    read: impl FnOnce() -> IndexResult<T>,
+) -> IndexResult<T> {
     let outer = READING.replace(true);
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read));
     READING.set(outer);
     caught.unwrap_or_else(|_| Err(integrity::damaged(dir, META, what)))
 }
 
-/// The commit that a file of deletions belongs to: `SEGMENT.OPSTAMP.del`.
+/// Parses the opstamp of a deletion file: `SEGMENT.OPSTAMP.del`.
 fn deletion_opstamp(name: &str) -> Option<u64> {
     name.strip_suffix(".del")?.rsplit_once('.')?.1.parse().ok()
 }
 
-fn read_payload(dir: &Path, payload: Option<&str>, store: &str) -> Result<Payload> {
+fn read_payload(dir: &Path, payload: Option<&str>, store: &str) -> IndexResult<Payload> {
     Payload::read(payload, store).map_err(|mismatch| IndexError::Stale {
         dir: dir.to_owned(),
         what: mismatch.what,
@@ -395,7 +401,7 @@ fn read_payload(dir: &Path, payload: Option<&str>, store: &str) -> Result<Payloa
     })
 }
 
-/// Why a write failed: the file system's refusal if there was one, whatever tantivy made of it.
+/// Converts a failed write: prefers the file system's own error over tantivy's.
 fn write_failed(dir: &Path, files: &IndexDirectory, error: TantivyError) -> IndexError {
     match files.take_refusal() {
         Some(source) => IndexError::Io { dir: dir.to_owned(), source },
@@ -403,8 +409,8 @@ fn write_failed(dir: &Path, files: &IndexDirectory, error: TantivyError) -> Inde
     }
 }
 
-/// What tantivy said, as ours: the file system's refusals and other writers apart from damage. A file or directory that
-/// is gone is damage.
+/// Converts an error of tantivy, distinguishing I/O errors and busy locks from damage. A missing
+/// file or directory is damage.
 fn corrupt(dir: &Path, error: TantivyError) -> IndexError {
     let refusal = match &error {
         TantivyError::LockFailure(LockError::LockBusy, _) => {

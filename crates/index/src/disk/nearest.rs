@@ -1,4 +1,4 @@
-//! The nearest pages by meaning, over all segments.
+//! Vector search over all segments.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -14,9 +14,12 @@ use super::filter::SegmentFilter;
 use super::sidecar::Sidecar;
 use super::view::{DiskView, PlacedPage, handle};
 use crate::contract::{ChunkHit, VectorHit};
-use crate::error::{IndexError, Result};
+use crate::error::{IndexError, IndexResult};
 use crate::filter::admits_page;
-use crate::vectors::{DEEPER, Near, Nearest, Place, Shortlist, VectorQuery, distinct_pages};
+use crate::vectors::{
+    DEPTH_GROWTH, NearestPassage, ScoredPassage, Shortlist, VectorPosition, VectorQuery,
+    distinct_pages,
+};
 
 impl DiskView {
     pub(super) fn nearest(
@@ -25,15 +28,16 @@ impl DiskView {
         filter: &Filter,
         depth: usize,
         k: usize,
-    ) -> Result<Vec<VectorHit>> {
+    ) -> IndexResult<Vec<VectorHit>> {
         let model = self.model_of(query)?;
         let segments = 0..self.segments.len();
-        let sidecars = segments.map(|at| self.sidecar(model, at)).collect::<Result<Vec<_>>>()?;
+        let sidecars =
+            segments.map(|at| self.sidecar(model, at)).collect::<IndexResult<Vec<_>>>()?;
         let mut depth = depth.max(k);
         loop {
             let (passages, is_full) = self.shortlisted(query, filter, depth, &sidecars)?;
             let failure = RefCell::new(None);
-            let order = |a: &Near<'_>, b: &Near<'_>| {
+            let order = |a: &ScoredPassage<'_>, b: &ScoredPassage<'_>| {
                 self.order(a, b).unwrap_or_else(|error| {
                     failure.replace(Some(error));
                     Ordering::Equal
@@ -44,7 +48,7 @@ impl DiskView {
                 return Err(self.error(error));
             }
             match pages {
-                Err(_) if is_full => depth *= DEEPER,
+                Err(_) if is_full => depth *= DEPTH_GROWTH,
                 Ok(pages) | Err(pages) => {
                     return pages.iter().map(|page| self.found(page)).collect();
                 }
@@ -58,7 +62,7 @@ impl DiskView {
         query: &VectorQuery,
         filter: &Filter,
         page: PageId,
-    ) -> Result<Option<ChunkHit>> {
+    ) -> IndexResult<Option<ChunkHit>> {
         let model = self.model_of(query)?;
         let Some((placed, entry)) = self.visible(page, filter.trust)? else { return Ok(None) };
         if !admits_page(filter, &entry) {
@@ -89,12 +93,12 @@ impl DiskView {
         }))
     }
 
-    /// The model of a query, if it is the one whose vectors are held.
-    fn model_of(&self, query: &VectorQuery) -> Result<&dyn Embedder> {
+    /// The model of a query, if the index holds its vectors.
+    fn model_of(&self, query: &VectorQuery) -> IndexResult<&dyn Embedder> {
         let model = self.model.as_deref().filter(|model| model.id() == query.model());
         model.ok_or_else(|| IndexError::OtherModel {
             held: self.payload.model.clone().unwrap_or_else(|| "none".to_owned()),
-            asked: query.model().to_owned(),
+            query: query.model().to_owned(),
         })
     }
 
@@ -105,7 +109,7 @@ impl DiskView {
         filter: &Filter,
         depth: usize,
         sidecars: &[&'v Sidecar],
-    ) -> Result<(Vec<Near<'v>>, bool)> {
+    ) -> IndexResult<(Vec<ScoredPassage<'v>>, bool)> {
         let mut shortlist = Shortlist::new(depth);
         let codes = sidecars.iter().map(|sidecar| sidecar.codes());
         let codes = codes.collect::<io::Result<Vec<_>>>().map_err(|e| self.unreadable(e))?;
@@ -126,35 +130,44 @@ impl DiskView {
             shortlist.scan(query, codes, has_direction, admits);
         }
         let (places, is_full) = shortlist.finish();
-        let near = |place: Place| {
+        let near = |place: VectorPosition| {
             let run = place.run as usize;
             let row = sidecars[run].row(place.at)?;
             let inverse_length = codes[run].inverse_length(place.at);
-            Ok(Near { score: query.cosine(&row, inverse_length), place, row, inverse_length })
+            Ok(ScoredPassage {
+                score: query.cosine(&row, inverse_length),
+                place,
+                row,
+                inverse_length,
+            })
         };
         let passages = places.into_iter().map(near).collect::<io::Result<_>>();
         Ok((passages.map_err(|e| self.unreadable(e))?, is_full))
     }
 
-    /// By source and slug, then by place in the page.
-    fn order(&self, a: &Near<'_>, b: &Near<'_>) -> std::result::Result<Ordering, TantivyError> {
+    /// Orders by source and slug, then by position in the page.
+    fn order(
+        &self,
+        a: &ScoredPassage<'_>,
+        b: &ScoredPassage<'_>,
+    ) -> Result<Ordering, TantivyError> {
         let (one, other) = (self.key_ord(a), self.key_ord(b));
         if a.place.run == b.place.run {
             return Ok(one.cmp(&other).then(a.place.at.cmp(&b.place.at)));
         }
-        let key = |near: &Near<'_>, ord| self.segments[near.place.run as usize].key(ord);
+        let key = |near: &ScoredPassage<'_>, ord| self.segments[near.place.run as usize].key(ord);
         Ok(key(a, one)?.cmp(&key(b, other)?))
     }
 
-    /// The place of a passage's page among the keys of its segment, whose columns were read when
+    /// The ordinal of a passage's page among the keys of its segment, whose columns were read when
     /// it was scanned.
-    fn key_ord(&self, near: &Near<'_>) -> u64 {
+    fn key_ord(&self, near: &ScoredPassage<'_>) -> u64 {
         let columns = self.segments[near.place.run as usize].columns();
         columns.map_or(u64::MAX, |columns| columns.key_ord(near.place.at))
     }
 
-    fn found(&self, nearest: &Nearest<'_>) -> Result<VectorHit> {
-        let Nearest { near, place } = nearest;
+    fn found(&self, nearest: &NearestPassage<'_>) -> IndexResult<VectorHit> {
+        let NearestPassage { near, place } = nearest;
         let segment = near.place.run as usize;
         let columns = self.segments[segment].columns().map_err(|e| self.error(e))?;
         let doc = near.place.at;

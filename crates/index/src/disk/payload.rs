@@ -1,4 +1,4 @@
-//! What a commit says about itself.
+//! The payload that a commit stores about itself.
 
 use gbrain_core::hash::Hash;
 use gbrain_core::id::Generation;
@@ -12,16 +12,15 @@ use crate::statistics::{Statistics, Totals};
 /// The version of the files: fields, records and this payload.
 const FORMAT_VERSION: u32 = 3;
 
-/// A commit, read back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Payload {
     pub(super) corpus: Corpus,
     pub(super) statistics: Statistics,
-    /// The model whose vectors are held.
+    /// The model whose vectors are stored.
     pub(super) model: Option<String>,
 }
 
-/// What of an index does not fit its reader.
+/// A property of an index that does not match its reader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mismatch {
     pub(super) what: &'static str,
@@ -42,13 +41,13 @@ struct WirePayload {
     world: [u64; 2],
     private: [u64; 2],
     model: Option<String>,
-    /// The hash of the rest. A commit of an older version has none.
+    /// The hash of the other fields. Absent in commits of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     checksum: Option<String>,
 }
 
 impl Payload {
-    /// The payload of a commit that belongs to `store`.
+    /// Serialises the payload of a commit that belongs to `store`.
     pub(super) fn write(&self, store: &str) -> String {
         let Corpus { generation, root, pages, chunks } = self.corpus;
         let Statistics { world, private } = self.statistics;
@@ -70,7 +69,7 @@ impl Payload {
         serde_json::to_string(&wire).expect("a plain record always serialises")
     }
 
-    /// Reads a payload if it is of this version and of `store`.
+    /// Reads a payload if it has this version and belongs to `store`.
     pub(super) fn read(payload: Option<&str>, store: &str) -> Result<Self, Mismatch> {
         let unreadable = || Mismatch::new("its commit", "unreadable", "readable");
         let wire: WirePayload =

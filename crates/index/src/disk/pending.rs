@@ -1,5 +1,4 @@
-//! Rows of pages that wait for their commit: in a file, so that a large import needs no memory
-//! for them.
+//! Vector rows of uncommitted pages, in a file so that a large import does not hold them in memory.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
@@ -10,12 +9,12 @@ use gbrain_core::id::PageId;
 use rustc_hash::FxHashMap;
 
 use super::directory::private_file;
-use crate::vectors::Row;
+use crate::vectors::VectorRow;
 
 const FILE: &str = "pending.rows";
 
-/// Rows in the order they came. The one writer has one.
-pub(super) struct Pending {
+/// Rows in insertion order. Only the one writer has such a file.
+pub(super) struct PendingRows {
     path: PathBuf,
     dims: usize,
     file: BufWriter<File>,
@@ -24,14 +23,14 @@ pub(super) struct Pending {
     first: FxHashMap<PageId, usize>,
 }
 
-/// Rows that were waiting, to be read.
-pub(super) struct Waiting {
+/// Pending rows, opened for reading.
+pub(super) struct WaitingRows {
     file: File,
     dims: usize,
     first: FxHashMap<PageId, usize>,
 }
 
-impl Pending {
+impl PendingRows {
     pub(super) fn new(dir: &Path, dims: usize) -> io::Result<Self> {
         let path = dir.join(FILE);
         let file = private_file().read(true).create(true).truncate(true).open(&path)?;
@@ -39,8 +38,8 @@ impl Pending {
         Ok(Self { path, dims, file, rows: 0, first: FxHashMap::default() })
     }
 
-    /// Takes the rows of a page, in the order of its chunks.
-    pub(super) fn push(&mut self, page: PageId, rows: &[Row]) -> io::Result<()> {
+    /// Appends the rows of a page, in the order of its chunks.
+    pub(super) fn push(&mut self, page: PageId, rows: &[VectorRow]) -> io::Result<()> {
         self.first.insert(page, self.rows);
         for row in rows {
             self.file.write_all(&row.inverse_length.to_le_bytes())?;
@@ -51,23 +50,23 @@ impl Pending {
         Ok(())
     }
 
-    /// Ends the writing. What waits stays readable when the file's name is gone.
-    pub(super) fn finish(self) -> io::Result<Waiting> {
+    /// Ends writing. The file is unlinked but stays readable.
+    pub(super) fn finish(self) -> io::Result<WaitingRows> {
         let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
         fs::remove_file(&self.path)?;
-        Ok(Waiting { file, dims: self.dims, first: self.first })
+        Ok(WaitingRows { file, dims: self.dims, first: self.first })
     }
 }
 
-impl Waiting {
-    /// The row of a chunk, if its page was among those that waited.
-    pub(super) fn row(&self, page: PageId, ordinal: u32) -> Option<Row> {
+impl WaitingRows {
+    /// The row of a chunk, if its page is pending.
+    pub(super) fn row(&self, page: PageId, ordinal: u32) -> Option<VectorRow> {
         let at = self.first.get(&page)? + ordinal as usize;
         let size = 4 + self.dims;
         let mut record = vec![0; size];
         self.file.read_exact_at(&mut record, (at * size) as u64).ok()?;
         let (length, values) = record.split_at(4);
-        Some(Row {
+        Some(VectorRow {
             values: values.iter().map(|value| *value as i8).collect(),
             inverse_length: f32::from_le_bytes(length.try_into().ok()?),
         })

@@ -1,43 +1,43 @@
-//! A query made ready for a view: where its lists are, and how they score.
+//! A query prepared for a view: the location of its lists, and how they score.
 
 use gbrain_core::page::Visibility;
 use gbrain_core::request::Viewer;
 use tantivy::postings::TermInfo;
 
-use super::schema::Fields;
-use super::segment::Segment;
-use crate::bm25::{Adds, Form, ListSpec, Scorer, lists};
+use super::schema::SchemaFields;
+use super::segment::IndexSegment;
+use crate::bm25::{ListContribution, ListSpec, Scorer, TermForm, lists};
 use crate::contract::WordsQuery;
 use crate::statistics::{Statistics, seen_by};
 
-/// A query, ready. Lists go by their number in the query.
-pub(super) struct Prepared {
+/// A prepared query. Lists are identified by their number in the query.
+pub(super) struct PreparedWordsQuery {
     pub(super) scorer: Scorer,
-    pub(super) lists: Vec<(Form, Adds)>,
-    /// Where each list is, by segment and visibility; parallel to `lists`.
-    pub(super) places: Vec<Place>,
+    pub(super) lists: Vec<(TermForm, ListContribution)>,
+    /// The location of each list, by segment and visibility; parallel to `lists`.
+    pub(super) places: Vec<SegmentLists>,
 }
 
 /// The lists of one visibility in one segment.
-pub(super) struct Place {
+pub(super) struct SegmentLists {
     pub(super) segment: usize,
     pub(super) visibility: Visibility,
     pub(super) infos: Vec<Option<TermInfo>>,
 }
 
-impl Prepared {
+impl PreparedWordsQuery {
     pub(super) fn new(
         query: &WordsQuery,
         trust: Viewer,
-        segments: &[Segment],
-        fields: &Fields,
+        segments: &[IndexSegment],
+        fields: &SchemaFields,
         statistics: &Statistics,
     ) -> tantivy::Result<Self> {
         let lists = lists(query);
         let mut frequencies = vec![0; lists.len()];
         let mut places = Vec::new();
         for (segment, reader) in segments.iter().enumerate() {
-            // A field that holds nothing costs more to ask than one that holds much.
+            // Looking up an empty field costs more than a populated one.
             let holding = seen_by(trust).iter().filter(|v| statistics.of(**v).chunks > 0);
             for visibility in holding {
                 let infos = find_all(reader, *visibility, &lists)?;
@@ -48,7 +48,7 @@ impl Prepared {
                     }
                 }
                 if infos.iter().any(Option::is_some) {
-                    places.push(Place { segment, visibility: *visibility, infos });
+                    places.push(SegmentLists { segment, visibility: *visibility, infos });
                 }
             }
         }
@@ -62,7 +62,7 @@ impl Prepared {
 }
 
 fn find_all(
-    segment: &Segment,
+    segment: &IndexSegment,
     visibility: Visibility,
     lists: &[ListSpec<'_>],
 ) -> tantivy::Result<Vec<Option<TermInfo>>> {

@@ -1,6 +1,6 @@
-//! What a document stores: the wire forms of passages, entries and links.
+//! Serialised passages, entries and links of a document.
 
-use gbrain_core::chunk::{Chunk, Part};
+use gbrain_core::chunk::{Chunk, PagePart};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageId, PageKey, Slug, SourceId};
 use gbrain_core::link::{DetectedBy, Direction, Link, LinkType};
@@ -10,17 +10,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::entry::{PageEntry, Passage};
 
-/// Why a stored record could not be read.
+/// A stored record that could not be read.
 #[derive(Debug, thiserror::Error)]
 #[error("a stored {what} is not as it was written")]
 pub(super) struct RecordError {
     pub(super) what: &'static str,
 }
 
-/// A chunk without its text: part, start, end, hash, section.
+/// Serialises a chunk without its text: part, ordinal, start, end, hash, section.
 pub(super) fn write_passage(chunk: &Chunk) -> Vec<u8> {
     let Chunk { ordinal, part, section, start, end, hash } = chunk;
-    let part = Part::ALL.iter().position(|p| p == part).unwrap_or_default() as u8;
+    let part = PagePart::ALL.iter().position(|p| p == part).unwrap_or_default() as u8;
     let mut bytes = Vec::with_capacity(45 + section.len());
     bytes.push(part);
     bytes.extend(ordinal.to_le_bytes());
@@ -31,7 +31,7 @@ pub(super) fn write_passage(chunk: &Chunk) -> Vec<u8> {
     bytes
 }
 
-/// Reads what [`write_passage`] wrote.
+/// Reads the output of [`write_passage`].
 pub(super) fn read_passage(bytes: &[u8], text: String) -> Result<Passage, RecordError> {
     passage_of(bytes, text).ok_or(RecordError { what: "passage" })
 }
@@ -44,7 +44,7 @@ fn passage_of(bytes: &[u8], text: String) -> Option<Passage> {
     let (hash, section) = bytes.split_first_chunk()?;
     Some(Passage {
         ordinal: u32::from_le_bytes(*ordinal),
-        part: *Part::ALL.get(usize::from(*part))?,
+        part: *PagePart::ALL.get(usize::from(*part))?,
         section: str::from_utf8(section).ok()?.to_owned(),
         start: u32::from_le_bytes(*start),
         end: u32::from_le_bytes(*end),
@@ -70,7 +70,6 @@ struct WireEntry {
     chunk_count: u32,
 }
 
-/// A page's entry as bytes.
 pub(super) fn write_entry(entry: &PageEntry) -> Vec<u8> {
     let PageEntry {
         id,
@@ -103,7 +102,7 @@ pub(super) fn write_entry(entry: &PageEntry) -> Vec<u8> {
     })
 }
 
-/// Reads what [`write_entry`] wrote.
+/// Reads the output of [`write_entry`].
 pub(super) fn read_entry(bytes: &[u8]) -> Result<PageEntry, RecordError> {
     let wire = serde_json::from_slice(bytes).ok();
     wire.and_then(entry_of).ok_or(RecordError { what: "page" })
@@ -140,7 +139,6 @@ struct WireLink {
     evidence_end: u32,
 }
 
-/// A page's links as bytes.
 pub(super) fn write_links(links: &[Link]) -> Vec<u8> {
     to_json(&links.iter().map(wire_of).collect::<Vec<_>>())
 }
@@ -172,7 +170,7 @@ fn wire_of(link: &Link) -> WireLink {
     }
 }
 
-/// Reads what [`write_links`] wrote.
+/// Reads the output of [`write_links`].
 pub(super) fn read_links(bytes: &[u8]) -> Result<Vec<Link>, RecordError> {
     let wires: Option<Vec<WireLink>> = serde_json::from_slice(bytes).ok();
     let links = wires.and_then(|wires| wires.into_iter().map(link_of).collect());
@@ -194,7 +192,7 @@ fn link_of(wire: WireLink) -> Option<Link> {
     })
 }
 
-/// The outer option is whether it could be read.
+/// The outer option is `None` if the text is not a date.
 fn read_date(text: Option<String>) -> Option<Option<Date>> {
     text.map(|text| text.parse().ok()).map_or(Some(None), |date: Option<Date>| date.map(Some))
 }

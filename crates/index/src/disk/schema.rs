@@ -1,8 +1,8 @@
-//! The fields of a document. One document is one chunk; the first chunk of a page also carries
-//! the page, and a page without chunks is a document without words.
+//! The fields of a document. One document is one chunk; the first chunk of a page also carries the
+//! page's fields, and a page without chunks is a document without words.
 //!
-//! Documents of a page are written together and deleted together, so they stand side by side in
-//! one segment, in the order of the chunks.
+//! Documents of a page are written and deleted together, so they are adjacent in one segment, in
+//! the order of the chunks.
 
 use gbrain_core::page::Visibility;
 use tantivy::schema::{
@@ -10,30 +10,28 @@ use tantivy::schema::{
 };
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer, TokenizerManager};
 
-use crate::bm25::Form;
+use crate::bm25::TermForm;
 
-/// Between tokens that are handed over in one text. No token holds it: it is no part of a word,
-/// and folding never makes it.
+/// Separates tokens that are passed in one text. No token contains it: it is not a word character,
+/// and folding never produces it.
 pub const SEPARATOR: char = '\u{1f}';
 const SPLIT: &str = "split";
 const RAW: &str = "raw";
 
-/// Names of the columns.
 pub(super) mod column {
     pub(crate) const PAGE: &str = "page";
-    /// `source`, a zero byte, `slug`: orders as pages do.
+    /// `source`, a zero byte, `slug`: has the same order as pages.
     pub(crate) const KEY: &str = "key";
     pub(crate) const TYPE: &str = "type";
     pub(crate) const TAG: &str = "tag";
-    /// The page's date as days from year 1.
+    /// The page's date as a number that orders like the date.
     pub(crate) const DATE: &str = "date";
     pub(crate) const CHUNK: &str = "chunk";
     pub(crate) const TOKENS: &str = "tokens";
 }
 
-/// The fields, by what they hold.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fields {
+pub(super) struct SchemaFields {
     pub(super) page: Field,
     pub(super) key: Field,
     pub(super) page_type: Field,
@@ -54,19 +52,18 @@ pub(super) struct Fields {
     pub(super) links: Field,
 }
 
-impl Fields {
-    /// The field of words in a form. Words of private pages have fields of their own, so that
-    /// nothing an untrusted caller sees counts them.
-    pub(super) fn words(&self, form: Form, visibility: Visibility) -> Field {
+impl SchemaFields {
+    /// The field of words in a form. Words of private pages have separate fields, so that they are
+    /// not counted in anything an untrusted caller sees.
+    pub(super) fn words(&self, form: TermForm, visibility: Visibility) -> Field {
         match (form, visibility) {
-            (Form::Stem, Visibility::World) => self.text,
-            (Form::Stem, Visibility::Private) => self.text_private,
-            (Form::Exact, Visibility::World) => self.exact,
-            (Form::Exact, Visibility::Private) => self.exact_private,
+            (TermForm::Stem, Visibility::World) => self.text,
+            (TermForm::Stem, Visibility::Private) => self.text_private,
+            (TermForm::Exact, Visibility::World) => self.exact,
+            (TermForm::Exact, Visibility::Private) => self.exact_private,
         }
     }
 
-    /// The field of link targets.
     pub(super) fn targets(&self, visibility: Visibility) -> Field {
         match visibility {
             Visibility::World => self.target,
@@ -75,8 +72,7 @@ impl Fields {
     }
 }
 
-/// The schema and its fields.
-pub(super) fn schema() -> (Schema, Fields) {
+pub(super) fn schema() -> (Schema, SchemaFields) {
     let mut schema = Schema::builder();
     let column = NumericOptions::default().set_fast();
     let label = TextOptions::default().set_fast(RAW);
@@ -87,7 +83,7 @@ pub(super) fn schema() -> (Schema, Fields) {
             .set_fieldnorms(false)
             .set_index_option(IndexRecordOption::Basic),
     );
-    let fields = Fields {
+    let fields = SchemaFields {
         page: schema.add_i64_field(column::PAGE, column.clone().set_indexed()),
         key: schema.add_text_field(column::KEY, label.clone()),
         page_type: schema.add_text_field(column::TYPE, label.clone()),
@@ -110,7 +106,8 @@ pub(super) fn schema() -> (Schema, Fields) {
     (schema.build(), fields)
 }
 
-/// Words with frequencies. Lengths are those of the stems, so exact forms have none.
+/// Options of a field of words with frequencies. Lengths are those of the stems, so exact forms
+/// store none.
 fn words(with_lengths: bool) -> TextOptions {
     let indexing = TextFieldIndexing::default()
         .set_tokenizer(SPLIT)
@@ -119,20 +116,19 @@ fn words(with_lengths: bool) -> TextOptions {
     TextOptions::default().set_indexing_options(indexing)
 }
 
-/// The tokenizers that the schema names.
 pub(super) fn tokenizers() -> TokenizerManager {
     let tokenizers = TokenizerManager::default();
-    tokenizers.register(SPLIT, Split::default());
+    tokenizers.register(SPLIT, AnalysedTokenizer::default());
     tokenizers
 }
 
-/// Takes tokens apart that the analyser made and [`SEPARATOR`] ends.
+/// Splits text into analysed tokens that end with [`SEPARATOR`].
 #[derive(Clone, Default)]
-struct Split {
+struct AnalysedTokenizer {
     token: Token,
 }
 
-/// The tokens of a text in which [`SEPARATOR`] ends each.
+/// The tokens of a text in which [`SEPARATOR`] ends each token.
 #[derive(Debug)]
 pub struct SplitStream<'a> {
     rest: &'a str,
@@ -140,14 +136,14 @@ pub struct SplitStream<'a> {
 }
 
 impl<'a> SplitStream<'a> {
-    /// The tokens of a text, one after another in the same place.
+    /// Iterates over the tokens of a text, reusing one token buffer.
     pub fn new(text: &'a str, token: &'a mut Token) -> Self {
         token.reset();
         Self { rest: text, token }
     }
 }
 
-impl Tokenizer for Split {
+impl Tokenizer for AnalysedTokenizer {
     type TokenStream<'a> = SplitStream<'a>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> SplitStream<'a> {

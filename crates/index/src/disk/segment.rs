@@ -1,4 +1,4 @@
-//! One segment, read: its documents by page, its columns, its lists.
+//! Access to one segment: its documents by page, its columns, its posting lists.
 
 use std::ops::{Bound, Range};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -14,49 +14,49 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, HasLen as _, SegmentReader, TantivyError, Term};
 
 use super::document::ChunkCode;
-use super::schema::{Fields, column};
-use crate::bm25::Form;
-use crate::contract::Held;
+use super::schema::{SchemaFields, column};
+use crate::bm25::TermForm;
+use crate::contract::IndexCounts;
 use crate::statistics::{Statistics, Totals};
 
-type Read<T> = tantivy::Result<T>;
+type TantivyResult<T> = tantivy::Result<T>;
 
-/// Live lengths that a segment keeps once counted.
-const KEPT_LENGTHS: usize = 1 << 16;
-/// Looking for a document in a list costs as much as reading this many in order.
+/// Maximum number of cached live lengths per segment.
+const MAX_CACHED_LENGTHS: usize = 1 << 16;
+/// Seeking a document in a list costs as much as reading this many in order.
 const SEEK_COST: usize = 16;
 
-/// A segment and what was read of it so far.
-pub(super) struct Segment {
+/// A segment and the data read from it so far.
+pub(super) struct IndexSegment {
     pub(super) reader: SegmentReader,
-    fields: Fields,
-    columns: OnceLock<Columns>,
+    fields: SchemaFields,
+    columns: OnceLock<SegmentColumns>,
     deleted: OnceLock<Vec<DocId>>,
-    /// Live lengths of lists that hold deleted documents, by field and place.
+    /// Live lengths of lists that contain deleted documents, by field and position.
     live: Mutex<FxHashMap<(Field, usize), u64>>,
-    world: OnceLock<Words>,
-    private: OnceLock<Words>,
+    world: OnceLock<PostingLists>,
+    private: OnceLock<PostingLists>,
 }
 
-/// The columns that every answer reads.
-pub(super) struct Columns {
+/// The columns that every search reads.
+pub(super) struct SegmentColumns {
     pub(super) page: Column<i64>,
     pub(super) key: StrColumn,
     pub(super) chunk: Column<u64>,
     pub(super) tokens: Column<u64>,
 }
 
-/// The words of one visibility: raw lists on disk, and the length codes of all documents.
-pub(super) struct Words {
+/// The words of one visibility: raw posting lists on disk, and the length codes of all documents.
+pub(super) struct PostingLists {
     stems: Option<FileSlice>,
     exacts: Option<FileSlice>,
     pub(super) lengths: OwnedBytes,
-    /// The average length that tantivy took when it wrote the bounds of blocks.
+    /// The average length that tantivy used when it wrote the bounds of blocks.
     pub(super) written_average: f64,
 }
 
-impl Segment {
-    pub(super) fn new(reader: SegmentReader, fields: Fields) -> Self {
+impl IndexSegment {
+    pub(super) fn new(reader: SegmentReader, fields: SchemaFields) -> Self {
         let (columns, deleted, live) = (OnceLock::new(), OnceLock::new(), Mutex::default());
         let (world, private) = (OnceLock::new(), OnceLock::new());
         Self { reader, fields, columns, deleted, live, world, private }
@@ -66,19 +66,19 @@ impl Segment {
         self.reader.alive_bitset().is_none_or(|alive| alive.is_alive(doc))
     }
 
-    pub(super) fn columns(&self) -> Read<&Columns> {
-        filled(&self.columns, || Columns::open(&self.reader))
+    pub(super) fn columns(&self) -> TantivyResult<&SegmentColumns> {
+        filled(&self.columns, || SegmentColumns::open(&self.reader))
     }
 
-    /// The key with a place among the segment's keys.
-    pub(super) fn key(&self, ord: u64) -> Read<String> {
+    /// The key with the given ordinal in the segment.
+    pub(super) fn key(&self, ord: u64) -> TantivyResult<String> {
         let mut key = String::new();
         self.columns()?.key.ord_to_str(ord, &mut key)?;
         Ok(key)
     }
 
-    /// How many of the segment's keys come before `key`, which is none of them.
-    pub(super) fn keys_before(&self, key: &str) -> Read<u64> {
+    /// The number of the segment's keys that sort before `key`, which is not one of them.
+    pub(super) fn keys_before(&self, key: &str) -> TantivyResult<u64> {
         let dictionary = self.columns()?.key.dictionary();
         let bounds = dictionary.term_bounds_to_ord(Bound::Included(key), Bound::Unbounded)?;
         match bounds.0 {
@@ -87,7 +87,7 @@ impl Segment {
         }
     }
 
-    /// The documents that are deleted, in order.
+    /// The deleted documents, in order.
     pub(super) fn deleted(&self) -> &[DocId] {
         self.deleted.get_or_init(|| match self.reader.alive_bitset() {
             Some(alive) => {
@@ -97,41 +97,41 @@ impl Segment {
         })
     }
 
-    pub(super) fn words(&self, visibility: Visibility) -> Read<&Words> {
+    pub(super) fn words(&self, visibility: Visibility) -> TantivyResult<&PostingLists> {
         let cell = match visibility {
             Visibility::World => &self.world,
             Visibility::Private => &self.private,
         };
-        filled(cell, || Words::open(&self.reader, &self.fields, visibility))
+        filled(cell, || PostingLists::open(&self.reader, &self.fields, visibility))
     }
 
-    /// Where a word's list is, if the segment has one.
+    /// Looks up a word's posting list.
     pub(super) fn find_word(
         &self,
-        form: Form,
+        form: TermForm,
         visibility: Visibility,
         text: &str,
-    ) -> Read<Option<TermInfo>> {
+    ) -> TantivyResult<Option<TermInfo>> {
         let field = self.fields.words(form, visibility);
         self.find(field, text.as_bytes())
     }
 
-    pub(super) fn find(&self, field: Field, value: &[u8]) -> Read<Option<TermInfo>> {
+    pub(super) fn find(&self, field: Field, value: &[u8]) -> TantivyResult<Option<TermInfo>> {
         Ok(self.reader.inverted_index(field)?.terms().get(value)?)
     }
 
     pub(super) fn open_word(
         &self,
-        form: Form,
+        form: TermForm,
         visibility: Visibility,
         info: &TermInfo,
-    ) -> Read<BlockSegmentPostings> {
+    ) -> TantivyResult<BlockSegmentPostings> {
         let words = self.reader.inverted_index(self.fields.words(form, visibility))?;
         Ok(words.read_block_postings_from_terminfo(info, IndexRecordOption::WithFreqs)?)
     }
 
-    /// How many live documents a list holds.
-    pub(super) fn live_length(&self, field: Field, info: &TermInfo) -> Read<u64> {
+    /// The number of live documents in a list.
+    pub(super) fn live_length(&self, field: Field, info: &TermInfo) -> TantivyResult<u64> {
         if !self.reader.has_deletes() {
             return Ok(u64::from(info.doc_freq));
         }
@@ -142,40 +142,41 @@ impl Segment {
         }
         let length = self.count_live(field, info)?;
         let mut live = lock();
-        if live.len() == KEPT_LENGTHS {
+        if live.len() == MAX_CACHED_LENGTHS {
             live.clear();
         }
         live.insert(place, length);
         Ok(length)
     }
 
-    /// Counts by whichever is shorter: the list, or the deleted documents.
-    fn count_live(&self, field: Field, info: &TermInfo) -> Read<u64> {
+    /// Counts through the shorter of the two: the list, or the deleted documents.
+    fn count_live(&self, field: Field, info: &TermInfo) -> TantivyResult<u64> {
         let deleted = self.deleted();
         let mut postings = self.open(field, info)?;
-        let gone = match deleted.len() * SEEK_COST < info.doc_freq as usize {
+        let deleted_count = match deleted.len() * SEEK_COST < info.doc_freq as usize {
             true => count_members(&mut postings, deleted),
             false => self.count_deleted(&mut postings),
         };
-        Ok(u64::from(info.doc_freq) - gone)
+        Ok(u64::from(info.doc_freq) - deleted_count)
     }
 
-    fn open(&self, field: Field, info: &TermInfo) -> Read<BlockSegmentPostings> {
+    fn open(&self, field: Field, info: &TermInfo) -> TantivyResult<BlockSegmentPostings> {
         let lists = self.reader.inverted_index(field)?;
         Ok(lists.read_block_postings_from_terminfo(info, IndexRecordOption::Basic)?)
     }
 
     fn count_deleted(&self, postings: &mut BlockSegmentPostings) -> u64 {
-        let mut gone = 0;
+        let mut deleted_count = 0;
         while !postings.docs().is_empty() {
-            gone += postings.docs().iter().filter(|doc| !self.is_alive(**doc)).count() as u64;
+            deleted_count +=
+                postings.docs().iter().filter(|doc| !self.is_alive(**doc)).count() as u64;
             postings.advance();
         }
-        gone
+        deleted_count
     }
 
     /// The live documents of a list.
-    pub(super) fn live_documents(&self, field: Field, value: &[u8]) -> Read<Vec<DocId>> {
+    pub(super) fn live_documents(&self, field: Field, value: &[u8]) -> TantivyResult<Vec<DocId>> {
         let Some(info) = self.find(field, value)? else { return Ok(Vec::new()) };
         let mut postings = self.open(field, &info)?;
         let mut live = Vec::new();
@@ -186,8 +187,8 @@ impl Segment {
         Ok(live)
     }
 
-    /// The documents of a page, side by side, if the segment holds it.
-    pub(super) fn documents_of(&self, page: PageId) -> Read<Option<Range<DocId>>> {
+    /// The adjacent documents of a page, if the segment contains it.
+    pub(super) fn documents_of(&self, page: PageId) -> TantivyResult<Option<Range<DocId>>> {
         let term = Term::from_field_i64(self.fields.page, page.0);
         let live = self.live_documents(self.fields.page, term.serialized_value_bytes())?;
         let range = live.first().map(|first| *first..first + live.len() as DocId);
@@ -198,27 +199,31 @@ impl Segment {
     }
 
     /// Adds up the live documents.
-    pub(super) fn count(&self, held: &mut Held, statistics: &mut Statistics) -> Read<()> {
+    pub(super) fn count(
+        &self,
+        counts: &mut IndexCounts,
+        statistics: &mut Statistics,
+    ) -> TantivyResult<()> {
         let columns = self.columns()?;
         let mut last_key = None;
         for doc in self.reader.doc_ids_alive() {
-            // Documents of a page stand side by side.
+            // Documents of a page are adjacent.
             let key = Some(columns.key_ord(doc));
-            held.pages += u64::from(key != last_key);
+            counts.pages += u64::from(key != last_key);
             last_key = key;
             let Some(code) = columns.code(doc) else { continue };
             let tokens = columns.tokens.first(doc).unwrap_or_default();
-            held.chunks += 1;
-            held.tokens += tokens;
+            counts.chunks += 1;
+            counts.tokens += tokens;
             statistics.of_mut(code.visibility()).add(Totals { chunks: 1, tokens });
         }
         Ok(())
     }
 
-    /// What a range of documents adds to the totals of its visibility.
-    pub(super) fn totals_of(&self, documents: Range<DocId>) -> Read<(Visibility, Totals)> {
+    /// The contribution of a range of documents to the totals of its visibility.
+    pub(super) fn totals_of(&self, documents: Range<DocId>) -> TantivyResult<(Visibility, Totals)> {
         let columns = self.columns()?;
-        // A page without chunks adds nothing to either.
+        // A page without chunks contributes nothing.
         let Some(code) = columns.code(documents.start) else {
             return Ok((Visibility::World, Totals::default()));
         };
@@ -228,8 +233,8 @@ impl Segment {
     }
 }
 
-impl Columns {
-    fn open(reader: &SegmentReader) -> Read<Self> {
+impl SegmentColumns {
+    fn open(reader: &SegmentReader) -> TantivyResult<Self> {
         let fast = reader.fast_fields();
         let missing = || TantivyError::SchemaError("the segment has no keys".to_owned());
         Ok(Self {
@@ -247,16 +252,20 @@ impl Columns {
         self.chunk.first(doc).map(ChunkCode)
     }
 
-    /// The page's place among the segment's keys.
+    /// The ordinal of the page's key in the segment.
     pub(super) fn key_ord(&self, doc: DocId) -> u64 {
         self.key.ords().first(doc).unwrap_or(u64::MAX)
     }
 }
 
-impl Words {
-    fn open(reader: &SegmentReader, fields: &Fields, visibility: Visibility) -> Read<Self> {
+impl PostingLists {
+    fn open(
+        reader: &SegmentReader,
+        fields: &SchemaFields,
+        visibility: Visibility,
+    ) -> TantivyResult<Self> {
         let (stems, exacts) =
-            (fields.words(Form::Stem, visibility), fields.words(Form::Exact, visibility));
+            (fields.words(TermForm::Stem, visibility), fields.words(TermForm::Exact, visibility));
         let tokens = reader.inverted_index(stems)?.total_num_tokens();
         let postings = CompositeFile::open(&reader.open_read(SegmentComponent::Postings)?)?;
         let lengths = reader.fieldnorms_readers().get_inner_file();
@@ -267,21 +276,22 @@ impl Words {
             stems: postings.open_read(stems),
             exacts: postings.open_read(exacts),
             lengths: read(lengths.open_read(stems))?,
-            // As tantivy computes it: all documents count, and so do all tokens.
+            // The same computation as tantivy's: all documents count, and so do all tokens.
             written_average: f64::from(tokens as f32 / reader.max_doc() as f32),
         })
     }
 
-    /// The first bytes of a list, at most `length`. The total number of tokens stands before the first list.
+    /// The first bytes of a list, at most `length`. The total number of tokens precedes the first
+    /// list.
     pub(super) fn start_of_list(
         &self,
-        form: Form,
+        form: TermForm,
         info: &TermInfo,
         length: usize,
-    ) -> Read<OwnedBytes> {
+    ) -> TantivyResult<OwnedBytes> {
         let lists = match form {
-            Form::Stem => &self.stems,
-            Form::Exact => &self.exacts,
+            TermForm::Stem => &self.stems,
+            TermForm::Exact => &self.exacts,
         };
         let Some(lists) = lists else { return Ok(OwnedBytes::empty()) };
         let start = (8 + info.postings_range.start).min(lists.len());
@@ -290,7 +300,7 @@ impl Words {
     }
 }
 
-/// How many of `members`, in order, a list holds.
+/// The number of `members`, which are in order, that a list contains.
 fn count_members(postings: &mut BlockSegmentPostings, members: &[DocId]) -> u64 {
     let mut is_member = |doc: &DocId| {
         let at = postings.seek(*doc);
@@ -299,8 +309,8 @@ fn count_members(postings: &mut BlockSegmentPostings, members: &[DocId]) -> u64 
     members.iter().filter(|doc| is_member(doc)).count() as u64
 }
 
-/// What a cell holds, read into it first if need be.
-fn filled<T>(cell: &OnceLock<T>, read: impl FnOnce() -> Read<T>) -> Read<&T> {
+/// The value of a cell, initialised by `read` on first use.
+fn filled<T>(cell: &OnceLock<T>, read: impl FnOnce() -> TantivyResult<T>) -> TantivyResult<&T> {
     if let Some(value) = cell.get() {
         return Ok(value);
     }

@@ -1,40 +1,41 @@
-//! Which segments to merge.
+//! Selects the segments to merge.
 //!
-//! Every segment costs each search a little, and every merge costs its size in writing. Segments
-//! are kept in falling order of size, each at least [`STEP`] times all that are smaller together;
-//! where that is broken, the smaller ones are merged. So a page is rewritten a logarithmic number
-//! of times, and there are few segments. A segment with many deleted documents is merged alone.
+//! Every segment adds a little to the cost of each search, and every merge costs its size in
+//! writes. Sorted by size, each segment should be at least [`STEP`] times as large as all smaller
+//! ones together; where that does not hold, the smaller ones are merged. So a page is rewritten a
+//! logarithmic number of times, and there are few segments. A segment with many deleted documents
+//! is merged alone.
 
 use tantivy::index::{SegmentId, SegmentMeta};
 
-/// How much larger a segment is than all smaller ones together.
+/// Minimum ratio of a segment's size to that of all smaller ones together.
 const STEP: u64 = 2;
-/// As many segments as this are always well.
+/// Up to this many segments are never merged because of their sizes.
 const ALWAYS_WELL: usize = 4;
-/// One deleted document in this many is too many.
+/// A segment is rewritten when more than one document in this many is deleted.
 const DELETED_SHARE: u64 = 5;
 
 /// The segments to merge next, if any.
 pub(super) fn due(segments: &[SegmentMeta]) -> Option<Vec<SegmentId>> {
-    let sizes: Vec<Size> = segments.iter().map(Size::of).collect();
+    let sizes: Vec<SegmentSize> = segments.iter().map(SegmentSize::of).collect();
     let merge = due_of(&sizes)?;
     Some(merge.into_iter().map(|place| segments[place].id()).collect())
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Size {
+struct SegmentSize {
     live: u64,
     deleted: u64,
 }
 
-impl Size {
+impl SegmentSize {
     fn of(segment: &SegmentMeta) -> Self {
         Self { live: u64::from(segment.num_docs()), deleted: u64::from(segment.num_deleted_docs()) }
     }
 }
 
-fn due_of(sizes: &[Size]) -> Option<Vec<usize>> {
-    let is_worn = |size: &Size| size.deleted * DELETED_SHARE > size.live + size.deleted;
+fn due_of(sizes: &[SegmentSize]) -> Option<Vec<usize>> {
+    let is_worn = |size: &SegmentSize| size.deleted * DELETED_SHARE > size.live + size.deleted;
     if let Some(worn) = sizes.iter().position(is_worn) {
         return Some(vec![worn]);
     }
@@ -45,7 +46,7 @@ fn due_of(sizes: &[Size]) -> Option<Vec<usize>> {
     places.sort_by_key(|place| std::cmp::Reverse(sizes[*place].live));
     let smaller = |from: usize| places[from..].iter().map(|place| sizes[*place].live).sum::<u64>();
     let broken = (0..places.len() - 1).find(|at| sizes[places[*at]].live < STEP * smaller(at + 1));
-    // Even where every step is kept, there may be too many: the smallest are worth little alone.
+    // Even if every ratio holds, there may be too many segments: the smallest are merged.
     let from = broken.unwrap_or(ALWAYS_WELL - 1);
     Some(places.split_off(from))
 }
@@ -55,7 +56,8 @@ mod tests {
     use super::*;
 
     fn check(live: &[u64], expected: Option<&[usize]>) {
-        let sizes: Vec<Size> = live.iter().map(|live| Size { live: *live, deleted: 0 }).collect();
+        let sizes: Vec<SegmentSize> =
+            live.iter().map(|live| SegmentSize { live: *live, deleted: 0 }).collect();
         assert_eq!(due_of(&sizes).as_deref(), expected, "{live:?}");
     }
 
@@ -74,7 +76,7 @@ mod tests {
 
     #[test]
     fn worn_segments_are_rewritten() {
-        let sizes = [Size { live: 100, deleted: 0 }, Size { live: 70, deleted: 30 }];
+        let sizes = [SegmentSize { live: 100, deleted: 0 }, SegmentSize { live: 70, deleted: 30 }];
         assert_eq!(due_of(&sizes), Some(vec![1]));
     }
 }

@@ -1,10 +1,10 @@
 //! The vectors of one segment, in a file beside it: `SEGMENT.MODEL.vec`.
 //!
 //! Little-endian: magic, `u32` documents, `u32` dimensions; at byte 64 the rows (`i8` by document
-//! and dimension), then one over their lengths (`f32` by document), then at a multiple of 64 the
-//! codes in blocks. A document's number is its number in the segment; one without words has a
-//! row of zeros. The last 32 bytes are the SHA-256 of all before them. Such a file can be made again from the segment
-//! at any time.
+//! and dimension), then their inverse lengths (`f32` by document), then at a multiple of 64 the
+//! codes in blocks. Document numbers are those of the segment; a document without words has a row
+//! of zeros. The last 32 bytes are the SHA-256 of all preceding bytes. The file can be computed
+//! again from the segment at any time.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -16,45 +16,43 @@ use tantivy::directory::{FileHandle as _, OwnedBytes};
 use tantivy::{DocId, HasLen as _};
 
 use super::file::IndexFile;
-use crate::vectors::{BLOCK, Blocks, Row, block_bytes};
+use crate::vectors::{BLOCK, Blocks, VectorRow, block_bytes};
 
 const MAGIC: &[u8; 8] = b"gbvec\x02\0\0";
 const CHECKSUM: usize = 32;
 const HEADER: usize = 64;
 const ALIGN: usize = 64;
 
-/// The vectors of a segment. Codes and lengths are in memory once something was looked for; rows are read where they
-/// are, until the file keeps itself in memory.
+/// The vectors of a segment. Codes and lengths stay in memory after the first search; rows are read
+/// from the file.
 pub(super) struct Sidecar {
-    source: Source,
-    places: Places,
+    source: SidecarSource,
+    places: SidecarLayout,
     scanned: OnceLock<OwnedBytes>,
 }
 
-enum Source {
+enum SidecarSource {
     File(Arc<IndexFile>),
-    /// Made for one view alone.
+    /// Computed for a single view.
     Memory(OwnedBytes),
 }
 
-struct Places {
+struct SidecarLayout {
     documents: usize,
     dims: usize,
     lengths: usize,
     codes: Range<usize>,
 }
 
-/// The part of a file of vectors that every search looks at.
+/// The part of a vector file that every search scans.
 #[derive(Clone, Copy)]
-pub(super) struct Codes<'s> {
+pub(super) struct SidecarCodes<'s> {
     lengths: &'s [u8],
-    /// The codes, in blocks.
     pub(super) blocks: &'s [u8],
-    /// How many documents there are.
     pub(super) documents: usize,
 }
 
-impl Codes<'_> {
+impl SidecarCodes<'_> {
     /// One over the length of a document's row; zero if it has no direction.
     pub(super) fn inverse_length(&self, doc: DocId) -> f32 {
         let start = 4 * doc as usize;
@@ -63,7 +61,7 @@ impl Codes<'_> {
     }
 }
 
-impl Places {
+impl SidecarLayout {
     fn of(documents: usize, dims: usize) -> Self {
         let lengths = HEADER + documents * dims;
         let codes = (lengths + 4 * documents).next_multiple_of(ALIGN);
@@ -77,35 +75,37 @@ impl Places {
 }
 
 impl Sidecar {
-    /// Opens a file of the vectors of `documents` documents. `None` if it is not one.
+    /// Opens a vector file of `documents` documents. `None` if it is not one.
     pub(super) fn open(
         file: Arc<IndexFile>,
         documents: usize,
         dims: usize,
     ) -> io::Result<Option<Self>> {
         let length = file.len();
-        Self::of(Source::File(file), length, documents, dims)
+        Self::of(SidecarSource::File(file), length, documents, dims)
     }
 
     /// Vectors that were written to memory.
     pub(super) fn in_memory(bytes: Vec<u8>, documents: usize, dims: usize) -> Option<Self> {
         let length = bytes.len();
-        Self::of(Source::Memory(OwnedBytes::new(bytes)), length, documents, dims).ok().flatten()
+        Self::of(SidecarSource::Memory(OwnedBytes::new(bytes)), length, documents, dims)
+            .ok()
+            .flatten()
     }
 
     fn of(
-        source: Source,
+        source: SidecarSource,
         length: usize,
         documents: usize,
         dims: usize,
     ) -> io::Result<Option<Self>> {
-        let places = Places::of(documents, dims);
+        let places = SidecarLayout::of(documents, dims);
         let fits = length == places.codes.end + CHECKSUM
             && *source.bytes(0..HEADER)? == header(documents, dims);
         Ok(fits.then_some(Self { source, places, scanned: OnceLock::new() }))
     }
 
-    pub(super) fn codes(&self) -> io::Result<Codes<'_>> {
+    pub(super) fn codes(&self) -> io::Result<SidecarCodes<'_>> {
         let scanned = match self.scanned.get() {
             Some(scanned) => scanned,
             None => {
@@ -114,7 +114,7 @@ impl Sidecar {
             }
         };
         let (lengths, blocks) = scanned.split_at(self.places.codes.start - self.places.lengths);
-        Ok(Codes { lengths, blocks, documents: self.places.documents })
+        Ok(SidecarCodes { lengths, blocks, documents: self.places.documents })
     }
 
     pub(super) fn row(&self, doc: DocId) -> io::Result<Cow<'_, [u8]>> {
@@ -123,8 +123,8 @@ impl Sidecar {
     }
 }
 
-impl Source {
-    /// Some bytes that stay in memory; not copied where they are there already.
+impl SidecarSource {
+    /// A range of bytes that stays in memory; not copied if it is there already.
     fn slice(&self, range: Range<usize>) -> io::Result<OwnedBytes> {
         match self {
             Self::File(file) => file.read_bytes(range),
@@ -146,52 +146,52 @@ impl Source {
     }
 }
 
-/// Writes a file of vectors, row by row.
+/// Writes a vector file, row by row.
 pub(super) struct SidecarWriter<'m, W: Write> {
-    file: Hashed<W>,
+    file: HashingWriter<W>,
     centre: &'m [f32],
-    places: Places,
+    places: SidecarLayout,
     lengths: Vec<u8>,
     codes: Blocks,
 }
 
 impl<'m, W: Write> SidecarWriter<'m, W> {
-    /// Begins a file for `documents` rows; as many numbers each as the centre has.
+    /// Begins a file for `documents` rows with the dimensions of the centre.
     pub(super) fn new(file: W, documents: usize, centre: &'m [f32]) -> io::Result<Self> {
-        let mut file = Hashed { file, hasher: Hasher::default() };
+        let mut file = HashingWriter { file, hasher: Hasher::default() };
         file.write_all(&header(documents, centre.len()))?;
-        let places = Places::of(documents, centre.len());
+        let places = SidecarLayout::of(documents, centre.len());
         Ok(Self { file, centre, places, lengths: Vec::new(), codes: Blocks::default() })
     }
 
     /// Writes the next document's row.
-    pub(super) fn push(&mut self, row: &Row) -> io::Result<()> {
+    pub(super) fn push(&mut self, row: &VectorRow) -> io::Result<()> {
         let bytes: Vec<u8> = row.values.iter().map(|value| *value as u8).collect();
         self.lengths.extend(row.inverse_length.to_le_bytes());
         self.codes.push(&row.code(self.centre));
         self.file.write_all(&bytes)
     }
 
-    /// Writes what comes after the rows, and gives the file back.
+    /// Writes the data after the rows, and returns the file.
     pub(super) fn finish(mut self) -> io::Result<W> {
         self.file.write_all(&self.lengths)?;
         let padding = self.places.codes.start - self.places.lengths - self.lengths.len();
         self.file.write_all(&[0; ALIGN][..padding])?;
         self.file.write_all(self.codes.as_bytes())?;
-        let Hashed { mut file, hasher } = self.file;
+        let HashingWriter { mut file, hasher } = self.file;
         file.write_all(&hasher.finish().0)?;
         file.flush()?;
         Ok(file)
     }
 }
 
-/// A file whose content is hashed while it is written.
-struct Hashed<W> {
+/// Hashes the content while it is written.
+struct HashingWriter<W> {
     file: W,
     hasher: Hasher,
 }
 
-impl<W: Write> Hashed<W> {
+impl<W: Write> HashingWriter<W> {
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.hasher.update(bytes);
         self.file.write_all(bytes)
@@ -212,8 +212,8 @@ mod tests {
 
     #[test]
     fn files_read_back_and_others_are_refused() {
-        let rows: Vec<Row> = (0..70)
-            .map(|n| Row::of(&[n as f32 - 35.0, 1.0, -2.0, 0.5, 0.0, 3.0, -1.0, n as f32]))
+        let rows: Vec<VectorRow> = (0..70)
+            .map(|n| VectorRow::of(&[n as f32 - 35.0, 1.0, -2.0, 0.5, 0.0, 3.0, -1.0, n as f32]))
             .collect();
         let mut writer = SidecarWriter::new(Vec::new(), 70, &[0.0; 8]).unwrap();
         rows.iter().for_each(|row| writer.push(row).unwrap());

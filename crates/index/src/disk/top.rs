@@ -1,44 +1,43 @@
-//! The best pages so far.
+//! The best pages found so far.
 
 use std::cmp::Ordering;
 
 use tantivy::DocId;
 
-use super::segment::Segment;
+use super::segment::IndexSegment;
 
-/// A page by its best chunk.
+/// A page, represented by its best chunk.
 #[derive(Debug, Clone)]
-pub(super) struct Winner {
+pub(super) struct TopPage {
     pub(super) points: u32,
-    /// Which segment holds it.
     pub(super) segment: usize,
-    /// The page's place among the segment's keys: its identity there, and its order.
+    /// The ordinal of the page's key in the segment: its identity and its order there.
     key_ord: u64,
     pub(super) doc: DocId,
-    /// The key itself, once two segments had to be compared.
+    /// The key itself, once it was needed for a comparison across segments.
     key: Option<String>,
 }
 
 /// The best `k` pages in order: more points first, then source and slug.
 pub(super) struct TopPages<'v> {
     k: usize,
-    segments: &'v [Segment],
-    winners: Vec<Winner>,
-    /// The worst winner's place among the keys of another segment, while both stay the same.
-    bar: Option<Bar>,
+    segments: &'v [IndexSegment],
+    winners: Vec<TopPage>,
+    /// The position of the worst winner's key in another segment, cached while both stay the same.
+    bar: Option<WorstKey>,
 }
 
-struct Bar {
+struct WorstKey {
     segment: usize,
     key_ord: u64,
 }
 
 impl<'v> TopPages<'v> {
-    pub(super) fn new(k: usize, segments: &'v [Segment]) -> Self {
+    pub(super) fn new(k: usize, segments: &'v [IndexSegment]) -> Self {
         Self { k, segments, winners: Vec::new(), bar: None }
     }
 
-    /// Fewer points than this cannot win any more; as many still can.
+    /// Pages with fewer points than this cannot be among the best; pages with as many can.
     pub(super) fn threshold(&self) -> u32 {
         match self.winners.last() {
             Some(worst) if self.winners.len() == self.k => worst.points,
@@ -46,13 +45,13 @@ impl<'v> TopPages<'v> {
         }
     }
 
-    /// Offers a chunk. Chunks of one page must come in the order of their ordinals.
+    /// Offers a chunk. Chunks of one page must arrive in the order of their ordinals.
     pub(super) fn offer(&mut self, points: u32, segment: usize, doc: DocId) -> tantivy::Result<()> {
         let key_ord = self.segments[segment].columns()?.key_ord(doc);
         if self.is_too_late(points, segment, key_ord)? {
             return Ok(());
         }
-        let mut winner = Winner { points, segment, key_ord, doc, key: None };
+        let mut winner = TopPage { points, segment, key_ord, doc, key: None };
         match self.winners.iter().position(|w| w.segment == segment && w.key_ord == key_ord) {
             Some(place) if self.winners[place].points >= points => return Ok(()),
             Some(place) => drop(self.winners.remove(place)),
@@ -65,8 +64,8 @@ impl<'v> TopPages<'v> {
         Ok(())
     }
 
-    /// Whether a page of another segment than the worst winner's has as many points as that one
-    /// and comes after it. There can be many such pages, so their keys are not read.
+    /// Whether a page ties with the worst winner and sorts after it. There can be many such pages,
+    /// so in another segment their keys are not read.
     fn is_too_late(&mut self, points: u32, segment: usize, key_ord: u64) -> tantivy::Result<bool> {
         let is_full = self.winners.len() == self.k;
         let Some(worst) = self.winners.last_mut().filter(|worst| is_full && worst.points == points)
@@ -78,7 +77,7 @@ impl<'v> TopPages<'v> {
         }
         let bar = match self.bar.take().filter(|bar| bar.segment == segment) {
             Some(bar) => bar,
-            None => Bar {
+            None => WorstKey {
                 segment,
                 key_ord: self.segments[segment].keys_before(key(self.segments, worst)?)?,
             },
@@ -86,11 +85,11 @@ impl<'v> TopPages<'v> {
         Ok(self.bar.insert(bar).key_ord <= key_ord)
     }
 
-    pub(super) fn into_winners(self) -> Vec<Winner> {
+    pub(super) fn into_winners(self) -> Vec<TopPage> {
         self.winners
     }
 
-    fn place_of(&mut self, winner: &mut Winner) -> tantivy::Result<usize> {
+    fn place_of(&mut self, winner: &mut TopPage) -> tantivy::Result<usize> {
         let segments = self.segments;
         let (mut low, mut high) = (0, self.winners.len());
         while low < high {
@@ -104,7 +103,7 @@ impl<'v> TopPages<'v> {
     }
 }
 
-fn order(segments: &[Segment], a: &mut Winner, b: &mut Winner) -> tantivy::Result<Ordering> {
+fn order(segments: &[IndexSegment], a: &mut TopPage, b: &mut TopPage) -> tantivy::Result<Ordering> {
     if a.points != b.points {
         return Ok(b.points.cmp(&a.points));
     }
@@ -114,7 +113,7 @@ fn order(segments: &[Segment], a: &mut Winner, b: &mut Winner) -> tantivy::Resul
     Ok(key(segments, a)?.cmp(key(segments, b)?))
 }
 
-fn key<'w>(segments: &[Segment], winner: &'w mut Winner) -> tantivy::Result<&'w str> {
+fn key<'w>(segments: &[IndexSegment], winner: &'w mut TopPage) -> tantivy::Result<&'w str> {
     let key = match winner.key.take() {
         Some(key) => key,
         None => segments[winner.segment].key(winner.key_ord)?,

@@ -1,9 +1,9 @@
-//! The files of vectors of an index: finding them, making those that are missing, and removing
-//! those that nothing needs.
+//! The vector files of an index: finding them, computing missing ones, and removing unused ones.
 //!
-//! A commit makes segments visible a moment before their vectors are there. Whoever needs them
-//! then waits for the writer, and makes them if there is none: a process may have been killed in
-//! between. Rows are a function of the passages, so it never matters who made them.
+//! A commit makes segments visible shortly before their vectors exist. A reader that needs them
+//! waits for the writer, and computes them itself if there is no writer: a process may have been
+//! killed in between. Rows depend only on the passages, so it does not matter which process
+//! computes them.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,54 +15,54 @@ use std::time::{Duration, Instant};
 
 use gbrain_core::hash::Hash;
 use gbrain_core::id::PageId;
-use gbrain_embed::{Embedder, Passage, Urgency};
+use gbrain_embed::{Embedder, PassageText, Urgency};
 use rustc_hash::FxHashMap;
 use tantivy::index::SegmentId;
 use tantivy::{DocId, IndexMeta, Searcher};
 
-use super::Shared;
+use super::DiskIndexState;
 use super::directory::{private_file, unfinished_name};
 use super::integrity::is_damage;
 use super::lock::WriterLock;
-use super::pending::Waiting;
+use super::pending::WaitingRows;
 use super::sidecar::{Sidecar, SidecarWriter};
 use super::view::DiskView;
-use crate::error::{IndexError, Result};
-use crate::vectors::{Row, passage_text};
+use crate::error::{IndexError, IndexResult};
+use crate::vectors::{VectorRow, passage_text};
 
 pub(super) const EXTENSION: &str = "vec";
 const UNFINISHED: &str = "part";
-/// How long a reader waits for vectors that a writer is about to have written.
+/// How long a reader waits for vectors that a writer is about to write.
 const MAKING_WAIT: Duration = Duration::from_secs(2);
 const MAKING_PAUSE: Duration = Duration::from_millis(5);
-/// A file that a killed process left unfinished is removed after this.
+/// An unfinished file of a killed process is removed after this time.
 const ABANDONED_AFTER: Duration = Duration::from_secs(3600);
 
-/// Documents that are embedded at once.
+/// Number of documents embedded at once.
 const BATCH: usize = 64;
 
 /// The segment and the first document of each page.
 type FirstDocuments = FxHashMap<PageId, (usize, DocId)>;
 
-/// Where rows can be had without embedding anything.
+/// Sources of rows that make embedding unnecessary.
 #[derive(Default)]
-pub(super) struct Known<'k> {
-    /// Rows of pages that the commit brought.
-    pub(super) waiting: Option<&'k Waiting>,
-    /// The index before a merge, with the first document of each page that was merged.
+pub(super) struct VectorSources<'k> {
+    /// Rows of pages that the commit added.
+    pub(super) waiting: Option<&'k WaitingRows>,
+    /// The index before a merge, with the first document of each merged page.
     pub(super) before: Option<(&'k DiskView, FirstDocuments)>,
-    /// Told how many documents are done.
+    /// Receives the number of finished documents.
     pub(super) progress: Option<&'k dyn Fn(u64)>,
 }
 
-impl Shared {
-    /// The vectors of a segment, if their file is there and whole.
+impl DiskIndexState {
+    /// The vectors of a segment, if their file exists and is intact.
     pub(super) fn open_vectors(
         &self,
         model: &dyn Embedder,
         segment: &str,
         documents: usize,
-    ) -> Result<Option<Sidecar>> {
+    ) -> IndexResult<Option<Sidecar>> {
         let name = file_name(segment, model.id());
         let opened = self.files.open_file(Path::new(&name)).and_then(|file| {
             self.verified().check_file(&file)?;
@@ -75,9 +75,9 @@ impl Shared {
         }
     }
 
-    /// Removes the files of vectors of segments that are gone and, of those that are there, of
-    /// models other than `only`, if there is one. The caller holds the writers' lock.
-    pub(super) fn remove_unused_vectors(&self, only: Option<&str>) -> Result<()> {
+    /// Removes the vector files of segments that no longer exist and, if `only` is given, those of
+    /// all other models. The caller holds the writers' lock.
+    pub(super) fn remove_unused_vectors(&self, only: Option<&str>) -> IndexResult<()> {
         let metas = self.index.searchable_segment_metas().map_err(|e| self.error(e))?;
         let only = only.map(spelt);
         let is_used = |segment: &str, model: &str| {
@@ -95,15 +95,16 @@ impl Shared {
                 _ => false,
             };
             if is_unused {
-                // A reader that still needs it has it open, or makes it again for itself.
+                // A reader that still needs it has it open, or computes the vectors again for
+                // itself.
                 fs::remove_file(&path).map_err(|e| self.io(e))?;
             }
         }
         Ok(())
     }
 
-    /// The files of vectors of a commit, by any model.
-    pub(super) fn vector_files(&self, commit: &IndexMeta) -> Result<Vec<PathBuf>> {
+    /// The vector files of a commit, of any model.
+    pub(super) fn vector_files(&self, commit: &IndexMeta) -> IndexResult<Vec<PathBuf>> {
         let segments: Vec<String> =
             commit.segments.iter().map(|segment| segment.id().uuid_string()).collect();
         let mut names = Vec::new();
@@ -125,8 +126,8 @@ impl Shared {
 }
 
 impl DiskView {
-    /// The vectors of a segment by a model, whoever has to make them.
-    pub(super) fn vectors_of(&self, model: &dyn Embedder, segment: usize) -> Result<Sidecar> {
+    /// The vectors of a segment by a model, computed if necessary.
+    pub(super) fn vectors_of(&self, model: &dyn Embedder, segment: usize) -> IndexResult<Sidecar> {
         let (name, documents) = self.vector_file(segment);
         let started = Instant::now();
         loop {
@@ -139,7 +140,7 @@ impl DiskView {
                     thread::sleep(MAKING_PAUSE);
                 }
                 Err(IndexError::Busy { .. }) => return self.embed_segment(model, segment),
-                // Nobody can write them here, or there is no room for them.
+                // The directory is read-only, or there is no space.
                 Err(IndexError::Io { .. }) => return self.embed_segment(model, segment),
                 healed => return healed,
             }
@@ -147,7 +148,12 @@ impl DiskView {
     }
 
     /// Writes the vectors of a segment that no writer is about to write.
-    fn heal(&self, model: &dyn Embedder, segment: usize, _lock: &WriterLock) -> Result<Sidecar> {
+    fn heal(
+        &self,
+        model: &dyn Embedder,
+        segment: usize,
+        _lock: &WriterLock,
+    ) -> IndexResult<Sidecar> {
         let (name, documents) = self.vector_file(segment);
         let metas = self.shared.index.searchable_segment_metas();
         let metas = metas.map_err(|e| self.error(e))?;
@@ -155,26 +161,26 @@ impl DiskView {
             // Merged away meanwhile: only this view needs them.
             return self.embed_segment(model, segment);
         }
-        self.write_vectors(model, segment, &Known::default())?;
+        self.write_vectors(model, segment, &VectorSources::default())?;
         let sidecar = self.shared.open_vectors(model, &name, documents)?;
         sidecar.map_or_else(|| self.embed_segment(model, segment), Ok)
     }
 
-    /// The vectors of a segment, made for this view alone.
-    fn embed_segment(&self, model: &dyn Embedder, segment: usize) -> Result<Sidecar> {
+    /// Computes the vectors of a segment for this view only.
+    fn embed_segment(&self, model: &dyn Embedder, segment: usize) -> IndexResult<Sidecar> {
         let documents = self.vector_file(segment).1;
-        let file = self.write_rows(Vec::new(), model, segment, &Known::default())?;
+        let file = self.write_rows(Vec::new(), model, segment, &VectorSources::default())?;
         Sidecar::in_memory(file, documents, model.dims())
             .ok_or_else(|| self.shared.io(io::ErrorKind::InvalidData.into()))
     }
 
-    /// Writes the file of vectors of a segment, if it is not there.
+    /// Writes the vector file of a segment unless it exists.
     pub(super) fn write_missing_vectors(
         &self,
         model: &dyn Embedder,
         segment: usize,
-        known: &Known<'_>,
-    ) -> Result<()> {
+        known: &VectorSources<'_>,
+    ) -> IndexResult<()> {
         let (name, documents) = self.vector_file(segment);
         match self.shared.open_vectors(model, &name, documents)? {
             Some(_) => Ok(()),
@@ -182,8 +188,13 @@ impl DiskView {
         }
     }
 
-    /// Invariant: the file gets its name when all of it is on disk.
-    fn write_vectors(&self, model: &dyn Embedder, segment: usize, known: &Known<'_>) -> Result<()> {
+    /// Invariant: the file gets its name only after all of it is on disk.
+    fn write_vectors(
+        &self,
+        model: &dyn Embedder,
+        segment: usize,
+        known: &VectorSources<'_>,
+    ) -> IndexResult<()> {
         let name = self.vector_file(segment).0;
         let io = |e| self.shared.io(e);
         let name = file_name(&name, model.id());
@@ -203,8 +214,8 @@ impl DiskView {
         file: W,
         model: &dyn Embedder,
         segment: usize,
-        known: &Known<'_>,
-    ) -> Result<W> {
+        known: &VectorSources<'_>,
+    ) -> IndexResult<W> {
         let io = |e| self.shared.io(e);
         let documents = self.vector_file(segment).1;
         let mut writer = SidecarWriter::new(file, documents, model.centre()).map_err(io)?;
@@ -220,14 +231,14 @@ impl DiskView {
         writer.finish().map_err(io)
     }
 
-    /// The rows of documents, those that are not known embedded together.
+    /// The rows of documents. Unknown ones are embedded in one batch.
     fn rows(
         &self,
         model: &dyn Embedder,
         segment: usize,
         documents: &[DocId],
-        known: &Known<'_>,
-    ) -> Result<Vec<Row>> {
+        known: &VectorSources<'_>,
+    ) -> IndexResult<Vec<VectorRow>> {
         let mut rows = Vec::with_capacity(documents.len());
         let (mut texts, mut places) = (Vec::new(), Vec::new());
         for doc in documents {
@@ -238,20 +249,27 @@ impl DiskView {
                 texts.push(text);
                 places.push(rows.len());
             }
-            rows.push(row.unwrap_or_else(|| Row::nowhere(model.dims())));
+            rows.push(row.unwrap_or_else(|| VectorRow::without_direction(model.dims())));
         }
-        let passages: Vec<Passage<'_>> =
-            texts.iter().map(|(text, page): &(String, String)| Passage { text, page }).collect();
+        let passages: Vec<PassageText<'_>> = texts
+            .iter()
+            .map(|(text, page): &(String, String)| PassageText { text, page })
+            .collect();
         for (place, vector) in
             places.into_iter().zip(model.embed_passages(&passages, Urgency::Work)?)
         {
-            rows[place] = Row::of(&vector);
+            rows[place] = VectorRow::of(&vector);
         }
         Ok(rows)
     }
 
     /// The row of a document, if it is known.
-    fn known_row(&self, segment: usize, doc: DocId, known: &Known<'_>) -> Result<Option<Row>> {
+    fn known_row(
+        &self,
+        segment: usize,
+        doc: DocId,
+        known: &VectorSources<'_>,
+    ) -> IndexResult<Option<VectorRow>> {
         let columns = self.segments[segment].columns().map_err(|e| self.error(e))?;
         let Some(code) = columns.code(doc) else { return Ok(None) };
         let page = PageId(columns.page.first(doc).unwrap_or_default());
@@ -264,12 +282,12 @@ impl DiskView {
         let old = first + code.ordinal();
         let (Ok(row), Ok(codes)) = (sidecar.row(old), sidecar.codes()) else { return Ok(None) };
         let values = row.iter().map(|value| *value as i8).collect();
-        Ok(Some(Row { values, inverse_length: codes.inverse_length(old) }))
+        Ok(Some(VectorRow { values, inverse_length: codes.inverse_length(old) }))
     }
 
-    /// What is embedded of a document; nothing of a deleted one, or of a page without chunks.
-    /// What is embedded of a document, and its page.
-    fn text_of(&self, segment: usize, doc: DocId) -> Result<Option<(String, String)>> {
+    /// The text to embed for a document, and its page key; `None` for a deleted document or a page
+    /// without chunks.
+    fn text_of(&self, segment: usize, doc: DocId) -> IndexResult<Option<(String, String)>> {
         let reader = &self.segments[segment];
         let columns = reader.columns().map_err(|e| self.error(e))?;
         let code = columns.code(doc).filter(|_| reader.is_alive(doc));
@@ -281,7 +299,7 @@ impl DiskView {
     }
 
     /// The first document of every live page of some segments.
-    pub(super) fn first_documents(&self, among: &[SegmentId]) -> Result<FirstDocuments> {
+    pub(super) fn first_documents(&self, among: &[SegmentId]) -> IndexResult<FirstDocuments> {
         let mut pages = FxHashMap::default();
         let segments = self.segments.iter().enumerate();
         for (segment, reader) in segments.filter(|(_, s)| among.contains(&s.reader.segment_id())) {
@@ -300,12 +318,12 @@ impl DiskView {
     }
 }
 
-/// Opens the files of vectors of a commit that are there, so that they stay readable.
+/// Opens the existing vector files of a commit, so that they stay readable.
 pub(super) fn open_all(
-    shared: &Shared,
+    shared: &DiskIndexState,
     model: &Arc<dyn Embedder>,
     searcher: &Searcher,
-) -> Result<Vec<Option<Sidecar>>> {
+) -> IndexResult<Vec<Option<Sidecar>>> {
     let open = |reader: &tantivy::SegmentReader| {
         let segment = reader.segment_id().uuid_string();
         shared.open_vectors(model.as_ref(), &segment, reader.max_doc() as usize)
@@ -317,8 +335,8 @@ fn file_name(segment: &str, model: &str) -> String {
     format!("{segment}.{}.{EXTENSION}", spelt(model))
 }
 
-/// A model's id as a part of a file's name. One that can't be, such as one with a slash, is spelt without
-/// what is special and told apart by its hash.
+/// A model's id as part of a file name. Special characters, such as a slash, are replaced and a
+/// hash is appended to keep the name unique.
 fn spelt(model: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     if model.chars().all(is_plain) {
@@ -328,7 +346,7 @@ fn spelt(model: &str) -> String {
     format!("{plain}-{}", Hash::of(model.as_bytes()).short())
 }
 
-/// Whether nobody has written to an unfinished file for long.
+/// Whether an unfinished file has not been written to for a long time.
 fn is_abandoned(path: &Path) -> bool {
     let modified = fs::metadata(path).and_then(|meta| meta.modified()).ok();
     modified.and_then(|at| at.elapsed().ok()).is_some_and(|age| age > ABANDONED_AFTER)

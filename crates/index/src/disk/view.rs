@@ -1,4 +1,4 @@
-//! One commit, opened: where its pages are and what its documents hold.
+//! One opened commit: the location of its pages and the contents of its documents.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,42 +13,42 @@ use tantivy::schema::Value as _;
 use tantivy::{DocAddress, DocId, Searcher, TantivyDocument, TantivyError};
 
 use super::payload::Payload;
-use super::prepared::Prepared;
+use super::prepared::PreparedWordsQuery;
 use super::record::{RecordError, read_entry, read_links, read_passage};
-use super::schema::Fields;
-use super::segment::Segment;
+use super::schema::SchemaFields;
+use super::segment::IndexSegment;
 use super::sidecar::Sidecar;
 use super::vectors::open_all;
-use super::{Shared, corrupt, without_panic};
+use super::{DiskIndexState, corrupt, without_panic};
 use crate::contract::{ChunkHit, Corpus, View as _, WordsQuery};
 use crate::entry::{LinkEntry, PageEntry, Passage};
-use crate::error::{IndexError, Result};
+use crate::error::{IndexError, IndexResult};
 use crate::statistics::Totals;
 
-/// Pages that a view remembers.
-const KEPT_PAGES: usize = 1 << 16;
-/// Queries that a view keeps ready: the words of one request are asked several times.
-const KEPT_QUERIES: usize = 4;
+/// Maximum number of cached pages per view.
+const MAX_CACHED_PAGES: usize = 1 << 16;
+/// Prepared queries that a view caches: one request runs the same words several times.
+const MAX_CACHED_QUERIES: usize = 4;
 
 pub(super) struct DiskView {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<DiskIndexState>,
     pub(super) payload: Payload,
     searcher: Searcher,
-    pub(super) fields: Fields,
-    pub(super) segments: Vec<Segment>,
-    /// The model whose vectors are held, if this process has it.
+    pub(super) fields: SchemaFields,
+    pub(super) segments: Vec<IndexSegment>,
+    /// The model whose vectors are stored, if this process has it.
     pub(super) model: Option<Arc<dyn Embedder>>,
     /// The vectors of each segment, by that model.
     sidecars: Vec<OnceLock<Sidecar>>,
     pages: Mutex<FxHashMap<PageId, KnownPage>>,
-    queries: Mutex<Vec<KeptQuery>>,
-    /// Whether something that was read was damaged.
+    queries: Mutex<Vec<CachedQuery>>,
+    /// Whether a read found damage.
     is_damaged: AtomicBool,
-    /// Pages that link to a target, by the target and who asks.
+    /// Number of pages that link to a target, by target and viewer.
     backlinks: Mutex<FxHashMap<(Box<str>, Viewer), u64>>,
 }
 
-/// What is known of a page: where its first document is, and its entry once that was read.
+/// A page's first document, and its entry once that was read.
 #[derive(Clone)]
 struct KnownPage {
     segment: usize,
@@ -56,23 +56,28 @@ struct KnownPage {
     entry: Option<Arc<PageEntry>>,
 }
 
-struct KeptQuery {
+struct CachedQuery {
     query: WordsQuery,
     trust: Viewer,
-    prepared: Arc<Prepared>,
+    prepared: Arc<PreparedWordsQuery>,
 }
 
-/// Where a page is: its documents in one segment.
+/// The location of a page: its documents in one segment.
 pub(super) struct PlacedPage {
     pub(super) segment: usize,
     pub(super) documents: Range<DocId>,
 }
 
 impl DiskView {
-    pub(super) fn new(shared: Arc<Shared>, payload: Payload, searcher: Searcher) -> Result<Self> {
+    pub(super) fn new(
+        shared: Arc<DiskIndexState>,
+        payload: Payload,
+        searcher: Searcher,
+    ) -> IndexResult<Self> {
         let fields = shared.fields;
         let readers = searcher.segment_readers().iter();
-        let segments: Vec<_> = readers.map(|reader| Segment::new(reader.clone(), fields)).collect();
+        let segments: Vec<_> =
+            readers.map(|reader| IndexSegment::new(reader.clone(), fields)).collect();
         let model = payload.model.as_deref().and_then(|id| shared.models.find(id)).cloned();
         let opened = match &model {
             Some(model) => open_all(&shared, model, &searcher)?,
@@ -98,8 +103,9 @@ impl DiskView {
         })
     }
 
-    /// Compares what the commit says of itself with what its segments hold: for a commit that another process wrote.
-    pub(super) fn compare_with_commit(&self) -> Result<()> {
+    /// Compares the commit's own counts with the contents of its segments: for a commit that
+    /// another process wrote.
+    pub(super) fn compare_with_commit(&self) -> IndexResult<()> {
         let contradiction = || {
             let what = "the commit contradicts its segments";
             super::integrity::damaged(&self.shared.dir, super::META, what)
@@ -110,13 +116,13 @@ impl DiskView {
                 return Err(contradiction());
             }
         }
-        let held = self.held()?;
+        let held = self.count_contents()?;
         let Corpus { pages, chunks, .. } = self.payload.corpus;
         if (held.pages, held.chunks) == (pages, chunks) { Ok(()) } else { Err(contradiction()) }
     }
 
-    /// The vectors of a segment by the view's model, made if they are missing.
-    pub(super) fn sidecar(&self, model: &dyn Embedder, segment: usize) -> Result<&Sidecar> {
+    /// The vectors of a segment by the view's model, computed if missing.
+    pub(super) fn sidecar(&self, model: &dyn Embedder, segment: usize) -> IndexResult<&Sidecar> {
         let cell = &self.sidecars[segment];
         if let Some(sidecar) = cell.get() {
             return Ok(sidecar);
@@ -125,34 +131,45 @@ impl DiskView {
         Ok(cell.get_or_init(|| sidecar))
     }
 
-    /// The vectors of a segment, if they were there when the view was opened.
+    /// The vectors of a segment, if they existed when the view was opened.
     pub(super) fn opened_vectors(&self, segment: usize) -> Option<&Sidecar> {
         self.sidecars.get(segment)?.get()
     }
 
-    /// What a page adds to the totals of its visibility, if the view holds it.
-    pub(super) fn totals_of(&self, page: PageId) -> Result<Option<(Visibility, Totals)>> {
+    /// The contribution of a page to the totals of its visibility, if the view contains it.
+    pub(super) fn totals_of(&self, page: PageId) -> IndexResult<Option<(Visibility, Totals)>> {
         let Some(placed) = self.place_of(page)? else { return Ok(None) };
         let totals = self.segments[placed.segment].totals_of(placed.documents);
         totals.map(Some).map_err(|e| self.error(e))
     }
 
-    pub(super) fn prepare(&self, query: &WordsQuery, trust: Viewer) -> Result<Arc<Prepared>> {
-        let mut kept = self.queries.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = kept.iter().find(|kept| kept.trust == trust && kept.query == *query) {
+    pub(super) fn prepare(
+        &self,
+        query: &WordsQuery,
+        trust: Viewer,
+    ) -> IndexResult<Arc<PreparedWordsQuery>> {
+        let mut cache = self.queries.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) =
+            cache.iter().find(|entry| entry.trust == trust && entry.query == *query)
+        {
             return Ok(found.prepared.clone());
         }
-        let prepared =
-            Prepared::new(query, trust, &self.segments, &self.fields, &self.payload.statistics);
+        let prepared = PreparedWordsQuery::new(
+            query,
+            trust,
+            &self.segments,
+            &self.fields,
+            &self.payload.statistics,
+        );
         let prepared = Arc::new(prepared.map_err(|e| self.error(e))?);
-        if kept.len() == KEPT_QUERIES {
-            kept.remove(0);
+        if cache.len() == MAX_CACHED_QUERIES {
+            cache.remove(0);
         }
-        kept.push(KeptQuery { query: query.clone(), trust, prepared: prepared.clone() });
+        cache.push(CachedQuery { query: query.clone(), trust, prepared: prepared.clone() });
         Ok(prepared)
     }
 
-    pub(super) fn place_of(&self, page: PageId) -> Result<Option<PlacedPage>> {
+    pub(super) fn place_of(&self, page: PageId) -> IndexResult<Option<PlacedPage>> {
         for (segment, reader) in self.segments.iter().enumerate() {
             if let Some(documents) = reader.documents_of(page).map_err(|e| self.error(e))? {
                 return Ok(Some(PlacedPage { segment, documents }));
@@ -161,11 +178,11 @@ impl DiskView {
         Ok(None)
     }
 
-    fn document(&self, segment: usize, doc: DocId) -> Result<TantivyDocument> {
+    fn document(&self, segment: usize, doc: DocId) -> IndexResult<TantivyDocument> {
         self.searcher.doc(DocAddress::new(segment as u32, doc)).map_err(|e| self.error(e))
     }
 
-    pub(super) fn passage_at(&self, segment: usize, doc: DocId) -> Result<Passage> {
+    pub(super) fn passage_at(&self, segment: usize, doc: DocId) -> IndexResult<Passage> {
         let document = self.document(segment, doc)?;
         let record =
             document.get_first(self.fields.passage).and_then(|v| v.as_bytes()).unwrap_or_default();
@@ -175,7 +192,7 @@ impl DiskView {
     }
 
     /// The entry of the page whose first document this is.
-    pub(super) fn entry_at(&self, segment: usize, first: DocId) -> Result<Arc<PageEntry>> {
+    pub(super) fn entry_at(&self, segment: usize, first: DocId) -> IndexResult<Arc<PageEntry>> {
         let page = self.page_id(segment, first)?;
         if let Some(entry) = self.known(page).and_then(|known| known.entry) {
             return Ok(entry);
@@ -188,24 +205,24 @@ impl DiskView {
         Ok(entry)
     }
 
-    /// How many pages link to a target, counted once.
+    /// The cached number of pages that link to a target.
     pub(super) fn counted(
         &self,
         target_key: &str,
         trust: Viewer,
-        count: impl FnOnce() -> Result<u64>,
-    ) -> Result<u64> {
+        count: impl FnOnce() -> IndexResult<u64>,
+    ) -> IndexResult<u64> {
         let place = (Box::from(target_key), trust);
         let lock = || self.backlinks.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = lock().get(&place) {
             return Ok(*known);
         }
         let counted = count()?;
-        let mut kept = lock();
-        if kept.len() == KEPT_PAGES {
-            kept.clear();
+        let mut cache = lock();
+        if cache.len() == MAX_CACHED_PAGES {
+            cache.clear();
         }
-        kept.insert(place, counted);
+        cache.insert(place, counted);
         Ok(counted)
     }
 
@@ -213,7 +230,7 @@ impl DiskView {
         self.pages.lock().unwrap_or_else(PoisonError::into_inner).get(&page).cloned()
     }
 
-    /// Notes where a page is: that will be asked next.
+    /// Caches the location of a page, because the caller will read it next.
     pub(super) fn remember_place(&self, page: PageId, segment: usize, first: DocId) {
         if self.known(page).is_none() {
             self.remember(page, KnownPage { segment, first, entry: None });
@@ -222,18 +239,18 @@ impl DiskView {
 
     fn remember(&self, page: PageId, known: KnownPage) {
         let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
-        if pages.len() == KEPT_PAGES {
+        if pages.len() == MAX_CACHED_PAGES {
             pages.clear();
         }
         pages.insert(page, known);
     }
 
-    fn page_id(&self, segment: usize, doc: DocId) -> Result<PageId> {
+    fn page_id(&self, segment: usize, doc: DocId) -> IndexResult<PageId> {
         let columns = self.segments[segment].columns().map_err(|e| self.error(e))?;
         Ok(PageId(columns.page.first(doc).unwrap_or_default()))
     }
 
-    pub(super) fn links_at(&self, segment: usize, first: DocId) -> Result<Vec<LinkEntry>> {
+    pub(super) fn links_at(&self, segment: usize, first: DocId) -> IndexResult<Vec<LinkEntry>> {
         let document = self.document(segment, first)?;
         let Some(record) = document.get_first(self.fields.links) else { return Ok(Vec::new()) };
         let owner = self.page_id(segment, first)?;
@@ -242,14 +259,14 @@ impl DiskView {
         Ok(links.into_iter().map(|link| LinkEntry { owner, link }).collect())
     }
 
-    /// A chunk as a hit. Where its page is will be asked next.
+    /// Converts a chunk to a hit, and caches the location of its page.
     pub(super) fn hit(
         &self,
-        prepared: &Prepared,
+        prepared: &PreparedWordsQuery,
         segment: usize,
         doc: DocId,
         points: u32,
-    ) -> Result<ChunkHit> {
+    ) -> IndexResult<ChunkHit> {
         let columns = self.segments[segment].columns().map_err(|e| self.error(e))?;
         let page = self.page_id(segment, doc)?;
         let ordinal = columns.code(doc).map_or(0, |code| code.ordinal());
@@ -258,12 +275,12 @@ impl DiskView {
         Ok(ChunkHit { page, ordinal, score, handle: handle(segment, doc) })
     }
 
-    /// A page that a caller may know of: where it is, and its entry.
+    /// The location and entry of a page that is visible to the caller.
     pub(super) fn visible(
         &self,
         page: PageId,
         trust: Viewer,
-    ) -> Result<Option<(PlacedPage, Arc<PageEntry>)>> {
+    ) -> IndexResult<Option<(PlacedPage, Arc<PageEntry>)>> {
         let (segment, first) = match self.known(page) {
             Some(known) => (known.segment, known.first),
             None => match self.place_of(page)? {
@@ -276,8 +293,8 @@ impl DiskView {
         Ok(entry.is_visible_to(trust).then_some((PlacedPage { segment, documents }, entry)))
     }
 
-    /// The entries of the live pages that a name key names, in no order.
-    pub(super) fn entries_named(&self, name_key: &str) -> Result<Vec<Arc<PageEntry>>> {
+    /// The entries of the live pages with a name key, in no order.
+    pub(super) fn entries_named(&self, name_key: &str) -> IndexResult<Vec<Arc<PageEntry>>> {
         let mut entries = Vec::new();
         for (segment, reader) in self.segments.iter().enumerate() {
             let documents = reader.live_documents(self.fields.name, name_key.as_bytes());
@@ -292,11 +309,11 @@ impl DiskView {
         self.note(corrupt(&self.shared.dir, error))
     }
 
-    /// Remembers that something that was read is damaged.
+    /// Records that a read found damage.
     fn note(&self, error: IndexError) -> IndexError {
         if matches!(error, IndexError::Corrupt { .. }) {
             self.is_damaged.store(true, Ordering::Relaxed);
-            // Whoever opens the index next compares every file, whatever is remembered of them.
+            // The next process that opens the index verifies every file.
             let mut verified = self.shared.verified();
             verified.forget();
             verified.save(&self.shared.dir);
@@ -304,8 +321,8 @@ impl DiskView {
         error
     }
 
-    /// Runs what reads the files, and notes damage. tantivy panics on some of it.
-    pub(super) fn reading<T>(&self, read: impl FnOnce() -> Result<T>) -> Result<T> {
+    /// Runs code that reads the files, and records damage. tantivy panics on some damage.
+    pub(super) fn reading<T>(&self, read: impl FnOnce() -> IndexResult<T>) -> IndexResult<T> {
         let what = "a file contradicts itself";
         without_panic(&self.shared.dir, what, read).map_err(|error| self.note(error))
     }
@@ -314,7 +331,7 @@ impl DiskView {
         self.is_damaged.load(Ordering::Relaxed)
     }
 
-    /// What reading vectors said: damage, or the file system's refusal.
+    /// Converts an error from reading vectors to either damage or an I/O error.
     pub(super) fn unreadable(&self, error: std::io::Error) -> IndexError {
         self.note(super::integrity::failed(&self.shared.dir, error))
     }
@@ -324,12 +341,12 @@ impl DiskView {
     }
 }
 
-/// Where a view keeps a document, as a hit carries it.
+/// Encodes the location of a document in a view, as a hit carries it.
 pub(super) fn handle(segment: usize, doc: DocId) -> u64 {
     (segment as u64) << 32 | u64::from(doc)
 }
 
-/// Reads what [`handle`] wrote.
+/// Decodes the output of [`handle`].
 pub(super) fn place_of_handle(handle: u64) -> (usize, DocId) {
     ((handle >> 32) as usize, handle as DocId)
 }

@@ -1,13 +1,13 @@
-//! A stretch of documents with the points they have so far.
+//! A range of documents with their points so far.
 
 use std::ops::Range;
 
 use tantivy::DocId;
 
-/// How many documents a window has: their sums and marks stay in the first cache.
+/// Number of documents in a window: their sums and marks fit in the L1 cache.
 pub(super) const WINDOW: DocId = 2048;
 
-/// Sums of the documents of a window, and marks on those that can still win.
+/// Sums of the documents of a window, and marks on remaining candidates.
 pub(super) struct Window {
     first: DocId,
     sums: Vec<u32>,
@@ -19,13 +19,12 @@ impl Window {
         Self { first: 0, sums: vec![0; WINDOW as usize], marks: vec![0; WINDOW as usize / 64] }
     }
 
-    /// Starts a window without sums or marks at `first`. The one before must have been drained.
+    /// Starts a window at `first`. The previous one must have been drained.
     pub(super) fn start(&mut self, first: DocId) {
         debug_assert!(self.marks.iter().all(|marks| *marks == 0));
         self.first = first;
     }
 
-    /// Adds points to a document and marks it.
     #[inline]
     pub(super) fn add_and_mark(&mut self, doc: DocId, points: u32) {
         let place = (doc - self.first) as usize;
@@ -45,7 +44,7 @@ impl Window {
         self.marks[place / 64] >> (place % 64) & 1 == 1
     }
 
-    /// Drops the marks of documents with fewer points than `least`.
+    /// Removes the marks of documents with fewer points than `least`.
     pub(super) fn prune(&mut self, least: u32) {
         if least == 0 {
             return;
@@ -64,16 +63,16 @@ impl Window {
         }
     }
 
-    /// The marked documents among some, in order.
-    pub(super) fn marked(&self, documents: Range<DocId>) -> Marked<'_> {
+    /// The marked documents in a range, in order.
+    pub(super) fn marked(&self, documents: Range<DocId>) -> MarkedDocuments<'_> {
         let place = (documents.start - self.first) as usize;
         let end = (documents.end - self.first) as usize;
         let word = place / 64;
         let rest = self.marks.get(word).map_or(0, |marks| marks & (u64::MAX << (place % 64)));
-        Marked { marks: &self.marks, first: self.first, word, rest, end }
+        MarkedDocuments { marks: &self.marks, first: self.first, word, rest, end }
     }
 
-    /// Takes the sums of all marked documents, in order, and the marks with them.
+    /// Takes the sums of all marked documents, in order, and clears the marks.
     pub(super) fn drain(
         &mut self,
         mut each: impl FnMut(DocId, u32) -> tantivy::Result<()>,
@@ -94,7 +93,7 @@ impl Window {
     }
 }
 
-pub(super) struct Marked<'w> {
+pub(super) struct MarkedDocuments<'w> {
     marks: &'w [u64],
     first: DocId,
     word: usize,
@@ -102,7 +101,7 @@ pub(super) struct Marked<'w> {
     end: usize,
 }
 
-impl Iterator for Marked<'_> {
+impl Iterator for MarkedDocuments<'_> {
     type Item = DocId;
 
     fn next(&mut self) -> Option<DocId> {

@@ -1,4 +1,4 @@
-//! Changes to the index on disk.
+//! The writer of the index on disk.
 
 use std::sync::Arc;
 use std::thread;
@@ -10,46 +10,47 @@ use rustc_hash::FxHashMap;
 use tantivy::indexer::{IndexWriterOptions, NoMergePolicy, UserOperation};
 use tantivy::{IndexWriter, TantivyError, Term};
 
-use super::Shared;
+use super::DiskIndexState;
 use super::document::{PageDocuments, documents_of};
 use super::lock::WriterLock;
 use super::payload::Payload;
-use super::pending::Pending;
+use super::pending::PendingRows;
 use super::settle::due;
-use super::vectors::Known;
+use super::vectors::VectorSources;
 use super::view::DiskView;
 use crate::contract::{Corpus, Writer};
-use crate::error::{IndexError, Result};
+use crate::error::{IndexError, IndexResult};
 use crate::statistics::{Statistics, Totals};
-use crate::vectors::{Row, page_rows};
+use crate::vectors::{VectorRow, page_rows};
 
-/// Fewer chunks than this at once are a catch-up: one thread, little memory, one new segment.
+/// Batches with fewer chunks are a catch-up: one thread, little memory, one new segment.
 const BULK_CHUNKS: usize = 2000;
 const BULK_THREADS: usize = 2;
 const BULK_BYTES: usize = 128 << 20;
 const CATCH_UP_BYTES: usize = 32 << 20;
 
 pub(super) struct DiskWriter {
-    shared: Arc<Shared>,
+    shared: Arc<DiskIndexState>,
     committed: Payload,
-    /// The pages as of the last commit, opened when the first is replaced.
+    /// The pages as of the last commit, opened when the first page is replaced.
     before: Option<Arc<DiskView>>,
-    /// What pages changed since the last commit add to the statistics; none for those taken out.
+    /// Contribution of each page changed since the last commit to the statistics; `None` for
+    /// removed pages.
     changed: FxHashMap<PageId, Option<(Visibility, Totals)>>,
     statistics: Statistics,
     is_cleared: bool,
-    /// The model whose vectors are held, if this process has it.
+    /// The model whose vectors are stored, if this process has it.
     model: Option<Arc<dyn Embedder>>,
     /// Rows of the pages changed since the last commit.
-    pending: Option<Pending>,
+    pending: Option<PendingRows>,
     urgency: Urgency,
     writer: Option<IndexWriter>,
-    // Let go last.
+    // Released last.
     _lock: WriterLock,
 }
 
 impl DiskWriter {
-    pub(super) fn new(shared: Arc<Shared>, committed: Payload, lock: WriterLock) -> Self {
+    pub(super) fn new(shared: Arc<DiskIndexState>, committed: Payload, lock: WriterLock) -> Self {
         let model = committed.model.as_deref().and_then(|id| shared.models.find(id)).cloned();
         let statistics = committed.statistics;
         let (before, changed) = (None, FxHashMap::default());
@@ -68,14 +69,14 @@ impl DiskWriter {
         }
     }
 
-    /// The writer below, made for about `chunks` chunks if there is none yet.
-    fn writer(&mut self, chunks: usize) -> Result<&mut IndexWriter> {
+    /// The tantivy writer, created for about `chunks` chunks on first use.
+    fn writer(&mut self, chunks: usize) -> IndexResult<&mut IndexWriter> {
         if self.writer.is_none() {
             let (threads, bytes) = match chunks < BULK_CHUNKS {
                 true => (1, CATCH_UP_BYTES),
                 false => (BULK_THREADS, BULK_BYTES),
             };
-            // A refusal that an earlier writer met is not the reason of this one's failure.
+            // A write error of an earlier writer is not the cause of this one's failure.
             drop(self.shared.files.take_refusal());
             let writer =
                 open(&self.shared.index, threads, bytes).map_err(|e| self.shared.error(e))?;
@@ -84,8 +85,8 @@ impl DiskWriter {
         Ok(self.writer.as_mut().expect("it was just made"))
     }
 
-    /// Takes a page out if it is in.
-    fn remove(&mut self, page: PageId, chunks: usize) -> Result<()> {
+    /// Removes a page if the index contains it.
+    fn remove(&mut self, page: PageId, chunks: usize) -> IndexResult<()> {
         let known = match self.changed.get(&page) {
             Some(known) => *known,
             None => self.committed_totals(page)?,
@@ -98,7 +99,7 @@ impl DiskWriter {
         Ok(())
     }
 
-    fn committed_totals(&mut self, page: PageId) -> Result<Option<(Visibility, Totals)>> {
+    fn committed_totals(&mut self, page: PageId) -> IndexResult<Option<(Visibility, Totals)>> {
         if self.is_cleared {
             return Ok(None);
         }
@@ -109,7 +110,7 @@ impl DiskWriter {
         before.totals_of(page)
     }
 
-    fn insert(&mut self, stored: &StoredPage, chunks: usize) -> Result<()> {
+    fn insert(&mut self, stored: &StoredPage, chunks: usize) -> IndexResult<()> {
         let PageDocuments { documents, totals } = documents_of(&self.shared.fields, stored);
         let visibility = stored.page.visibility;
         self.statistics.of_mut(visibility).add(totals);
@@ -120,21 +121,21 @@ impl DiskWriter {
         Ok(())
     }
 
-    /// The reason why writing failed. What was written since the last commit is removed: it takes room that the store may
-    /// need.
+    /// Converts a write error. Data written since the last commit is removed: it takes space that
+    /// the store may need.
     fn fail(&mut self, error: TantivyError) -> IndexError {
-        // Its threads have ended then, and the refusal that one of them met is known.
+        // This ends its threads, so an I/O error that one of them met is known.
         self.writer = None;
         let failure = self.shared.write_failed(error);
-        // A new writer knows the files of the last commit, and no others.
+        // A new writer knows only the files of the last commit.
         if let Ok(writer) = open(&self.shared.index, 1, CATCH_UP_BYTES) {
-            // What can't be removed now is removed after the next commit.
+            // Files that cannot be removed now are removed after the next commit.
             let _ = writer.garbage_collect_files().wait();
         }
         failure
     }
 
-    fn write(&mut self, upserts: &[StoredPage], removals: &[PageId]) -> Result<()> {
+    fn write(&mut self, upserts: &[StoredPage], removals: &[PageId]) -> IndexResult<()> {
         let chunks = upserts.iter().map(|stored| stored.page.chunks.len()).sum();
         for page in removals {
             self.remove(*page, chunks)?;
@@ -146,18 +147,18 @@ impl DiskWriter {
         Ok(())
     }
 
-    /// Keeps the rows of pages until their commit.
-    fn keep_rows(&mut self, dims: usize, rows: Vec<(PageId, Vec<Row>)>) -> Result<()> {
+    /// Stores the rows of pages until their commit.
+    fn keep_rows(&mut self, dims: usize, rows: Vec<(PageId, Vec<VectorRow>)>) -> IndexResult<()> {
         let io = |e| self.shared.io(e);
         let pending = match &mut self.pending {
             Some(pending) => pending,
-            none => none.insert(Pending::new(&self.shared.dir, dims).map_err(io)?),
+            none => none.insert(PendingRows::new(&self.shared.dir, dims).map_err(io)?),
         };
         rows.iter().try_for_each(|(page, rows)| pending.push(*page, rows)).map_err(io)
     }
 
     /// Writes the vectors of segments that have none yet.
-    fn write_vectors(&self, known: &Known<'_>) -> Result<()> {
+    fn write_vectors(&self, known: &VectorSources<'_>) -> IndexResult<()> {
         if let Some(model) = &self.model {
             let view = self.shared.read()?;
             for segment in 0..view.segments.len() {
@@ -167,7 +168,7 @@ impl DiskWriter {
         Ok(())
     }
 
-    fn commit_payload(&mut self, payload: Payload) -> Result<()> {
+    fn commit_payload(&mut self, payload: Payload) -> IndexResult<()> {
         let text = payload.write(&self.shared.store);
         let committed = commit(self.writer(0)?, &text);
         committed.map_err(|e| self.fail(e))?;
@@ -176,7 +177,7 @@ impl DiskWriter {
         self.changed.clear();
         self.before = None;
         self.is_cleared = false;
-        // The next batch may be of another size.
+        // The next batch may have another size.
         self.writer = None;
         Ok(())
     }
@@ -192,7 +193,7 @@ impl Writer for DiskWriter {
     }
 
     /// Words are written while another thread embeds.
-    fn apply(&mut self, upserts: &[StoredPage], removals: &[PageId]) -> Result<()> {
+    fn apply(&mut self, upserts: &[StoredPage], removals: &[PageId]) -> IndexResult<()> {
         let Some(model) = self.model.clone().filter(|_| !upserts.is_empty()) else {
             return self.write(upserts, removals);
         };
@@ -205,8 +206,8 @@ impl Writer for DiskWriter {
         self.keep_rows(model.dims(), rows)
     }
 
-    fn clear(&mut self) -> Result<()> {
-        // Documents that wait in the writer would come after the clearing: begin anew without them.
+    fn clear(&mut self) -> IndexResult<()> {
+        // Documents queued in the writer would be added after the clearing: start a new writer.
         self.writer = None;
         let cleared = self.writer(0)?.delete_all_documents();
         cleared.map_err(|e| self.shared.error(e))?;
@@ -217,7 +218,7 @@ impl Writer for DiskWriter {
         Ok(())
     }
 
-    fn commit(&mut self, corpus: Corpus) -> Result<()> {
+    fn commit(&mut self, corpus: Corpus) -> IndexResult<()> {
         let model = self.committed.model.clone();
         self.commit_payload(Payload { corpus, statistics: self.statistics, model })?;
         let waiting = match self.pending.take() {
@@ -227,39 +228,42 @@ impl Writer for DiskWriter {
             }
             None => None,
         };
-        self.write_vectors(&Known { waiting: waiting.as_ref(), ..Known::default() })
+        self.write_vectors(&VectorSources { waiting: waiting.as_ref(), ..VectorSources::default() })
     }
 
-    fn adopt_wanted_model(&mut self) -> Result<()> {
-        // The commit below says what the last one said, but for the model.
+    fn adopt_wanted_model(&mut self) -> IndexResult<()> {
+        // The commit below repeats the last one except for the model.
         debug_assert!(self.changed.is_empty() && !self.is_cleared);
         let Some(wanted) = self.shared.models.wanted().cloned() else { return Ok(()) };
         let id = wanted.id().to_owned();
         self.model = Some(wanted);
-        self.write_vectors(&Known::default())?;
+        self.write_vectors(&VectorSources::default())?;
         if self.committed.model.as_ref() != Some(&id) {
             self.commit_payload(Payload { model: Some(id.clone()), ..self.committed.clone() })?;
         }
         self.shared.remove_unused_vectors(Some(&id))
     }
 
-    fn settle(&mut self) -> Result<()> {
+    fn settle(&mut self) -> IndexResult<()> {
         let shared = self.shared.clone();
         loop {
             let segments = shared.index.searchable_segment_metas().map_err(|e| shared.error(e))?;
             let Some(due) = due(&segments) else {
                 return shared.remove_unused_vectors(None);
             };
-            // As long as anybody holds what describes a segment, its files are not removed.
+            // tantivy does not remove the files of a segment while its metadata is held.
             drop(segments);
             let before = shared.read()?;
             let merged = self.writer(0)?.merge(&due).wait();
             merged.map_err(|e| self.fail(e))?;
             shared.remember_commit()?;
             let pages = before.first_documents(&due)?;
-            self.write_vectors(&Known { before: Some((&before, pages)), ..Known::default() })?;
+            self.write_vectors(&VectorSources {
+                before: Some((&before, pages)),
+                ..VectorSources::default()
+            })?;
             drop(before);
-            // Readers keep what they have open, whatever its name.
+            // Readers keep open files even after they are unlinked.
             let collected = self.writer(0)?.garbage_collect_files().wait();
             collected.map_err(|e| shared.error(e))?;
         }
@@ -270,11 +274,11 @@ fn rows_of(
     model: &dyn Embedder,
     upserts: &[StoredPage],
     urgency: Urgency,
-) -> Result<Vec<(PageId, Vec<Row>)>> {
+) -> IndexResult<Vec<(PageId, Vec<VectorRow>)>> {
     upserts.iter().map(|stored| Ok((stored.id, page_rows(model, stored, urgency)?))).collect()
 }
 
-/// The first commit of an index: nothing, of the right version and store.
+/// The first commit of an index: empty, with the current version and store.
 pub(super) fn commit_nothing(
     index: &tantivy::Index,
     store: &str,
@@ -292,7 +296,7 @@ fn commit(writer: &mut IndexWriter, payload: &str) -> tantivy::Result<()> {
     Ok(())
 }
 
-/// A writer that merges nothing by itself: [`Writer::settle`] does, when its caller has time.
+/// A writer without automatic merges: [`Writer::settle`] merges when its caller has time.
 fn open(index: &tantivy::Index, threads: usize, bytes: usize) -> tantivy::Result<IndexWriter> {
     let options = IndexWriterOptions::builder()
         .num_worker_threads(threads)

@@ -1,5 +1,5 @@
-//! The index in memory: for hermetic and tiny brains, and the oracle that the one on disk is
-//! tested against. Every search is exhaustive and nothing is clever.
+//! The index in memory: for hermetic tests and tiny brains, and the oracle against which the index
+//! on disk is tested. Every search is exhaustive and the code is kept simple.
 
 mod nearest;
 mod state;
@@ -15,46 +15,45 @@ use gbrain_core::page::StoredPage;
 use gbrain_embed::Urgency;
 
 use crate::contract::{Corpus, Index, View, Writer};
-use crate::error::{IndexError, Result};
+use crate::error::{IndexError, IndexResult};
 use crate::models::Models;
-use state::State;
+use state::MemoryState;
 use view::MemoryView;
 
-/// An index that lives and dies with its process.
+/// An index that exists only in its process.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryIndex {
-    shared: Arc<Shared>,
+    shared: Arc<MemoryIndexState>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
-    committed: Mutex<Arc<State>>,
+struct MemoryIndexState {
+    committed: Mutex<Arc<MemoryState>>,
     has_writer: Mutex<bool>,
     writer_left: Condvar,
 }
 
 struct MemoryWriter {
-    shared: Arc<Shared>,
-    /// The pages with changes since the last commit, if there are any.
-    draft: Option<State>,
+    shared: Arc<MemoryIndexState>,
+    /// The state with uncommitted changes, if there are any.
+    draft: Option<MemoryState>,
     urgency: Urgency,
 }
 
 impl MemoryIndex {
-    /// An empty index.
     pub fn new(models: Models) -> Self {
         let index = Self::default();
-        *lock(&index.shared.committed) = Arc::new(State::new(models));
+        *lock(&index.shared.committed) = Arc::new(MemoryState::new(models));
         index
     }
 }
 
 impl Index for MemoryIndex {
-    fn view(&self) -> Result<Arc<dyn View>> {
+    fn view(&self) -> IndexResult<Arc<dyn View>> {
         Ok(Arc::new(MemoryView::new(lock(&self.shared.committed).clone())))
     }
 
-    fn writer(&self, wait: Duration) -> Result<Box<dyn Writer>> {
+    fn writer(&self, wait: Duration) -> IndexResult<Box<dyn Writer>> {
         self.shared.enter(wait)?;
         Ok(Box::new(MemoryWriter {
             shared: self.shared.clone(),
@@ -63,24 +62,24 @@ impl Index for MemoryIndex {
         }))
     }
 
-    fn check_files(&self) -> Result<Vec<String>> {
+    fn check_files(&self) -> IndexResult<Vec<String>> {
         Ok(Vec::new())
     }
 
-    fn wanted_vectors(&self) -> Result<(u64, u64)> {
+    fn wanted_vectors(&self) -> IndexResult<(u64, u64)> {
         let held = lock(&self.shared.committed).corpus.chunks;
         Ok((held, held))
     }
 
-    fn make_wanted_vectors(&self, _progress: &dyn Fn(u64, u64)) -> Result<()> {
-        // There never are others.
+    fn make_wanted_vectors(&self, _progress: &dyn Fn(u64, u64)) -> IndexResult<()> {
+        // All vectors are of the wanted model.
         Ok(())
     }
 }
 
 impl MemoryWriter {
-    fn draft(&mut self) -> &mut State {
-        self.draft.get_or_insert_with(|| State::clone(&lock(&self.shared.committed)))
+    fn draft(&mut self) -> &mut MemoryState {
+        self.draft.get_or_insert_with(|| MemoryState::clone(&lock(&self.shared.committed)))
     }
 }
 
@@ -93,18 +92,18 @@ impl Writer for MemoryWriter {
         self.urgency = urgency;
     }
 
-    fn apply(&mut self, upserts: &[StoredPage], removals: &[PageId]) -> Result<()> {
+    fn apply(&mut self, upserts: &[StoredPage], removals: &[PageId]) -> IndexResult<()> {
         let urgency = self.urgency;
         self.draft().apply(upserts, removals, urgency)
     }
 
-    fn clear(&mut self) -> Result<()> {
+    fn clear(&mut self) -> IndexResult<()> {
         let models = self.draft().models.clone();
-        self.draft = Some(State::new(models));
+        self.draft = Some(MemoryState::new(models));
         Ok(())
     }
 
-    fn commit(&mut self, corpus: Corpus) -> Result<()> {
+    fn commit(&mut self, corpus: Corpus) -> IndexResult<()> {
         self.draft().corpus = corpus;
         if let Some(draft) = self.draft.take() {
             *lock(&self.shared.committed) = Arc::new(draft);
@@ -112,11 +111,11 @@ impl Writer for MemoryWriter {
         Ok(())
     }
 
-    fn adopt_wanted_model(&mut self) -> Result<()> {
+    fn adopt_wanted_model(&mut self) -> IndexResult<()> {
         Ok(())
     }
 
-    fn settle(&mut self) -> Result<()> {
+    fn settle(&mut self) -> IndexResult<()> {
         Ok(())
     }
 }
@@ -128,9 +127,9 @@ impl Drop for MemoryWriter {
     }
 }
 
-impl Shared {
-    /// Becomes the writer, after the one there is.
-    fn enter(&self, wait: Duration) -> Result<()> {
+impl MemoryIndexState {
+    /// Becomes the writer, waiting for the current one to finish.
+    fn enter(&self, wait: Duration) -> IndexResult<()> {
         let started = Instant::now();
         let busy = |taken: &mut bool| *taken;
         let (mut taken, _) = self

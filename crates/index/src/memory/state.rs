@@ -1,4 +1,4 @@
-//! Everything a memory index holds.
+//! The contents of a memory index.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,16 +9,16 @@ use gbrain_core::text::name_key;
 use gbrain_embed::{Embedder, Urgency};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::nearest::Packed;
-use super::words::{Posting, Words};
-use crate::bm25::{Form, length_code};
+use super::nearest::PackedVectors;
+use super::words::{InvertedIndex, TermPosting};
+use crate::bm25::{TermForm, length_code};
 use crate::contract::Corpus;
 use crate::entry::{LinkEntry, PageEntry, Passage};
-use crate::error::Result;
+use crate::error::IndexResult;
 use crate::models::Models;
 use crate::statistics::{Statistics, Totals};
 use crate::tokens::chunk_forms;
-use crate::vectors::{Row, page_rows};
+use crate::vectors::{VectorRow, page_rows};
 
 #[derive(Debug)]
 pub(super) struct MemoryChunk {
@@ -32,23 +32,23 @@ pub(super) struct MemoryPage {
     pub(super) chunks: Vec<MemoryChunk>,
     pub(super) links: Vec<LinkEntry>,
     /// The vectors of its chunks.
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<VectorRow>,
     totals: Totals,
 }
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct State {
+pub(super) struct MemoryState {
     pub(super) corpus: Corpus,
     pub(super) pages: FxHashMap<PageId, Arc<MemoryPage>>,
-    words: Words,
+    words: InvertedIndex,
     names: FxHashMap<String, Vec<PageId>>,
     targets: FxHashMap<String, Vec<PageId>>,
     pub(super) statistics: Statistics,
     pub(super) models: Models,
-    packed: OnceLock<Arc<Packed>>,
+    packed: OnceLock<Arc<PackedVectors>>,
 }
 
-impl State {
+impl MemoryState {
     pub(super) fn new(models: Models) -> Self {
         Self { models, ..Self::default() }
     }
@@ -58,13 +58,13 @@ impl State {
         upserts: &[StoredPage],
         removals: &[PageId],
         urgency: Urgency,
-    ) -> Result<()> {
+    ) -> IndexResult<()> {
         self.packed = OnceLock::new();
-        let gone: FxHashSet<PageId> =
+        let replaced: FxHashSet<PageId> =
             upserts.iter().map(|p| p.id).chain(removals.iter().copied()).collect();
-        self.remove(&gone);
+        self.remove(&replaced);
         for stored in upserts {
-            // A page that comes twice in one batch is taken as it was last.
+            // If a page occurs twice in one batch, the last one counts.
             if self.pages.contains_key(&stored.id) {
                 self.remove(&FxHashSet::from_iter([stored.id]));
             }
@@ -73,17 +73,16 @@ impl State {
         Ok(())
     }
 
-    /// The vectors, laid out for a scan; there is a model.
-    pub(super) fn packed(&self, model: &dyn Embedder) -> &Packed {
-        self.packed.get_or_init(|| Arc::new(Packed::of(self, model.centre())))
+    /// The vectors, laid out for a scan.
+    pub(super) fn packed(&self, model: &dyn Embedder) -> &PackedVectors {
+        self.packed.get_or_init(|| Arc::new(PackedVectors::of(self, model.centre())))
     }
 
-    /// The chunks that say a word in a form.
-    pub(super) fn list(&self, form: Form, text: &str) -> &[Posting] {
+    pub(super) fn list(&self, form: TermForm, text: &str) -> &[TermPosting] {
         self.words.list(form, text)
     }
 
-    /// The pages that a name key names.
+    /// The pages with a name key.
     pub(super) fn named(&self, name_key: &str) -> &[PageId] {
         self.names.get(name_key).map_or(&[], Vec::as_slice)
     }
@@ -93,7 +92,7 @@ impl State {
         self.targets.get(target_key).map_or(&[], Vec::as_slice)
     }
 
-    fn insert(&mut self, stored: &StoredPage, urgency: Urgency) -> Result<()> {
+    fn insert(&mut self, stored: &StoredPage, urgency: Urgency) -> IndexResult<()> {
         let entry = Arc::new(PageEntry::of(stored));
         for (_, name) in entry.names() {
             self.names.entry(name).or_default().push(stored.id);
@@ -140,9 +139,9 @@ impl State {
         tokens
     }
 
-    fn remove(&mut self, gone: &FxHashSet<PageId>) {
+    fn remove(&mut self, replaced: &FxHashSet<PageId>) {
         let mut any = false;
-        for id in gone {
+        for id in replaced {
             let Some(page) = self.pages.remove(id) else { continue };
             self.statistics.of_mut(page.entry.visibility).subtract(page.totals);
             any = true;
@@ -150,10 +149,10 @@ impl State {
         if !any {
             return;
         }
-        self.words.remove(|page| gone.contains(&page));
+        self.words.remove(|page| replaced.contains(&page));
         for pages in [&mut self.names, &mut self.targets] {
             pages.retain(|_, ids| {
-                ids.retain(|id| !gone.contains(id));
+                ids.retain(|id| !replaced.contains(id));
                 !ids.is_empty()
             });
         }

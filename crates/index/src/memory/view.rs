@@ -1,4 +1,4 @@
-//! Answers from memory.
+//! [`View`] of the index in memory.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,30 +9,30 @@ use gbrain_core::text::name_key;
 use gbrain_embed::{Embedder, Urgency};
 use rustc_hash::FxHashMap;
 
-use super::state::{MemoryPage, State};
+use super::state::{MemoryPage, MemoryState};
 use crate::bm25::{PageTally, Scorer, lists};
-use crate::contract::{ChunkHit, Corpus, Held, PageWords, VectorHit, View, WordsQuery};
-use crate::entry::{LinkEntry, Named, PageEntry, Passage, own_name};
-use crate::error::{IndexError, Result};
+use crate::contract::{ChunkHit, Corpus, IndexCounts, PageWords, VectorHit, View, WordsQuery};
+use crate::entry::{LinkEntry, NameMatch, PageEntry, Passage, own_name};
+use crate::error::{IndexError, IndexResult};
 use crate::filter::{admits_page, admits_part};
 use crate::vectors::{VectorQuery, page_rows};
 
 pub(super) struct MemoryView {
-    state: Arc<State>,
-    kept: Mutex<Option<(WordsQuery, Filter, Arc<Scored>)>>,
+    state: Arc<MemoryState>,
+    cached: Mutex<Option<(WordsQuery, Filter, Arc<ScoredPages>)>>,
 }
 
 /// Points of chunks by page and ordinal.
 type Points = FxHashMap<(PageId, u32), u32>;
 
-/// What every chunk and page scores for one query.
-struct Scored {
+/// Points of every chunk and page for one query.
+struct ScoredPages {
     points: Points,
     tallies: FxHashMap<PageId, PageTally>,
     scorer: Scorer,
 }
 
-impl Scored {
+impl ScoredPages {
     fn words_of(&self, page: PageId, max: usize) -> PageWords {
         let mut chunks: Vec<_> = self.points.iter().filter(|((id, _), _)| *id == page).collect();
         chunks.sort_by_key(|((_, ordinal), points)| (std::cmp::Reverse(**points), *ordinal));
@@ -49,8 +49,8 @@ impl Scored {
 }
 
 impl MemoryView {
-    pub(super) fn new(state: Arc<State>) -> Self {
-        Self { state, kept: Mutex::default() }
+    pub(super) fn new(state: Arc<MemoryState>) -> Self {
+        Self { state, cached: Mutex::default() }
     }
 
     fn page(&self, id: PageId, trust: Viewer) -> Option<&Arc<MemoryPage>> {
@@ -61,45 +61,45 @@ impl MemoryView {
         &self.state.pages[&id].entry.key
     }
 
-    /// The model of a query, if it is the one whose vectors are held.
-    fn model_of(&self, query: &VectorQuery) -> Result<&dyn Embedder> {
+    /// The model of a query, if the index holds its vectors.
+    fn model_of(&self, query: &VectorQuery) -> IndexResult<&dyn Embedder> {
         let model = self.state.models.wanted().filter(|model| model.id() == query.model());
         model.map(Arc::as_ref).ok_or_else(|| IndexError::OtherModel {
             held: self.vector_model().unwrap_or("none").to_owned(),
-            asked: query.model().to_owned(),
+            query: query.model().to_owned(),
         })
     }
 
-    /// The last query's points: a request asks for its pages one by one.
-    fn scored(&self, query: &WordsQuery, filter: &Filter) -> Arc<Scored> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((asked, among, scored)) = &*kept
-            && asked == query
-            && among == filter
+    /// The points of a query, cached because a request reads its pages one by one.
+    fn scored(&self, query: &WordsQuery, filter: &Filter) -> Arc<ScoredPages> {
+        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((cached_query, cached_filter, scored)) = &*cached
+            && cached_query == query
+            && cached_filter == filter
         {
             return scored.clone();
         }
         let scored = Arc::new(self.score_all(query, filter));
-        *kept = Some((query.clone(), filter.clone(), scored.clone()));
+        *cached = Some((query.clone(), filter.clone(), scored.clone()));
         scored
     }
 
-    /// The points of every chunk that the filter lets through and a term matches.
-    fn score_all(&self, query: &WordsQuery, filter: &Filter) -> Scored {
+    /// The points of every chunk that passes the filter and matches a term.
+    fn score_all(&self, query: &WordsQuery, filter: &Filter) -> ScoredPages {
         let lists = lists(query);
-        let mut seen = Vec::with_capacity(lists.len());
+        let mut visible_lists = Vec::with_capacity(lists.len());
         for list in &lists {
             let postings = self.state.list(list.form, list.text).iter();
-            seen.push(
+            visible_lists.push(
                 postings.filter(|p| self.page(p.page, filter.trust).is_some()).collect::<Vec<_>>(),
             );
         }
-        let frequencies: Vec<u64> = seen.iter().map(|list| list.len() as u64).collect();
+        let frequencies: Vec<u64> = visible_lists.iter().map(|list| list.len() as u64).collect();
         let scorer =
             Scorer::new(query, &lists, &frequencies, self.state.statistics.seen_by(filter.trust));
         let mut points = Points::default();
         let mut tallies: FxHashMap<PageId, PageTally> = FxHashMap::default();
-        for (number, postings) in seen.iter().enumerate() {
+        for (number, postings) in visible_lists.iter().enumerate() {
             for posting in postings {
                 let page = &self.state.pages[&posting.page];
                 let chunk = &page.chunks[posting.ordinal as usize];
@@ -110,14 +110,14 @@ impl MemoryView {
                         let mut tally = PageTally::new(lists.len());
                         let admitted =
                             page.chunks.iter().filter(|c| admits_part(filter, c.passage.part));
-                        admitted.for_each(|chunk| tally.lengthen(chunk.length_code));
+                        admitted.for_each(|chunk| tally.add_chunk_length(chunk.length_code));
                         tally
                     });
-                    tally.say(number, posting.tf);
+                    tally.add_occurrences(number, posting.tf);
                 }
             }
         }
-        Scored { points, tallies, scorer }
+        ScoredPages { points, tallies, scorer }
     }
 }
 
@@ -130,13 +130,13 @@ impl View for MemoryView {
         self.state.corpus
     }
 
-    fn held(&self) -> Result<Held> {
+    fn count_contents(&self) -> IndexResult<IndexCounts> {
         let chunks = self.state.pages.values().map(|page| page.chunks.len() as u64).sum();
         let tokens = self.state.statistics.seen_by(Viewer::Trusted).tokens;
-        Ok(Held { pages: self.state.pages.len() as u64, chunks, tokens })
+        Ok(IndexCounts { pages: self.state.pages.len() as u64, chunks, tokens })
     }
 
-    fn words(&self, query: &WordsQuery, filter: &Filter, k: usize) -> Result<Vec<ChunkHit>> {
+    fn words(&self, query: &WordsQuery, filter: &Filter, k: usize) -> IndexResult<Vec<ChunkHit>> {
         let scored = self.scored(query, filter);
         let (points, scorer) = (&scored.points, &scored.scorer);
         let mut chunks: Vec<_> =
@@ -157,7 +157,7 @@ impl View for MemoryView {
         filter: &Filter,
         pages: &[PageId],
         max: usize,
-    ) -> Result<Vec<PageWords>> {
+    ) -> IndexResult<Vec<PageWords>> {
         let scored = self.scored(query, filter);
         Ok(pages.iter().map(|page| scored.words_of(*page, max)).collect())
     }
@@ -176,7 +176,7 @@ impl View for MemoryView {
         filter: &Filter,
         depth: usize,
         k: usize,
-    ) -> Result<Vec<VectorHit>> {
+    ) -> IndexResult<Vec<VectorHit>> {
         let model = self.model_of(query)?;
         if k == 0 {
             return Ok(Vec::new());
@@ -190,7 +190,7 @@ impl View for MemoryView {
         query: &VectorQuery,
         filter: &Filter,
         pages: &[PageId],
-    ) -> Result<Vec<Option<ChunkHit>>> {
+    ) -> IndexResult<Vec<Option<ChunkHit>>> {
         self.model_of(query)?;
         let nearest = |page: &PageId| {
             let known = self.page(*page, filter.trust)?;
@@ -210,7 +210,7 @@ impl View for MemoryView {
         Ok(pages.iter().map(nearest).collect())
     }
 
-    fn vectors_fit(&self, stored: &StoredPage) -> Result<Option<bool>> {
+    fn vectors_fit(&self, stored: &StoredPage) -> IndexResult<Option<bool>> {
         let (Some(model), Some(page)) =
             (self.state.models.wanted(), self.state.pages.get(&stored.id))
         else {
@@ -219,43 +219,43 @@ impl View for MemoryView {
         Ok(Some(page.rows == page_rows(model.as_ref(), stored, Urgency::Work)?))
     }
 
-    fn read(&self, hit: &ChunkHit) -> Result<Passage> {
+    fn read(&self, hit: &ChunkHit) -> IndexResult<Passage> {
         let page = &self.state.pages[&hit.page];
         Ok(page.chunks[hit.ordinal as usize].passage.clone())
     }
 
-    fn passage(&self, page: PageId, ordinal: u32, trust: Viewer) -> Result<Option<Passage>> {
+    fn passage(&self, page: PageId, ordinal: u32, trust: Viewer) -> IndexResult<Option<Passage>> {
         let chunk = self.page(page, trust).and_then(|page| page.chunks.get(ordinal as usize));
         Ok(chunk.map(|chunk| chunk.passage.clone()))
     }
 
-    fn entry(&self, page: PageId, trust: Viewer) -> Result<Option<Arc<PageEntry>>> {
+    fn entry(&self, page: PageId, trust: Viewer) -> IndexResult<Option<Arc<PageEntry>>> {
         Ok(self.page(page, trust).map(|page| page.entry.clone()))
     }
 
-    fn entry_by_key(&self, key: &PageKey, trust: Viewer) -> Result<Option<Arc<PageEntry>>> {
+    fn entry_by_key(&self, key: &PageKey, trust: Viewer) -> IndexResult<Option<Arc<PageEntry>>> {
         let mut pages =
             self.state.named(&own_name(key)).iter().filter_map(|id| self.page(*id, trust));
         Ok(pages.find(|page| page.entry.key == *key).map(|page| page.entry.clone()))
     }
 
-    fn named(&self, name_key: &str, filter: &Filter) -> Result<Vec<Named>> {
+    fn named(&self, name_key: &str, filter: &Filter) -> IndexResult<Vec<NameMatch>> {
         let pages = self.state.named(name_key).iter().map(|id| &self.state.pages[id].entry);
         let mut named: Vec<_> = pages
             .filter(|entry| admits_page(filter, entry))
             .filter_map(|entry| {
-                Some(Named { how: entry.named_by(name_key)?, entry: entry.clone() })
+                Some(NameMatch { how: entry.named_by(name_key)?, entry: entry.clone() })
             })
             .collect();
-        named.sort_by(Named::order);
+        named.sort_by(NameMatch::order);
         Ok(named)
     }
 
-    fn links_of(&self, page: PageId, trust: Viewer) -> Result<Vec<LinkEntry>> {
+    fn links_of(&self, page: PageId, trust: Viewer) -> IndexResult<Vec<LinkEntry>> {
         Ok(self.page(page, trust).map(|page| page.links.clone()).unwrap_or_default())
     }
 
-    fn links_to(&self, target_key: &str, trust: Viewer) -> Result<Vec<LinkEntry>> {
+    fn links_to(&self, target_key: &str, trust: Viewer) -> IndexResult<Vec<LinkEntry>> {
         let ids = self.state.pointing_to(target_key).iter();
         let mut pages: Vec<_> = ids.filter_map(|id| self.page(*id, trust)).collect();
         pages.sort_by(|a, b| a.entry.key.cmp(&b.entry.key));
@@ -263,7 +263,7 @@ impl View for MemoryView {
         Ok(links.filter(|entry| name_key(&entry.link.target) == target_key).cloned().collect())
     }
 
-    fn backlinks(&self, target_key: &str, trust: Viewer) -> Result<u64> {
+    fn backlinks(&self, target_key: &str, trust: Viewer) -> IndexResult<u64> {
         let ids = self.state.pointing_to(target_key).iter();
         Ok(ids.filter(|id| self.page(**id, trust).is_some()).count() as u64)
     }

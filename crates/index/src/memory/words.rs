@@ -1,61 +1,61 @@
-//! The words of a memory index: each once, with the chunks that say it.
+//! The posting lists of a memory index.
 //!
-//! A word is looked up as it is said, so that its stem and its lists are found once and not every time
-//! it comes.
+//! Words are cached by their exact spelling, so that the stem and the lists of a word are computed
+//! once and not for every occurrence.
 
 use gbrain_core::id::PageId;
-use gbrain_core::text::{Said, TokenKind};
+use gbrain_core::text::{TokenKind, UnstemmedToken};
 use rustc_hash::FxHashMap;
 
-use crate::bm25::Form;
+use crate::bm25::TermForm;
 use crate::tokens::place;
 
-/// How often one chunk says a word.
+/// The frequency of a word in one chunk.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Posting {
+pub(super) struct TermPosting {
     pub(super) page: PageId,
     pub(super) ordinal: u32,
     pub(super) tf: u32,
 }
 
-/// The postings of all words.
+/// The posting lists of all words.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Words {
-    /// Lists by number. One that nobody says any more is empty.
-    lists: Vec<Vec<Posting>>,
-    /// Numbers of lists, by what queries look for.
-    stems: Numbers,
-    exacts: Numbers,
-    /// Where words are counted, by how they are said.
-    plain: FxHashMap<Box<str>, Counted>,
-    /// The same of what is not a word, which may be said alike.
-    others: FxHashMap<(TokenKind, Box<str>), Counted>,
+pub(super) struct InvertedIndex {
+    /// Lists by number. The list of a word that no longer occurs is empty.
+    lists: Vec<Vec<TermPosting>>,
+    /// Numbers of lists, by query term.
+    stems: ListNumbers,
+    exacts: ListNumbers,
+    /// The lists of each word, by its exact spelling.
+    plain: FxHashMap<Box<str>, FormCounts>,
+    /// The lists of other tokens, which may be spelled like words.
+    others: FxHashMap<(TokenKind, Box<str>), FormCounts>,
 }
 
-type Numbers = FxHashMap<Box<str>, u32>;
+type ListNumbers = FxHashMap<Box<str>, u32>;
 
-/// The lists that saying something once is counted in.
+/// The lists in which an occurrence of a token is counted.
 #[derive(Debug, Clone, Copy, Default)]
-struct Counted {
+struct FormCounts {
     stem: Option<u32>,
     exact: Option<u32>,
 }
 
-impl Words {
-    /// The chunks that say a word in a form.
-    pub(super) fn list(&self, form: Form, text: &str) -> &[Posting] {
+impl InvertedIndex {
+    /// The chunks that contain a word in a form.
+    pub(super) fn list(&self, form: TermForm, text: &str) -> &[TermPosting] {
         let numbers = match form {
-            Form::Stem => &self.stems,
-            Form::Exact => &self.exacts,
+            TermForm::Stem => &self.stems,
+            TermForm::Exact => &self.exacts,
         };
         numbers.get(text).map_or(&[], |number| &self.lists[*number as usize])
     }
 
-    /// Counts what a chunk says; how many tokens of its length that makes.
-    pub(super) fn count(&mut self, said: Said<'_>, page: PageId, ordinal: u32) -> u64 {
-        let Counted { stem, exact } = match self.known(&said) {
+    /// Counts a token of a chunk; returns how many tokens it adds to the chunk's length.
+    pub(super) fn count(&mut self, token: UnstemmedToken<'_>, page: PageId, ordinal: u32) -> u64 {
+        let FormCounts { stem, exact } = match self.known(&token) {
             Some(counted) => counted,
-            None => self.learn(said),
+            None => self.learn(token),
         };
         for number in [stem, exact].into_iter().flatten() {
             add(&mut self.lists[number as usize], page, ordinal);
@@ -63,37 +63,39 @@ impl Words {
         u64::from(stem.is_some())
     }
 
-    /// Forgets what pages say.
+    /// Removes the postings of pages.
     pub(super) fn remove(&mut self, is_gone: impl Fn(PageId) -> bool) {
         for list in &mut self.lists {
             list.retain(|posting| !is_gone(posting.page));
         }
     }
 
-    fn known(&self, said: &Said<'_>) -> Option<Counted> {
-        match said.kind {
-            TokenKind::Word => self.plain.get(said.exact).copied(),
-            // Rare enough to ask with a copy.
-            kind => self.others.get(&(kind, said.exact.into())).copied(),
+    fn known(&self, token: &UnstemmedToken<'_>) -> Option<FormCounts> {
+        match token.kind {
+            TokenKind::Word => self.plain.get(token.exact).copied(),
+            // Rare enough that a copy of the key does not matter.
+            kind => self.others.get(&(kind, token.exact.into())).copied(),
         }
     }
 
-    fn learn(&mut self, said: Said<'_>) -> Counted {
-        let mut counted = Counted::default();
-        place(&said.token(&mut String::new()), &mut |form, text| match form {
-            Form::Stem => counted.stem = Some(number(&mut self.stems, &mut self.lists, text)),
-            Form::Exact => counted.exact = Some(number(&mut self.exacts, &mut self.lists, text)),
+    fn learn(&mut self, token: UnstemmedToken<'_>) -> FormCounts {
+        let mut counted = FormCounts::default();
+        place(&token.with_stem(&mut String::new()), &mut |form, text| match form {
+            TermForm::Stem => counted.stem = Some(number(&mut self.stems, &mut self.lists, text)),
+            TermForm::Exact => {
+                counted.exact = Some(number(&mut self.exacts, &mut self.lists, text))
+            }
         });
-        match said.kind {
-            TokenKind::Word => self.plain.insert(said.exact.into(), counted),
-            kind => self.others.insert((kind, said.exact.into()), counted),
+        match token.kind {
+            TokenKind::Word => self.plain.insert(token.exact.into(), counted),
+            kind => self.others.insert((kind, token.exact.into()), counted),
         };
         counted
     }
 }
 
 /// The number of a word's list.
-fn number(numbers: &mut Numbers, lists: &mut Vec<Vec<Posting>>, text: &str) -> u32 {
+fn number(numbers: &mut ListNumbers, lists: &mut Vec<Vec<TermPosting>>, text: &str) -> u32 {
     if let Some(number) = numbers.get(text) {
         return *number;
     }
@@ -103,11 +105,11 @@ fn number(numbers: &mut Numbers, lists: &mut Vec<Vec<Posting>>, text: &str) -> u
     number
 }
 
-/// Counts a word of a chunk. Chunks arrive one after the other, so the last posting is this
-/// chunk's or another's.
-fn add(list: &mut Vec<Posting>, page: PageId, ordinal: u32) {
+/// Counts an occurrence in a chunk. Chunks arrive one after the other, so only the last posting can
+/// be of the same chunk.
+fn add(list: &mut Vec<TermPosting>, page: PageId, ordinal: u32) {
     match list.last_mut() {
         Some(last) if last.page == page && last.ordinal == ordinal => last.tf += 1,
-        _ => list.push(Posting { page, ordinal, tf: 1 }),
+        _ => list.push(TermPosting { page, ordinal, tf: 1 }),
     }
 }

@@ -1,9 +1,9 @@
-//! Codes of 32 passages side by side, so that one instruction looks at all of them: the first
-//! byte of every code, then the second of every code, and so on; then the stretch of every one.
+//! Codes of 32 passages side by side, so that one instruction processes all of them: the first byte
+//! of every code, then the second of every code, and so on; then the stretch of every code.
 
-use super::row::Code;
+use super::row::VectorCode;
 
-/// Passages of a block.
+/// Number of passages in a block.
 pub(crate) const BLOCK: usize = 32;
 /// Bytes of the stretches of a block.
 pub(super) const STRETCHES: usize = 2 * BLOCK;
@@ -13,7 +13,7 @@ pub(crate) fn block_bytes(dims: usize) -> usize {
     BLOCK * dims.div_ceil(8) + STRETCHES
 }
 
-/// Lays codes out in blocks, one after the other; what is missing of the last is zero.
+/// Lays out codes in consecutive blocks; the last one is padded with zeros.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
     bytes: Vec<u8>,
@@ -21,7 +21,7 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    pub(crate) fn push(&mut self, code: &Code) {
+    pub(crate) fn push(&mut self, code: &VectorCode) {
         let bits = code.bits.len() * BLOCK;
         let size = bits + STRETCHES;
         let at = self.count % BLOCK;

@@ -1,12 +1,12 @@
 //! Vectors in memory, in one run.
 
 use super::block::Blocks;
-use super::near::Near;
+use super::near::ScoredPassage;
 use super::query::VectorQuery;
-use super::row::Row;
+use super::row::VectorRow;
 use super::shortlist::Shortlist;
 
-/// Vectors by number, for an index in memory and to measure the scan with nothing around it.
+/// Numbered vectors, for an index in memory and for measuring the scan in isolation.
 #[derive(Debug)]
 pub struct FlatVectors {
     centre: Vec<f32>,
@@ -16,7 +16,7 @@ pub struct FlatVectors {
 }
 
 impl FlatVectors {
-    /// None yet, of a model with this centre.
+    /// An empty set for a model with this centre.
     pub fn new(centre: &[f32]) -> Self {
         let (rows, inverse_lengths, codes) = (Vec::new(), Vec::new(), Blocks::default());
         Self { centre: centre.to_vec(), rows, inverse_lengths, codes }
@@ -24,15 +24,13 @@ impl FlatVectors {
 
     /// Adds a vector, which gets the next number.
     pub fn push(&mut self, vector: &[f32]) {
-        self.push_row(&Row::of(vector));
+        self.push_row(&VectorRow::of(vector));
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.inverse_lengths.len()
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.inverse_lengths.is_empty()
     }
@@ -42,10 +40,10 @@ impl FlatVectors {
         self.codes.as_bytes()
     }
 
-    /// The `k` nearest by number, with their cosines, of a shortlist of `depth`.
+    /// The numbers and cosines of the `k` nearest vectors, from a shortlist of `depth`.
     pub fn nearest(&self, query: &VectorQuery, depth: usize, k: usize) -> Vec<(u32, f64)> {
         let (mut found, _) = self.shortlisted(query, depth, |_| true);
-        let compare = |a: &Near<'_>, b: &Near<'_>| {
+        let compare = |a: &ScoredPassage<'_>, b: &ScoredPassage<'_>| {
             b.score.total_cmp(&a.score).then(a.place.at.cmp(&b.place.at))
         };
         if k < found.len() {
@@ -56,7 +54,7 @@ impl FlatVectors {
         found.iter().take(k).map(|near| (near.place.at, near.score)).collect()
     }
 
-    pub(crate) fn push_row(&mut self, row: &Row) {
+    pub(crate) fn push_row(&mut self, row: &VectorRow) {
         self.codes.push(&row.code(&self.centre));
         self.rows.extend(row.values.iter().map(|value| *value as u8));
         self.inverse_lengths.push(row.inverse_length);
@@ -68,7 +66,7 @@ impl FlatVectors {
         query: &VectorQuery,
         depth: usize,
         mut admits: impl FnMut(u32) -> bool,
-    ) -> (Vec<Near<'_>>, bool) {
+    ) -> (Vec<ScoredPassage<'_>>, bool) {
         let mut shortlist = Shortlist::new(depth);
         let has_direction = |at: u32| self.inverse_lengths[at as usize] > 0.0;
         let codes = (0, self.codes.as_bytes(), self.len());
@@ -79,7 +77,7 @@ impl FlatVectors {
             let row = &self.rows[at * self.centre.len()..(at + 1) * self.centre.len()];
             let inverse_length = self.inverse_lengths[at];
             let score = query.cosine(row, inverse_length);
-            Near { score, place, row: row.into(), inverse_length }
+            ScoredPassage { score, place, row: row.into(), inverse_length }
         });
         (near.collect(), is_full)
     }

@@ -1,8 +1,9 @@
 //! The scan: scores of a block of codes.
 //!
-//! A code is read four bits at a time. For each four dimensions the query has a table of what
-//! each of the sixteen patterns adds, and looking sixteen-entry tables up is one instruction for
-//! 32 passages. The portable path does the same sums one by one and gives the same numbers.
+//! A code is read four bits at a time. For each four dimensions the query has a table with the
+//! contribution of each of the sixteen patterns, and one instruction looks up sixteen-entry tables
+//! for 32 passages. The portable path computes the same sums one by one and returns the same
+//! numbers.
 
 use super::block::{BLOCK, STRETCHES};
 
@@ -16,16 +17,16 @@ pub(super) type Scores = [i32; BLOCK];
 /// Sums of table entries of the passages of a block.
 type Sums = [i16; BLOCK];
 
-/// What a block is scored with.
+/// Lookup tables of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Tables {
     /// One table per four dimensions.
     pub(super) entries: Vec<[u8; PATTERNS]>,
-    /// What a code without any likeness adds up to.
+    /// The sum for a code without any similarity.
     pub(super) neutral: i16,
 }
 
-/// Scans blocks with tables, the fastest way this machine can.
+/// The implementation that scans blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kernel {
     /// 32 passages at once.
@@ -35,7 +36,7 @@ pub(super) enum Kernel {
 }
 
 impl Kernel {
-    /// The fastest that runs here.
+    /// The fastest implementation for this processor.
     pub(super) fn best() -> Self {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
@@ -44,15 +45,15 @@ impl Kernel {
         Self::Portable
     }
 
-    /// Scores each passage of a block: what the tables add up to, less what is neutral, times
-    /// the passage's stretch. Says the best.
+    /// Scores each passage of a block: the sum of the table entries minus the neutral sum, times
+    /// the passage's stretch. Returns the best score.
     pub(super) fn score(self, block: &[u8], tables: &Tables, scores: &mut Scores) -> i32 {
         let (bits, stretches) = block.split_at(block.len() - STRETCHES);
         assert_eq!(bits.len() * 2, tables.entries.len() * BLOCK, "a block fits its tables");
         match self {
             #[cfg(target_arch = "x86_64")]
             #[expect(unsafe_code, reason = "the only way to call for instructions")]
-            // SAFETY: `best` made this value after the processor said that it has AVX2.
+            // SAFETY: `best` returns this variant only after detecting AVX2.
             Self::Avx2 => unsafe { avx2::score(bits, stretches, tables, scores) },
             Self::Portable => {
                 let mut sums = [0; BLOCK];
@@ -62,12 +63,12 @@ impl Kernel {
         }
     }
 
-    /// The product of a query's numbers with a row's, which are bytes here.
+    /// The dot product of a query with a row, whose bytes are signed numbers.
     pub(super) fn product(self, query: &[i16], row: &[u8]) -> i32 {
         match self {
             #[cfg(target_arch = "x86_64")]
             #[expect(unsafe_code, reason = "the only way to call for instructions")]
-            // SAFETY: `best` made this value after the processor said that it has AVX2.
+            // SAFETY: `best` returns this variant only after detecting AVX2.
             Self::Avx2 => unsafe { avx2::product(query, row) },
             Self::Portable => product(query, row),
         }
@@ -83,7 +84,7 @@ fn portable(bits: &[u8], entries: &[[u8; PATTERNS]], sums: &mut Sums) {
     }
 }
 
-/// Compiled again with wider instructions wherever it is called from.
+/// Inlined so that it is compiled with the caller's instruction set.
 #[inline(always)]
 fn stretch(sums: &Sums, stretches: &[u8], neutral: i16, scores: &mut Scores) -> i32 {
     let stretches = stretches.chunks_exact(2).map(|two| u16::from_le_bytes([two[0], two[1]]));
@@ -93,7 +94,7 @@ fn stretch(sums: &Sums, stretches: &[u8], neutral: i16, scores: &mut Scores) -> 
     scores.iter().copied().fold(i32::MIN, i32::max)
 }
 
-/// Compiled again with wider instructions wherever it is called from.
+/// Inlined so that it is compiled with the caller's instruction set.
 #[inline(always)]
 fn product(query: &[i16], row: &[u8]) -> i32 {
     query.iter().zip(row).map(|(q, v)| i32::from(*q) * i32::from(*v as i8)).sum()
@@ -154,7 +155,7 @@ mod avx2 {
     #[target_feature(enable = "avx2")]
     fn load(bytes: &[u8; BLOCK]) -> __m256i {
         #[expect(unsafe_code, reason = "a load is by pointer")]
-        // SAFETY: 32 bytes are there, and the load needs no alignment.
+        // SAFETY: the slice has 32 bytes, and the load needs no alignment.
         unsafe {
             _mm256_loadu_si256(bytes.as_ptr().cast::<__m256i>())
         }
@@ -163,7 +164,7 @@ mod avx2 {
     #[target_feature(enable = "avx2")]
     fn table(entries: &[u8; PATTERNS]) -> __m256i {
         #[expect(unsafe_code, reason = "a load is by pointer")]
-        // SAFETY: 16 bytes are there, and the load needs no alignment.
+        // SAFETY: the array has 16 bytes, and the load needs no alignment.
         let half = unsafe { _mm_loadu_si128(entries.as_ptr().cast::<__m128i>()) };
         _mm256_broadcastsi128_si256(half)
     }
@@ -172,7 +173,7 @@ mod avx2 {
     fn store(sums: &mut [i16], values: __m256i) {
         let sums: &mut [i16; BLOCK / 2] = sums.try_into().expect("half a block is given");
         #[expect(unsafe_code, reason = "a store is by pointer")]
-        // SAFETY: 16 numbers of 16 bits are there, and the store needs no alignment.
+        // SAFETY: the array has 16 numbers of 16 bits, and the store needs no alignment.
         unsafe {
             _mm256_storeu_si256(sums.as_mut_ptr().cast::<__m256i>(), values);
         }

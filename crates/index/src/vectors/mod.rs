@@ -1,11 +1,11 @@
-//! Vectors: how passages are coded, and how the nearest are found.
+//! Vectors: the encoding of passages, and the search for the nearest.
 //!
 //! Every passage has a row of small integers and a code of one bit per dimension. A search scans
-//! all codes, keeps a shortlist, and scores that by the rows. Nothing is approximated by position:
-//! the shortlist is every passage that the filter lets through and that scores at least as much
-//! as the one at its depth, so it does not depend on segments or on the order of passages.
+//! all codes, collects a shortlist, and scores that with the rows. The shortlist is every passage
+//! that passes the filter and scores at least as high as the one at its depth, so it does not
+//! depend on segments or on the order of passages.
 //!
-//! All scores are integers until the last division, so every machine gives the same order.
+//! All scores are integers until the last division, so every machine produces the same order.
 
 mod block;
 mod flat;
@@ -19,26 +19,27 @@ use std::borrow::Cow;
 
 use gbrain_core::chunk;
 use gbrain_core::page::{StoredPage, cut_title};
-use gbrain_embed::{Embedder, Passage, Urgency};
+use gbrain_embed::{Embedder, PassageText, Urgency};
 
-use crate::error::Result;
+use crate::error::IndexResult;
 
 pub(crate) use block::{BLOCK, Blocks, block_bytes};
 pub use flat::FlatVectors;
-pub(crate) use near::{DEEPER, Near, Nearest, distinct_pages};
+pub(crate) use near::{DEPTH_GROWTH, NearestPassage, ScoredPassage, distinct_pages};
 pub use query::VectorQuery;
-pub(crate) use row::Row;
-pub(crate) use shortlist::{Place, Shortlist};
+pub(crate) use row::VectorRow;
+pub(crate) use shortlist::{Shortlist, VectorPosition};
 
-/// How many passages are embedded at once. Each begins with a copy of the page's title and of its section.
+/// Number of passages embedded at once. Each begins with a copy of the page's title and of its
+/// section.
 const BATCH: usize = 960;
 
-/// The rows of a page's chunks, in their order.
+/// The rows of a page's chunks, in order.
 pub(crate) fn page_rows(
     model: &dyn Embedder,
     stored: &StoredPage,
     urgency: Urgency,
-) -> Result<Vec<Row>> {
+) -> IndexResult<Vec<VectorRow>> {
     let page = &stored.page;
     let texts = chunk::texts(&page.content, &page.chunks);
     let key = page.key.to_string();
@@ -49,20 +50,20 @@ pub(crate) fn page_rows(
             .zip(texts)
             .map(|(chunk, text)| passage_text(&page.title, &chunk.section, text))
             .collect();
-        let passages: Vec<Passage<'_>> =
-            passages.iter().map(|text| Passage { text, page: &key }).collect();
+        let passages: Vec<PassageText<'_>> =
+            passages.iter().map(|text| PassageText { text, page: &key }).collect();
         let vectors = model.embed_passages(&passages, urgency)?;
-        rows.extend(vectors.iter().map(|vector| Row::of(vector)));
+        rows.extend(vectors.iter().map(|vector| VectorRow::of(vector)));
     }
     Ok(rows)
 }
 
-/// What is embedded of a passage: the title and the headings above it say what it is about.
+/// The text that is embedded for a passage. The title and the headings give it context.
 pub(crate) fn passage_text<'a>(title: &str, section: &str, text: &'a str) -> Cow<'a, str> {
     if title.is_empty() && section.is_empty() {
         return Cow::Borrowed(text);
     }
-    // An index may hold titles from before they had a limit.
+    // An index may contain titles from before titles had a limit.
     let title = cut_title(title);
     let mut whole = String::with_capacity(title.len() + section.len() + text.len() + 2);
     for part in [&title, section, text] {

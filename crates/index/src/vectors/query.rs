@@ -1,14 +1,14 @@
-//! A query's vector, made ready for codes and for rows.
+//! A query's vector, prepared for codes and for rows.
 
 use gbrain_embed::{EmbedError, Embedder};
 
 use super::kernel::{Kernel, MAX_ENTRY, Scores, Tables};
 
-/// The largest number of a query's own row: its products with a row's numbers, summed over as
-/// many dimensions as models have, fit 32 bits.
+/// The largest value of a query: the sum of its products with a row, over the dimensions of any
+/// model, fits 32 bits.
 const MAX_VALUE: f32 = 4095.0;
 
-/// What is asked of the vectors.
+/// The vector of a query with the tables for scanning codes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VectorQuery {
     model: String,
@@ -16,18 +16,18 @@ pub struct VectorQuery {
     values: Vec<i16>,
     /// One over their length.
     inverse_length: f64,
-    /// For each four dimensions, what each pattern of bits adds to a code's sum.
+    /// For each four dimensions, the contribution of each bit pattern to a code's sum.
     tables: Tables,
     kernel: Kernel,
 }
 
 impl VectorQuery {
-    /// The query of a text, unless the model can say nothing about it.
+    /// Embeds a text; `None` if the model returns a vector without direction.
     pub fn new(embedder: &dyn Embedder, text: &str) -> Result<Option<Self>, EmbedError> {
         Ok(Self::all(embedder, &[text])?.pop().flatten())
     }
 
-    /// The queries of several texts, which the model is asked for at once.
+    /// Embeds several texts in one request to the model.
     pub fn all(embedder: &dyn Embedder, texts: &[&str]) -> Result<Vec<Option<Self>>, EmbedError> {
         let vectors = embedder.embed_queries(texts)?;
         let (model, dims) = (embedder.id(), embedder.dims());
@@ -55,22 +55,21 @@ impl VectorQuery {
         })
     }
 
-    /// The model that made it.
+    /// The id of the model that embedded it.
     pub fn model(&self) -> &str {
         &self.model
     }
 
-    /// How many numbers it has.
     pub(crate) fn dims(&self) -> usize {
         self.values.len()
     }
 
-    /// What the codes of a block score, and the best of it.
+    /// Scores the codes of a block; returns the best score.
     pub(super) fn score_block(&self, block: &[u8], scores: &mut Scores) -> i32 {
         self.kernel.score(block, &self.tables, scores)
     }
 
-    /// The cosine with a row, whose numbers are bytes here.
+    /// The cosine with a row, whose bytes are signed numbers.
     pub(crate) fn cosine(&self, row: &[u8], inverse_length: f32) -> f64 {
         f64::from(self.kernel.product(&self.values, row))
             * self.inverse_length
@@ -78,9 +77,9 @@ impl VectorQuery {
     }
 }
 
-/// A table per four dimensions. An entry is the sum of the query's numbers where the pattern has
-/// a one, less that where it has a zero, moved and scaled alike in all tables so that entries are
-/// small and not negative: sums keep their order but for rounding.
+/// A table per four dimensions. An entry is the sum of the query's values where the pattern has a
+/// one, minus those where it has a zero, shifted and scaled equally in all tables so that entries
+/// are small and not negative. Sums keep their order except for rounding.
 fn tables(values: &[i16]) -> Tables {
     let reaches: Vec<i32> =
         values.chunks(4).map(|four| four.iter().map(|v| i32::from(v.abs())).sum()).collect();
@@ -107,7 +106,7 @@ fn tables(values: &[i16]) -> Tables {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vectors::Row;
+    use crate::vectors::VectorRow;
 
     #[test]
     fn cosines_are_those_of_the_vectors() {
@@ -118,7 +117,7 @@ mod tests {
             let length = |v: &[f32]| v.iter().map(|x| x * x).sum::<f32>().sqrt();
             let exact =
                 a.iter().zip(&b).map(|(a, b)| a * b).sum::<f32>() / (length(&a) * length(&b));
-            let row = Row::of(&b);
+            let row = VectorRow::of(&b);
             let bytes: Vec<u8> = row.values.iter().map(|v| *v as u8).collect();
             let query = VectorQuery::of("m", &a).unwrap();
             assert!((query.cosine(&bytes, row.inverse_length) - f64::from(exact)).abs() < 0.003);

@@ -1,19 +1,19 @@
 //! A passage's vector as small integers.
 
-/// A vector times 127 over its largest number, rounded; and one over the length of that.
+/// A vector scaled to a maximum of 127 and rounded, and one over its length.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Row {
+pub(crate) struct VectorRow {
     pub(crate) values: Vec<i8>,
     /// Zero if the passage has no direction; such a passage is never found.
     pub(crate) inverse_length: f32,
 }
 
-/// What the scan sees of a row: one bit per dimension, and how far they reach.
+/// The compact form of a row for the scan: one bit per dimension, and their scale.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Code {
-    /// On which side of the centre the vector lies, the first dimension lowest.
+pub(crate) struct VectorCode {
+    /// The side of the centre on which the vector lies, the first dimension lowest.
     pub(crate) bits: Vec<u8>,
-    /// |r|² / Σ|r|, where r is the vector less the centre: the product of a query with r is nearly
+    /// |r|² / Σ|r|, where r is the vector minus the centre: the product of a query with r is nearly
     /// its product with the signs of r times this (Gao and Long, RaBitQ, SIGMOD 2024).
     pub(crate) stretch: u16,
 }
@@ -22,25 +22,25 @@ pub(crate) struct Code {
 /// eight for any model, so it fits 16 bits.
 const STRETCH_UNIT: f64 = 8192.0;
 
-impl Row {
-    /// The row of a vector.
+impl VectorRow {
+    /// Quantises a vector to integers from -127 to 127.
     pub(crate) fn of(vector: &[f32]) -> Self {
         let largest = vector.iter().fold(0f32, |largest, x| largest.max(x.abs()));
         if largest == 0.0 || !largest.is_finite() {
-            return Self::nowhere(vector.len());
+            return Self::without_direction(vector.len());
         }
         let values: Vec<i8> = vector.iter().map(|x| rounded(x / largest * 127.0)).collect();
         let squares: i64 = values.iter().map(|v| i64::from(*v) * i64::from(*v)).sum();
         Self { values, inverse_length: (1.0 / (squares as f64).sqrt()) as f32 }
     }
 
-    /// The row of what has no direction.
-    pub(crate) fn nowhere(dims: usize) -> Self {
+    /// The row of a vector without direction.
+    pub(crate) fn without_direction(dims: usize) -> Self {
         Self { values: vec![0; dims], inverse_length: 0.0 }
     }
 
-    /// The code of the row. Made from the row alone, so that a row is all that has to be kept.
-    pub(crate) fn code(&self, centre: &[f32]) -> Code {
+    /// The code of the row. Computed from the row alone, so that only rows have to be stored.
+    pub(crate) fn code(&self, centre: &[f32]) -> VectorCode {
         let mut bits = vec![0; self.values.len().div_ceil(8)];
         let (mut squares, mut sum) = (0f64, 0f64);
         for (at, (value, centre)) in self.values.iter().zip(centre).enumerate() {
@@ -51,14 +51,14 @@ impl Row {
         }
         let has_stretch = sum > 0.0 && self.inverse_length > 0.0;
         let stretch = if has_stretch { squares / sum } else { 0.0 };
-        Code { bits, stretch: (stretch * STRETCH_UNIT).round() as u16 }
+        VectorCode { bits, stretch: (stretch * STRETCH_UNIT).round() as u16 }
     }
 }
 
-/// `f32::round`, for numbers that fit: without a call, so that several are rounded at once.
+/// `f32::round` for numbers that fit, without a call, so that the loop is vectorised.
 fn rounded(x: f32) -> i8 {
     let whole = x as i32;
-    // Exact: both have the same sign, and what is left has no more digits than `x`.
+    // Exact: both have the same sign, and the remainder has no more digits than `x`.
     let rest = x - whole as f32;
     (whole + i32::from(rest >= 0.5) - i32::from(rest <= -0.5)) as i8
 }
@@ -78,17 +78,17 @@ mod tests {
 
     #[test]
     fn rows_keep_direction() {
-        let row = Row::of(&[0.6, -0.8, 0.0, 0.2]);
+        let row = VectorRow::of(&[0.6, -0.8, 0.0, 0.2]);
         assert_eq!(row.values, [95, -127, 0, 32]);
         let length = (95f64 * 95.0 + 127.0 * 127.0 + 32.0 * 32.0).sqrt();
         assert_eq!(row.inverse_length, (1.0 / length) as f32);
-        assert_eq!(Row::of(&[0.0, 0.0]).inverse_length, 0.0);
-        assert_eq!(Row::of(&[f32::NAN, f32::INFINITY]).inverse_length, 0.0);
+        assert_eq!(VectorRow::of(&[0.0, 0.0]).inverse_length, 0.0);
+        assert_eq!(VectorRow::of(&[f32::NAN, f32::INFINITY]).inverse_length, 0.0);
     }
 
     #[test]
     fn codes_say_the_side_of_the_centre() {
-        let row = Row::of(&[1.0, -1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]);
+        let row = VectorRow::of(&[1.0, -1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]);
         let mut centre = vec![0.0; 9];
         centre[2] = 0.9;
         let code = row.code(&centre);
@@ -97,7 +97,7 @@ mod tests {
         let (squares, sum) =
             (8.0 * third * third + (third - 0.9).powi(2), 8.0 * third + 0.9 - third);
         assert_eq!(code.stretch, (squares / sum * 8192.0).round() as u16);
-        assert_eq!(Row::of(&[0.0; 8]).code(&[0.0; 8]).stretch, 0);
-        assert_eq!(Row::of(&[0.0; 8]).code(&[0.3; 8]).stretch, 0, "nothing reaches nowhere");
+        assert_eq!(VectorRow::of(&[0.0; 8]).code(&[0.0; 8]).stretch, 0);
+        assert_eq!(VectorRow::of(&[0.0; 8]).code(&[0.3; 8]).stretch, 0, "nothing reaches nowhere");
     }
 }

@@ -1,33 +1,38 @@
-//! The passages worth scoring by their rows.
+//! Selects the passages that are worth scoring by their rows.
 
 use super::block::{BLOCK, block_bytes};
 use super::query::VectorQuery;
 
-/// Where a passage is: a number for the run of codes and its place there.
+/// The position of a passage: the number of a run of codes, and the index in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct VectorPosition {
     pub(crate) run: u32,
     pub(crate) at: u32,
 }
 
-/// The passages whose codes score best: at least `depth` of them, and all that score as much as
-/// the last, so that which they are does not depend on the order they came in.
+/// The passages with the best code scores: at least `depth` of them, and all that tie with the
+/// last, so that the selection does not depend on insertion order.
 #[derive(Debug)]
 pub(crate) struct Shortlist {
     depth: usize,
     threshold: i32,
-    kept: Vec<(i32, Place)>,
-    /// The scores of what is kept, while they are pruned.
+    candidates: Vec<(i32, VectorPosition)>,
+    /// Scratch space for pruning.
     scores: Vec<i32>,
 }
 
 impl Shortlist {
     pub(crate) fn new(depth: usize) -> Self {
-        Self { depth: depth.max(1), threshold: i32::MIN, kept: Vec::new(), scores: Vec::new() }
+        Self {
+            depth: depth.max(1),
+            threshold: i32::MIN,
+            candidates: Vec::new(),
+            scores: Vec::new(),
+        }
     }
 
-    /// Scans the codes of `count` passages. Only passages that would be kept are asked about:
-    /// whether they have a direction at all, and whether they are admitted.
+    /// Scans the codes of `count` passages. The callbacks are called only for passages that would
+    /// be selected: whether they have a direction, and whether the filter admits them.
     pub(crate) fn scan(
         &mut self,
         query: &VectorQuery,
@@ -45,37 +50,39 @@ impl Shortlist {
                 // Without a direction there is no stretch, and the score is zero.
                 let at = at as u32;
                 if score >= self.threshold && (score > 0 || has_direction(at)) && admits(at) {
-                    self.keep(score, Place { run, at });
+                    self.keep(score, VectorPosition { run, at });
                 }
             }
         }
     }
 
-    /// What was kept, in the order it came in; and whether there may be more where it came from.
-    pub(crate) fn finish(mut self) -> (Vec<Place>, bool) {
+    /// The selected passages in insertion order, and whether there may be more.
+    pub(crate) fn finish(mut self) -> (Vec<VectorPosition>, bool) {
         self.prune();
-        let is_full = self.kept.len() >= self.depth;
-        (self.kept.into_iter().map(|(_, place)| place).collect(), is_full)
+        let is_full = self.candidates.len() >= self.depth;
+        (self.candidates.into_iter().map(|(_, place)| place).collect(), is_full)
     }
 
-    fn keep(&mut self, score: i32, place: Place) {
-        self.kept.push((score, place));
-        // Pruning costs as much as what is kept: let that double in between.
-        if self.kept.len() >= 2 * self.depth && self.kept.len() == self.kept.capacity() {
+    fn keep(&mut self, score: i32, place: VectorPosition) {
+        self.candidates.push((score, place));
+        // Pruning costs as much as the number of entries: let that double in between.
+        if self.candidates.len() >= 2 * self.depth
+            && self.candidates.len() == self.candidates.capacity()
+        {
             self.prune();
         }
     }
 
-    /// Drops what scores less than the one at the depth. What stays is in the order it came in,
-    /// which is that of its rows in memory.
+    /// Drops entries with a lower score than the one at the depth. The rest stays in insertion
+    /// order, which is the order of the rows in memory.
     fn prune(&mut self) {
-        if self.kept.len() < self.depth {
+        if self.candidates.len() < self.depth {
             return;
         }
         self.scores.clear();
-        self.scores.extend(self.kept.iter().map(|(score, _)| *score));
+        self.scores.extend(self.candidates.iter().map(|(score, _)| *score));
         let (_, threshold, _) = self.scores.select_nth_unstable_by(self.depth - 1, |a, b| b.cmp(a));
         self.threshold = *threshold;
-        self.kept.retain(|(score, _)| *score >= self.threshold);
+        self.candidates.retain(|(score, _)| *score >= self.threshold);
     }
 }

@@ -1,6 +1,6 @@
-//! One suite, stamped on both indexes.
+//! One suite, run on both indexes.
 
-use gbrain_core::chunk::Part;
+use gbrain_core::chunk::PagePart;
 use gbrain_core::id::{Generation, PageId, PageKey, Slug, SourceId};
 use gbrain_core::page::{StoredPage, Visibility};
 use gbrain_core::request::{Filter, Viewer};
@@ -72,7 +72,7 @@ fn an_empty_index_answers_nothing(index: &dyn Index) {
     assert_eq!(found(view.as_ref(), "berth", &trusted(), 10), Vec::<String>::new());
     assert_eq!(view.corpus(), Corpus::default());
     assert_eq!(view.entry(PageId(1), Viewer::Trusted).unwrap(), None);
-    assert_eq!(view.held().unwrap().pages, 0);
+    assert_eq!(view.count_contents().unwrap().pages, 0);
 }
 
 fn better_matches_come_first(index: &dyn Index) {
@@ -183,11 +183,14 @@ fn filters_are_exact(index: &dyn Index) {
 
 fn timelines_can_be_left_out(index: &dyn Index) {
     let timeline = with(page(1, "wiki", "a", &["tide table", "tide tide tide"]), |p| {
-        p.chunks[1].part = Part::Timeline
+        p.chunks[1].part = PagePart::Timeline
     });
     fill(
         index,
-        &[timeline, with(page(2, "wiki", "b", &["tide"]), |p| p.chunks[0].part = Part::Timeline)],
+        &[
+            timeline,
+            with(page(2, "wiki", "b", &["tide"]), |p| p.chunks[0].part = PagePart::Timeline),
+        ],
     );
     let view = view(index);
     let truth = Filter { truth_only: true, ..trusted() };
@@ -295,7 +298,7 @@ fn passages_of_a_page_are_scored_alike(index: &dyn Index) {
 fn passages_are_read_as_they_were_written(index: &dyn Index) {
     let stored = with(page(7, "wiki", "a", &["première étape", "猫が好き second"]), |p| {
         p.chunks[1].section = "Über > 猫".to_owned();
-        p.chunks[1].part = Part::Turns;
+        p.chunks[1].part = PagePart::Turns;
     });
     fill(index, std::slice::from_ref(&stored));
     let view = view(index);
@@ -304,7 +307,7 @@ fn passages_are_read_as_they_were_written(index: &dyn Index) {
     assert_eq!(passage.text, "猫が好き second");
     assert_eq!(
         (passage.ordinal, passage.part, passage.section.as_str()),
-        (1, Part::Turns, "Über > 猫")
+        (1, PagePart::Turns, "Über > 猫")
     );
     assert_eq!((passage.start, passage.end, passage.hash), (chunk.start, chunk.end, chunk.hash));
     assert_eq!(view.passage(PageId(7), 2, Viewer::Untrusted).unwrap(), None);
@@ -398,7 +401,7 @@ fn a_page_is_replaced_whole(index: &dyn Index) {
     assert_eq!(view.entry(PageId(1), Viewer::Untrusted).unwrap().unwrap().version, 2);
     assert_eq!(view.named("old", &trusted()).unwrap(), []);
     assert_eq!(view.backlinks("x", Viewer::Trusted).unwrap(), 0);
-    assert_eq!(view.held().unwrap().chunks, 2);
+    assert_eq!(view.count_contents().unwrap().chunks, 2);
 }
 
 fn a_page_that_changes_visibility_moves(index: &dyn Index) {
@@ -409,7 +412,7 @@ fn a_page_that_changes_visibility_moves(index: &dyn Index) {
     assert_eq!(found(view(index).as_ref(), "lantern", &trusted(), 9), ["a", "b"]);
     change(index, 3, |writer| writer.apply(&[page(1, "wiki", "a", &["lantern"])], &[]).unwrap());
     assert_eq!(found(view(index).as_ref(), "lantern", &Filter::default(), 9), ["a", "b"]);
-    assert_eq!(view(index).held().unwrap().chunks, 2);
+    assert_eq!(view(index).count_contents().unwrap().chunks, 2);
 }
 
 fn removals_take_everything_of_a_page(index: &dyn Index) {
@@ -421,7 +424,7 @@ fn removals_take_everything_of_a_page(index: &dyn Index) {
     change(index, 2, |writer| writer.apply(&[], &gone).unwrap());
     let view = view(index);
     assert_eq!(found(view.as_ref(), "anchor", &trusted(), 99), ["p50"]);
-    assert_eq!(view.held().unwrap().chunks, 2);
+    assert_eq!(view.count_contents().unwrap().chunks, 2);
     let alone = MemoryIndex::new(models());
     fill(&alone, &pages[49..]);
     let score =
@@ -451,12 +454,12 @@ fn pages_without_chunks_have_names(index: &dyn Index) {
     assert_eq!(view.named("stub", &trusted()).unwrap().len(), 1);
     assert_eq!(view.links_of(PageId(1), Viewer::Untrusted).unwrap().len(), 1);
     assert_eq!(view.passage(PageId(1), 0, Viewer::Untrusted).unwrap(), None);
-    let held = view.held().unwrap();
+    let held = view.count_contents().unwrap();
     assert_eq!((held.pages, held.chunks), (2, 1));
     change(index, 2, |writer| {
         writer.apply(&[page(1, "wiki", "stub", &["now a text"])], &[]).unwrap()
     });
-    assert_eq!(index.view().unwrap().held().unwrap().chunks, 2);
+    assert_eq!(index.view().unwrap().count_contents().unwrap().chunks, 2);
 }
 
 fn views_do_not_move(index: &dyn Index) {
@@ -478,7 +481,7 @@ fn uncommitted_work_is_lost_alone(index: &dyn Index) {
     assert_eq!(found(view(index).as_ref(), "buoy", &trusted(), 9), ["a"]);
     change(index, 2, |writer| writer.apply(&[page(3, "wiki", "c", &["buoy"])], &[]).unwrap());
     assert_eq!(found(view(index).as_ref(), "buoy", &trusted(), 9), ["a", "c"]);
-    assert_eq!(view(index).held().unwrap().pages, 2);
+    assert_eq!(view(index).count_contents().unwrap().pages, 2);
 }
 
 fn a_second_writer_waits_its_turn(index: &dyn Index) {
@@ -501,9 +504,9 @@ fn clearing_takes_everything_out(index: &dyn Index) {
         writer.apply(&[page(3, "wiki", "c", &["buoy"])], &[]).unwrap();
     });
     assert_eq!(found(view(index).as_ref(), "buoy", &trusted(), 9), ["c"]);
-    assert_eq!(view(index).held().unwrap().chunks, 1);
+    assert_eq!(view(index).count_contents().unwrap().chunks, 1);
     change(index, 3, |writer| writer.clear().unwrap());
-    assert_eq!(view(index).held().unwrap().pages, 0);
+    assert_eq!(view(index).count_contents().unwrap().pages, 0);
 }
 
 fn the_corpus_is_what_was_committed(index: &dyn Index) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gbrain_core::chunk::{Chunk, Part};
+use gbrain_core::chunk::{Chunk, PagePart};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{Generation, PageId, PageKey, Slug, SourceId};
 use gbrain_core::link::{DetectedBy, Direction, Link, LinkType};
@@ -26,7 +26,7 @@ pub(crate) fn page(id: i64, source: &str, slug: &str, texts: &[&str]) -> StoredP
         let end = start + text.chars().count() as u32;
         chunks.push(Chunk {
             ordinal: ordinal as u32,
-            part: Part::Truth,
+            part: PagePart::Truth,
             section: String::new(),
             start,
             end,
@@ -61,13 +61,11 @@ pub(crate) fn page(id: i64, source: &str, slug: &str, texts: &[&str]) -> StoredP
     }
 }
 
-/// The page with changes.
 pub(crate) fn with(mut stored: StoredPage, change: impl FnOnce(&mut Page)) -> StoredPage {
     change(&mut stored.page);
     stored
 }
 
-/// A link to `target`.
 pub(crate) fn link(target: &str) -> Link {
     Link {
         link_type: LinkType::DependsOn,
@@ -83,12 +81,11 @@ pub(crate) fn link(target: &str) -> Link {
     }
 }
 
-/// A query with the default numbers.
+/// A query with the default parameters.
 pub(crate) fn query(text: &str) -> WordsQuery {
     WordsQuery { terms: QueryTerms::of(text), k1: 1.2, b: 0.75, exact_weight: 0.15 }
 }
 
-/// The corpus of a number of pages.
 pub(crate) fn corpus(generation: i64, pages: &[StoredPage]) -> Corpus {
     Corpus {
         generation: Generation(generation),

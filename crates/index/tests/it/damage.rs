@@ -1,5 +1,5 @@
-//! Damaged files: every kind of file of an index, emptied, cut, flipped and overwritten. Nothing panics, nothing wrong is
-//! answered, and what was found is named.
+//! Damaged files: every kind of file of an index, emptied, truncated, with flipped bits and
+//! overwritten. Nothing panics, no answer is wrong, and the damaged file is named.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -40,10 +40,10 @@ fn fill_for_damage(dir: &Path) {
     writer.commit(corpus).unwrap();
 }
 
-/// Everything that a reader could be told.
+/// Everything that a reader could return.
 fn answers(index: &DiskIndex) -> Result<String, IndexError> {
     let view = index.view()?;
-    let mut told = format!("{:?} {:?}\n", view.corpus(), view.held()?);
+    let mut told = format!("{:?} {:?}\n", view.corpus(), view.count_contents()?);
     for word in ["lantern", "harbour", "anchor", "tide", "common"] {
         for hit in view.words(&query(word), &Filter::default(), 20)? {
             told += &format!("{word} {:?} {} {}", hit.page, hit.ordinal, hit.score);
@@ -58,7 +58,7 @@ fn answers(index: &DiskIndex) -> Result<String, IndexError> {
     Ok(told)
 }
 
-/// Ways to damage a file of so many bytes.
+/// Ways to damage a file with this content.
 fn damages(bytes: &[u8], rng: &mut fastrand::Rng) -> Vec<(String, Vec<u8>)> {
     let mut all = vec![
         ("emptied".to_owned(), Vec::new()),
@@ -126,7 +126,7 @@ fn a_file_that_changed_is_noticed_when_an_open_index_reads_the_next_commit() {
     assert!(index.view().is_ok());
     let is_store = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "store");
     let store = files(dir.path()).into_iter().find(is_store).unwrap();
-    // In place: a new file under the old name would not be read, as the old one stays mapped into memory.
+    // In place: a new file under the old name would not be read, because the old one stays open.
     let byte = fs::read(&store).unwrap()[3] ^ 1;
     File::options().write(true).open(&store).unwrap().write_all_at(&[byte], 3).unwrap();
     let meta = dir.path().join("meta.json");
@@ -160,7 +160,7 @@ fn files_are_compared_once_and_again_when_they_change() {
     assert!(matches!(opened, Err(IndexError::Corrupt { .. })), "its old time hides nothing");
 }
 
-/// An index whose files are too large to be held in memory whole.
+/// An index whose files are too large to stay in memory.
 fn fill_large(dir: &Path) {
     let index = open(dir);
     let mut rng = fastrand::Rng::with_seed(20);
@@ -180,7 +180,7 @@ fn fill_large(dir: &Path) {
     writer.commit(corpus).unwrap();
 }
 
-/// Ways to change a file in place, while somebody has it open.
+/// Ways to change a file in place while it is open.
 fn change(path: &Path, how: usize) {
     let file = File::options().write(true).open(path).unwrap();
     let length = file.metadata().unwrap().len();
@@ -197,7 +197,8 @@ fn change(path: &Path, how: usize) {
     }
 }
 
-/// Before files were read instead of mapped, this ended the process (SIGBUS) or changed answers.
+/// Before files were read instead of memory-mapped, this killed the process (SIGBUS) or changed
+/// answers.
 #[test]
 fn files_that_change_under_an_open_index_neither_end_the_process_nor_change_an_answer() {
     let healthy = tempfile::tempdir().unwrap();

@@ -1,10 +1,10 @@
-//! The index on disk against the oracle: the same hits and the same bits, whatever the segments,
-//! the order of writing and the deletions.
+//! The index on disk against the oracle: the same hits and the same bits, regardless of segments,
+//! write order and deletions.
 
 use std::collections::BTreeMap;
 
 use fastrand::Rng;
-use gbrain_core::chunk::Part;
+use gbrain_core::chunk::PagePart;
 use gbrain_core::id::{PageId, SourceId};
 use gbrain_core::page::{StoredPage, Visibility};
 use gbrain_core::request::{Filter, Viewer};
@@ -45,7 +45,7 @@ fn random_page(rng: &mut Rng, id: i64, vocabulary: u32, longest: usize) -> Store
         p.effective_date = rng.bool().then(|| date(2024, rng.i8(1..=12), rng.i8(1..=28)));
         p.visibility = if rng.u8(..) < 40 { Visibility::Private } else { Visibility::World };
         for chunk in &mut p.chunks {
-            chunk.part = if rng.u8(..) < 50 { Part::Timeline } else { Part::Truth };
+            chunk.part = if rng.u8(..) < 50 { PagePart::Timeline } else { PagePart::Truth };
         }
     })
 }
@@ -73,10 +73,10 @@ fn random_query(rng: &mut Rng, vocabulary: u32) -> WordsQuery {
     WordsQuery { terms, k1, b, exact_weight: [0.15, 0.0, 1.0][rng.usize(..3)] }
 }
 
-/// Pages as they are in the end.
+/// The final state of the pages.
 type Live = BTreeMap<i64, StoredPage>;
 
-/// Writes random batches of edits and removals, and returns what is left.
+/// Writes random batches of edits and removals; returns the final pages.
 fn write_randomly(
     rng: &mut Rng,
     index: &dyn Index,
@@ -121,14 +121,14 @@ fn oracle_of(live: &Live) -> MemoryIndex {
     oracle
 }
 
-/// Hits without what only their view understands.
+/// Hits without the handles, which differ between views.
 fn bare(view: &dyn View, query: &WordsQuery, filter: &Filter, k: usize) -> Vec<(i64, u32, u64)> {
     let hits = view.words(query, filter, k).unwrap();
     hits.iter().map(|hit| (hit.page.0, hit.ordinal, hit.score.to_bits())).collect()
 }
 
 fn compare(rng: &mut Rng, disk: &dyn View, oracle: &dyn View, queries: usize, vocabulary: u32) {
-    assert_eq!(disk.held().unwrap(), oracle.held().unwrap());
+    assert_eq!(disk.count_contents().unwrap(), oracle.count_contents().unwrap());
     for _ in 0..queries {
         let (query, filter) = (random_query(rng, vocabulary), random_filter(rng));
         let k = [1, 3, 10, 50, 1000][rng.usize(..5)];
@@ -141,7 +141,7 @@ fn compare(rng: &mut Rng, disk: &dyn View, oracle: &dyn View, queries: usize, vo
     }
 }
 
-/// The same shortlist, the same cosines and the same order, however deep.
+/// The same shortlist, the same cosines and the same order, at any depth.
 fn compare_vectors(
     rng: &mut Rng,
     disk: &dyn View,

@@ -1,7 +1,7 @@
 //! The index on disk among other processes: kills, queues, readers, other versions and damage.
 //!
-//! Other processes are this test binary, run again for one test that does nothing unless
-//! [`ROLE`] says what to play.
+//! The other processes are this test binary, run again for one test that does nothing unless
+//! [`ROLE`] is set.
 
 use std::fs;
 use std::path::Path;
@@ -48,7 +48,7 @@ fn open(dir: &Path) -> DiskIndex {
     DiskIndex::open(dir, "store", models(), WAIT).unwrap()
 }
 
-/// Adds as many pages as every generation has.
+/// Adds the number of pages that every generation has.
 fn add_generation(dir: &Path) {
     let index = open(dir);
     let mut writer = index.writer(WAIT).unwrap();
@@ -79,7 +79,7 @@ fn hang_before_commit(dir: &Path) {
     std::thread::sleep(WAIT);
 }
 
-/// Reads whatever commit there is: each must be whole.
+/// Reads the current commit: each must be complete.
 fn read_for_a_while(dir: &Path) {
     let index = open(dir);
     let started = Instant::now();
@@ -89,12 +89,12 @@ fn read_for_a_while(dir: &Path) {
     }
 }
 
-/// Checks that a view is one commit and nothing of another.
+/// Checks that a view is exactly one commit.
 fn check(index: &DiskIndex) -> Corpus {
     let view = index.view().unwrap();
     let corpus = view.corpus();
     assert_eq!(corpus.pages, corpus.generation.0 as u64 * PAGES_PER_COMMIT as u64);
-    assert_eq!(view.held().unwrap().pages, corpus.pages);
+    assert_eq!(view.count_contents().unwrap().pages, corpus.pages);
     let hits = view.words(&query("lantern"), &Filter::default(), 10_000).unwrap();
     assert_eq!(hits.len() as u64, corpus.pages);
     corpus
@@ -158,7 +158,7 @@ fn a_kill_between_deletions_and_commit_does_not_stop_the_next_commit() {
         let mut writer = index.writer(WAIT).unwrap();
         let corpus = writer.corpus();
         writer.apply(&[page(0, "wiki", "p0", &[word])], &[]).unwrap();
-        // Only the renaming of `meta.json` makes a commit: without it the process was killed.
+        // Only renaming `meta.json` makes a commit: without it the process was killed.
         writer.commit(Corpus { generation: Generation(2), ..corpus }).unwrap();
         let hits = index.view().unwrap().words(&query(word), &Filter::default(), 10).unwrap();
         assert_eq!(hits.len(), 1, "{word}");
@@ -206,7 +206,7 @@ fn damage_is_told_and_replaced() {
     }
 }
 
-/// Cuts every file whose name ends so to nothing.
+/// Truncates every file with this name ending to zero bytes.
 fn damage(dir: &Path, name: &str) {
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();

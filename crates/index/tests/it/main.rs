@@ -1,4 +1,4 @@
-//! What an index promises, checked on both.
+//! The contract of an index, checked on both implementations.
 
 #![expect(clippy::unwrap_used, reason = "a step of a test that fails has failed the test")]
 

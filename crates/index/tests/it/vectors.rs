@@ -1,11 +1,10 @@
-//! Vectors: what is near, what the filters leave, and files that are missing, damaged or of
-//! another model.
+//! Vectors: nearest pages, filters, and files that are missing, damaged or of another model.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use gbrain_core::chunk::Part;
+use gbrain_core::chunk::PagePart;
 use gbrain_core::id::SourceId;
 use gbrain_core::page::{StoredPage, Visibility};
 use gbrain_core::request::{Filter, Viewer};
@@ -14,7 +13,7 @@ use gbrain_index::{Corpus, DiskIndex, Index, IndexError, MemoryIndex, Models, Ve
 
 use crate::corpus::{WAIT, change, fill, models, page, with};
 
-/// A model with eight dimensions: how often a text holds each of eight letters.
+/// A model with eight dimensions: the frequency of each of eight letters in a text.
 struct Letters(&'static str);
 
 impl Embedder for Letters {
@@ -75,7 +74,7 @@ fn the_nearest_passage_of_each_page_comes_first() {
     ];
     on_both(&pages, |view| {
         assert_eq!(near(view, "a", &trusted(), 2), [(2, 0, 1), (1, 1, 2)]);
-        // Every page with a direction is near at some distance; the others are never found.
+        // Every page with a direction is found at some depth; the others are never found.
         assert_eq!(near(view, "a", &trusted(), 10).len(), 3);
         assert!(near(view, "a", &trusted(), 0).is_empty());
         let hits = view.vectors(&asked("aab"), &trusted(), 10, 1).unwrap();
@@ -93,7 +92,7 @@ fn filters_are_exact_however_few_pass() {
         p.visibility = Visibility::Private;
     }));
     pages.push(with(page(302, "other", "timeline", &["aaaaa"]), |p| {
-        p.chunks[0].part = Part::Timeline;
+        p.chunks[0].part = PagePart::Timeline;
     }));
     on_both(&pages, |view| {
         let other = Filter { sources: vec![SourceId::new("other").unwrap()], ..trusted() };
@@ -165,7 +164,7 @@ fn vector_files(dir: &Path) -> Vec<PathBuf> {
     paths.filter(|path| path.extension().is_some_and(|e| e == "vec")).collect()
 }
 
-/// Damages the vectors of an index, and sees them made again.
+/// Damages the vectors of an index, and checks that they are computed again.
 fn check_healed(damage: impl Fn(&Path)) {
     let dir = tempfile::tempdir().unwrap();
     let pages: Vec<_> = (0..70)
@@ -252,7 +251,7 @@ fn a_merge_of_many_commits_leaves_nothing_of_them() {
         writer.commit(Corpus::default()).unwrap();
     }
     assert_eq!(vector_files(dir.path()).len(), 8);
-    // A view from before the merge is open, as it is while importing.
+    // A view from before the merge is open, as during an import.
     let before = disk.view().unwrap();
     writer.settle().unwrap();
     drop(writer);
@@ -289,7 +288,7 @@ fn another_model_takes_over_without_a_gap() {
         .collect();
     let old = DiskIndex::open(dir.path(), "store", letters(), WAIT).unwrap();
     fill(&old, &pages);
-    // Both models are there: the old one answers until the switch.
+    // Both models are available: the old one answers until the switch.
     let both = models().and(Arc::new(Letters("letters-8-1")));
     let new = DiskIndex::open(dir.path(), "store", both, WAIT).unwrap();
     let before = new.view().unwrap();
@@ -303,7 +302,7 @@ fn another_model_takes_over_without_a_gap() {
     assert!(calls.get() > 1);
     assert_eq!(new.view().unwrap().vector_model(), Some("letters-8-1"));
     assert_eq!(near(new.view().unwrap().as_ref(), "e", &trusted(), 50).len(), 50);
-    // Pages that come meanwhile have vectors of the old model, and of the new one at the switch.
+    // Pages added meanwhile have vectors of the old model, and of the new one after the switch.
     let mut writer = new.writer(WAIT).unwrap();
     writer.apply(&[page(50, "wiki", "late", &["a late river"])], &[]).unwrap();
     writer.commit(Corpus::default()).unwrap();
@@ -318,7 +317,8 @@ fn another_model_takes_over_without_a_gap() {
     assert!(
         vector_files(dir.path()).iter().all(|path| path.to_str().unwrap().contains(table.id()))
     );
-    // A view from before the switch still answers, and one that can't says whose vectors are held.
+    // A view from before the switch still answers; one without the model names the model of the
+    // index.
     assert_eq!(near(before.as_ref(), "e", &trusted(), 50).len(), 50);
     assert_eq!(old.view().unwrap().vector_model(), Some(table.id()));
     assert!(matches!(

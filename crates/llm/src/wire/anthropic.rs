@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{Chat, Outgoing, Reply, Usage, malformed, stopped, unbounded};
-use crate::error::AskError;
+use super::{Chat, ProviderRequest, Reply, Usage, malformed, stopped, unbounded};
+use crate::error::ModelCallError;
 
-pub(super) fn request(model: &str, chat: &Chat) -> Outgoing {
+pub(super) fn request(model: &str, chat: &Chat) -> ProviderRequest {
     let mut body = json!({
         "model": model,
         "max_tokens": chat.max_tokens,
@@ -16,7 +16,7 @@ pub(super) fn request(model: &str, chat: &Chat) -> Outgoing {
         let schema = unbounded(&schema.schema);
         body["output_config"] = json!({ "format": { "type": "json_schema", "schema": schema } });
     }
-    Outgoing { path: "/messages".to_owned(), body }
+    ProviderRequest { path: "/messages".to_owned(), body }
 }
 
 pub(super) fn usage(answer: &Value) -> Option<Usage> {
@@ -30,18 +30,18 @@ pub(super) fn usage(answer: &Value) -> Option<Usage> {
     })
 }
 
-pub(super) fn reply(answer: &Value) -> Result<Reply, AskError> {
+pub(super) fn reply(answer: &Value) -> Result<Reply, ModelCallError> {
     let reason = answer["stop_reason"].as_str().unwrap_or_default();
     let cut = ["max_tokens", "model_context_window_exceeded"];
     if let Some(error) = stopped(reason, &cut, &["refusal"]) {
         return Err(error);
     }
     let blocks =
-        answer["content"].as_array().ok_or_else(|| malformed("the answer has no content"))?;
+        answer["content"].as_array().ok_or_else(|| malformed("the response has no content"))?;
     let texts = blocks.iter().filter(|block| block["type"] == "text");
     let text: String = texts.filter_map(|block| block["text"].as_str()).collect();
     if text.is_empty() {
-        return Err(malformed("the answer has no text"));
+        return Err(malformed("the response has no text"));
     }
     Ok(Reply { text, usage: usage(answer) })
 }

@@ -1,11 +1,11 @@
-//! Chat Completions (`POST /chat/completions`), as OpenAI-compatible servers speak them.
+//! Chat Completions (`POST /chat/completions`) of OpenAI-compatible servers.
 
 use serde_json::{Value, json};
 
-use super::{Chat, Outgoing, Reply, Usage, malformed, messages, stopped};
-use crate::error::{AskError, AskErrorKind};
+use super::{Chat, ProviderRequest, Reply, Usage, malformed, messages, stopped};
+use crate::error::{ModelCallError, ModelCallErrorKind};
 
-pub(super) fn request(model: &str, chat: &Chat) -> Outgoing {
+pub(super) fn request(model: &str, chat: &Chat) -> ProviderRequest {
     let mut body = json!({
         "model": model,
         "max_tokens": chat.max_tokens,
@@ -17,20 +17,21 @@ pub(super) fn request(model: &str, chat: &Chat) -> Outgoing {
         let schema = json!({ "name": schema.name, "schema": schema.schema, "strict": true });
         body["response_format"] = json!({ "type": "json_schema", "json_schema": schema });
     }
-    Outgoing { path: "/chat/completions".to_owned(), body }
+    ProviderRequest { path: "/chat/completions".to_owned(), body }
 }
 
-/// Of chats, which have both kinds of tokens, one of them perhaps only in the sum; a chat that tells one kind
-/// has not told what it costs.
+/// The usage of a chat, which needs both token counts; one may follow from the total. A chat that
+/// reports only one of them has unknown cost.
 pub(super) fn usage(answer: &Value) -> Option<Usage> {
     let usage = &answer["usage"];
-    let sent = usage["prompt_tokens"].as_u64()?;
-    let made = usage["completion_tokens"].as_u64();
-    let made = made.or_else(|| usage["total_tokens"].as_u64()?.checked_sub(sent))?;
-    Some(Usage { input: sent, output: made, searches: 0 })
+    let input_tokens = usage["prompt_tokens"].as_u64()?;
+    let output_tokens = usage["completion_tokens"].as_u64();
+    let output_tokens =
+        output_tokens.or_else(|| usage["total_tokens"].as_u64()?.checked_sub(input_tokens))?;
+    Some(Usage { input: input_tokens, output: output_tokens, searches: 0 })
 }
 
-pub(super) fn reply(answer: &Value) -> Result<Reply, AskError> {
+pub(super) fn reply(answer: &Value) -> Result<Reply, ModelCallError> {
     let choice = &answer["choices"][0];
     let reason = choice["finish_reason"].as_str().unwrap_or_default();
     if let Some(error) = stopped(reason, &["length"], &["content_filter"]) {
@@ -38,10 +39,13 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, AskError> {
     }
     let message = &choice["message"];
     if message["refusal"].as_str().is_some_and(|refusal| !refusal.is_empty()) {
-        return Err(AskError::new(AskErrorKind::Refusal, "the model will not answer"));
+        return Err(ModelCallError::new(
+            ModelCallErrorKind::Refusal,
+            "the model refused to answer",
+        ));
     }
     match message["content"].as_str() {
         Some(text) if !text.is_empty() => Ok(Reply { text: text.to_owned(), usage: usage(answer) }),
-        _ => Err(malformed("the answer has no text")),
+        _ => Err(malformed("the response has no text")),
     }
 }

@@ -2,17 +2,17 @@
 
 use serde_json::{Value, json};
 
-use super::{Outgoing, Purpose, Usage, numbers};
+use super::{EmbeddingPurpose, ProviderRequest, Usage, numbers};
 
 pub(super) fn embed(
     model: &str,
     texts: &[&str],
-    purpose: Purpose,
+    purpose: EmbeddingPurpose,
     dims: Option<usize>,
-) -> Outgoing {
+) -> ProviderRequest {
     let input_type = match purpose {
-        Purpose::Document => "search_document",
-        Purpose::Query => "search_query",
+        EmbeddingPurpose::Document => "search_document",
+        EmbeddingPurpose::Query => "search_query",
     };
     let mut body = json!({
         "model": model,
@@ -23,7 +23,7 @@ pub(super) fn embed(
     if let Some(dims) = dims {
         body["output_dimension"] = json!(dims);
     }
-    Outgoing { path: "/embed".to_owned(), body }
+    ProviderRequest { path: "/embed".to_owned(), body }
 }
 
 pub(super) fn usage(answer: &Value) -> Option<Usage> {

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::{Chat, Outgoing, Purpose, Reply, Usage, malformed, numbers, stopped};
-use crate::error::{AskError, AskErrorKind};
+use super::{Chat, EmbeddingPurpose, ProviderRequest, Reply, Usage, malformed, numbers, stopped};
+use crate::error::{ModelCallError, ModelCallErrorKind};
 
 const REFUSED: [&str; 6] =
     ["SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"];
 
-pub(super) fn request(model: &str, chat: &Chat) -> Outgoing {
+pub(super) fn request(model: &str, chat: &Chat) -> ProviderRequest {
     let mut config = json!({ "maxOutputTokens": chat.max_tokens, "temperature": 0 });
     if let Some(schema) = &chat.schema {
         config["responseMimeType"] = json!("application/json");
@@ -19,19 +19,22 @@ pub(super) fn request(model: &str, chat: &Chat) -> Outgoing {
         "contents": [{ "role": "user", "parts": [{ "text": chat.user }] }],
         "generationConfig": config,
     });
-    Outgoing { path: format!("/models/{model}:generateContent"), body }
+    ProviderRequest { path: format!("/models/{model}:generateContent"), body }
 }
 
 pub(super) fn usage(answer: &Value) -> Option<Usage> {
     let usage = &answer["usageMetadata"];
-    let made = ["candidatesTokenCount", "thoughtsTokenCount"];
-    let output = made.iter().filter_map(|name| usage[*name].as_u64()).fold(0, u64::saturating_add);
+    let names = ["candidatesTokenCount", "thoughtsTokenCount"];
+    let output = names.iter().filter_map(|name| usage[*name].as_u64()).fold(0, u64::saturating_add);
     Some(Usage { input: usage["promptTokenCount"].as_u64()?, output, searches: 0 })
 }
 
-pub(super) fn reply(answer: &Value) -> Result<Reply, AskError> {
+pub(super) fn reply(answer: &Value) -> Result<Reply, ModelCallError> {
     if answer["promptFeedback"]["blockReason"].is_string() {
-        return Err(AskError::new(AskErrorKind::Refusal, "the model will not answer"));
+        return Err(ModelCallError::new(
+            ModelCallErrorKind::Refusal,
+            "the model refused to answer",
+        ));
     }
     let candidate = &answer["candidates"][0];
     let reason = candidate["finishReason"].as_str().unwrap_or_default();
@@ -39,11 +42,11 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, AskError> {
         return Err(error);
     }
     let parts = candidate["content"]["parts"].as_array();
-    let parts = parts.ok_or_else(|| malformed("the answer has no parts"))?;
-    let said = parts.iter().filter(|part| part["thought"] != true);
-    let text: String = said.filter_map(|part| part["text"].as_str()).collect();
+    let parts = parts.ok_or_else(|| malformed("the response has no parts"))?;
+    let answer_parts = parts.iter().filter(|part| part["thought"] != true);
+    let text: String = answer_parts.filter_map(|part| part["text"].as_str()).collect();
     if text.is_empty() {
-        return Err(malformed("the answer has no text"));
+        return Err(malformed("the response has no text"));
     }
     Ok(Reply { text, usage: usage(answer) })
 }
@@ -51,12 +54,12 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, AskError> {
 pub(super) fn embed(
     model: &str,
     texts: &[&str],
-    purpose: Purpose,
+    purpose: EmbeddingPurpose,
     dims: Option<usize>,
-) -> Outgoing {
+) -> ProviderRequest {
     let task = match purpose {
-        Purpose::Document => "RETRIEVAL_DOCUMENT",
-        Purpose::Query => "RETRIEVAL_QUERY",
+        EmbeddingPurpose::Document => "RETRIEVAL_DOCUMENT",
+        EmbeddingPurpose::Query => "RETRIEVAL_QUERY",
     };
     let request = |text: &&str| {
         let mut request = json!({
@@ -71,7 +74,7 @@ pub(super) fn embed(
     };
     let requests: Vec<Value> = texts.iter().map(request).collect();
     let path = format!("/models/{model}:batchEmbedContents");
-    Outgoing { path, body: json!({ "requests": requests }) }
+    ProviderRequest { path, body: json!({ "requests": requests }) }
 }
 
 pub(super) fn vectors(answer: &Value) -> Option<Vec<Vec<f32>>> {

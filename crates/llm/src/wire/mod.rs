@@ -1,7 +1,7 @@
-//! What is asked and answered, and how every wire format spells it.
+//! Requests and replies, and their encoding in every API format.
 //!
-//! A format is a pair of pure functions, one for what goes out and one for what comes back; which of them
-//! is meant is one exhaustive match here.
+//! A format is a pair of pure functions, one that builds the request and one that parses the
+//! response. One exhaustive match here selects them.
 
 mod anthropic;
 mod chat_completions;
@@ -16,36 +16,34 @@ use gbrain_core::hash::Hash;
 use gbrain_net::Secret;
 use serde_json::{Value, json};
 
-use crate::error::{AskError, AskErrorKind};
+use crate::error::{ModelCallError, ModelCallErrorKind};
 use crate::provider::{Api, Provider};
 
-/// The form that an answer must have.
+/// The JSON schema of a reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schema {
-    /// Its name: letters, digits and underscores.
+    /// Letters, digits and underscores.
     pub name: String,
-    /// A JSON schema of an object.
     pub schema: Value,
 }
 
-/// One question to a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chat {
-    /// What it is to do: the same for every input, so that its hash tells whether the prompt changed.
+    /// The instructions: the same for every input, so that their hash identifies the prompt
+    /// version.
     pub system: String,
-    /// What it is to do it with.
+    /// The user message: the input to work on.
     pub user: String,
-    /// The most tokens of an answer, thinking included.
+    /// Most tokens of a reply, including reasoning.
     pub max_tokens: u32,
-    /// The form of the answer, where a format can ask for one. A reply is checked by its reader all the
-    /// same.
+    /// The form of the reply, where the format supports one. The caller checks the reply anyway.
     pub schema: Option<Schema>,
-    /// Which asking of the same question this is, from 0: repeats have answers of their own.
+    /// The number of this repetition of the same request, from 0: repeats have separate replies.
     pub repeat: u32,
 }
 
 impl Chat {
-    /// Names the part that is the same for every input.
+    /// Hash of the part that is the same for every input.
     pub fn prompt_hash(&self) -> Hash {
         let schema =
             self.schema.as_ref().map(|schema| schema.schema.to_string()).unwrap_or_default();
@@ -53,54 +51,58 @@ impl Chat {
         Hash::of_parts(&[self.system.as_bytes(), schema.as_bytes(), tokens.as_bytes()])
     }
 
-    /// Names the input.
     pub fn input_hash(&self) -> Hash {
         Hash::of(self.user.as_bytes())
     }
 }
 
-/// What a call used.
+/// The billed usage of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
     pub input: u64,
-    /// Tokens made, thinking included.
+    /// Output tokens, including reasoning.
     pub output: u64,
-    /// Searches, for rerankers that count those.
+    /// Searches, for rerankers that bill them.
     pub searches: u64,
 }
 
-/// What a model said.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
     pub text: String,
-    /// What it used, if the provider says so.
+    /// The usage, if the provider reports it.
     pub usage: Option<Usage>,
 }
 
-/// What a text is embedded for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
+pub enum EmbeddingPurpose {
     Document,
     Query,
 }
 
-/// What goes out: a path behind the provider's address, and a document.
+/// A request: a path under the provider's base URL, and a JSON body.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Outgoing {
+pub(crate) struct ProviderRequest {
     pub(crate) path: String,
     pub(crate) body: Value,
 }
 
-fn cannot(provider: &Provider, what: &str) -> AskError {
-    AskError::new(AskErrorKind::NoProvider, format!("{} does not {what}", provider.name))
+fn cannot(provider: &Provider, what: &str) -> ModelCallError {
+    ModelCallError::new(
+        ModelCallErrorKind::NoProvider,
+        format!("{} does not {what}", provider.name),
+    )
 }
 
-pub(crate) fn malformed(what: impl Into<String>) -> AskError {
-    AskError::new(AskErrorKind::Malformed, what)
+pub(crate) fn malformed(what: impl Into<String>) -> ModelCallError {
+    ModelCallError::new(ModelCallErrorKind::Malformed, what)
 }
 
-/// A chat on its way out.
-pub(crate) fn chat(provider: &Provider, model: &str, chat: &Chat) -> Result<Outgoing, AskError> {
+/// Builds a chat request.
+pub(crate) fn chat(
+    provider: &Provider,
+    model: &str,
+    chat: &Chat,
+) -> Result<ProviderRequest, ModelCallError> {
     match provider.api {
         Api::Anthropic => Ok(anthropic::request(model, chat)),
         Api::OpenAi => Ok(responses::request(model, chat)),
@@ -110,8 +112,8 @@ pub(crate) fn chat(provider: &Provider, model: &str, chat: &Chat) -> Result<Outg
     }
 }
 
-/// A chat's answer.
-pub fn replied(provider: &Provider, answer: &Value) -> Result<Reply, AskError> {
+/// Parses a chat response.
+pub fn replied(provider: &Provider, answer: &Value) -> Result<Reply, ModelCallError> {
     match provider.api {
         Api::Anthropic => anthropic::reply(answer),
         Api::OpenAi => responses::reply(answer),
@@ -121,7 +123,7 @@ pub fn replied(provider: &Provider, answer: &Value) -> Result<Reply, AskError> {
     }
 }
 
-/// What an answer says that it used, also when it is an answer that can't be taken.
+/// The usage that a response reports, even if the reply itself is invalid.
 pub fn used(provider: &Provider, answer: &Value) -> Option<Usage> {
     match provider.api {
         Api::Anthropic => anthropic::usage(answer),
@@ -137,14 +139,14 @@ pub fn used(provider: &Provider, answer: &Value) -> Option<Usage> {
     }
 }
 
-/// Texts to embed, on their way out.
+/// Builds an embedding request.
 pub(crate) fn embed(
     provider: &Provider,
     model: &str,
     texts: &[&str],
-    purpose: Purpose,
+    purpose: EmbeddingPurpose,
     dims: Option<usize>,
-) -> Result<Outgoing, AskError> {
+) -> Result<ProviderRequest, ModelCallError> {
     match provider.api {
         Api::OpenAi | Api::OpenAiCompatible | Api::Jina => {
             Ok(openai_embeddings::request(model, texts, dims))
@@ -156,12 +158,12 @@ pub(crate) fn embed(
     }
 }
 
-/// Vectors, one a text.
+/// Parses an embedding response: one vector per text.
 pub fn embedded(
     provider: &Provider,
     answer: &Value,
     texts: usize,
-) -> Result<Vec<Vec<f32>>, AskError> {
+) -> Result<Vec<Vec<f32>>, ModelCallError> {
     let vectors = match provider.api {
         Api::OpenAi | Api::OpenAiCompatible | Api::Jina | Api::Voyage => {
             openai_embeddings::vectors(answer, texts)
@@ -170,24 +172,24 @@ pub fn embedded(
         Api::Cohere => cohere::vectors(answer),
         Api::Anthropic => return Err(cannot(provider, "embed")),
     };
-    let vectors = vectors.ok_or_else(|| malformed("the answer holds no vectors"))?;
+    let vectors = vectors.ok_or_else(|| malformed("the response contains no vectors"))?;
     let dims = vectors.first().map_or(0, Vec::len);
     if vectors.len() != texts || dims == 0 || vectors.iter().any(|vector| vector.len() != dims) {
         return Err(malformed(format!("{} vectors came back for {texts} texts", vectors.len())));
     }
     if vectors.iter().flatten().any(|number| !number.is_finite()) {
-        return Err(malformed("a vector holds what is not a number"));
+        return Err(malformed("a vector contains a value that is not a number"));
     }
     Ok(vectors)
 }
 
-/// Documents to score, on their way out.
+/// Builds a rerank request.
 pub(crate) fn rerank(
     provider: &Provider,
     model: &str,
     query: &str,
     documents: &[&str],
-) -> Result<Outgoing, AskError> {
+) -> Result<ProviderRequest, ModelCallError> {
     match provider.api {
         Api::Cohere | Api::Jina | Api::OpenAiCompatible => {
             Ok(rerank::request("top_n", model, query, documents))
@@ -197,26 +199,27 @@ pub(crate) fn rerank(
     }
 }
 
-/// Scores, one a document, in the order of the documents.
-pub fn reranked(answer: &Value, documents: usize) -> Result<Vec<f64>, AskError> {
+/// Parses a rerank response: one score per document, in the order of the documents.
+pub fn reranked(answer: &Value, documents: usize) -> Result<Vec<f64>, ModelCallError> {
     rerank::scores(answer, documents).ok_or_else(|| {
-        malformed(format!("the answer does not score each of {documents} documents"))
+        malformed(format!("the response does not score each of {documents} documents"))
     })
 }
 
-/// Bytes of a document that are one document where searches are billed, whatever the query: Cohere cuts
-/// documents where they and the query are more than 510 tokens, and a token is at least a byte.
+/// Bytes of a document that always count as one document where searches are billed: Cohere splits
+/// documents that have more than 510 tokens together with the query, and a token is at least a
+/// byte.
 const SEARCHED_BYTES: usize = 250;
 
-/// The most searches that a rerank is billed for, where searches are billed: one for a hundred documents, each
-/// piece of a long one being a document.
+/// The most searches that a rerank is billed for: one per hundred documents, where each part of a
+/// long document counts as one.
 pub(crate) fn searches(query: &str, documents: &[&str]) -> u64 {
     let room = 510_usize.saturating_sub(query.len()).max(SEARCHED_BYTES);
     let pieces = documents.iter().map(|document| document.len().div_ceil(room).max(1));
     pieces.sum::<usize>().div_ceil(100) as u64
 }
 
-/// The headers that say who asks.
+/// The authentication headers of a provider's API.
 pub(crate) fn headers(provider: &Provider, key: Option<&Secret>) -> Vec<(String, String)> {
     let bearer = |key: &Secret| ("authorization", format!("Bearer {}", key.reveal()));
     let headers: Vec<(&str, String)> = match provider.api {
@@ -241,31 +244,33 @@ fn numbers(value: &Value) -> Option<Vec<f32>> {
     value.as_array()?.iter().map(|number| Some(number.as_f64()? as f32)).collect()
 }
 
-/// A schema without bounds, which not every provider accepts: readers check them anyway.
+/// Removes bounds from a schema, because not every provider accepts them; the caller checks them
+/// anyway.
 fn unbounded(schema: &Value) -> Value {
     const BOUNDS: [&str; 6] =
         ["minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength"];
     match schema {
         Value::Object(members) => {
-            let kept = members.iter().filter(|(name, _)| !BOUNDS.contains(&name.as_str()));
-            kept.map(|(name, value)| (name.clone(), unbounded(value))).collect()
+            let supported = members.iter().filter(|(name, _)| !BOUNDS.contains(&name.as_str()));
+            supported.map(|(name, value)| (name.clone(), unbounded(value))).collect()
         }
         Value::Array(items) => items.iter().map(unbounded).collect(),
         other => other.clone(),
     }
 }
 
-/// An error that ends an answer before its end, if it is one.
-fn stopped(reason: &str, cut: &[&str], refused: &[&str]) -> Option<AskError> {
+/// The error for a reply that stopped early, if the reason is one of these.
+fn stopped(reason: &str, cut: &[&str], refused: &[&str]) -> Option<ModelCallError> {
     if cut.contains(&reason) {
-        let message = "the answer ended at the limit of tokens";
-        return Some(AskError::new(AskErrorKind::Truncated, message));
+        let message = "the reply was cut off at the token limit";
+        return Some(ModelCallError::new(ModelCallErrorKind::Truncated, message));
     }
     let is_refusal = refused.contains(&reason);
-    is_refusal.then(|| AskError::new(AskErrorKind::Refusal, "the model will not answer"))
+    is_refusal
+        .then(|| ModelCallError::new(ModelCallErrorKind::Refusal, "the model refused to answer"))
 }
 
-/// Messages of a system and a user, as most formats have them.
+/// Messages with a system and a user role.
 fn messages(chat: &Chat) -> Value {
     json!([{ "role": "system", "content": chat.system }, { "role": "user", "content": chat.user }])
 }

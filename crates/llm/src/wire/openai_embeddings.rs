@@ -1,15 +1,15 @@
-//! Embeddings as OpenAI has them (`POST /embeddings`), which many others speak.
+//! Embeddings in OpenAI's format (`POST /embeddings`), which many providers use.
 
 use serde_json::{Value, json};
 
-use super::{Outgoing, Usage, numbers};
+use super::{ProviderRequest, Usage, numbers};
 
-pub(super) fn request(model: &str, texts: &[&str], dims: Option<usize>) -> Outgoing {
+pub(super) fn request(model: &str, texts: &[&str], dims: Option<usize>) -> ProviderRequest {
     let mut body = json!({ "model": model, "input": texts, "encoding_format": "float" });
     if let Some(dims) = dims {
         body["dimensions"] = json!(dims);
     }
-    Outgoing { path: "/embeddings".to_owned(), body }
+    ProviderRequest { path: "/embeddings".to_owned(), body }
 }
 
 pub(super) fn usage(answer: &Value) -> Option<Usage> {
@@ -18,7 +18,8 @@ pub(super) fn usage(answer: &Value) -> Option<Usage> {
     Some(Usage { input, ..Usage::default() })
 }
 
-/// Vectors by their `index`, which need not be their order; none if one is missing or there twice.
+/// Vectors by their `index`, which may differ from their order; `None` if one is missing or
+/// duplicated.
 pub(super) fn vectors(answer: &Value, texts: usize) -> Option<Vec<Vec<f32>>> {
     let mut vectors = vec![None; texts];
     for (at, item) in answer["data"].as_array()?.iter().enumerate() {

@@ -1,17 +1,17 @@
-//! Rerank (`POST /rerank`): Cohere v2, Voyage and Jina ask alike and answer alike, under other names.
+//! Rerank (`POST /rerank`): Cohere v2, Voyage and Jina differ only in field names.
 
 use serde_json::{Value, json};
 
-use super::Outgoing;
+use super::ProviderRequest;
 
-/// `top` is what the format calls the number of documents to answer with: all of them.
-pub(super) fn request(top: &str, model: &str, query: &str, documents: &[&str]) -> Outgoing {
+/// `top` is the format's name for the number of results: all documents.
+pub(super) fn request(top: &str, model: &str, query: &str, documents: &[&str]) -> ProviderRequest {
     let mut body = json!({ "model": model, "query": query, "documents": documents });
     body[top] = json!(documents.len());
-    Outgoing { path: "/rerank".to_owned(), body }
+    ProviderRequest { path: "/rerank".to_owned(), body }
 }
 
-/// Scores in the order of the documents; none if one is missing, there twice or not a number.
+/// Scores in the order of the documents; `None` if one is missing, duplicated or not a number.
 pub(super) fn scores(answer: &Value, documents: usize) -> Option<Vec<f64>> {
     let results = answer["results"].as_array().or_else(|| answer["data"].as_array())?;
     let mut scores = vec![None; documents];

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{Chat, Outgoing, Reply, Usage, malformed, stopped, unbounded};
-use crate::error::{AskError, AskErrorKind};
+use super::{Chat, ProviderRequest, Reply, Usage, malformed, stopped, unbounded};
+use crate::error::{ModelCallError, ModelCallErrorKind};
 
-pub(super) fn request(model: &str, chat: &Chat) -> Outgoing {
+pub(super) fn request(model: &str, chat: &Chat) -> ProviderRequest {
     let mut body = json!({
         "model": model,
         "max_output_tokens": chat.max_tokens,
@@ -21,7 +21,7 @@ pub(super) fn request(model: &str, chat: &Chat) -> Outgoing {
             "strict": true,
         } });
     }
-    Outgoing { path: "/responses".to_owned(), body }
+    ProviderRequest { path: "/responses".to_owned(), body }
 }
 
 pub(super) fn usage(answer: &Value) -> Option<Usage> {
@@ -30,24 +30,32 @@ pub(super) fn usage(answer: &Value) -> Option<Usage> {
     Some(Usage { input, output, searches: 0 })
 }
 
-pub(super) fn reply(answer: &Value) -> Result<Reply, AskError> {
+pub(super) fn reply(answer: &Value) -> Result<Reply, ModelCallError> {
     let reason = answer["incomplete_details"]["reason"].as_str().unwrap_or_default();
     if let Some(error) = stopped(reason, &["max_output_tokens"], &["content_filter"]) {
         return Err(error);
     }
     if answer["status"] == "failed" {
-        return Err(AskError::new(AskErrorKind::Unavailable, "the provider says that it failed"));
+        return Err(ModelCallError::new(
+            ModelCallErrorKind::Unavailable,
+            "the provider reported a failure",
+        ));
     }
-    let items = answer["output"].as_array().ok_or_else(|| malformed("the answer has no output"))?;
-    let said = items.iter().filter(|item| item["type"] == "message");
-    let parts: Vec<&Value> = said.filter_map(|item| item["content"].as_array()).flatten().collect();
+    let items =
+        answer["output"].as_array().ok_or_else(|| malformed("the response has no output"))?;
+    let messages = items.iter().filter(|item| item["type"] == "message");
+    let parts: Vec<&Value> =
+        messages.filter_map(|item| item["content"].as_array()).flatten().collect();
     if parts.iter().any(|part| part["type"] == "refusal") {
-        return Err(AskError::new(AskErrorKind::Refusal, "the model will not answer"));
+        return Err(ModelCallError::new(
+            ModelCallErrorKind::Refusal,
+            "the model refused to answer",
+        ));
     }
     let texts = parts.iter().filter(|part| part["type"] == "output_text");
     let text: String = texts.filter_map(|part| part["text"].as_str()).collect();
     if text.is_empty() {
-        return Err(malformed("the answer has no text"));
+        return Err(malformed("the response has no text"));
     }
     Ok(Reply { text, usage: usage(answer) })
 }

@@ -45,7 +45,7 @@ fn requests_of_chats() {
     assert_eq!(google.body["generationConfig"]["responseMimeType"], "application/json");
     for name in ["cohere", "voyage", "jina"] {
         let error = chat(&provider(name), "m", &sample()).unwrap_err();
-        assert_eq!(error.kind, AskErrorKind::NoProvider, "{name}");
+        assert_eq!(error.kind, ModelCallErrorKind::NoProvider, "{name}");
     }
 }
 
@@ -79,10 +79,10 @@ fn answers_of_chats() {
 
 #[test]
 fn answers_that_are_none() {
-    let check = |name: &str, answer: Value, kind: AskErrorKind| {
+    let check = |name: &str, answer: Value, kind: ModelCallErrorKind| {
         assert_eq!(replied(&provider(name), &answer).unwrap_err().kind, kind, "{name} {answer}");
     };
-    use AskErrorKind::{Malformed, Refusal, Truncated, Unavailable};
+    use ModelCallErrorKind::{Malformed, Refusal, Truncated, Unavailable};
     let text = json!([{ "type": "text", "text": "half" }]);
     check("anthropic", json!({ "stop_reason": "max_tokens", "content": text }), Truncated);
     check("anthropic", json!({ "stop_reason": "refusal", "content": [] }), Refusal);
@@ -126,8 +126,8 @@ fn vectors() {
     bad(json!({ "data": [first, { "index": 7, "embedding": [1.0, 2.0] }] }));
     bad(json!({ "data": [first, { "index": 1, "embedding": [1.0, 1e300] }] }));
     bad(json!({}));
-    assert!(embed(&provider("anthropic"), "m", &["a"], Purpose::Query, None).is_err());
-    let query = embed(&provider("cohere"), "m", &["a"], Purpose::Query, Some(8)).unwrap();
+    assert!(embed(&provider("anthropic"), "m", &["a"], EmbeddingPurpose::Query, None).is_err());
+    let query = embed(&provider("cohere"), "m", &["a"], EmbeddingPurpose::Query, Some(8)).unwrap();
     assert_eq!(
         (&query.body["input_type"], &query.body["output_dimension"]),
         (&json!("search_query"), &json!(8))

@@ -2,26 +2,26 @@
 
 use serde_json::{Value, json};
 
-use super::{Outgoing, Purpose, Usage};
+use super::{EmbeddingPurpose, ProviderRequest, Usage};
 
 pub(super) fn embed(
     model: &str,
     texts: &[&str],
-    purpose: Purpose,
+    purpose: EmbeddingPurpose,
     dims: Option<usize>,
-) -> Outgoing {
+) -> ProviderRequest {
     let input_type = match purpose {
-        Purpose::Document => "document",
-        Purpose::Query => "query",
+        EmbeddingPurpose::Document => "document",
+        EmbeddingPurpose::Query => "query",
     };
     let mut body = json!({ "model": model, "input": texts, "input_type": input_type });
     if let Some(dims) = dims {
         body["output_dimension"] = json!(dims);
     }
-    Outgoing { path: "/embeddings".to_owned(), body }
+    ProviderRequest { path: "/embeddings".to_owned(), body }
 }
 
-/// Of embeddings and rerank alike.
+/// The usage of embeddings and of rerank.
 pub(super) fn usage(answer: &Value) -> Option<Usage> {
     let usage = &answer["usage"];
     let input = usage["total_tokens"].as_u64().or_else(|| usage["prompt_tokens"].as_u64())?;

@@ -8,9 +8,9 @@ use gbrain_testkit::providers::Fault;
 use crate::site::{Site, model};
 
 fn embedder(site: &Site, name: &str) -> RemoteEmbedder {
-    let (asker, quick) = (site.asker("1"), site.asker("1"));
+    let (client, quick) = (site.client("1"), site.client("1"));
     let workspace = WorkspaceId::default();
-    RemoteEmbedder::new(asker, quick, site.store.clone(), workspace, model(name), 16)
+    RemoteEmbedder::new(client, quick, site.store.clone(), workspace, model(name), 16)
 }
 
 #[test]

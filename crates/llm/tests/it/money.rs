@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
-use gbrain_llm::{AskErrorKind, Limits, Spending};
+use gbrain_llm::{ModelCallErrorKind, ModelLimits, Spending};
 use gbrain_store::{Budget, ChargeState};
 use gbrain_testkit::providers::Fault;
 
@@ -28,23 +28,23 @@ fn mixed(number: u64) -> Fault {
 fn a_budget_is_never_passed_and_no_call_is_lost() {
     let site = Site::new(mixed);
     let budget: Usd = "0.02".parse().unwrap();
-    let asker = site.asker("0.02");
+    let client = site.client("0.02");
     let names = ["anthropic:m", "openai:m", "google:m", "ollama:m"];
     let (answered, over) = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..16)
             .map(|worker| {
-                let asker = &asker;
+                let client = &client;
                 scope.spawn(move || {
                     let (mut answered, mut over) = (0, 0);
                     for n in 0..12 {
                         let text = format!("question {worker} {n} {}", "x".repeat(n * 20));
                         let name = names[(worker + n) % names.len()];
-                        match asker.chat(&model(name), &chat(&text)) {
+                        match client.chat(&model(name), &chat(&text)) {
                             Ok((said, _)) => {
                                 assert_eq!(said, format!("you said {text}"));
                                 answered += 1;
                             }
-                            Err(error) if error.kind == AskErrorKind::OverBudget => over += 1,
+                            Err(error) if error.kind == ModelCallErrorKind::OverBudget => over += 1,
                             Err(_) => {}
                         }
                     }
@@ -83,14 +83,14 @@ fn a_budget_is_never_passed_and_no_call_is_lost() {
 #[test]
 fn what_waits_for_a_place_holds_no_money() {
     let site = Site::new(|_| Fault::None);
-    let limits = Limits { concurrency: 1, ..LIMITS };
-    let worst = site.asker("1").worst_of_chat(&model("openai:m"), &chat("hello")).unwrap();
+    let limits = ModelLimits { concurrency: 1, ..LIMITS };
+    let worst = site.client("1").max_chat_cost(&model("openai:m"), &chat("hello")).unwrap();
     let cap = worst + worst.less(Usd::nanos(1));
     let budget = Some(Budget { name: "run".to_owned(), cap });
-    let asker = site.asker_with(limits).spending(Spending { budget, ..site.spending("1") });
+    let client = site.client_with(limits).spending(Spending { budget, ..site.spending("1") });
     std::thread::scope(|scope| {
         for _ in 0..3 {
-            scope.spawn(|| asker.chat(&model("openai:m"), &chat("hello")).unwrap());
+            scope.spawn(|| client.chat(&model("openai:m"), &chat("hello")).unwrap());
         }
     });
     assert!(site.charged() <= cap);
@@ -100,30 +100,30 @@ fn what_waits_for_a_place_holds_no_money() {
 fn a_day_has_a_budget_of_its_own() {
     let site = Site::new(|_| Fault::None);
     let spending = Spending { per_day: Some("0.0004".parse().unwrap()), ..site.spending("1") };
-    let asker = site.asker_without_money().spending(spending.clone());
-    asker.chat(&model("openai:m"), &chat("x")).unwrap();
-    let error = asker.chat(&model("openai:m"), &chat(&"x".repeat(400))).unwrap_err();
-    assert_eq!(error.kind, AskErrorKind::OverBudget);
+    let client = site.asker_without_money().spending(spending.clone());
+    client.chat(&model("openai:m"), &chat("x")).unwrap();
+    let error = client.chat(&model("openai:m"), &chat(&"x".repeat(400))).unwrap_err();
+    assert_eq!(error.kind, ModelCallErrorKind::OverBudget);
     assert!(error.message.contains("day:"), "{error}");
     // Without a budget of the run, the day's is charged alone.
-    let asker = site.asker_without_money().spending(Spending { budget: None, ..spending.clone() });
-    asker.chat(&model("openai:m"), &chat("x")).unwrap();
+    let client = site.asker_without_money().spending(Spending { budget: None, ..spending.clone() });
+    client.chat(&model("openai:m"), &chat("x")).unwrap();
     let none = Spending { budget: None, per_day: None, ..spending };
-    let asker = site.asker_without_money().spending(none);
+    let client = site.asker_without_money().spending(none);
     assert_eq!(
-        asker.chat(&model("openai:m"), &chat("x")).unwrap_err().kind,
-        AskErrorKind::OverBudget
+        client.chat(&model("openai:m"), &chat("x")).unwrap_err().kind,
+        ModelCallErrorKind::OverBudget
     );
 }
 
 #[test]
 fn the_worst_case_is_not_below_what_it_costs() {
     let site = Site::new(|_| Fault::None);
-    let asker = site.asker("1");
+    let client = site.client("1");
     for name in ["anthropic:m", "openai:m", "google:m", "ollama:m"] {
         let chat = chat(&"wörter und 日本語 ".repeat(15));
-        let worst = asker.worst_of_chat(&model(name), &chat).unwrap();
-        let (_, bill) = asker.chat(&model(name), &chat).unwrap();
+        let worst = client.max_chat_cost(&model(name), &chat).unwrap();
+        let (_, bill) = client.chat(&model(name), &chat).unwrap();
         assert!(bill.cost <= worst, "{name}");
     }
 }

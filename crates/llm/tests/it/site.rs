@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
-use gbrain_llm::{Asker, Chat, Limits, ModelRef, Prices, Providers, Retry, Spending};
+use gbrain_llm::{
+    Chat, ModelClient, ModelLimits, ModelRef, Prices, Providers, RetryPolicy, Spending,
+};
 use gbrain_store::{Budget, Location, OpenMode, Store};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -17,9 +19,13 @@ use gbrain_testkit::providers::{self, Asked, Fault, ProviderServer};
 pub(crate) const KEY: &str = "test-key-7f3a9c";
 
 /// Quick to give up.
-pub(crate) const LIMITS: Limits = Limits {
+pub(crate) const LIMITS: ModelLimits = ModelLimits {
     timeout: Duration::from_secs(1),
-    retry: Retry { attempts: 3, first: Duration::from_millis(5), longest: Duration::from_secs(1) },
+    retry: RetryPolicy {
+        attempts: 3,
+        first: Duration::from_millis(5),
+        max_wait: Duration::from_secs(1),
+    },
     concurrency: 32,
 };
 
@@ -65,7 +71,7 @@ impl Site {
     }
 
     /// A door with a budget, in dollars.
-    pub(crate) fn asker(&self, budget: &str) -> Asker {
+    pub(crate) fn client(&self, budget: &str) -> ModelClient {
         self.asker_without_money().spending(self.spending(budget))
     }
 
@@ -80,14 +86,14 @@ impl Site {
         }
     }
 
-    pub(crate) fn asker_without_money(&self) -> Asker {
-        self.asker_with(LIMITS)
+    pub(crate) fn asker_without_money(&self) -> ModelClient {
+        self.client_with(LIMITS)
     }
 
     /// A door without money and with limits.
-    pub(crate) fn asker_with(&self, limits: Limits) -> Asker {
+    pub(crate) fn client_with(&self, limits: ModelLimits) -> ModelClient {
         let environment = |name: &str| (name == "TEST_KEY").then(|| KEY.to_owned());
-        Asker::new(self.providers(), prices(), limits, Arc::new(environment))
+        ModelClient::new(self.providers(), prices(), limits, Arc::new(environment))
     }
 
     pub(crate) fn charged(&self) -> Usd {

@@ -1,41 +1,38 @@
-//! A mail as it is written (RFC 5322).
+//! Formats a mail (RFC 5322).
 
 use jiff::Timestamp;
 
 use super::line::{base64, header_value, stuffed};
 
-/// The longest line that every server takes as it is.
-const LINE: usize = 990;
+/// The longest line that every server accepts unencoded.
+const MAX_LINE_BYTES: usize = 990;
 
-/// A mail of text.
+/// A plain-text mail with its recipients and thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mail {
-    /// Who it is from.
     pub from: String,
-    /// Who it is for.
     pub to: Vec<String>,
     pub subject: String,
     pub text: String,
-    /// What names it, the same each time it is sent: letters, digits, dots and dashes.
+    /// Local part of the Message-ID, the same for each attempt: letters, digits, dots and dashes.
     pub id: String,
-    /// What names the thread that it belongs to.
+    /// Local part of the Message-ID of the thread.
     pub thread: String,
-    /// When it was written.
     pub at: Timestamp,
 }
 
 impl Mail {
-    /// All that follows DATA, without the dot at its end.
+    /// The content of the DATA command, without the final dot.
     pub(super) fn data(&self) -> String {
         let Self { from, to, subject, text, id, thread, at } = self;
         let domain = from.rsplit('@').next().unwrap_or("localhost");
         let date = jiff::fmt::rfc2822::to_string(&at.to_zoned(jiff::tz::TimeZone::UTC))
             .unwrap_or_else(|_| at.to_string());
-        // A bare CR is the end of a line to some servers, and a dot behind it the end of the mail.
+        // Some servers read a bare CR as a line end, and a following dot as the end of the mail.
         let is_odd = |c: char| c.is_control() && c != '\n' && c != '\t';
         let is_plain = text.is_ascii()
             && !text.contains(is_odd)
-            && text.lines().all(|line| line.len() <= LINE);
+            && text.lines().all(|line| line.len() <= MAX_LINE_BYTES);
         let (encoding, body) = match is_plain {
             true => ("7bit", text.clone()),
             false => ("base64", folded(&base64(text.as_bytes()))),

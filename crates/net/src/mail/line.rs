@@ -1,8 +1,8 @@
-//! Texts as lines of the wire take them.
+//! Encodes text for SMTP and for mail headers.
 
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Bytes as base64 (RFC 4648), with its padding.
+/// Base64 with padding (RFC 4648).
 pub(super) fn base64(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for three in bytes.chunks(3) {
@@ -16,17 +16,17 @@ pub(super) fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// What AUTH PLAIN sends (RFC 4616).
+/// The credentials of AUTH PLAIN (RFC 4616).
 pub(super) fn plain(username: &str, password: &str) -> String {
     base64(format!("\0{username}\0{password}").as_bytes())
 }
 
-/// A text that starts no line of its own.
+/// Replaces control characters, so that a text cannot start a new line.
 pub(super) fn on_one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// A value of a header: words of RFC 2047 where it is not ASCII, none longer than 75 bytes.
+/// A header value: RFC 2047 encoded words of at most 75 bytes if it is not ASCII.
 pub(super) fn header_value(text: &str) -> String {
     let text = on_one_line(text);
     if text.is_ascii() {
@@ -35,7 +35,7 @@ pub(super) fn header_value(text: &str) -> String {
     let mut words = Vec::new();
     let mut piece = String::new();
     for c in text.chars() {
-        // 45 bytes are 60 digits, and the word's frame takes 12.
+        // 45 bytes become 60 digits, and the delimiters of the word take 12.
         if piece.len() + c.len_utf8() > 45 {
             words.push(std::mem::take(&mut piece));
         }
@@ -46,7 +46,7 @@ pub(super) fn header_value(text: &str) -> String {
     words.iter().map(word).collect::<Vec<_>>().join("\r\n ")
 }
 
-/// A text as the lines of DATA: line ends as the wire has them, and no line that ends the mail early.
+/// The lines of DATA with CRLF line ends and dot stuffing, so that no line ends the mail early.
 pub(super) fn stuffed(text: &str) -> String {
     let mut data = String::with_capacity(text.len() + 16);
     for line in text.lines() {

@@ -1,15 +1,15 @@
-//! Sending one e-mail by SMTP (RFC 5321), with STARTTLS (RFC 3207), TLS from the start or neither, and AUTH
-//! PLAIN or LOGIN (RFC 4954).
+//! Sends one e-mail by SMTP (RFC 5321), with STARTTLS (RFC 3207), implicit TLS or no encryption,
+//! and AUTH PLAIN or LOGIN (RFC 4954).
 //!
-//! Promises: a time limit holds for the whole conversation, however slowly a server drips; certificates are
-//! always verified; a password goes over no connection that is not encrypted, but to this machine; what is
-//! written into headers and lines starts no line of its own; no secret shows in a message.
+//! Guarantees: a timeout covers the whole session, however slowly the server responds; certificates
+//! are always verified; a password is sent unencrypted only over loopback; header values and
+//! command arguments cannot start a new line; messages contain no secret.
 //!
-//! Deliberately absent: attachments, HTML, pipelining, several mails on one connection.
+//! Non-goals: attachments, HTML, pipelining, several mails on one connection.
 
 mod compose;
-mod conversation;
 mod line;
+mod session;
 
 pub use compose::Mail;
 
@@ -18,56 +18,52 @@ use std::time::{Duration, Instant};
 use rustls::RootCertStore;
 
 use crate::secret::Secret;
-use conversation::Conversation;
+use session::SmtpSession;
 
-/// As much of a server's own words as a message takes.
-const QUOTED: usize = 300;
+/// Longest excerpt of a server's reply in a message, in characters.
+const MAX_REPLY_CHARS: usize = 300;
 
-/// Whether a connection is encrypted, and from when on.
+/// When a connection is encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Protection {
-    /// After the first words.
+pub enum MailEncryption {
+    /// After the STARTTLS command.
     StartTls,
     Tls,
     None,
 }
 
-/// Who a server is shown to be, for those who must be known.
+/// Credentials for servers that require authentication.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Login {
     pub username: Secret,
     pub password: Secret,
 }
 
-/// A mail server.
 #[derive(Debug, Clone)]
 pub struct MailServer {
     pub host: String,
     pub port: u16,
-    /// Whether the connection is encrypted.
-    pub protection: Protection,
-    /// Who we are, if it wants to know.
+    pub encryption: MailEncryption,
     pub login: Option<Login>,
-    /// The authorities to trust; those of the system otherwise.
+    /// The certificate authorities to trust; the system's by default.
     pub authorities: Option<RootCertStore>,
 }
 
-/// Why a mail was not taken.
+/// The kind of a failure to send a mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MailFailureKind {
-    /// Nobody is there, or the connection broke.
+    /// No connection could be made, or it broke.
     Unreachable,
-    /// It took too long.
     Timeout,
-    /// The server says: later (4xx).
-    Later,
-    /// The server says: never (5xx).
+    /// The server replied with a temporary error (4xx).
+    Temporary,
+    /// The server replied with a permanent error (5xx).
     Refused,
-    /// The connection can't be protected as it should be.
+    /// The connection cannot be encrypted or authenticated as configured.
     Insecure,
 }
 
-/// A mail that was not taken. The message holds no secret.
+/// A mail that was not accepted. The message contains no secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct MailFailure {
@@ -82,32 +78,33 @@ impl MailFailure {
 }
 
 impl MailServer {
-    /// Sends a mail, and gives what the server said when it took it.
+    /// Sends a mail and returns the server's reply to it.
     pub fn send(&self, mail: &Mail, within: Duration) -> Result<String, MailFailure> {
         let until = Instant::now() + within;
         let sent = self.converse(mail, until);
-        // Hidden before it is cut: half a secret would not be known again.
-        let shown = |text: String| self.hide(text).chars().take(QUOTED).collect::<String>();
+        // Redact before truncating: a truncated secret would not be recognised.
+        let shown =
+            |text: String| self.hide(text).chars().take(MAX_REPLY_CHARS).collect::<String>();
         sent.map_err(|failure| MailFailure { message: shown(failure.message), ..failure })
             .map(shown)
     }
 
     fn converse(&self, mail: &Mail, until: Instant) -> Result<String, MailFailure> {
-        let mut talk = Conversation::begin(self, until)?;
-        talk.introduce()?;
-        if self.protection == Protection::StartTls {
-            talk.protect(self)?;
-            talk.introduce()?;
+        let mut session = SmtpSession::begin(self, until)?;
+        session.send_hello()?;
+        if self.encryption == MailEncryption::StartTls {
+            session.start_tls(self)?;
+            session.send_hello()?;
         }
         if let Some(login) = &self.login {
-            talk.log_in(login)?;
+            session.log_in(login)?;
         }
-        let said = talk.deliver(mail)?;
-        talk.quit();
-        Ok(said)
+        let reply = session.deliver(mail)?;
+        session.quit();
+        Ok(reply)
     }
 
-    /// Servers echo what they were sent, also as it was written on the wire.
+    /// Redacts credentials, because servers echo what they receive, including its base64 form.
     fn hide(&self, text: String) -> String {
         let Some(Login { username, password }) = &self.login else { return text };
         let plain = Secret::new(&line::plain(username.reveal(), password.reveal()));

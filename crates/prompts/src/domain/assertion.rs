@@ -1,4 +1,4 @@
-//! What an answer must be like.
+//! Assertions about an answer.
 
 use gbrain_core::yaml::{Node, Value};
 use regex::Regex;
@@ -6,28 +6,28 @@ use regex::Regex;
 use super::words::words;
 use super::yml::{self, FlatError, map, number, scalar, texts};
 
-/// One demand on an answer.
+/// One requirement for an answer.
 #[derive(Debug, Clone)]
 pub enum Assertion {
-    /// The text is in it.
+    /// The answer contains the text.
     Contains(String),
-    /// The text is not in it.
+    /// The answer does not contain the text.
     NotContains(String),
-    /// At least one of the texts is in it.
+    /// The answer contains at least one of the texts.
     ContainsAny(Vec<String>),
-    /// All of the texts are in it.
+    /// The answer contains all of the texts.
     ContainsAll(Vec<String>),
-    /// The pattern is found in it.
+    /// The answer matches the pattern.
     Matches(Regex),
-    /// The pattern is not found in it.
+    /// The answer does not match the pattern.
     NotMatches(Regex),
-    /// It has at least so many words.
+    /// The answer has at least this many words.
     MinTokens(u64),
-    /// It has at most so many words.
+    /// The answer has at most this many words.
     MaxTokens(u64),
 }
 
-/// A demand that was not met, in words.
+/// A message about a requirement that was not met.
 pub type Failure = String;
 
 const OPS: [&str; 8] = [
@@ -42,7 +42,7 @@ const OPS: [&str; 8] = [
 ];
 
 impl Assertion {
-    /// Reads a map of demands, or a list of such maps.
+    /// Parses a map of requirements, or a list of such maps.
     pub(super) fn parse_all(node: &Node) -> Result<Vec<Self>, FlatError> {
         let maps = match &node.value {
             Value::List(items) => items.as_slice(),
@@ -62,7 +62,8 @@ impl Assertion {
 
     fn parse(op: &str, node: &Node) -> Result<Self, FlatError> {
         let text = || match scalar(node, op)? {
-            // Every answer contains nothing, so this could never fail, or never pass.
+            // Every answer contains the empty text, so the assertion could never fail, or never
+            // pass.
             text if text.is_empty() => {
                 Err(FlatError::new(node.line, format!("`{op}` has no text")))
             }
@@ -84,7 +85,7 @@ impl Assertion {
         })
     }
 
-    /// What is wrong with an answer; none if nothing is.
+    /// Describes how an answer fails; `None` if it passes.
     pub fn check(&self, answer: &str) -> Option<Failure> {
         let has = |text: &String| answer.contains(text.as_str());
         let (holds, demand) = match self {

@@ -1,15 +1,15 @@
-//! What `eva` and `kick` print with `--json`.
+//! The `--json` output of `eva` and `kick`.
 
 use serde::Serialize;
 
 use super::logs::EvidenceLine;
 use super::usage::{Median, Middle, Summary, UsageRow};
-use super::{Finding, Gate, Input, MissingEvidence, Stale, Status};
+use super::{CheckupFinding, Gate, Input, MissingEvidence, Stale, Status};
 
-/// The version of these bodies.
+/// The schema version of these bodies.
 pub const PROMPTS_VERSION: u32 = 1;
 
-/// What a log says.
+/// The figures of a usage log.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct UsageBody {
     pub total: u64,
@@ -57,30 +57,30 @@ impl UsageBody {
     }
 }
 
-/// How far a prompt is on the way to its next step.
+/// The progress of a prompt towards its next step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GateBody {
     pub transition: &'static str,
     pub uses: u64,
-    /// How many it takes.
+    /// The number of uses required.
     pub min_uses: u64,
     pub counts: &'static str,
     /// Sent runs that count for another text, verifier, default or model.
     pub other_text: u64,
     /// Sent runs that have no record of their text: they count for nothing.
     pub unknown_text: u64,
-    /// What the rate of uses that count is at least, at 95 %.
+    /// Lower bound of the rate of uses that count, at 95 %.
     pub wilson_low: Option<f64>,
     /// Whether a green evaluation is needed.
     pub require_eval: bool,
-    /// What the evaluations say.
+    /// The state of the evaluation.
     pub eval: &'static str,
-    /// What is missing; open when empty.
+    /// The unmet requirements; the gate is open if there are none.
     pub unmet: Vec<String>,
 }
 
 impl GateBody {
-    /// A gate on the wire.
+    /// The body of a gate.
     pub fn new(gate: &Gate) -> Self {
         let Gate { requirement, uses, sent: _, other_text, unknown_text, wilson_low, eval, unmet } =
             gate;
@@ -99,58 +99,58 @@ impl GateBody {
     }
 }
 
-/// What `eva show --json` prints.
+/// The output of `eva show --json`.
 #[derive(Debug, Serialize)]
 pub struct ShowBody<'a> {
-    /// The form of this document.
+    /// The schema version of this document.
     pub schema_version: u32,
     pub id: &'a str,
-    /// The name for people.
+    /// The title for people.
     pub title: &'a str,
     pub summary: &'a str,
-    /// How far it has come.
+    /// Draft, tested or ready.
     pub status: Status,
     pub version: &'a str,
     /// The day of the last edit or promotion.
     pub updated: &'a str,
     pub inputs: &'a [Input],
     pub cases: Vec<String>,
-    /// What names its text, hooks, defaults and model.
+    /// The hash of template, hooks, defaults and model.
     pub prompt_hash: String,
     pub usage: UsageBody,
-    /// The way to its next step; nothing above ready.
+    /// The gate to its next step; `None` for a ready prompt.
     pub gate: Option<GateBody>,
-    /// What its evaluations say.
+    /// The state of the evaluation.
     pub eval: &'static str,
-    /// What its status rests on.
+    /// The evidence for its status.
     pub evidence: Option<EvidenceLine>,
-    /// Why that is about another text.
+    /// Describes evidence that is about another text.
     pub stale: Option<String>,
-    /// Why its status does not rest on evidence.
+    /// Describes missing evidence for its status.
     pub missing_evidence: Option<String>,
 }
 
-/// What `eva list --json` and `eva stats --json` print.
+/// The output of `eva list --json` and `eva stats --json`.
 #[derive(Debug, Serialize)]
 pub struct PromptsBody {
-    /// The form of this document.
+    /// The schema version of this document.
     pub schema_version: u32,
     /// Every prompt, by name.
     pub prompts: Vec<PromptRow>,
 }
 
-/// A prompt in a list: what is known of it, or why nothing is.
+/// A prompt in a list, or the reason that it cannot be read.
 #[derive(Debug, Default, Serialize)]
 pub struct PromptRow {
     pub id: String,
-    /// How far it has come.
+    /// Draft, tested or ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// Verbs that run it.
+    /// Shell aliases that run it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
     /// Its runs, in `eva stats`.
@@ -159,49 +159,49 @@ pub struct PromptRow {
     /// The durations of its latest sent runs, oldest first, in `eva stats`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latest_durations_ms: Option<Vec<u64>>,
-    /// The way to its next step, in `eva stats`.
+    /// The gate to its next step, in `eva stats`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<GateBody>,
-    /// Why its status is about another text.
+    /// Describes evidence that is about another text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stale: Option<String>,
-    /// Why its status does not rest on evidence.
+    /// Describes missing evidence for its status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing_evidence: Option<String>,
-    /// Why it can't be read.
+    /// The error, if it cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// What `eva promote --json` and `eva demote --json` print.
+/// The output of `eva promote --json` and `eva demote --json`.
 #[derive(Debug, Serialize)]
 pub struct MoveBody<'a> {
-    /// The form of this document.
+    /// The schema version of this document.
     pub schema_version: u32,
     pub id: &'a str,
     /// Whether its status changed.
     pub moved: bool,
     pub status: Status,
-    /// What was written down.
+    /// The recorded promotion or demotion.
     pub evidence: Option<EvidenceLine>,
-    /// How far it was.
+    /// The state of the gate.
     pub gate: Option<GateBody>,
-    /// Why its former status was about another text.
+    /// Describes evidence of the former status that was about another text.
     pub stale: Option<String>,
 }
 
-/// What `eva eval --json` prints.
+/// The output of `eva eval --json`.
 #[derive(Debug, Serialize)]
 pub struct EvalBody<'a> {
-    /// The form of this document.
+    /// The schema version of this document.
     pub schema_version: u32,
     pub id: &'a str,
-    /// Whether every case passed; no case is no pass.
+    /// Whether every case passed; an evaluation without cases does not pass.
     pub all_passed: bool,
-    /// How many cases there were.
+    /// The number of cases.
     pub total: u64,
     pub passed: u64,
-    /// Whether only some were chosen.
+    /// Whether only selected cases ran.
     pub partial: bool,
     pub cases: Vec<CaseBody<'a>>,
 }
@@ -214,60 +214,60 @@ pub struct CaseBody<'a> {
     pub failures: &'a [String],
 }
 
-/// What `eva doctor --json` prints.
+/// The output of `eva doctor --json`.
 #[derive(Debug, Serialize)]
 pub struct CheckupBody {
-    /// The form of this document.
+    /// The schema version of this document.
     pub schema_version: u32,
-    /// How many prompts were looked at.
+    /// The number of checked prompts.
     pub prompts: usize,
     pub findings: Vec<FindingBody>,
 }
 
 impl CheckupBody {
     /// Findings, each with its prompt.
-    pub fn new(prompts: usize, findings: Vec<(String, Finding)>) -> Self {
+    pub fn new(prompts: usize, findings: Vec<(String, CheckupFinding)>) -> Self {
         let findings = findings.into_iter().map(|(id, finding)| FindingBody { id, finding });
         Self { schema_version: PROMPTS_VERSION, prompts, findings: findings.collect() }
     }
 }
 
-/// Something that is wrong with a prompt.
+/// A finding about a prompt.
 #[derive(Debug, Serialize)]
 pub struct FindingBody {
     pub id: String,
     #[serde(flatten)]
-    pub finding: Finding,
+    pub finding: CheckupFinding,
 }
 
-/// What `kick --json` prints.
+/// The output of `kick --json`.
 #[derive(Debug, Serialize)]
 pub struct KickBody<'a> {
-    /// The form of this document.
+    /// The schema version of this document.
     pub schema_version: u32,
     pub id: &'a str,
     /// The row that was appended.
     pub row: &'a UsageRow,
-    /// The prompt as it was rendered.
+    /// The prompt with its variables filled in.
     pub prompt: &'a str,
     /// Variables that had no value.
     pub unset: &'a [String],
     /// The answer, if a model was asked.
     pub output: Option<String>,
-    /// Why the command did not run.
+    /// The reason that the command did not run.
     pub trouble: Option<&'a str>,
-    /// What went wrong with a run that was sent.
+    /// Problems of a run that was sent.
     pub problems: Vec<String>,
     /// Whether the run counts for the gates of this text.
     pub counts: bool,
 }
 
-/// A stale status in words.
+/// A description of stale evidence.
 pub fn stale(stale: Option<&Stale>) -> Option<String> {
     stale.map(ToString::to_string)
 }
 
-/// A status without evidence in words.
+/// A description of missing evidence.
 pub fn missing_evidence(missing_evidence: Option<&MissingEvidence>) -> Option<String> {
     missing_evidence.map(ToString::to_string)
 }

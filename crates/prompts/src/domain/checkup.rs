@@ -1,4 +1,4 @@
-//! What is wrong with a prompt's files.
+//! Checks the files of a prompt for problems.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::meta::{Meta, Status};
 use super::template::placeholders;
 use super::words::words;
 
-/// How bad it is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     Warning,
@@ -19,17 +19,16 @@ pub enum Level {
 
 gbrain_core::named! { Level { Warning = "warning", Problem = "problem" } }
 
-/// One thing that is wrong.
+/// A problem in a prompt's files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    /// How bad it is.
+pub struct CheckupFinding {
     pub level: Level,
     pub message: String,
 }
 
-/// The files of a prompt.
+/// The files of a prompt to check.
 #[derive(Debug, Clone, Copy)]
-pub struct Parts<'a> {
+pub struct CheckupInputs<'a> {
     pub directory: &'a str,
     pub meta: &'a Meta,
     pub template: &'a str,
@@ -42,8 +41,8 @@ const WORDS_WARN: u64 = 3500;
 const WORDS_MOST: u64 = 5000;
 const LINES_WARN: usize = 200;
 
-/// Looks at one prompt.
-pub fn checkup(parts: &Parts<'_>) -> Vec<Finding> {
+/// Checks the files of one prompt.
+pub fn checkup(parts: &CheckupInputs<'_>) -> Vec<CheckupFinding> {
     let mut findings = Findings(Vec::new());
     check_identity(parts, &mut findings);
     check_inputs(parts, &mut findings);
@@ -60,19 +59,19 @@ pub fn checkup(parts: &Parts<'_>) -> Vec<Finding> {
     findings.0
 }
 
-struct Findings(Vec<Finding>);
+struct Findings(Vec<CheckupFinding>);
 
 impl Findings {
     fn warn(&mut self, message: impl Into<String>) {
-        self.0.push(Finding { level: Level::Warning, message: message.into() });
+        self.0.push(CheckupFinding { level: Level::Warning, message: message.into() });
     }
 
     fn problem(&mut self, message: impl Into<String>) {
-        self.0.push(Finding { level: Level::Problem, message: message.into() });
+        self.0.push(CheckupFinding { level: Level::Problem, message: message.into() });
     }
 }
 
-fn check_identity(parts: &Parts<'_>, findings: &mut Findings) {
+fn check_identity(parts: &CheckupInputs<'_>, findings: &mut Findings) {
     if parts.meta.id != parts.directory {
         findings.problem(format!(
             "meta.yml says id `{}`, the directory is `{}`",
@@ -84,7 +83,7 @@ fn check_identity(parts: &Parts<'_>, findings: &mut Findings) {
     }
 }
 
-fn check_inputs(parts: &Parts<'_>, findings: &mut Findings) {
+fn check_inputs(parts: &CheckupInputs<'_>, findings: &mut Findings) {
     let used = placeholders(parts.template);
     for key in &used {
         if parts.meta.input(key).is_none() {
@@ -101,8 +100,8 @@ fn check_inputs(parts: &Parts<'_>, findings: &mut Findings) {
     }
 }
 
-/// What an exported skill must look like.
-fn check_skill(parts: &Parts<'_>, findings: &mut Findings) {
+/// Checks the requirements of an exported skill.
+fn check_skill(parts: &CheckupInputs<'_>, findings: &mut Findings) {
     let id = parts.meta.id.to_ascii_lowercase();
     if ["claude", "anthropic"].iter().any(|name| id.contains(name)) {
         findings.problem(format!("id `{}` names a vendor, which a skill may not", parts.meta.id));
@@ -146,27 +145,31 @@ fn check_size(template: &str, findings: &mut Findings) {
     }
 }
 
-/// A status that does not rest on evidence. Others rely on a prompt that is ready, so there it is a problem.
+/// The finding for a status without evidence. It is a problem for a ready prompt, because others
+/// rely on it.
 pub fn check_evidence(
     id: &str,
     status: Status,
     missing_evidence: Option<&MissingEvidence>,
-) -> Option<Finding> {
+) -> Option<CheckupFinding> {
     let level = if status == Status::Ready { Level::Problem } else { Level::Warning };
     let message = |why: &MissingEvidence| format!("{why}: {}", why.remedy(id));
-    missing_evidence.map(|why| Finding { level, message: message(why) })
+    missing_evidence.map(|why| CheckupFinding { level, message: message(why) })
 }
 
-/// Lines of a log that are not rows.
-pub fn check_log(file: &str, malformed: u64) -> Option<Finding> {
-    let message = || format!("{malformed} line(s) of {file} are not rows and count for nothing");
-    (malformed > 0).then(|| Finding { level: Level::Warning, message: message() })
+/// The finding for malformed lines of a log.
+pub fn check_log(file: &str, malformed: u64) -> Option<CheckupFinding> {
+    let message = || match malformed {
+        1 => format!("1 malformed line in {file} does not count"),
+        _ => format!("{malformed} malformed lines in {file} do not count"),
+    };
+    (malformed > 0).then(|| CheckupFinding { level: Level::Warning, message: message() })
 }
 
-/// A directory of the old layout.
-pub fn old_layout() -> Finding {
+/// The finding for a directory of the old layout.
+pub fn old_layout() -> CheckupFinding {
     let message = "a directory of the old layout: `eva migrate` converts it".to_owned();
-    Finding { level: Level::Warning, message }
+    CheckupFinding { level: Level::Warning, message }
 }
 
 /// The aliases of an `aliases` file: one a line, comments after `#`.
@@ -175,13 +178,13 @@ pub fn aliases(text: &str) -> Vec<&str> {
     lines.filter(|line| !line.is_empty()).collect()
 }
 
-/// What is wrong with the aliases of all prompts, by prompt: a name that no shell takes, and a name
-/// that an earlier prompt has.
-pub fn check_aliases<'a>(owners: &[(&'a str, Vec<&'a str>)]) -> Vec<(&'a str, Finding)> {
+/// Checks the aliases of all prompts, by prompt: names that no shell accepts, and names that an
+/// earlier prompt has.
+pub fn check_aliases<'a>(owners: &[(&'a str, Vec<&'a str>)]) -> Vec<(&'a str, CheckupFinding)> {
     let mut first: BTreeMap<&str, &str> = BTreeMap::new();
     let mut findings = Vec::new();
     let mut problem =
-        |owner, message| findings.push((owner, Finding { level: Level::Problem, message }));
+        |owner, message| findings.push((owner, CheckupFinding { level: Level::Problem, message }));
     for (owner, names) in owners {
         for name in names {
             if !is_alias(name) {
@@ -200,7 +203,7 @@ pub fn check_aliases<'a>(owners: &[(&'a str, Vec<&'a str>)]) -> Vec<(&'a str, Fi
     findings
 }
 
-/// Whether a text can be an alias: the name of a function of a shell.
+/// Whether a text can be an alias: a valid name of a shell function.
 pub fn is_alias(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-'))
@@ -215,7 +218,7 @@ mod tests {
         let mut meta = tests_meta(Status::Draft);
         meta.inputs = vec![Input { name: "who".into(), required: true, default: None }];
         change(&mut meta);
-        let parts = Parts { directory: "x", meta: &meta, template, eval };
+        let parts = CheckupInputs { directory: "x", meta: &meta, template, eval };
         checkup(&parts)
             .into_iter()
             .map(|found| format!("{}: {}", found.level, found.message))

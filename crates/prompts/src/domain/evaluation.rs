@@ -5,59 +5,59 @@ use gbrain_core::yaml::Node;
 use super::assertion::{Assertion, Failure};
 use super::yml::{self, FlatError, flat_map, items, map, number, scalar, texts};
 
-/// What an `eval.yml` asks for.
+/// The parsed content of `eval.yml`.
 #[derive(Debug, Clone, Default)]
 pub struct Evaluation {
-    /// The model that answers, unless the caller says another.
+    /// The model that answers, unless the caller names another.
     pub model: Option<String>,
-    /// How long an answer may take, in seconds.
+    /// The timeout of an answer, in seconds.
     pub timeout_s: Option<u64>,
     /// The model that judges.
     pub judge_model: Option<String>,
     /// The score that a rubric needs, of 5.
     pub pass_threshold: f64,
     /// The cases, by name.
-    pub cases: Vec<Case>,
-    /// Which questions the prompt should be chosen for.
-    pub triggering: Triggering,
+    pub cases: Vec<EvalCase>,
+    /// The questions that should and should not select the prompt.
+    pub triggering: TriggerQuestions,
 }
 
-/// One case.
+/// One case of an evaluation.
 #[derive(Debug, Clone)]
-pub struct Case {
+pub struct EvalCase {
     pub name: String,
     pub inputs: Inputs,
-    /// What its answer must be like.
+    /// Assertions about its answer.
     pub assertions: Vec<Assertion>,
-    /// What a judge looks for.
+    /// The criteria for a judge.
     pub rubric: Option<Rubric>,
 }
 
-/// Where a case's variables are.
+/// The variables of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Inputs {
-    Given(Vec<(String, String)>),
-    /// In a file, looked for in the root of the library first, then beside the prompt.
+    Inline(Vec<(String, String)>),
+    /// In a file, relative to the root of the library or to the prompt.
     From(String),
 }
 
-/// What a judge looks for.
+/// The criteria by which a judge scores an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rubric(pub String);
 
-/// Which questions a prompt should be chosen for.
+/// The questions that should and should not select a prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Triggering {
+pub struct TriggerQuestions {
     /// The model that decides.
     pub judge_model: Option<String>,
-    /// It should be chosen for these.
+    /// Questions that should select it.
     pub should_match: Vec<String>,
-    /// And not for these.
+    /// Questions that should not select it.
     pub should_not_match: Vec<String>,
 }
 
-impl Case {
-    /// What is wrong with an answer without a word: nothing was shown, unless the case asks for exactly that.
+impl EvalCase {
+    /// Describes an empty answer as a failure, unless the case asks for one.
     pub fn empty_answer(&self, answer: &str) -> Option<Failure> {
         let is_wanted = |one: &Assertion| matches!(one, Assertion::MaxTokens(0));
         let is_empty = answer.trim().is_empty() && !self.assertions.iter().any(is_wanted);
@@ -65,18 +65,18 @@ impl Case {
     }
 }
 
-impl Triggering {
-    /// How many questions there are.
+impl TriggerQuestions {
+    /// The number of questions.
     pub fn count(&self) -> usize {
         self.should_match.len() + self.should_not_match.len()
     }
 }
 
-/// What a rubric needs if nobody says otherwise.
+/// The default score that a rubric needs.
 const PASS_THRESHOLD: f64 = 4.0;
 
 impl Evaluation {
-    /// Reads an `eval.yml`. A key that nobody knows is a mistake: it would check nothing.
+    /// Parses an `eval.yml`. An unknown key is an error, because it would check nothing.
     pub fn parse(text: &str) -> Result<Self, FlatError> {
         const KNOWN: [&str; 4] = ["defaults", "judge", "cases", "triggering"];
         let mut evaluation = Self { pass_threshold: PASS_THRESHOLD, ..Self::default() };
@@ -125,8 +125,8 @@ fn threshold(node: &Node) -> Result<f64, FlatError> {
     })
 }
 
-fn cases(node: &Node) -> Result<Vec<Case>, FlatError> {
-    let mut cases: Vec<Case> = Vec::new();
+fn cases(node: &Node) -> Result<Vec<EvalCase>, FlatError> {
+    let mut cases: Vec<EvalCase> = Vec::new();
     for item in items(node, "cases")? {
         let case = case(item)?;
         if cases.iter().any(|known| known.name == case.name) {
@@ -137,7 +137,7 @@ fn cases(node: &Node) -> Result<Vec<Case>, FlatError> {
     Ok(cases)
 }
 
-fn case(node: &Node) -> Result<Case, FlatError> {
+fn case(node: &Node) -> Result<EvalCase, FlatError> {
     const KNOWN: [&str; 5] = ["name", "inputs", "inputs_from", "assert", "rubric"];
     let (mut name, mut inputs, mut rubric) = (String::new(), None, None);
     let mut assertions = Vec::new();
@@ -147,7 +147,7 @@ fn case(node: &Node) -> Result<Case, FlatError> {
             "inputs" | "inputs_from" if inputs.is_some() => {
                 return Err(FlatError::new(value.line, "`inputs` or `inputs_from`, not both"));
             }
-            "inputs" => inputs = Some(Inputs::Given(flat_map(value)?)),
+            "inputs" => inputs = Some(Inputs::Inline(flat_map(value)?)),
             "inputs_from" => inputs = Some(Inputs::From(scalar(value, &key)?)),
             "assert" => assertions = Assertion::parse_all(value)?,
             "rubric" => rubric = Some(scalar(value, &key)?).filter(|text| !text.trim().is_empty()),
@@ -162,12 +162,12 @@ fn case(node: &Node) -> Result<Case, FlatError> {
         return Err(missing("`assert` and no `rubric`: it could not fail"));
     }
     let inputs = inputs.ok_or_else(|| missing("`inputs` or `inputs_from`"))?;
-    Ok(Case { name, inputs, assertions, rubric: rubric.map(Rubric) })
+    Ok(EvalCase { name, inputs, assertions, rubric: rubric.map(Rubric) })
 }
 
-fn triggering(node: &Node) -> Result<Triggering, FlatError> {
+fn triggering(node: &Node) -> Result<TriggerQuestions, FlatError> {
     const KNOWN: [&str; 3] = ["judge", "should_match", "should_not_match"];
-    let mut triggering = Triggering::default();
+    let mut triggering = TriggerQuestions::default();
     for (key, value) in map(node, "triggering")? {
         match key.as_str() {
             "judge" => triggering.judge_model = judge_model(value)?,

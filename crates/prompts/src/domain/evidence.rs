@@ -1,30 +1,31 @@
-//! `.promotions.jsonl`: what was known whenever a prompt's status was changed, and whether a status still rests on
-//! evidence.
+//! `.promotions.jsonl`: the evidence at each change of a prompt's status, and whether a status
+//! still has evidence.
 //!
-//! A status above draft needs three things: a line that leads to it, of the prompt as it is now, and logs that still
-//! hold what its gate asks for. A status that was typed into `meta.yml`, or whose logs are gone, has none.
+//! A status above draft needs three things: a promotion line that leads to it, the same prompt as
+//! at that time, and logs that still meet its gate. A status that was typed into `meta.yml`, or
+//! whose logs are gone, has no evidence.
 
 use jiff::Timestamp;
 
 use super::fingerprint::PromptHashes;
-use super::lifecycle::{Gate, Unmet};
+use super::lifecycle::{Gate, UnmetRequirement};
 use super::logs::EvidenceLine;
 use super::meta::Status;
-use super::usage::{Counts, second};
+use super::usage::{VerdictCounts, second};
 
-/// Which way a prompt went.
+/// The direction of a status change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Move {
-    /// Up, with every gate open.
+pub enum PromotionAction {
+    /// Promoted with every gate open.
     Promoted,
-    /// Up, although something was missing.
+    /// Promoted with an unmet gate.
     Forced,
     Demoted,
 }
 
-gbrain_core::named! { Move { Promoted = "promoted", Forced = "forced", Demoted = "demoted" } }
+gbrain_core::named! { PromotionAction { Promoted = "promoted", Forced = "forced", Demoted = "demoted" } }
 
-/// What the hash of a line covers.
+/// The files that the hash of a line covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HashScope {
     /// The template alone: lines of the first version.
@@ -33,32 +34,32 @@ pub enum HashScope {
     Prompt,
 }
 
-/// One change of a status, with what it rests on.
+/// A change of a status with its evidence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evidence {
-    /// When, in whole seconds.
+    /// The time, in whole seconds.
     pub ts: Timestamp,
-    pub action: Move,
+    pub action: PromotionAction,
     pub from: Status,
     pub to: Status,
     pub by: String,
-    /// The version it had.
+    /// The version of the prompt at that time.
     pub version: String,
-    /// The prompt it is about.
+    /// The hash of the prompt at that time.
     pub prompt_hash: String,
-    /// What that hash covers.
+    /// The files that the hash covers.
     pub hash_scope: HashScope,
     pub uses: u64,
-    /// How many it took.
+    /// The number of uses required.
     pub min_uses: u64,
     /// Runs that were sent.
-    pub runs: Counts,
-    /// What the rate of uses that count is at least, at 95 %.
+    pub runs: VerdictCounts,
+    /// Lower bound of the rate of uses that count, at 95 %.
     pub wilson_low: Option<f64>,
-    /// What the evaluations said.
+    /// The state of the evaluation at that time.
     pub eval: String,
     pub unmet: Vec<String>,
-    /// Why, in somebody's words.
+    /// The reason given by the user.
     pub reason: Option<String>,
 }
 
@@ -66,27 +67,27 @@ pub struct Evidence {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stale {
     pub status: Status,
-    /// When it was given.
+    /// The time of the promotion.
     pub since: Timestamp,
-    /// The hash it was given to.
+    /// The hash at the promotion.
     pub then: String,
     /// The same hash now.
     pub now: String,
 }
 
 impl Evidence {
-    /// The line, with its end.
+    /// The line, with a newline.
     pub fn to_line(&self) -> String {
         serde_json::to_string(&EvidenceLine::new(self)).expect("evidence has text keys only") + "\n"
     }
 
-    /// Reads a line; none if it is something else, or contradicts itself.
+    /// Parses a line; `None` if it is malformed or contradicts itself.
     pub fn parse(line: &str) -> Option<Self> {
         serde_json::from_str::<EvidenceLine>(line).ok()?.evidence()
     }
 }
 
-/// The lines of a log, and how many are something else.
+/// The lines of a log, and the number of malformed lines.
 pub fn evidence_lines(text: &str) -> (Vec<Evidence>, u64) {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     let (mut evidence, mut malformed) = (Vec::new(), 0);
@@ -100,7 +101,7 @@ pub fn evidence_lines(text: &str) -> (Vec<Evidence>, u64) {
 }
 
 impl Evidence {
-    /// The hash of the prompt now, as far as this line's own hash covers it.
+    /// The current hash of the prompt, with the scope of this line's hash.
     fn comparable<'h>(&self, hashes: &'h PromptHashes) -> &'h str {
         match self.hash_scope {
             HashScope::Template => &hashes.template,
@@ -110,8 +111,7 @@ impl Evidence {
 }
 
 impl Stale {
-    /// Whether the last line that led to a status is about another prompt than the one now. A draft has
-    /// nothing to lose.
+    /// Compares the last line that led to a status with the current prompt. A draft is never stale.
     pub fn of(evidence: &[Evidence], status: Status, hashes: &PromptHashes) -> Option<Self> {
         let last = evidence.last().filter(|last| last.to == status && status != Status::Draft)?;
         let now = last.comparable(hashes);
@@ -124,19 +124,20 @@ impl Stale {
     }
 }
 
-/// Why a status above draft does not rest on evidence.
+/// The reason that a status above draft has no evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MissingEvidence {
-    /// No line of `.promotions.jsonl` leads to it: it was typed, or the log is gone.
+    /// No line of `.promotions.jsonl` leads to it: it was typed into `meta.yml`, or the log is
+    /// gone.
     NotPromoted(Status),
-    /// It was given to another prompt.
+    /// The evidence is about another prompt.
     Stale(Stale),
-    /// The logs do not hold what its gate asks for.
+    /// The logs do not meet its gate.
     Unmet {
         status: Status,
-        /// How it was reached.
-        action: Move,
-        unmet: Vec<Unmet>,
+        /// The action that led to the status.
+        action: PromotionAction,
+        unmet: Vec<UnmetRequirement>,
     },
 }
 
@@ -159,7 +160,7 @@ impl MissingEvidence {
         (!unmet.is_empty()).then_some(Self::Unmet { status, action: last.action, unmet })
     }
 
-    /// The commands that make what is missing.
+    /// The commands that produce the missing evidence.
     pub fn remedy(&self, id: &str) -> String {
         match self {
             Self::NotPromoted(_) | Self::Stale(_) => {
@@ -182,7 +183,8 @@ impl std::fmt::Display for MissingEvidence {
             Self::Stale(stale) => write!(f, "the evidence is stale: {stale}"),
             Self::Unmet { status, action, unmet } => {
                 let unmet: Vec<String> = unmet.iter().map(ToString::to_string).collect();
-                let forced = if *action == Move::Forced { " (it was forced)" } else { "" };
+                let forced =
+                    if *action == PromotionAction::Forced { " (it was forced)" } else { "" };
                 write!(f, "`{status}` has no evidence{forced}: {}", unmet.join("; "))
             }
         }
@@ -202,8 +204,8 @@ impl std::fmt::Display for Stale {
 
 #[cfg(test)]
 mod tests {
-    use super::super::usage::Counted;
-    use super::super::{Green, Requirement, Settings, progress};
+    use super::super::usage::GateCounts;
+    use super::super::{EvalState, Requirement, Settings, progress};
     use super::*;
 
     const V1: &str = r#"{"schema_version":1,"ts":"2026-05-05T09:31:00Z","action":"promoted","from":"draft","to":"tested","by":"ada","version":"1.0.0","prompt_hash":"a","uses":3,"min_uses":3,"sent":4,"verified":1,"refuted":1,"unverified":2,"wilson_low":0.3006,"eval":"missing","unmet":[]}"#;
@@ -221,9 +223,9 @@ mod tests {
     fn gate(verified: u64) -> Gate {
         let meta = super::super::meta::tests_meta(Status::Tested);
         let requirement = Requirement::of(&meta, &Settings::default()).unwrap();
-        let mut counted = Counted::default();
+        let mut counted = GateCounts::default();
         counted.sent.verified = verified;
-        progress(requirement, &counted, Green::Green)
+        progress(requirement, &counted, EvalState::Green)
     }
 
     #[test]
@@ -296,7 +298,7 @@ mod tests {
             "{few}"
         );
         let mut forced = evidence(Status::Ready, "a");
-        forced.action = Move::Forced;
+        forced.action = PromotionAction::Forced;
         assert!(
             of(std::slice::from_ref(&forced), Status::Ready, "a", 4)
                 .unwrap()

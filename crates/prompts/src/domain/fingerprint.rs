@@ -1,4 +1,4 @@
-//! The hash that evidence is about: everything of a prompt that decides what a run of it shows.
+//! The hash that evidence refers to: everything in a prompt that influences the result of a run.
 //!
 //! It covers the template, the hooks that run, the defaults of inputs and the model. It leaves out what changes
 //! neither an answer nor its verdict: title, version, status, descriptions. Programs that a hook calls are not
@@ -34,7 +34,7 @@ pub struct PromptHashes {
 }
 
 impl Fingerprint<'_> {
-    /// 16 hexadecimal digits that name these parts.
+    /// A hash of these parts, as 16 hexadecimal digits.
     pub fn hash(&self) -> String {
         let defaults = self.defaults();
         let mut parts: Vec<&[u8]> = vec![b"prompt", self.template.as_bytes()];
@@ -47,7 +47,7 @@ impl Fingerprint<'_> {
         Hash::of_parts(&parts).short()
     }
 
-    /// The hash beside the one of the template alone.
+    /// The hash, with the hash of the template alone.
     pub fn hashes(&self) -> PromptHashes {
         let template = Hash::of(self.template.as_bytes()).short();
         PromptHashes { template, prompt: self.hash() }

@@ -1,45 +1,45 @@
-//! `.eval.jsonl`: one line per evaluation, and what the last whole one says.
+//! `.eval.jsonl`: one line per evaluation, and the state of the last complete one.
 
 use jiff::Timestamp;
 
 use super::logs::EvalLine;
 
-/// One evaluation.
+/// One run of an evaluation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EvalRow {
     pub ts: Timestamp,
-    /// How many cases there were.
+    /// The number of cases.
     pub total: u64,
     pub passed: u64,
-    /// The names of the others.
+    /// The names of the failed cases.
     pub failed_cases: Vec<String>,
-    /// Whether only some cases were chosen. Such a row opens no gate.
+    /// Whether only selected cases ran. Such a row opens no gate.
     pub partial: bool,
-    /// Of which prompt (template, hooks, defaults and model); rows of other tools do not say.
+    /// The hash of the prompt (template, hooks, defaults and model); rows of other tools have none.
     pub prompt_hash: Option<String>,
-    /// By which cases: `eval.yml` and the files of inputs that it names.
+    /// The hash of the cases: `eval.yml` and the input files that it names.
     pub eval_hash: Option<String>,
     /// The model that answered, if one was named.
     pub model: Option<String>,
 }
 
-/// What evaluations say of a prompt as it is now.
+/// The state of the evaluation for the prompt as it is now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Green {
-    /// The last whole one passed, with this prompt and these cases.
+pub enum EvalState {
+    /// The last complete one passed, with this prompt and these cases.
     Green,
-    /// It passed, and does not say of which text: it opens no gate.
+    /// It passed, but has no hash of the prompt, so it opens no gate.
     Unsigned,
     Red,
-    /// It was of another prompt or of other cases.
+    /// It was about another prompt or other cases.
     Stale,
     Missing,
     /// There is no `eval.yml`.
     Undefined,
 }
 
-impl Green {
-    /// A word for it.
+impl EvalState {
+    /// A short name for reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Green => "green",
@@ -51,7 +51,7 @@ impl Green {
         }
     }
 
-    /// Why it opens no gate; none if it does.
+    /// The reason that it opens no gate; `None` if it does.
     pub fn reason(self) -> Option<&'static str> {
         match self {
             Self::Green => None,
@@ -67,23 +67,23 @@ impl Green {
 }
 
 impl EvalRow {
-    /// Whether every case passed. No case is no pass.
+    /// Whether every case passed. An evaluation without cases does not pass.
     pub fn all_passed(&self) -> bool {
         self.total > 0 && self.passed == self.total && self.failed_cases.is_empty()
     }
 
-    /// The line, with its end.
+    /// The line, with a newline.
     pub fn to_line(&self) -> String {
         serde_json::to_string(&EvalLine::new(self)).expect("a row has text keys only") + "\n"
     }
 
-    /// Reads a line; none if it is not a row, or contradicts itself.
+    /// Parses a line; `None` if it is malformed or contradicts itself.
     pub fn parse(line: &str) -> Option<Self> {
         serde_json::from_str::<EvalLine>(line).ok()?.row()
     }
 }
 
-/// The rows of a log, and how many lines are not rows.
+/// The rows of a log, and the number of malformed lines.
 pub fn eval_rows(text: &str) -> (Vec<EvalRow>, u64) {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     let (mut rows, mut malformed) = (Vec::new(), 0);
@@ -96,19 +96,19 @@ pub fn eval_rows(text: &str) -> (Vec<EvalRow>, u64) {
     (rows, malformed)
 }
 
-/// What the last whole row says of a template and its cases.
-pub fn last_whole(rows: &[EvalRow], prompt_hash: &str, eval_hash: Option<&str>) -> Green {
-    let Some(eval_hash) = eval_hash else { return Green::Undefined };
-    let Some(row) = rows.iter().rfind(|row| !row.partial) else { return Green::Missing };
+/// The evaluation state by the last complete row, for a prompt and its cases.
+pub fn last_whole(rows: &[EvalRow], prompt_hash: &str, eval_hash: Option<&str>) -> EvalState {
+    let Some(eval_hash) = eval_hash else { return EvalState::Undefined };
+    let Some(row) = rows.iter().rfind(|row| !row.partial) else { return EvalState::Missing };
     let differs = |of: &Option<String>, now: &str| of.as_ref().is_some_and(|of| of != now);
     if !row.all_passed() {
-        Green::Red
+        EvalState::Red
     } else if differs(&row.prompt_hash, prompt_hash) || differs(&row.eval_hash, eval_hash) {
-        Green::Stale
+        EvalState::Stale
     } else if row.prompt_hash.is_none() || row.eval_hash.is_none() {
-        Green::Unsigned
+        EvalState::Unsigned
     } else {
-        Green::Green
+        EvalState::Green
     }
 }
 
@@ -130,22 +130,22 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(rows: &[EvalRow], expected: Green) {
+    fn check(rows: &[EvalRow], expected: EvalState) {
         assert_eq!(last_whole(rows, "p", Some("e")), expected);
     }
 
     #[test]
     fn only_a_whole_run_of_this_text_is_green() {
-        check(&[], Green::Missing);
-        check(&[row(2, 2, false, Some("p"))], Green::Green);
-        check(&[row(1, 2, false, Some("p")), row(1, 1, true, Some("p"))], Green::Red);
-        check(&[row(1, 1, true, Some("p"))], Green::Missing);
-        check(&[row(2, 2, false, Some("p")), row(0, 1, true, Some("p"))], Green::Green);
-        check(&[row(2, 2, false, Some("other"))], Green::Stale);
-        check(&[row(2, 2, false, None)], Green::Unsigned);
-        check(&[row(0, 0, false, Some("p"))], Green::Red);
-        assert_eq!(last_whole(&[row(2, 2, false, Some("p"))], "p", None), Green::Undefined);
-        assert_eq!(last_whole(&[row(2, 2, false, Some("p"))], "p", Some("f")), Green::Stale);
+        check(&[], EvalState::Missing);
+        check(&[row(2, 2, false, Some("p"))], EvalState::Green);
+        check(&[row(1, 2, false, Some("p")), row(1, 1, true, Some("p"))], EvalState::Red);
+        check(&[row(1, 1, true, Some("p"))], EvalState::Missing);
+        check(&[row(2, 2, false, Some("p")), row(0, 1, true, Some("p"))], EvalState::Green);
+        check(&[row(2, 2, false, Some("other"))], EvalState::Stale);
+        check(&[row(2, 2, false, None)], EvalState::Unsigned);
+        check(&[row(0, 0, false, Some("p"))], EvalState::Red);
+        assert_eq!(last_whole(&[row(2, 2, false, Some("p"))], "p", None), EvalState::Undefined);
+        assert_eq!(last_whole(&[row(2, 2, false, Some("p"))], "p", Some("f")), EvalState::Stale);
     }
 
     #[test]

@@ -1,25 +1,24 @@
-//! The lists that are made of all prompts: a table in the README, functions for a shell.
+//! Generates lists of all prompts: a table in the README, and shell functions.
 
 use std::fmt::Write as _;
 
 use super::meta::Status;
 
-/// A prompt in the lists.
+/// A prompt in the generated lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexRow {
     pub id: String,
-    /// How far it has come.
     pub status: Status,
     pub version: String,
     pub summary: String,
-    /// Verbs that run it.
+    /// Shell aliases that run it.
     pub aliases: Vec<String>,
 }
 
-/// Why a file was left as it is.
+/// The reason that a file was not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IndexError {
-    /// The place for the list is not marked.
+    /// The markers around the list are missing.
     #[error("no line with {start} and a later one with {end}")]
     Markers { start: &'static str, end: &'static str },
 }
@@ -27,7 +26,7 @@ pub enum IndexError {
 const README: (&str, &str) = ("INDEX:START", "INDEX:END");
 const ALIASES: (&str, &str) = ("AUTO:START", "AUTO:END");
 
-/// The README with its tables made anew: ready, tested, draft.
+/// Regenerates the tables of a README: ready, tested, draft.
 pub fn rewrite_readme(readme: &str, rows: &[IndexRow]) -> Result<String, IndexError> {
     let mut tables = String::new();
     for status in [Status::Ready, Status::Tested, Status::Draft] {
@@ -54,7 +53,7 @@ fn write_table(out: &mut String, status: Status, rows: &[&IndexRow]) {
     }
 }
 
-/// The functions for a shell: one for each alias.
+/// The shell functions, one for each alias.
 pub fn alias_block(rows: &[IndexRow]) -> String {
     let of_row = |row: &IndexRow| {
         let function = |alias: &String| format!("{alias}() {{ kick {} \"$@\"; }}\n", row.id);
@@ -63,13 +62,13 @@ pub fn alias_block(rows: &[IndexRow]) -> String {
     rows.iter().map(of_row).collect()
 }
 
-/// The file of functions with its block made anew; a new file where there is none.
+/// Regenerates the block in a file of shell functions, or a new file.
 pub fn rewrite_aliases(file: Option<&str>, rows: &[IndexRow]) -> Result<String, IndexError> {
     let new = "# Sourced by a shell: prompts as commands. The block is made by `eva index`.\n# AUTO:START\n# AUTO:END\n";
     between(file.unwrap_or(new), ALIASES, &alias_block(rows))
 }
 
-/// The text with everything between two marked lines replaced.
+/// Replaces the text between two marker lines.
 fn between(
     text: &str,
     (start, end): (&'static str, &'static str),

@@ -1,23 +1,23 @@
-//! Prompts of the old layout: `prompts/{ready,tested,draft}/NAME.md`, the status in the path.
+//! Prompts of the old layout: `prompts/{ready,tested,draft}/NAME.md`, with the status in the path.
 
 use super::meta::Status;
 use super::template::placeholders;
 use super::yml;
 use gbrain_core::yaml::quoted;
 
-/// A prompt in the new layout.
+/// A prompt converted to the new layout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Legacy {
-    /// Its name, and its directory's.
+    /// The name of the prompt and of its directory.
     pub id: String,
-    /// What `meta.yml` says.
+    /// The content of the new `meta.yml`.
     pub meta: String,
-    /// What `prompt.md` says: the old file without its frontmatter.
+    /// The content of the new `prompt.md`: the old file without its frontmatter.
     pub template: String,
 }
 
-/// Converts one file. What its frontmatter says of the title, the summary, the version and the model is
-/// kept; a prompt in `ready` stays ready, although no evidence of it was kept.
+/// Converts one file. The title, summary, version and model of its frontmatter are kept. A prompt
+/// in `ready` stays ready, although the old layout kept no evidence.
 pub fn migrate(stem: &str, status: Status, text: &str, today: &str) -> Legacy {
     let (front, template) = split(text);
     let front = front.and_then(|front| yml::flat(front).ok()).unwrap_or_default();
@@ -54,7 +54,7 @@ pub fn migrate(stem: &str, status: Status, text: &str, today: &str) -> Legacy {
     Legacy { id, meta, template: template.to_owned() }
 }
 
-/// Frontmatter and the rest.
+/// Splits off the frontmatter.
 fn split(text: &str) -> (Option<&str>, &str) {
     let Some(rest) = text.strip_prefix("---\n") else { return (None, text) };
     match rest.find("\n---\n") {
@@ -63,7 +63,7 @@ fn split(text: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// A name of a directory: lower-case letters, digits, `-`, `_` and `.`.
+/// A valid directory name: lower-case letters, digits, `-`, `_` and `.`.
 fn id_of(stem: &str) -> String {
     let letter = |c: char| match c.to_ascii_lowercase() {
         c @ ('a'..='z' | '0'..='9' | '-' | '_' | '.') => c,

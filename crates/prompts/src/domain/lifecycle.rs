@@ -1,23 +1,23 @@
-//! From draft to tested to ready: what a prompt must have shown.
+//! The steps from draft to tested to ready, and their requirements.
 //!
 //! | transition | counts rows | by default | evaluation |
 //! |---|---|---|---|
 //! | draft to tested | sent and not refuted | 3 | not needed |
 //! | tested to ready | sent and verified | 10 | the last whole one was green, of this text |
 //!
-//! A row counts for the prompt that it was a run of: template, hooks, defaults and model. Neither a new version nor
-//! a demotion resets counts, and a text that comes back has its runs again. A prompt may say from which day on to
-//! count.
+//! A row counts for the prompt that it ran: template, hooks, defaults and model. Neither a new
+//! version nor a demotion resets counts, and a restored text has its runs again. A prompt may set
+//! the day from which rows count.
 
 use gbrain_core::named;
 use gbrain_core::stats::wilson;
 
-use super::history::Green;
+use super::history::EvalState;
 use super::meta::{Meta, Status};
 use super::settings::Settings;
-use super::usage::{Counted, Counts};
+use super::usage::{GateCounts, VerdictCounts};
 
-/// A step up.
+/// A promotion by one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Transition {
     DraftToTested,
@@ -26,10 +26,10 @@ pub enum Transition {
 
 named! { Transition { DraftToTested = "draft_to_tested", TestedToReady = "tested_to_ready" } }
 
-/// How many uses each transition needs.
+/// The number of uses that each transition needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Thresholds {
-    /// Sent and not refuted.
+    /// Uses that were sent and not refuted.
     pub draft_to_tested: u64,
     pub tested_to_ready: u64,
 }
@@ -40,55 +40,55 @@ impl Default for Thresholds {
     }
 }
 
-/// What is asked of a prompt for its next step.
+/// The requirements for the next step of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Requirement {
     pub transition: Transition,
     pub min_uses: u64,
-    /// Whether the last whole evaluation must be green.
+    /// Whether the last complete evaluation must be green.
     pub require_eval: bool,
-    /// Whether only uses count whose command ended with 0.
+    /// Whether only uses whose command exited with 0 count.
     pub require_exit_zero: bool,
 }
 
-/// How far a prompt is on the way to its next step.
+/// The progress of a prompt towards its next step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gate {
     pub requirement: Requirement,
-    /// How many uses count.
+    /// The number of uses that count.
     pub uses: u64,
-    /// Rows of this text that were sent.
-    pub sent: Counts,
+    /// Sent rows of this text.
+    pub sent: VerdictCounts,
     /// Sent rows of another text, verifier, default or model.
     pub other_text: u64,
-    /// Sent rows that have no record of their text.
+    /// Sent rows without a record of their text.
     pub unknown_text: u64,
-    /// What the rate of uses that count is at least, at 95 %; none without any that was sent.
+    /// Lower bound of the rate of uses that count, at 95 %; `None` if no run was sent.
     pub wilson_low: Option<f64>,
-    /// What the evaluations say.
-    pub eval: Green,
-    /// What is missing. Open when empty.
-    pub unmet: Vec<Unmet>,
+    /// The state of the evaluation.
+    pub eval: EvalState,
+    /// The unmet requirements; the gate is open if there are none.
+    pub unmet: Vec<UnmetRequirement>,
 }
 
-/// Something that a gate asks for and does not have.
+/// A requirement of a gate that is not met.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unmet {
+pub enum UnmetRequirement {
     #[error("{have} of {need} uses of this text that are {what}")]
     Uses {
-        /// How many there are.
+        /// The number of uses so far.
         have: u64,
-        /// How many it takes.
+        /// The number of uses required.
         need: u64,
         what: &'static str,
     },
-    /// No evaluation that is green.
+    /// The evaluation is not green.
     #[error("evaluation: {0}")]
     Eval(&'static str),
 }
 
-impl Unmet {
-    /// The command that makes it.
+impl UnmetRequirement {
+    /// The command that meets the requirement.
     pub fn remedy(&self, id: &str) -> String {
         match self {
             Self::Uses { have, need, .. } => {
@@ -100,12 +100,12 @@ impl Unmet {
 }
 
 impl Transition {
-    /// The step that leads to a status; none leads to draft.
+    /// The step that leads to a status; `None` for draft.
     pub fn to_status(status: Status) -> Option<Self> {
         Self::ALL.iter().copied().find(|transition| transition.to() == status)
     }
 
-    /// The step up from a status; none from the top.
+    /// The step up from a status; `None` for ready.
     pub fn from(status: Status) -> Option<Self> {
         match status {
             Status::Draft => Some(Self::DraftToTested),
@@ -114,7 +114,7 @@ impl Transition {
         }
     }
 
-    /// Where it leads.
+    /// The status that it leads to.
     pub fn to(self) -> Status {
         match self {
             Self::DraftToTested => Status::Tested,
@@ -122,7 +122,7 @@ impl Transition {
         }
     }
 
-    /// What counts for it, in words.
+    /// Describes the runs that count for it.
     pub fn counts(self) -> &'static str {
         match self {
             Self::DraftToTested => "sent and not refuted",
@@ -130,7 +130,7 @@ impl Transition {
         }
     }
 
-    fn uses(self, counts: &Counts) -> u64 {
+    fn uses(self, counts: &VerdictCounts) -> u64 {
         match self {
             Self::DraftToTested => counts.unrefuted(),
             Self::TestedToReady => counts.verified,
@@ -139,12 +139,13 @@ impl Transition {
 }
 
 impl Requirement {
-    /// What a library and a prompt ask for together; the prompt has the last word.
+    /// The requirements of a library and a prompt together; the prompt's own settings win.
     pub fn of(meta: &Meta, settings: &Settings) -> Option<Self> {
         Transition::from(meta.status).map(|transition| Self::of_step(transition, meta, settings))
     }
 
-    /// The same for any step. At least one use is asked for: a prompt that never ran has shown nothing.
+    /// The requirements of any step. At least one use is required: a prompt that never ran has no
+    /// evidence.
     pub fn of_step(transition: Transition, meta: &Meta, settings: &Settings) -> Self {
         let (library, is_eval_needed) = match transition {
             Transition::DraftToTested => (settings.thresholds.draft_to_tested, false),
@@ -154,27 +155,27 @@ impl Requirement {
         Self {
             transition,
             min_uses: promotion.min_uses(transition).unwrap_or(library).max(1),
-            // A prompt's own word is about the step that asks for an evaluation.
+            // A prompt's own setting applies only to the step that requires an evaluation.
             require_eval: is_eval_needed && promotion.require_eval.unwrap_or(true),
             require_exit_zero: promotion.require_exit_zero.unwrap_or(settings.require_exit_zero),
         }
     }
 }
 
-/// How far a prompt is.
-pub fn progress(requirement: Requirement, counted: &Counted, eval: Green) -> Gate {
-    let Counted { sent, succeeded, other_text, unknown_text } = counted;
+/// Measures the progress of a prompt.
+pub fn progress(requirement: Requirement, counted: &GateCounts, eval: EvalState) -> Gate {
+    let GateCounts { sent, succeeded, other_text, unknown_text } = counted;
     let looked_at = if requirement.require_exit_zero { succeeded } else { sent };
     let uses = requirement.transition.uses(looked_at);
     let mut unmet = Vec::new();
     if uses < requirement.min_uses {
         let what = requirement.transition.counts();
-        unmet.push(Unmet::Uses { have: uses, need: requirement.min_uses, what });
+        unmet.push(UnmetRequirement::Uses { have: uses, need: requirement.min_uses, what });
     }
     if requirement.require_eval
         && let Some(reason) = eval.reason()
     {
-        unmet.push(Unmet::Eval(reason));
+        unmet.push(UnmetRequirement::Eval(reason));
     }
     let wilson_low = wilson(uses, sent.all(), 0.95).map(|interval| interval.low);
     Gate {
@@ -193,28 +194,28 @@ pub fn progress(requirement: Requirement, counted: &Counted, eval: Green) -> Gat
 mod tests {
     use super::*;
 
-    fn gate(status: Status, counts: [u64; 3], eval: Green) -> Gate {
+    fn gate(status: Status, counts: [u64; 3], eval: EvalState) -> Gate {
         let mut meta = super::super::meta::tests_meta(status);
         meta.promotion.require_exit_zero = Some(false);
         let [verified, refuted, unverified] = counts;
-        let sent = Counts { verified, refuted, unverified };
-        let counted = Counted { sent, ..Counted::default() };
+        let sent = VerdictCounts { verified, refuted, unverified };
+        let counted = GateCounts { sent, ..GateCounts::default() };
         progress(Requirement::of(&meta, &Settings::default()).unwrap(), &counted, eval)
     }
 
     #[test]
     fn the_first_gate_counts_what_nobody_refuted() {
-        assert_eq!(gate(Status::Draft, [1, 9, 1], Green::Missing).unmet.len(), 1);
-        assert_eq!(gate(Status::Draft, [1, 9, 2], Green::Missing).unmet, []);
-        assert_eq!(gate(Status::Draft, [0, 0, 3], Green::Red).unmet, []);
+        assert_eq!(gate(Status::Draft, [1, 9, 1], EvalState::Missing).unmet.len(), 1);
+        assert_eq!(gate(Status::Draft, [1, 9, 2], EvalState::Missing).unmet, []);
+        assert_eq!(gate(Status::Draft, [0, 0, 3], EvalState::Red).unmet, []);
     }
 
     #[test]
     fn the_second_gate_counts_what_was_verified_and_wants_a_green_evaluation() {
-        assert_eq!(gate(Status::Tested, [9, 0, 50], Green::Green).unmet.len(), 1);
-        assert_eq!(gate(Status::Tested, [10, 0, 0], Green::Red).unmet.len(), 1);
-        assert_eq!(gate(Status::Tested, [9, 0, 0], Green::Stale).unmet.len(), 2);
-        let open = gate(Status::Tested, [10, 10, 0], Green::Green);
+        assert_eq!(gate(Status::Tested, [9, 0, 50], EvalState::Green).unmet.len(), 1);
+        assert_eq!(gate(Status::Tested, [10, 0, 0], EvalState::Red).unmet.len(), 1);
+        assert_eq!(gate(Status::Tested, [9, 0, 0], EvalState::Stale).unmet.len(), 2);
+        let open = gate(Status::Tested, [10, 10, 0], EvalState::Green);
         assert_eq!(open.unmet, []);
         assert!((open.wilson_low.unwrap() - 0.2993).abs() < 1e-4, "{open:?}");
     }
@@ -222,11 +223,11 @@ mod tests {
     #[test]
     fn failed_calls_count_unless_the_library_says_otherwise() {
         let meta = super::super::meta::tests_meta(Status::Draft);
-        let mut counted = Counted::default();
+        let mut counted = GateCounts::default();
         counted.sent.unverified = 3;
         counted.succeeded.unverified = 2;
         let uses = |settings: &Settings| {
-            progress(Requirement::of(&meta, settings).unwrap(), &counted, Green::Missing).uses
+            progress(Requirement::of(&meta, settings).unwrap(), &counted, EvalState::Missing).uses
         };
         assert_eq!(uses(&Settings::default()), 3);
         assert_eq!(uses(&Settings { require_exit_zero: true, ..Settings::default() }), 2);

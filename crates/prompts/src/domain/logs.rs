@@ -1,37 +1,38 @@
 //! The lines of a prompt's logs: `.runs.jsonl`, `.eval.jsonl` and `.promotions.jsonl`. A line of `.usage.jsonl` is a
 //! [`UsageRow`](super::usage::UsageRow) as it is.
 //!
-//! Runs and evaluations have the keys of a format that other tools write and read too, in its order, and so
-//! carry no version; what we add to evaluations stands behind them. A line that lacks a key is not a
-//! row, and neither is one that contradicts itself: what it says can't be trusted.
+//! Runs and evaluations use the keys of a format shared with other tools, in its order, and so have
+//! no version; keys added by gbrain follow at the end. A line that lacks a key or contradicts
+//! itself is not a row.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::usage::{Counts, RunRecord, second};
-use super::{EvalRow, Evidence, HashScope, Move, Status};
+use super::usage::{RunRecord, VerdictCounts, second};
+use super::{EvalRow, Evidence, HashScope, PromotionAction, Status};
 
-/// The version of lines of `.promotions.jsonl`. In the first, `prompt_hash` is of the template alone.
+/// The version of lines of `.promotions.jsonl`. In version 1, `prompt_hash` covers the template
+/// alone.
 pub const EVIDENCE_VERSION: u32 = 2;
 
 /// The version of lines of `.runs.jsonl`.
 pub const RUN_VERSION: u32 = 1;
 
-/// The text that a sent run was of.
+/// The record of the text of a sent run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RunLine {
-    /// The form of this line.
+    /// The schema version of this line.
     pub schema_version: u32,
-    /// When the row was appended, with nanoseconds.
+    /// The time at which the row was appended, with nanoseconds.
     pub ts: String,
-    /// The prompt as it was: template, hooks, defaults and model.
+    /// The hash of the prompt at that time: template, hooks, defaults and model.
     pub prompt_hash: String,
-    /// The line of the row in `.usage.jsonl`, without its end.
+    /// The hash of the line in `.usage.jsonl`, without its newline.
     pub row_hash: String,
 }
 
 impl RunLine {
-    /// A record on its way out.
+    /// The line for a record.
     pub fn new(record: &RunRecord) -> Self {
         let RunRecord { ts, prompt_hash, row_hash } = record;
         Self {
@@ -42,7 +43,7 @@ impl RunLine {
         }
     }
 
-    /// The record; none if it is of a version that is not known yet, or a hash is none.
+    /// The record; `None` if its version is unknown or a hash is invalid.
     pub(crate) fn record(self) -> Option<RunRecord> {
         let Self { schema_version, ts, prompt_hash, row_hash } = self;
         let is_hash = |text: &str| text.len() == 16 && text.bytes().all(|c| c.is_ascii_hexdigit());
@@ -52,23 +53,23 @@ impl RunLine {
     }
 }
 
-/// An evaluation: five keys of the shared format, then ours.
+/// An evaluation: the five keys of the shared format, then gbrain's.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct EvalLine {
     pub ts: String,
     /// Whether every case passed.
     pub all_passed: bool,
-    /// How many cases there were.
+    /// The number of cases.
     pub total: u64,
     pub passed: u64,
-    /// The names of the others.
+    /// The names of the failed cases.
     pub failed_cases: Vec<String>,
-    /// Whether only some cases were chosen.
+    /// Whether only selected cases ran.
     #[serde(default)]
     pub partial: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_hash: Option<String>,
-    /// By which `eval.yml`.
+    /// The hash of `eval.yml` and its input files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eval_hash: Option<String>,
     /// The model that answered.
@@ -77,7 +78,7 @@ pub struct EvalLine {
 }
 
 impl EvalLine {
-    /// A row on its way out.
+    /// The line for a row.
     pub fn new(row: &EvalRow) -> Self {
         let EvalRow { ts, total, passed, failed_cases, partial, prompt_hash, eval_hash, model } =
             row;
@@ -94,7 +95,7 @@ impl EvalLine {
         }
     }
 
-    /// The row; none if its figures can't be true together.
+    /// The row; `None` if its figures are inconsistent.
     pub(crate) fn row(self) -> Option<EvalRow> {
         let Self {
             ts,
@@ -114,23 +115,24 @@ impl EvalLine {
     }
 }
 
-/// A change of a status, with what it rests on.
+/// A change of a status with its evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EvidenceLine {
-    /// The form of this line.
+    /// The schema version of this line.
     pub schema_version: u32,
-    /// When, in whole seconds.
+    /// The time, in whole seconds.
     pub ts: String,
-    pub action: Move,
+    pub action: PromotionAction,
     pub from: Status,
     pub to: Status,
     pub by: String,
-    /// The version it had.
+    /// The version of the prompt at that time.
     pub version: String,
-    /// The prompt it is about: template, hooks, defaults and model; in version 1 the template alone.
+    /// The hash of the prompt: template, hooks, defaults and model; in version 1 the template
+    /// alone.
     pub prompt_hash: String,
     pub uses: u64,
-    /// How many it took.
+    /// The number of uses required.
     pub min_uses: u64,
     /// Runs that were sent.
     pub sent: u64,
@@ -138,18 +140,18 @@ pub struct EvidenceLine {
     pub refuted: u64,
     /// Of these, without a verifier.
     pub unverified: u64,
-    /// What the rate of uses that count is at least, at 95 %.
+    /// Lower bound of the rate of uses that count, at 95 %.
     pub wilson_low: Option<f64>,
-    /// What the evaluations said.
+    /// The state of the evaluation at that time.
     pub eval: String,
     pub unmet: Vec<String>,
-    /// Why, in somebody's words.
+    /// The reason given by the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 impl EvidenceLine {
-    /// Evidence on its way out.
+    /// The line for evidence.
     pub fn new(evidence: &Evidence) -> Self {
         let Evidence {
             ts,
@@ -168,7 +170,7 @@ impl EvidenceLine {
             unmet,
             reason,
         } = evidence;
-        let Counts { verified, refuted, unverified } = *runs;
+        let VerdictCounts { verified, refuted, unverified } = *runs;
         let schema_version = match hash_scope {
             HashScope::Template => 1,
             HashScope::Prompt => EVIDENCE_VERSION,
@@ -195,7 +197,7 @@ impl EvidenceLine {
         }
     }
 
-    /// The evidence; none if it is of a version that is not known yet, or contradicts itself.
+    /// The evidence; `None` if its version is unknown or it contradicts itself.
     pub(crate) fn evidence(self) -> Option<Evidence> {
         let Self {
             schema_version,
@@ -223,13 +225,13 @@ impl EvidenceLine {
             EVIDENCE_VERSION => HashScope::Prompt,
             _ => return None,
         };
-        let runs = Counts { verified, refuted, unverified };
+        let runs = VerdictCounts { verified, refuted, unverified };
         let adds_up = runs.checked_all() == Some(sent) && uses <= sent;
         let is_open = unmet.is_empty() && uses >= min_uses;
         let is_step = match action {
-            Move::Promoted => from < to && is_open,
-            Move::Forced => from < to,
-            Move::Demoted => to < from,
+            PromotionAction::Promoted => from < to && is_open,
+            PromotionAction::Forced => from < to,
+            PromotionAction::Demoted => to < from,
         };
         (adds_up && is_step).then_some(Evidence {
             ts,

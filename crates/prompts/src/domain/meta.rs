@@ -1,4 +1,4 @@
-//! `meta.yml`: who a prompt is and how far it has come.
+//! `meta.yml`: the metadata and status of a prompt.
 
 use gbrain_core::named;
 use gbrain_core::yaml::Node;
@@ -8,45 +8,44 @@ use serde::Serialize;
 use super::lifecycle::Transition;
 use super::yml::{self, FlatError, items, map, number, scalar, texts, truth};
 
-/// How far a prompt has come.
+/// The status of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Status {
     Draft,
-    /// Worked a few times.
+    /// It worked a few times.
     Tested,
-    /// Worked often, verified, and passed its evaluation.
+    /// It worked often, was verified, and passed its evaluation.
     Ready,
 }
 
 named! { Status { Draft = "draft", Tested = "tested", Ready = "ready" } }
 
-/// What a `meta.yml` says.
+/// The parsed content of `meta.yml`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Meta {
-    /// The name, which is the directory's too.
+    /// The name, which equals the directory name.
     pub id: String,
-    /// The name for people.
+    /// The title for people.
     pub title: String,
     pub summary: String,
-    /// How far it has come.
     pub status: Status,
     pub version: String,
-    /// The day it was made.
+    /// The day of creation.
     pub created: String,
     /// The day of the last edit or promotion.
     pub updated: String,
-    /// Words to find it by.
+    /// Keywords for finding the prompt.
     pub tags: Vec<String>,
-    /// The model it is sent to unless the caller says another.
+    /// The model that it is sent to, unless the caller names another.
     pub model: Option<String>,
     /// The variables it takes.
     pub inputs: Vec<Input>,
-    /// What an agent reads to choose it.
+    /// The description by which an agent chooses the prompt.
     pub description: Option<String>,
-    /// When to choose it.
+    /// Situations in which an agent should choose it.
     pub triggers: Vec<String>,
     pub not_for: Vec<String>,
-    /// What went wrong before.
+    /// Notes on past problems.
     pub notes: Option<String>,
     pub promotion: Promotion,
 }
@@ -57,35 +56,35 @@ pub struct Input {
     pub name: String,
     /// Whether it must have a value.
     pub required: bool,
-    /// The value if nobody gives one.
+    /// The value used if none is given.
     pub default: Option<String>,
 }
 
-/// What a prompt changes of the gates.
+/// A prompt's own settings for its gates.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Promotion {
-    /// How many uses, for either transition.
+    /// The number of uses that each transition needs.
     pub min_uses: [Option<u64>; 2],
     /// Whether a green evaluation is needed.
     pub require_eval: Option<bool>,
-    /// Whether a use counts only if its command ended with 0.
+    /// Whether only uses whose command exited with 0 count.
     pub require_exit_zero: Option<bool>,
-    /// Rows before this moment do not count.
+    /// Rows before this time do not count.
     pub since: Option<Timestamp>,
 }
 
-/// What is wrong with a `meta.yml`: everything at once.
+/// All problems of a `meta.yml` at once.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", problems.join("; "))]
 pub struct MetaError {
-    /// Each as a sentence.
+    /// One message per problem.
     pub problems: Vec<String>,
 }
 
 const REQUIRED: [&str; 7] = ["id", "title", "summary", "status", "version", "created", "updated"];
 
 impl Promotion {
-    /// How many uses a transition needs, if the prompt says.
+    /// The number of uses that a transition needs, if the prompt sets it.
     pub fn min_uses(&self, transition: Transition) -> Option<u64> {
         match transition {
             Transition::DraftToTested => self.min_uses[0],
@@ -95,12 +94,12 @@ impl Promotion {
 }
 
 impl Meta {
-    /// Reads a `meta.yml`. Keys that nobody knows are somebody else's.
+    /// Parses a `meta.yml`. Unknown keys are ignored: they may belong to other tools.
     pub fn parse(text: &str) -> Result<Self, MetaError> {
         let one = |error: FlatError| MetaError { problems: vec![error.to_string()] };
         let node = yml::parse(text).map_err(one)?;
         map(&node, "meta.yml").map_err(one)?;
-        let mut reader = Reader { node: &node, problems: Vec::new() };
+        let mut reader = MetaReader { node: &node, problems: Vec::new() };
         let [id, title, summary, status, version, created, updated] =
             REQUIRED.map(|key| reader.required(key));
         let meta = Self {
@@ -126,18 +125,18 @@ impl Meta {
         }
     }
 
-    /// The input of a name.
+    /// The input with a name.
     pub fn input(&self, name: &str) -> Option<&Input> {
         self.inputs.iter().find(|input| input.name == name)
     }
 }
 
-struct Reader<'n> {
+struct MetaReader<'n> {
     node: &'n Node,
     problems: Vec<String>,
 }
 
-impl Reader<'_> {
+impl MetaReader<'_> {
     fn required(&mut self, key: &str) -> String {
         let text = self.optional(key).unwrap_or_default();
         if text.trim().is_empty() {
@@ -180,7 +179,7 @@ fn inputs(node: &Node, key: &str) -> Result<Vec<Input>, FlatError> {
 }
 
 fn input(node: &Node, key: &str) -> Result<Input, FlatError> {
-    // `inputs: [name]` is what a hurried author writes.
+    // `inputs: [name]` is a common shorthand.
     if let Some(name) = node.text() {
         return Ok(Input { name: name.to_owned(), ..Input::default() });
     }
@@ -218,7 +217,7 @@ fn promotion(node: &Node, key: &str) -> Result<Promotion, FlatError> {
     Ok(promotion)
 }
 
-/// A day, which begins at midnight of UTC, or a moment.
+/// A date, which means midnight UTC, or a timestamp.
 fn moment(node: &Node, key: &str) -> Result<Timestamp, FlatError> {
     let text = scalar(node, key)?;
     let midnight = || format!("{text}T00:00:00Z").parse().ok();
@@ -228,7 +227,7 @@ fn moment(node: &Node, key: &str) -> Result<Timestamp, FlatError> {
     })
 }
 
-/// One number for the transition that is next, or one for each.
+/// One number for both transitions, or one for each.
 fn min_uses(node: &Node) -> Result<[Option<u64>; 2], FlatError> {
     if node.text().is_some() {
         return number(node, "min_uses").map(|number| [Some(number); 2]);
@@ -247,8 +246,8 @@ fn min_uses(node: &Node) -> Result<[Option<u64>; 2], FlatError> {
     Ok(both)
 }
 
-/// The file with other values of top-level keys, every other byte as it was. A key that does not stand
-/// on a line of its own with its value is an error: nothing else is read back then.
+/// The file with new values for top-level keys and every other byte unchanged. A key that is not on
+/// a line of its own with its value is an error, because the edit could not be verified.
 pub fn edited(text: &str, pairs: &[(&'static str, &str)]) -> Result<String, &'static str> {
     let mut text = text.to_owned();
     for (key, value) in pairs {
@@ -277,12 +276,12 @@ fn with_value(text: &str, key: &str, value: &str) -> Option<String> {
     found.then_some(edited)
 }
 
-/// The comment and the end of a line whose value goes.
+/// The comment and the line ending after a replaced value.
 fn after_value(rest: &str) -> String {
     let content = rest.trim_end_matches(['\n', '\r']);
     let end = &rest[content.len()..];
     let value = content.trim_start();
-    // A `#` between quotes is no comment. No value that is edited holds a quote itself.
+    // A `#` between quotes is not a comment. Edited values contain no quotes.
     let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''));
     let rest = match quote.and_then(|quote| value[1..].split_once(quote)) {
         Some((_, rest)) => rest,

@@ -1,7 +1,8 @@
-//! Prompts that are promoted on evidence: what `kick` runs and `eva` looks after.
+//! The rules of prompts that are promoted on evidence: `kick` runs them and `eva` manages them.
 //!
-//! A prompt is a directory: `meta.yml`, a template, and what belongs to them. Here is what such files
-//! mean and what follows from them. No I/O and no clock: reading, writing and running are in `effects`.
+//! A prompt is a directory: `meta.yml`, a template and related files. This module parses these
+//! files and derives results from them, without I/O or a clock: reading, writing and running are in
+//! `effects`.
 
 mod assertion;
 pub mod bodies;
@@ -27,22 +28,22 @@ mod yml;
 
 pub use assertion::{Assertion, Failure};
 pub use checkup::{
-    Finding, Level, Parts, aliases, check_aliases, check_evidence, check_log, checkup, is_alias,
-    old_layout,
+    CheckupFinding, CheckupInputs, Level, aliases, check_aliases, check_evidence, check_log,
+    checkup, is_alias, old_layout,
 };
-pub use evaluation::{Case, Evaluation, Inputs, Rubric, Triggering};
-pub use evidence::{Evidence, HashScope, MissingEvidence, Move, Stale, evidence_lines};
+pub use evaluation::{EvalCase, Evaluation, Inputs, Rubric, TriggerQuestions};
+pub use evidence::{Evidence, HashScope, MissingEvidence, PromotionAction, Stale, evidence_lines};
 pub use fingerprint::{Fingerprint, PromptHashes};
-pub use history::{EvalRow, Green, eval_rows, last_whole};
+pub use history::{EvalRow, EvalState, eval_rows, last_whole};
 pub use index::{IndexError, IndexRow, alias_block, rewrite_aliases, rewrite_readme};
 pub use judge::{rubric_prompt, score, triggering_prompt, verdict};
 pub use legacy::{Legacy, migrate};
-pub use lifecycle::{Gate, Requirement, Thresholds, Transition, Unmet, progress};
+pub use lifecycle::{Gate, Requirement, Thresholds, Transition, UnmetRequirement, progress};
 pub use meta::{Input, Meta, MetaError, Promotion, Status, edited};
 pub use script::{Script, ScriptError};
 pub use settings::{Settings, SettingsError};
 pub use skill::{SkillError, skill};
-pub use template::{Rendered, placeholders, render};
+pub use template::{RenderedPrompt, placeholders, render};
 pub use vars::{VarError, Vars, is_key};
-pub use words::{Words, words};
+pub use words::{WordCounter, words};
 pub use yml::{FlatError, flat};

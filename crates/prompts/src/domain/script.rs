@@ -1,31 +1,31 @@
-//! Whether a hook can do its work: what a kernel needs to run it, and whether it has anything to run.
+//! Checks whether a hook can run and whether it contains any command.
 //!
-//! A verifier that can't run is found before a prompt is sent, because afterwards the answer is paid for. One without
-//! any command would end with 0 and call every answer good.
+//! A verifier that cannot run is detected before a prompt is sent, because afterwards the answer is
+//! paid for. An empty verifier would exit with 0 and accept every answer.
 
-/// How a script is run.
+/// The way a script is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Script<'a> {
-    /// A program for the machine.
+    /// A native program, run directly.
     Binary,
     /// Text without `#!`: a shell runs it.
     Shell,
-    /// Text with `#!`.
+    /// A text that begins with `#!`.
     Interpreted {
         /// The program behind `#!`.
         interpreter: &'a str,
-        /// The program that `env` is to find.
+        /// The program that `env` looks up.
         program: Option<&'a str>,
     },
 }
 
-/// Why a script can't do its work.
+/// The reason that a script is unusable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptError {
-    /// It has no command.
+    /// It contains no command.
     #[error("it is empty, so it would accept everything")]
     Empty,
-    /// Its lines end as on Windows.
+    /// It has Windows line endings.
     #[error("its lines end with CR LF, which no shell reads: convert them (`sed -i 's/\\r$//'`)")]
     CarriageReturns,
     /// `#!` without a program.
@@ -36,7 +36,7 @@ pub enum ScriptError {
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "ksh", "zsh", "ash"];
 
 impl<'a> Script<'a> {
-    /// Reads how a script is run.
+    /// Determines how a script is run.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, ScriptError> {
         let text = match std::str::from_utf8(bytes) {
             Ok(text) if !text.contains('\0') => text,

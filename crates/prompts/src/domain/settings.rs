@@ -1,4 +1,4 @@
-//! `eva.yml`: what holds for a whole library of prompts.
+//! `eva.yml`: the settings of a library of prompts.
 
 use gbrain_core::yaml::{Node, Value};
 
@@ -10,17 +10,17 @@ use super::yml::{self, FlatError, map, number, scalar, texts, truth};
 pub struct Settings {
     /// The command that a prompt is piped into: a program and its arguments.
     pub send: Vec<String>,
-    /// How the command is told a model.
+    /// The flag that passes a model to the command.
     pub model_flag: Option<String>,
-    /// The command that judges, if it is another.
+    /// The judging command, if it differs.
     pub judge: Option<Vec<String>>,
-    /// How many uses each transition needs.
+    /// The number of uses that each transition needs.
     pub thresholds: Thresholds,
-    /// Whether a use counts only if its command ended with 0.
+    /// Whether only uses whose command exited with 0 count.
     pub require_exit_zero: bool,
 }
 
-/// Why an `eva.yml` can't be used.
+/// The reason that an `eva.yml` is invalid.
 pub type SettingsError = FlatError;
 
 impl Default for Settings {
@@ -36,7 +36,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads an `eva.yml`. A key that nobody knows is a mistake: it would change nothing.
+    /// Parses an `eva.yml`. An unknown key is an error, because it would change nothing.
     pub fn parse(text: &str) -> Result<Self, SettingsError> {
         const KNOWN: [&str; 5] = ["send", "model_flag", "judge", "gates", "require_exit_zero"];
         let mut settings = Self::default();
@@ -58,7 +58,7 @@ impl Settings {
                 _ => return Err(yml::unknown(value, &key, &KNOWN)),
             }
         }
-        // Only of the default command is it known how it is told a model.
+        // The default model flag applies only to the default command.
         if has_send && !has_flag {
             settings.model_flag = None;
         }

@@ -1,4 +1,4 @@
-//! A ready prompt as a skill that agents load: `SKILL.md`.
+//! Exports a ready prompt as a skill that agents load: `SKILL.md`.
 
 use quick_xml::Reader;
 use quick_xml::events::Event;
@@ -6,15 +6,16 @@ use quick_xml::events::Event;
 use super::meta::Meta;
 use gbrain_core::yaml::quoted;
 
-/// Why a prompt can't be a skill.
+/// The reason that a prompt cannot be exported as a skill.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SkillError {
-    /// Nobody would know when to use it.
+    /// An agent could not tell when to use it.
     #[error("meta.yml has no description")]
     NoDescription,
 }
 
-/// The file. A template of tags becomes headed sections; one that is not well-formed stands in a fence.
+/// The content of `SKILL.md`. The elements of a template become headed sections; a template that is
+/// not well-formed is put in a code fence.
 pub fn skill(meta: &Meta, template: &str, is_xml: bool) -> Result<String, SkillError> {
     let description = meta.description.as_deref().ok_or(SkillError::NoDescription)?;
     let head = format!(
@@ -40,7 +41,7 @@ fn fence(template: &str) -> String {
     format!("{ticks}xml\n{}\n{ticks}\n", template.trim_end())
 }
 
-/// The role, then inputs, rules and the form of the output, then everything else.
+/// The order of sections: role, inputs, rules, output format, then everything else.
 fn body(meta: &Meta, sections: &[(String, String)]) -> String {
     let named = |names: &[&str]| {
         sections.iter().filter(|(name, _)| names.contains(&name.as_str())).collect::<Vec<_>>()
@@ -85,8 +86,8 @@ fn heading(name: &str) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// The top-level elements of a template, inside its root if it has a single one, each with its content as
-/// it is written. Text beside them has no name. None if the tags do not match.
+/// The top-level elements of a template, inside its root if it has a single one, each with its
+/// unparsed content. Text between them has no name. `None` if the tags do not match.
 fn sections(template: &str) -> Option<Vec<(String, String)>> {
     let top = elements(template)?;
     let inner = match top.as_slice() {
@@ -136,7 +137,7 @@ fn push_loose(found: &mut Vec<(String, String)>, text: &str) {
     }
 }
 
-/// A block without the spaces that all its lines begin with.
+/// A block without the common indentation of its lines.
 fn dedented(text: &str) -> String {
     let lines: Vec<&str> = text.trim_matches(['\n', '\r']).lines().map(str::trim_end).collect();
     let indent = |line: &&str| line.len() - line.trim_start_matches(' ').len();

@@ -1,20 +1,20 @@
-//! Templates: `{{key}}` is replaced by the key's value, once, as it stands.
+//! Templates: `{{key}}` is replaced once by the key's value, verbatim.
 //!
-//! No escaping, no nesting, no recursion: one pass over the template, so that a value which itself
-//! holds `{{other}}` is text and stays so.
+//! No escaping, no nesting, no recursion: one pass over the template, so that a value that contains
+//! `{{other}}` stays as it is.
 
 use super::vars::is_key;
 
 /// A template with its variables filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rendered {
+pub struct RenderedPrompt {
     pub text: String,
-    /// Keys that had no value; their places are left as they were. Each once, in order.
+    /// Keys without a value, each once, in order; their placeholders stay in the text.
     pub unset: Vec<String>,
 }
 
-/// Fills in what `value` knows.
-pub fn render<'v>(template: &str, value: impl Fn(&str) -> Option<&'v str>) -> Rendered {
+/// Replaces the placeholders for which `value` returns a value.
+pub fn render<'v>(template: &str, value: impl Fn(&str) -> Option<&'v str>) -> RenderedPrompt {
     let mut text = String::with_capacity(template.len());
     let mut unset: Vec<String> = Vec::new();
     for piece in pieces(template) {
@@ -31,10 +31,10 @@ pub fn render<'v>(template: &str, value: impl Fn(&str) -> Option<&'v str>) -> Re
             },
         }
     }
-    Rendered { text, unset }
+    RenderedPrompt { text, unset }
 }
 
-/// The keys that a template asks for, each once, in order.
+/// The placeholders of a template, each once, in order.
 pub fn placeholders(template: &str) -> Vec<&str> {
     let mut keys = Vec::new();
     for piece in pieces(template) {

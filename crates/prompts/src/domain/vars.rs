@@ -1,41 +1,41 @@
-//! Variables: layers of `key=value`, the last of a key wins.
+//! Variables: layers of `key=value`, of which the last one of a key wins.
 
 use sha2::{Digest as _, Sha256};
 
 use gbrain_core::address::without_passwords;
 use gbrain_core::hash::Hash;
 
-/// The variables of a run, as they were given: later ones win, and all of them are signed.
+/// The variables of a run, in the order given: later ones win, and all of them are signed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Vars {
     entries: Vec<(String, String)>,
 }
 
-/// Why something is not a variable.
+/// The reason that a text is not a variable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VarError {
     /// It has no equals sign.
     #[error("`{}` is not KEY=VALUE", without_passwords(.0))]
     NoValue(String),
-    /// Its key is no name.
+    /// Its key is not a valid name.
     #[error(
         "`{}` is not a name of a variable: a letter or `_`, then letters, digits, `_`, `-` and `.`",
         without_passwords(.0)
     )]
     Key(String),
-    /// Its value can't be in an environment.
+    /// Its value cannot be put into an environment.
     #[error("the value of `{0}` holds a zero byte")]
     Zero(String),
 }
 
-/// Whether a text is a name of a variable.
+/// Whether a text is a valid name of a variable.
 pub fn is_key(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && text.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-' | b'.'))
 }
 
 impl Vars {
-    /// Adds one above the others.
+    /// Adds a variable, which overrides earlier ones.
     pub fn push(&mut self, key: &str, value: &str) -> Result<(), VarError> {
         if !is_key(key) {
             return Err(VarError::Key(key.to_owned()));
@@ -47,7 +47,7 @@ impl Vars {
         Ok(())
     }
 
-    /// Adds `KEY=VALUE` above the others.
+    /// Adds `KEY=VALUE`, which overrides earlier variables.
     pub fn push_pair(&mut self, pair: &str) -> Result<(), VarError> {
         let (key, value) =
             pair.split_once('=').ok_or_else(|| VarError::NoValue(pair.to_owned()))?;
@@ -59,7 +59,7 @@ impl Vars {
         self.entries.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
     }
 
-    /// Each key once, with the value that wins, in the order of first mention.
+    /// Each key once, with the winning value, in the order of first mention.
     pub fn winners(&self) -> Vec<(&str, &str)> {
         let mut winners: Vec<(&str, &str)> = Vec::new();
         for (key, value) in &self.entries {
@@ -71,9 +71,8 @@ impl Vars {
         winners
     }
 
-    /// The signature: what `printf '%s\n' "${VARS[@]}" | LC_ALL=C sort | sha256sum | cut -c1-12`
-    /// prints, `none` without variables. Everything that was given is signed, values that were
-    /// overridden too, and a value of several lines is sorted line by line.
+    /// The signature: the output of `printf '%s\n' "${VARS[@]}" | LC_ALL=C sort | sha256sum | cut -c1-12`, or `none` without variables.
+    /// Overridden values are signed too, and a value of several lines is sorted line by line.
     pub fn hash(&self) -> String {
         if self.entries.is_empty() {
             return "none".to_owned();

@@ -1,17 +1,18 @@
-//! Words as `awk` counts them.
+//! Counts words like `awk`.
 
 /// Counts words over any number of blocks.
 ///
-/// A word is a run of anything but space, tab and newline: what the fields of all lines add up to
-/// (`awk '{ n += NF }'`). A lone carriage return is a word, and a no-break space separates nothing.
+/// A word is a run of bytes other than space, tab and newline, which equals the sum of the fields
+/// of all lines (`awk '{ n += NF }'`). A lone carriage return is a word, and a no-break space
+/// separates nothing.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Words {
+pub struct WordCounter {
     count: u64,
     is_inside: bool,
 }
 
-impl Words {
-    /// Takes the next bytes in.
+impl WordCounter {
+    /// Adds the next block of bytes.
     pub fn add(&mut self, bytes: &[u8]) {
         for byte in bytes {
             let is_inside = !matches!(byte, b' ' | b'\t' | b'\n');
@@ -20,15 +21,15 @@ impl Words {
         }
     }
 
-    /// How many there were.
+    /// The number of words so far.
     pub fn count(&self) -> u64 {
         self.count
     }
 }
 
-/// The words of a text.
+/// The number of words of a text.
 pub fn words(text: &[u8]) -> u64 {
-    let mut words = Words::default();
+    let mut words = WordCounter::default();
     words.add(text);
     words.count()
 }
@@ -52,7 +53,7 @@ mod tests {
 
     #[test]
     fn a_word_across_blocks_is_one() {
-        let mut words = Words::default();
+        let mut words = WordCounter::default();
         ["on", "e tw", "o", " "].iter().for_each(|block| words.add(block.as_bytes()));
         assert_eq!(words.count(), 2);
     }

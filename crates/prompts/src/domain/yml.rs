@@ -1,12 +1,12 @@
-//! What the prompts' YAML files have in common: keys that are known, scalars that are texts.
+//! Reads the prompts' YAML files: known keys only, and scalars as text.
 
 use gbrain_core::yaml::{self, Node, Value};
 
-/// Why a file of inputs can't be used.
+/// The reason that a file of inputs is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {reason}")]
 pub struct FlatError {
-    /// Where, counted from 1.
+    /// The line number, from 1.
     pub line: usize,
     pub reason: String,
 }
@@ -17,7 +17,7 @@ impl FlatError {
     }
 }
 
-/// Reads `key: scalar` pairs. An empty file has none; a nested value is a mistake.
+/// Parses `key: scalar` pairs. An empty file has none; a nested value is an error.
 pub fn flat(text: &str) -> Result<Vec<(String, String)>, FlatError> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
@@ -50,7 +50,7 @@ pub(super) fn map<'n>(node: &'n Node, what: &str) -> Result<Vec<(String, &'n Nod
     }
 }
 
-/// The text of a scalar; nothing is an empty text.
+/// The text of a scalar; a missing value is an empty text.
 pub(super) fn scalar(node: &Node, key: &str) -> Result<String, FlatError> {
     match &node.value {
         Value::Text(text) => Ok(text.clone()),
@@ -61,7 +61,7 @@ pub(super) fn scalar(node: &Node, key: &str) -> Result<String, FlatError> {
     }
 }
 
-/// The items of a list; nothing has none.
+/// The items of a list; a missing value is an empty list.
 pub(super) fn items<'n>(node: &'n Node, key: &str) -> Result<&'n [Node], FlatError> {
     match &node.value {
         Value::Null => Ok(&[]),
@@ -85,7 +85,7 @@ pub(super) fn number(node: &Node, key: &str) -> Result<u64, FlatError> {
         .map_err(|_| FlatError::new(node.line, format!("`{key}` is a whole number, not `{text}`")))
 }
 
-/// A truth value, in the spellings of YAML 1.1.
+/// A boolean, in the spellings of YAML 1.1.
 pub(super) fn truth(node: &Node, key: &str) -> Result<bool, FlatError> {
     let text = scalar(node, key)?;
     match text.to_ascii_lowercase().as_str() {
@@ -95,7 +95,7 @@ pub(super) fn truth(node: &Node, key: &str) -> Result<bool, FlatError> {
     }
 }
 
-/// A key that nobody knows.
+/// The error for an unknown key.
 pub(super) fn unknown(node: &Node, key: &str, known: &[&str]) -> FlatError {
     FlatError::new(node.line, format!("unknown key `{key}`; known are {}", known.join(", ")))
 }

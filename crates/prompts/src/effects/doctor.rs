@@ -1,33 +1,34 @@
-//! `eva doctor`: what is wrong with prompts.
+//! `eva doctor`: finds problems in prompts.
 
 use gbrain_core::fault::chain;
 
-use super::{Library, Listed, Prompt, PromptError, Standing, hook};
+use super::{Library, LibraryPrompt, PromptAssessment, PromptEntry, PromptError, hook};
 use crate::domain::{
-    Finding, Level, Parts, check_aliases, check_evidence, check_log, checkup, old_layout,
+    CheckupFinding, CheckupInputs, Level, check_aliases, check_evidence, check_log, checkup,
+    old_layout,
 };
 
-/// What was found.
+/// The findings about all prompts of a library.
 #[derive(Debug)]
 pub struct Checkup {
-    /// How many prompts were looked at.
+    /// The number of checked prompts.
     pub prompts: usize,
-    /// Findings with the prompt that each is of: by prompt, problems first.
-    pub findings: Vec<(String, Finding)>,
+    /// Findings with their prompts: by prompt, problems first.
+    pub findings: Vec<(String, CheckupFinding)>,
 }
 
 impl Checkup {
-    /// Whether something must be mended.
+    /// Whether there is a problem, beyond warnings.
     pub fn has_problem(&self) -> bool {
         self.findings.iter().any(|(_, finding)| finding.level == Level::Problem)
     }
 }
 
-/// Looks at every prompt, or at one by its name or an alias.
+/// Checks every prompt, or one by its name or an alias.
 pub fn doctor(library: &Library, only: Option<&str>) -> Result<Checkup, PromptError> {
     let only = only.map(|name| library.id_of(name)).transpose()?;
     let listed = library.list()?;
-    let mut findings: Vec<(String, Finding)> = Vec::new();
+    let mut findings: Vec<(String, CheckupFinding)> = Vec::new();
     for one in &listed {
         findings.extend(of_prompt(library, one).into_iter().map(|found| (one.id.clone(), found)));
     }
@@ -39,7 +40,7 @@ pub fn doctor(library: &Library, only: Option<&str>) -> Result<Checkup, PromptEr
     Ok(Checkup { prompts: only.map_or(listed.len(), |_| 1), findings })
 }
 
-fn of_prompt(library: &Library, listed: &Listed) -> Vec<Finding> {
+fn of_prompt(library: &Library, listed: &PromptEntry) -> Vec<CheckupFinding> {
     let prompt = match &listed.prompt {
         Ok(prompt) => prompt,
         Err(error) => return vec![problem(error)],
@@ -47,15 +48,18 @@ fn of_prompt(library: &Library, listed: &Listed) -> Vec<Finding> {
     of_readable(library, prompt).unwrap_or_else(|error| vec![problem(&error)])
 }
 
-fn of_readable(library: &Library, prompt: &Prompt) -> Result<Vec<Finding>, PromptError> {
+fn of_readable(
+    library: &Library,
+    prompt: &LibraryPrompt,
+) -> Result<Vec<CheckupFinding>, PromptError> {
     let eval = prompt.eval_text()?;
-    let parts = Parts {
+    let parts = CheckupInputs {
         directory: &prompt.id,
         meta: &prompt.meta,
         template: &prompt.template.text,
         eval: eval.as_deref(),
     };
-    let standing = Standing::read(library, prompt)?;
+    let standing = PromptAssessment::read(library, prompt)?;
     let mut found = checkup(&parts);
     found.extend(check_evidence(
         &prompt.id,
@@ -70,12 +74,12 @@ fn of_readable(library: &Library, prompt: &Prompt) -> Result<Vec<Finding>, Promp
     Ok(found)
 }
 
-/// Hooks that can't run, or that would not be run.
-fn check_hooks(prompt: &Prompt) -> Vec<Finding> {
+/// Finds hooks that cannot run, or that would be ignored.
+fn check_hooks(prompt: &LibraryPrompt) -> Vec<CheckupFinding> {
     let unusable = [hook::check_guard(prompt).err(), hook::check_verifier(prompt).err()];
-    let mut found: Vec<Finding> =
+    let mut found: Vec<CheckupFinding> =
         unusable.into_iter().flatten().map(|error| problem(&error)).collect();
-    found.extend(prompt.hooks.ignored.iter().map(|name| Finding {
+    found.extend(prompt.hooks.ignored.iter().map(|name| CheckupFinding {
         level: Level::Warning,
         message: format!(
             "{name} is not executable and is not run: chmod +x prompts/{}/{name}",
@@ -85,7 +89,7 @@ fn check_hooks(prompt: &Prompt) -> Vec<Finding> {
     found
 }
 
-fn of_aliases(listed: &[Listed]) -> Vec<(String, Finding)> {
+fn of_aliases(listed: &[PromptEntry]) -> Vec<(String, CheckupFinding)> {
     let readable = listed.iter().filter_map(|listed| listed.prompt.as_ref().ok());
     let owned: Vec<(&str, Vec<String>)> =
         readable.map(|prompt| (prompt.id.as_str(), prompt.aliases().unwrap_or_default())).collect();
@@ -97,6 +101,6 @@ fn of_aliases(listed: &[Listed]) -> Vec<(String, Finding)> {
     found.map(|(id, finding)| (id.to_owned(), finding)).collect()
 }
 
-fn problem(error: &PromptError) -> Finding {
-    Finding { level: Level::Problem, message: chain(error) }
+fn problem(error: &PromptError) -> CheckupFinding {
+    CheckupFinding { level: Level::Problem, message: chain(error) }
 }

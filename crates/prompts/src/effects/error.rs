@@ -1,4 +1,4 @@
-//! What can go wrong with prompts.
+//! Errors of prompt commands.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use crate::domain::{
     FlatError, IndexError, MetaError, MissingEvidence, SkillError, Stale, Status, VarError,
 };
 
-/// Why something could not be done with a prompt.
+/// An error of a prompt command.
 #[derive(Debug, thiserror::Error)]
 pub enum PromptError {
     /// There is no library here.
@@ -18,10 +18,10 @@ pub enum PromptError {
     /// There is no such prompt.
     #[error("there is no prompt `{0}`")]
     NoPrompt(String),
-    /// A name that is not one.
+    /// A name is invalid.
     #[error("`{0}` is not a name of a prompt: letters, digits, `-`, `_` and `.`")]
     Id(String),
-    /// There is one already.
+    /// A prompt of this name exists.
     #[error("there is a prompt `{0}` already")]
     Exists(String),
     /// A prompt without meta.yml.
@@ -36,74 +36,74 @@ pub enum PromptError {
     /// There is no such case.
     #[error("prompt `{id}` has no case `{case}`")]
     NoCase { id: String, case: String },
-    /// A meta.yml that says nothing.
+    /// A meta.yml is invalid.
     #[error("{}", path.display())]
     Meta { path: PathBuf, source: MetaError },
-    /// A YAML file that can't be used.
+    /// A YAML file is invalid.
     #[error("{}", path.display())]
     Yaml { path: PathBuf, source: FlatError },
-    /// A variable that is none.
+    /// A variable is invalid.
     #[error(transparent)]
     Var(#[from] VarError),
-    /// A file that is not text.
+    /// A file is not UTF-8 text.
     #[error("{} is not UTF-8 text", .0.display())]
     NotText(PathBuf),
-    /// The guard said no.
+    /// The guard refused the run.
     #[error("guard.sh ended with {code}: nothing was rendered or sent")]
     Guard { code: i32 },
-    /// Inputs that must have a value and have none.
+    /// Required inputs have no value.
     #[error("required input without a value: {}", .0.join(", "))]
     Unset(Vec<String>),
-    /// A command that can't be read.
+    /// A command cannot be parsed.
     #[error("`{0}` is not a command")]
     Command(String),
     /// An evaluation without cases.
     #[error("prompt `{0}` has no eval.yml")]
     NoEval(String),
-    /// A prompt that can't go further up.
+    /// A ready prompt cannot be promoted further.
     #[error("prompt `{id}` is ready: there is nothing above")]
     Ready {
         id: String,
-        /// Whether it is another text that became ready.
+        /// Set if another text became ready.
         stale: Option<Stale>,
     },
-    /// A prompt that can't go further down.
+    /// The prompt is already at or below that status.
     #[error("prompt `{0}` is {1} already")]
     NotAbove(String, Status),
-    /// A key that an edit did not find.
+    /// An edit did not find its key.
     #[error("{} has no line `{key}: …` that could be changed", path.display())]
     Edit { path: PathBuf, key: &'static str },
-    /// A prompt that is not far enough for a skill.
+    /// Only a ready prompt can be a skill.
     #[error("prompt `{0}` is not ready")]
     NotReady(String),
-    /// A prompt whose status does not rest on evidence.
+    /// The status of the prompt has no evidence.
     #[error("prompt `{id}` is not shown to be ready: {why}")]
     NoEvidence { id: String, why: MissingEvidence },
-    /// A hook that can't be run, or would check nothing.
+    /// A hook cannot run, or would check nothing.
     #[error("{} can't be used: {reason}", path.display())]
     Hook { path: PathBuf, reason: String },
-    /// A file that must be a regular one and is a directory, a device or a pipe.
+    /// A path is a directory, a device or a pipe instead of a regular file.
     #[error("{} is not a regular file", .0.display())]
     NotAFile(PathBuf),
-    /// A signal that came before anything was sent.
+    /// A signal arrived before anything was sent.
     #[error("signal {0} came before anything was sent")]
     Interrupted(i32),
-    /// A row that could not be appended after its run was sent.
+    /// The row of a sent run could not be appended.
     #[error("the run was sent and its row could not be appended; the row is {row}")]
     RowNotWritten { row: String, source: Box<PromptError> },
-    /// A prompt that can't be a skill.
+    /// The prompt cannot be exported as a skill.
     #[error(transparent)]
     Skill(#[from] SkillError),
-    /// A file without a place for a list.
+    /// A file has no markers for its list.
     #[error("{}", path.display())]
     Index { path: PathBuf, source: IndexError },
-    /// A file that can't be read or written.
+    /// A file cannot be read or written.
     #[error("{}", path.display())]
     Io { path: PathBuf, source: io::Error },
 }
 
 impl PromptError {
-    /// An error about a file.
+    /// Wraps an I/O error with the path of its file.
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { path, source }

@@ -1,4 +1,4 @@
-//! `eva eval`: a prompt against its cases.
+//! `eva eval`: runs the cases of a prompt.
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -7,42 +7,42 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::hook::{self, Setting};
+use super::hook::{self, HookEnvironment};
 use super::kick::{rendered, require};
 use super::sender::Command;
-use super::{Library, Prompt, PromptError, log};
+use super::{Library, LibraryPrompt, PromptError, log};
 use crate::domain::{
-    Case, EvalRow, Evaluation, Inputs, Rubric, Vars, flat, rubric_prompt, score, triggering_prompt,
-    verdict,
+    EvalCase, EvalRow, Evaluation, Inputs, Rubric, Vars, flat, rubric_prompt, score,
+    triggering_prompt, verdict,
 };
 
-/// How long an answer may take if nobody says otherwise.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// The default time limit of an answer.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// What to evaluate, and with what.
+/// The options of an evaluation.
 #[derive(Debug, Clone)]
-pub struct Choice {
-    /// Only the case of this name. Its row is marked partial.
+pub struct EvalOptions {
+    /// Only the case with this name. Its row is marked partial.
     pub case: Option<String>,
     /// The command that answers.
     pub send: Command,
     /// The command that judges.
     pub judge: Command,
-    /// The model that answers, if it is not the one of the files.
+    /// The model that answers, if it overrides the one in the files.
     pub model: Option<String>,
-    /// How many at once.
+    /// Number of cases that run at once.
     pub jobs: usize,
 }
 
-/// One case, or one question of triggering.
+/// The result of a case, or of a trigger question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaseReport {
     pub name: String,
-    /// What was wrong; passed if nothing was.
+    /// Failure messages; the case passed if there are none.
     pub failures: Vec<String>,
 }
 
-/// An evaluation.
+/// The result of an evaluation.
 #[derive(Debug, Clone)]
 pub struct EvalReport {
     /// The row that was appended.
@@ -51,11 +51,11 @@ pub struct EvalReport {
     pub cases: Vec<CaseReport>,
 }
 
-/// Told when a case is over.
+/// Progress callback: cases done and total.
 pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
 enum Task<'a> {
-    Case(&'a Case),
+    Case(&'a EvalCase),
     Trigger { question: &'a str, should_match: bool },
 }
 
@@ -72,17 +72,17 @@ impl Task<'_> {
 /// Runs the cases of a prompt and appends one row.
 pub fn evaluate(
     library: &Library,
-    prompt: &Prompt,
-    choice: &Choice,
+    prompt: &LibraryPrompt,
+    options: &EvalOptions,
     clock: &dyn Fn() -> Timestamp,
     progress: Progress<'_>,
 ) -> Result<EvalReport, PromptError> {
     let evaluation = prompt.evaluation()?;
     let eval_hash = prompt.cases_hash(&library.root)?;
-    // Answers cost money: that their row can be written is known before.
+    // Answers cost money, so the log is checked first.
     log::check_appendable(&prompt.eval_log())?;
-    let tasks = tasks(prompt, &evaluation, choice)?;
-    let bench = Bench { library, prompt, evaluation: &evaluation, choice };
+    let tasks = tasks(prompt, &evaluation, options)?;
+    let bench = Evaluator { library, prompt, evaluation: &evaluation, options };
     let cases = bench.run_all(&tasks, progress);
     let failed = |case: &&CaseReport| !case.failures.is_empty();
     let failed_cases: Vec<String> =
@@ -92,10 +92,11 @@ pub fn evaluate(
         total: cases.len() as u64,
         passed: (cases.len() - failed_cases.len()) as u64,
         failed_cases,
-        partial: choice.case.is_some(),
-        // A model of the command line makes it an evaluation of another prompt; those of eval.yml are its cases'.
+        partial: options.case.is_some(),
+        // A model from the command line evaluates another prompt; a model in eval.yml belongs to
+        // the cases.
         prompt_hash: Some(
-            prompt.hash_with(choice.model.as_deref().or(prompt.meta.model.as_deref())),
+            prompt.hash_with(options.model.as_deref().or(prompt.meta.model.as_deref())),
         ),
         eval_hash,
         model: bench.model().map(str::to_owned),
@@ -108,11 +109,11 @@ pub fn evaluate(
 }
 
 fn tasks<'e>(
-    prompt: &Prompt,
+    prompt: &LibraryPrompt,
     evaluation: &'e Evaluation,
-    choice: &Choice,
+    options: &EvalOptions,
 ) -> Result<Vec<Task<'e>>, PromptError> {
-    let Some(name) = &choice.case else {
+    let Some(name) = &options.case else {
         let cases = evaluation.cases.iter().map(Task::Case);
         let triggering = &evaluation.triggering;
         let trigger =
@@ -126,21 +127,21 @@ fn tasks<'e>(
     Ok(vec![Task::Case(case.ok_or_else(missing)?)])
 }
 
-struct Bench<'a> {
+struct Evaluator<'a> {
     library: &'a Library,
-    prompt: &'a Prompt,
+    prompt: &'a LibraryPrompt,
     evaluation: &'a Evaluation,
-    choice: &'a Choice,
+    options: &'a EvalOptions,
 }
 
-impl Bench<'_> {
-    /// Some at once, reported in order.
+impl Evaluator<'_> {
+    /// Runs tasks concurrently; results are in their order.
     fn run_all(&self, tasks: &[Task<'_>], progress: Progress<'_>) -> Vec<CaseReport> {
         let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let reports: Vec<Mutex<Option<CaseReport>>> =
             tasks.iter().map(|_| Mutex::default()).collect();
         std::thread::scope(|scope| {
-            for _ in 0..self.choice.jobs.clamp(1, tasks.len().max(1)) {
+            for _ in 0..self.options.jobs.clamp(1, tasks.len().max(1)) {
                 scope.spawn(|| {
                     while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
                         let at = tasks.iter().position(|other| std::ptr::eq(other, task));
@@ -168,20 +169,20 @@ impl Bench<'_> {
         outcome.unwrap_or_else(|trouble| vec![trouble])
     }
 
-    fn run_case(&self, case: &Case) -> Result<Vec<String>, String> {
-        let told = |error: PromptError| gbrain_core::fault::chain(&error);
-        let mut vars = self.vars(case).map_err(told)?;
+    fn run_case(&self, case: &EvalCase) -> Result<Vec<String>, String> {
+        let message = |error: PromptError| gbrain_core::fault::chain(&error);
+        let mut vars = self.vars(case).map_err(message)?;
         let name = Some(case.name.as_str());
-        let setting = Setting::new(self.prompt, name, &vars).map_err(told)?;
-        let guarded = hook::guard(self.prompt, &setting, None).map_err(told)?;
+        let setting = HookEnvironment::new(self.prompt, name, &vars).map_err(message)?;
+        let guarded = hook::guard(self.prompt, &setting, None).map_err(message)?;
         for (key, value) in guarded.pairs {
             vars.push(&key, &value).map_err(|error| error.to_string())?;
         }
-        let setting = Setting::new(self.prompt, name, &vars).map_err(told)?;
+        let setting = HookEnvironment::new(self.prompt, name, &vars).map_err(message)?;
         let rendered = rendered(self.prompt, &vars);
-        require(self.prompt, &rendered).map_err(told)?;
-        let send = self.choice.send.with_model(self.model());
-        let answer = send.ask(&rendered.text, &setting, self.patience())?;
+        require(self.prompt, &rendered).map_err(message)?;
+        let send = self.options.send.with_model(self.model());
+        let answer = send.ask(&rendered.text, &setting, self.timeout())?;
         let mut failures: Vec<String> =
             case.assertions.iter().filter_map(|assertion| assertion.check(&answer)).collect();
         failures.extend(case.empty_answer(&answer));
@@ -196,11 +197,11 @@ impl Bench<'_> {
         rubric: &Rubric,
         prompt: &str,
         answer: &str,
-        setting: &Setting,
+        setting: &HookEnvironment,
     ) -> Result<Option<String>, String> {
         let judge =
-            self.choice.judge.with_model(self.evaluation.judge_model.as_deref().or(self.model()));
-        let reply = judge.ask(&rubric_prompt(rubric, prompt, answer), setting, self.patience())?;
+            self.options.judge.with_model(self.evaluation.judge_model.as_deref().or(self.model()));
+        let reply = judge.ask(&rubric_prompt(rubric, prompt, answer), setting, self.timeout())?;
         let threshold = self.evaluation.pass_threshold;
         Ok(match score(&reply) {
             None => Some(format!("the judge gave no score: `{}`", start_of(&reply))),
@@ -216,10 +217,10 @@ impl Bench<'_> {
         let triggering = &self.evaluation.triggering;
         let of_judges = self.evaluation.judge_model.as_deref();
         let model = triggering.judge_model.as_deref().or(of_judges).or(self.model());
-        let setting = Setting::new(self.prompt, None, &Vars::default());
+        let setting = HookEnvironment::new(self.prompt, None, &Vars::default());
         let setting = setting.map_err(|error| gbrain_core::fault::chain(&error))?;
         let ask = triggering_prompt(&self.prompt.meta, question);
-        let reply = self.choice.judge.with_model(model).ask(&ask, &setting, self.patience())?;
+        let reply = self.options.judge.with_model(model).ask(&ask, &setting, self.timeout())?;
         Ok(match verdict(&reply) {
             None => vec![format!("the judge gave no decision: `{}`", start_of(&reply))],
             Some(decision) if decision != should_match => vec![start_of(&reply)],
@@ -227,9 +228,9 @@ impl Bench<'_> {
         })
     }
 
-    fn vars(&self, case: &Case) -> Result<Vars, PromptError> {
+    fn vars(&self, case: &EvalCase) -> Result<Vars, PromptError> {
         let pairs = match &case.inputs {
-            Inputs::Given(pairs) => pairs.clone(),
+            Inputs::Inline(pairs) => pairs.clone(),
             Inputs::From(path) => self.inputs_from(path)?,
         };
         let mut vars = Vars::default();
@@ -239,7 +240,7 @@ impl Bench<'_> {
         Ok(vars)
     }
 
-    /// A file of inputs, in the root of the library or beside the prompt.
+    /// Reads an input file, relative to the root of the library or to the prompt.
     fn inputs_from(&self, name: &str) -> Result<Vec<(String, String)>, PromptError> {
         match self.prompt.inputs_from(&self.library.root, name)? {
             Some((path, text)) => flat(&text).map_err(|source| PromptError::Yaml { path, source }),
@@ -251,16 +252,16 @@ impl Bench<'_> {
     }
 
     fn model(&self) -> Option<&str> {
-        let chosen = self.choice.model.as_deref().or(self.evaluation.model.as_deref());
+        let chosen = self.options.model.as_deref().or(self.evaluation.model.as_deref());
         chosen.or(self.prompt.meta.model.as_deref())
     }
 
-    fn patience(&self) -> Duration {
-        self.evaluation.timeout_s.map_or(PATIENCE, Duration::from_secs)
+    fn timeout(&self) -> Duration {
+        self.evaluation.timeout_s.map_or(DEFAULT_TIMEOUT, Duration::from_secs)
     }
 }
 
-/// As much of a reply as fits a line.
+/// The beginning of a reply, on one line.
 fn start_of(reply: &str) -> String {
     let line: String = reply.split_whitespace().collect::<Vec<_>>().join(" ");
     line.chars().take(200).collect()

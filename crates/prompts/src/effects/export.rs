@@ -1,25 +1,25 @@
-//! `eva export-skill`: a ready prompt as a skill.
+//! `eva export-skill`: exports a ready prompt as a skill.
 
 use std::path::PathBuf;
 
 use super::new::replace;
-use super::{Library, Prompt, PromptError, Standing};
+use super::{Library, LibraryPrompt, PromptAssessment, PromptError};
 use crate::domain::{MissingEvidence, Status, skill};
 
-/// A skill that was written.
+/// An exported skill file.
 #[derive(Debug)]
-pub struct Exported {
+pub struct ExportedSkill {
     pub path: PathBuf,
-    /// Why the prompt would not have been written without force.
+    /// The refusal that was overridden by force.
     pub forced_past: Option<String>,
 }
 
-/// Writes `dist/skills/<id>/SKILL.md`; what else was in that directory goes.
+/// Writes `dist/skills/<id>/SKILL.md`; other files in that directory are deleted.
 pub fn export_skill(
     library: &Library,
-    prompt: &Prompt,
+    prompt: &LibraryPrompt,
     is_forced: bool,
-) -> Result<Exported, PromptError> {
+) -> Result<ExportedSkill, PromptError> {
     let refusal = refusal(library, prompt)?;
     if let (Some(refusal), false) = (&refusal, is_forced) {
         return Err(refusal.clone().into());
@@ -32,13 +32,13 @@ pub fn export_skill(
     std::fs::create_dir_all(&dir).map_err(PromptError::io(&dir))?;
     let path = dir.join("SKILL.md");
     replace(&path, &text)?;
-    Ok(Exported {
+    Ok(ExportedSkill {
         path,
         forced_past: refusal.map(|refusal| PromptError::from(refusal).to_string()),
     })
 }
 
-/// Why a prompt may not be a skill.
+/// The reason that a prompt may not be exported.
 #[derive(Debug, Clone)]
 enum Refusal {
     NotReady(String),
@@ -54,11 +54,11 @@ impl From<Refusal> for PromptError {
     }
 }
 
-fn refusal(library: &Library, prompt: &Prompt) -> Result<Option<Refusal>, PromptError> {
+fn refusal(library: &Library, prompt: &LibraryPrompt) -> Result<Option<Refusal>, PromptError> {
     let id = prompt.id.clone();
     if prompt.meta.status != Status::Ready {
         return Ok(Some(Refusal::NotReady(id)));
     }
-    let why = Standing::read(library, prompt)?.missing_evidence;
+    let why = PromptAssessment::read(library, prompt)?.missing_evidence;
     Ok(why.map(|why| Refusal::NoEvidence { id, why }))
 }

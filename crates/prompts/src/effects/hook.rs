@@ -1,4 +1,4 @@
-//! `guard.sh` and `verify.sh`: what a prompt's author wants to run before and after.
+//! `guard.sh` and `verify.sh`: the author's hooks before and after a run.
 
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 
-use super::signals::Forwarding;
-use super::{Prompt, PromptError};
+use super::signals::SignalForwarder;
+use super::{LibraryPrompt, PromptError};
 use crate::domain::{Script, Vars};
 
 const GUARD: &str = "guard.sh";
@@ -19,11 +19,11 @@ const VERIFIER: &str = "verify.sh";
 /// The hooks of a prompt as they are on disk.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Hooks {
-    /// `guard.sh`, if it may be executed.
+    /// `guard.sh`, if it is executable.
     pub(crate) guard: Option<Vec<u8>>,
-    /// `verify.sh`, if it may be executed.
+    /// `verify.sh`, if it is executable.
     pub(crate) verifier: Option<Vec<u8>>,
-    /// Names of hooks that are there and may not be executed.
+    /// Names of hooks that exist but are not executable.
     pub(crate) ignored: Vec<&'static str>,
 }
 
@@ -43,17 +43,17 @@ impl Hooks {
     }
 }
 
-/// Makes sure that the guard can run.
-pub(crate) fn check_guard(prompt: &Prompt) -> Result<(), PromptError> {
+/// Checks that the guard can run.
+pub(crate) fn check_guard(prompt: &LibraryPrompt) -> Result<(), PromptError> {
     match checked(prompt, GUARD, prompt.hooks.guard.as_deref()) {
-        // A guard that has nothing to say lets everything pass, which is what an author may want for now.
+        // An empty guard allows everything, which an author may want for now.
         Err(UnusableHook { is_empty: true, .. }) => Ok(()),
         other => other.map_err(|unusable| unusable.error),
     }
 }
 
-/// Makes sure that the verifier can run and has something to check.
-pub(crate) fn check_verifier(prompt: &Prompt) -> Result<(), PromptError> {
+/// Checks that the verifier can run and is not empty.
+pub(crate) fn check_verifier(prompt: &LibraryPrompt) -> Result<(), PromptError> {
     checked(prompt, VERIFIER, prompt.hooks.verifier.as_deref()).map_err(|unusable| unusable.error)
 }
 
@@ -62,7 +62,7 @@ struct UnusableHook {
     error: PromptError,
 }
 
-fn checked(prompt: &Prompt, name: &str, content: Option<&[u8]>) -> Result<(), UnusableHook> {
+fn checked(prompt: &LibraryPrompt, name: &str, content: Option<&[u8]>) -> Result<(), UnusableHook> {
     let Some(content) = content else { return Ok(()) };
     let unusable = |is_empty, reason: String| {
         let error = PromptError::Hook { path: prompt.file(name), reason };
@@ -91,7 +91,7 @@ fn is_in_path(program: &str) -> bool {
     std::env::split_paths(&path).any(|dir| is_runnable(&dir.join(program)))
 }
 
-/// The command that runs a hook: itself, or a shell for text without `#!`.
+/// The command for a hook: itself, or a shell if it has no `#!`.
 fn command(path: &Path, content: &[u8]) -> Command {
     match Script::parse(content) {
         Ok(Script::Shell) => {
@@ -103,24 +103,24 @@ fn command(path: &Path, content: &[u8]) -> Command {
     }
 }
 
-/// The longest value that is put into an environment: systems refuse much longer ones.
+/// Maximum length of a value in the environment: systems refuse much longer ones.
 const LONGEST_VALUE: usize = 32 << 10;
 
-/// What hooks and the model's command find in their environment.
+/// The environment variables of hooks and of the model's command.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Setting {
-    /// The prompt and the case: for everybody.
+pub(crate) struct HookEnvironment {
+    /// The prompt and the case, for hooks and the command.
     about: Vec<(OsString, OsString)>,
     /// The variables: for hooks.
     vars: Vec<(OsString, OsString)>,
-    /// Values that are too long for an environment, one file each.
+    /// Values that are too long for an environment, in one file each.
     long: Option<Arc<TempDir>>,
 }
 
-impl Setting {
-    /// The prompt, the case and the variables.
+impl HookEnvironment {
+    /// The environment for a prompt, a case and variables.
     pub(crate) fn new(
-        prompt: &Prompt,
+        prompt: &LibraryPrompt,
         case: Option<&str>,
         vars: &Vars,
     ) -> Result<Self, PromptError> {
@@ -129,14 +129,14 @@ impl Setting {
             ("EVA_PROMPT_DIR".into(), prompt.dir.clone().into()),
             ("EVA_CASE".into(), case.unwrap_or_default().into()),
         ];
-        let mut setting = Self { about, ..Self::default() };
+        let mut environment = Self { about, ..Self::default() };
         let inputs = prompt.meta.inputs.iter();
         let defaults =
             inputs.filter_map(|input| Some((input.name.as_str(), input.default.as_deref()?)));
         for (key, value) in defaults.chain(vars.winners()) {
-            setting.add(key, value).map_err(PromptError::io(std::env::temp_dir()))?;
+            environment.add(key, value).map_err(PromptError::io(std::env::temp_dir()))?;
         }
-        Ok(setting)
+        Ok(environment)
     }
 
     fn add(&mut self, key: &str, value: &str) -> std::io::Result<()> {
@@ -159,7 +159,7 @@ impl Setting {
         self
     }
 
-    /// For the model's command, which has the variables in its prompt.
+    /// Sets the environment of the model's command, which has the variables in its prompt.
     pub(crate) fn apply(&self, command: &mut Command) {
         command.envs(self.about.iter().map(|(name, value)| (name, value)));
     }
@@ -170,72 +170,76 @@ impl Setting {
     }
 }
 
-/// Whether there is something to run: a file that may be executed.
+/// Whether a path is an executable file.
 fn is_runnable(path: &Path) -> bool {
     std::fs::metadata(path)
         .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// What a guard said: `KEY=VALUE` lines are variables, the others are talk.
+/// The parsed output of a guard: `KEY=VALUE` lines are variables, other lines are messages.
 #[derive(Debug, Default)]
-pub(crate) struct Guarded {
+pub(crate) struct GuardOutput {
     pub(crate) pairs: Vec<(String, String)>,
     pub(crate) talk: Vec<String>,
 }
 
-/// Runs the guard, if there is one. Signals reach it if somebody passes them on.
+/// Runs the guard, if there is one, and forwards signals to it if `signals` is given.
 pub(crate) fn guard(
-    prompt: &Prompt,
-    setting: &Setting,
-    signals: Option<&Forwarding>,
-) -> Result<Guarded, PromptError> {
-    let Some(content) = &prompt.hooks.guard else { return Ok(Guarded::default()) };
+    prompt: &LibraryPrompt,
+    environment: &HookEnvironment,
+    signals: Option<&SignalForwarder>,
+) -> Result<GuardOutput, PromptError> {
+    let Some(content) = &prompt.hooks.guard else { return Ok(GuardOutput::default()) };
     check_guard(prompt)?;
     let path = prompt.file(GUARD);
     let mut command = command(&path, content);
-    setting.apply_to_hook(&mut command);
+    environment.apply_to_hook(&mut command);
     command.stdin(Stdio::null()).stdout(Stdio::piped());
-    let ran = match signals {
+    let result = match signals {
         Some(signals) => signals.output(&mut command),
         None => command
             .spawn()
             .and_then(std::process::Child::wait_with_output)
             .map(|output| (output.stdout, output.status)),
     };
-    let (said, status) = ran.map_err(PromptError::io(&path))?;
+    let (output, status) = result.map_err(PromptError::io(&path))?;
     if !status.success() {
         return Err(PromptError::Guard { code: super::sender::exit_code(status) });
     }
-    let text = String::from_utf8(said).map_err(|_| PromptError::NotText(path))?;
-    let mut guarded = Guarded::default();
+    let text = String::from_utf8(output).map_err(|_| PromptError::NotText(path))?;
+    let mut guard_output = GuardOutput::default();
     for line in text.lines() {
         match line.split_once('=').filter(|(key, _)| crate::domain::is_key(key)) {
-            Some((key, value)) => guarded.pairs.push((key.to_owned(), value.to_owned())),
+            Some((key, value)) => guard_output.pairs.push((key.to_owned(), value.to_owned())),
             None if line.trim().is_empty() => (),
-            None => guarded.talk.push(line.to_owned()),
+            None => guard_output.talk.push(line.to_owned()),
         }
     }
-    Ok(guarded)
+    Ok(guard_output)
 }
 
-/// What came of verifying.
+/// The result of a verifier.
 #[derive(Debug)]
 pub(crate) enum Verification {
     /// There is no verifier.
     NoVerifier,
-    /// It ended by itself: with 0, or not.
+    /// It exited, with status 0 or not.
     Verdict(bool),
     /// It could not be started.
     NotRun(std::io::Error),
-    /// A signal ended it before it had a verdict.
+    /// A signal killed it before it gave a verdict.
     Killed(i32),
 }
 
-/// Runs the verifier, if there is one. What it prints is talk.
-pub(crate) fn verify(prompt: &Prompt, setting: &Setting, signals: &Forwarding) -> Verification {
+/// Runs the verifier, if there is one. Its output goes to stderr.
+pub(crate) fn verify(
+    prompt: &LibraryPrompt,
+    environment: &HookEnvironment,
+    signals: &SignalForwarder,
+) -> Verification {
     let Some(content) = &prompt.hooks.verifier else { return Verification::NoVerifier };
     let mut command = command(&prompt.file(VERIFIER), content);
-    setting.apply_to_hook(&mut command);
+    environment.apply_to_hook(&mut command);
     command.stdin(Stdio::null()).stdout(std::io::stderr());
     match signals.output(&mut command) {
         Err(error) => Verification::NotRun(error),

@@ -1,34 +1,34 @@
-//! `eva index`: the lists that are made of all prompts.
+//! `eva index`: regenerates the lists of all prompts.
 
 use std::path::PathBuf;
 
 use super::new::replace;
 use super::prompt::optional;
-use super::{Library, PromptError, Standing};
+use super::{Library, PromptAssessment, PromptError};
 use crate::domain::{IndexRow, MissingEvidence, rewrite_aliases, rewrite_readme};
 
-/// What was looked at.
+/// The result of updating the lists.
 #[derive(Debug)]
-pub struct Indexed {
-    /// How many prompts are in the lists.
+pub struct IndexReport {
+    /// The number of listed prompts.
     pub prompts: usize,
-    /// Files whose lists were made anew.
+    /// Files whose lists changed.
     pub changed: Vec<PathBuf>,
-    /// Why a file was left as it is.
+    /// Errors for files that were not changed.
     pub left: Vec<PromptError>,
-    /// Prompts that are listed with a status that does not rest on evidence.
+    /// Listed prompts whose status has no evidence.
     pub missing_evidence: Vec<(String, MissingEvidence)>,
-    /// Prompts that can't be read, and so are in no list.
+    /// Unreadable prompts, which are not listed.
     pub unreadable: Vec<(String, PromptError)>,
 }
 
-/// Makes the lists anew; with `is_check` only says what would change.
-pub fn index(library: &Library, is_check: bool) -> Result<Indexed, PromptError> {
+/// Regenerates the lists; with `is_check` nothing is written.
+pub fn index(library: &Library, is_check: bool) -> Result<IndexReport, PromptError> {
     let (mut rows, mut unreadable, mut missing_evidence) = (Vec::new(), Vec::new(), Vec::new());
     for listed in library.list()? {
         match listed.prompt {
             Ok(prompt) => {
-                let why = Standing::read(library, &prompt)?.missing_evidence;
+                let why = PromptAssessment::read(library, &prompt)?.missing_evidence;
                 missing_evidence.extend(why.map(|why| (prompt.id.clone(), why)));
                 rows.push(IndexRow {
                     aliases: prompt.aliases()?,
@@ -42,8 +42,13 @@ pub fn index(library: &Library, is_check: bool) -> Result<Indexed, PromptError> 
         }
     }
     let prompts = rows.len();
-    let mut indexed =
-        Indexed { prompts, changed: Vec::new(), left: Vec::new(), missing_evidence, unreadable };
+    let mut indexed = IndexReport {
+        prompts,
+        changed: Vec::new(),
+        left: Vec::new(),
+        missing_evidence,
+        unreadable,
+    };
     let readme = library.root.join("README.md");
     if let Some(text) = optional(&readme)? {
         let new = rewrite_readme(&text, &rows);
@@ -59,7 +64,7 @@ pub fn index(library: &Library, is_check: bool) -> Result<Indexed, PromptError> 
 }
 
 fn put(
-    indexed: &mut Indexed,
+    indexed: &mut IndexReport,
     path: PathBuf,
     old: Option<&str>,
     new: Result<String, crate::domain::IndexError>,

@@ -1,8 +1,9 @@
-//! `kick`: one run of a prompt, and the row it leaves.
+//! `kick`: runs a prompt once and appends a row to its usage log.
 //!
-//! Whatever could stop a run is checked before it is sent. From then on nothing loses its row: a verifier that does
-//! not run, a signal, an answer that can't be written are problems of the run, and the row says so. A run with such
-//! a problem, or without a model, has no record in `.runs.jsonl`: it is evidence neither for the prompt nor against it.
+//! Everything that could stop a run is checked before it is sent. From then on its row is always
+//! written: a failed verifier, a signal, or an answer that cannot be written is a problem of the
+//! run, which its row shows. A run with such a problem, or without a model, has no record in
+//! `.runs.jsonl`: it is evidence neither for the prompt nor against it.
 
 use std::fs::File;
 use std::io::Write;
@@ -11,63 +12,63 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::hook::{self, Hooks, Setting, Verification};
-use super::sender::{Command, Places, Sent};
-use super::signals::Forwarding;
-use super::{Prompt, PromptError, log};
+use super::hook::{self, HookEnvironment, Hooks, Verification};
+use super::sender::{AnswerSinks, Command, SendOutcome};
+use super::signals::SignalForwarder;
+use super::{LibraryPrompt, PromptError, log};
 use crate::domain::usage::{RunRecord, UsageRow};
-use crate::domain::{Rendered, Vars, render, words};
+use crate::domain::{RenderedPrompt, Vars, render, words};
 
-/// A variable from the command line, in the order in which it was typed.
+/// A variable from the command line, in the order given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Given {
+pub enum VarSource {
     Pair(String),
     /// `--var-file PATH`: the file as `file_contents`.
     File(PathBuf),
 }
 
-/// What to run.
+/// The parameters of a run.
 #[derive(Debug, Clone, Default)]
-pub struct Kick {
-    /// The case whose inputs come first.
+pub struct KickRequest {
+    /// The case whose inputs are the first layer.
     pub case: Option<String>,
-    pub given: Vec<Given>,
-    /// The command to send to; none renders only.
+    pub given: Vec<VarSource>,
+    /// The command to send to; `None` only renders the prompt.
     pub send: Option<Command>,
-    /// Where the answer is kept.
+    /// The path of a copy of the answer.
     pub keep_output: Option<PathBuf>,
 }
 
-/// What came of it.
+/// The result of a run.
 #[derive(Debug, Clone)]
-pub struct Kicked {
+pub struct KickResult {
     /// The row that was appended.
     pub row: UsageRow,
-    /// The prompt as it was rendered.
-    pub rendered: Rendered,
-    /// What the guard said beside variables.
+    /// The prompt with its variables filled in.
+    pub rendered: RenderedPrompt,
+    /// The guard's messages, beside variables.
     pub talk: Vec<String>,
-    /// Why the command did not run, if it did not.
+    /// The reason that the command did not run.
     pub trouble: Option<String>,
-    /// What went wrong after it was sent.
+    /// Problems after the prompt was sent.
     pub problems: Vec<RunProblem>,
     /// Whether the run counts for the gates of this text.
     pub is_recorded: bool,
 }
 
-/// What can go wrong with a run that was sent.
+/// A problem of a run that was sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RunProblem {
-    /// A signal came during the run.
+    /// A signal arrived during the run.
     #[error("signal {0} interrupted the run: it counts for nothing")]
     Interrupted(i32),
-    /// The verifier has no verdict.
+    /// The verifier gave no verdict.
     #[error("verify.sh gave no verdict ({0}): the run counts for nothing")]
     NoVerdict(String),
-    /// The answer is not whole where the caller reads it.
+    /// The answer could not be written completely.
     #[error("the answer could not be written to {place}: {reason}")]
     AnswerNotWritten { place: String, reason: String },
-    /// A hook is another one than when the run began.
+    /// A hook changed during the run.
     #[error("guard.sh or verify.sh changed during the run: it counts for nothing")]
     HooksChanged,
     /// The record of the text could not be written.
@@ -75,29 +76,30 @@ pub enum RunProblem {
     NotRecorded(String),
 }
 
-/// Runs a prompt and appends its row. The answer goes to `watcher` as it comes.
+/// Runs a prompt and appends its row. The answer is streamed to `watcher`.
 pub fn kick(
-    prompt: &Prompt,
-    kick: &Kick,
+    prompt: &LibraryPrompt,
+    kick: &KickRequest,
     watcher: &mut dyn Write,
     clock: &dyn Fn() -> Timestamp,
-) -> Result<Kicked, PromptError> {
+) -> Result<KickResult, PromptError> {
     let started = Instant::now();
-    let signals = Forwarding::begin().map_err(PromptError::io(&prompt.dir))?;
+    let signals = SignalForwarder::begin().map_err(PromptError::io(&prompt.dir))?;
     let mut vars = layers(prompt, kick)?;
     let case = kick.case.as_deref();
-    let guarded = hook::guard(prompt, &Setting::new(prompt, case, &vars)?, Some(&signals))?;
-    for (key, value) in &guarded.pairs {
+    let guard_output =
+        hook::guard(prompt, &HookEnvironment::new(prompt, case, &vars)?, Some(&signals))?;
+    for (key, value) in &guard_output.pairs {
         vars.push(key, value)?;
     }
-    let setting = Setting::new(prompt, case, &vars)?;
+    let setting = HookEnvironment::new(prompt, case, &vars)?;
     let rendered = rendered(prompt, &vars);
     let run = match &kick.send {
-        None => Run::dry(),
+        None => RunOutcome::dry(),
         Some(command) => {
             check_before_sending(prompt, &rendered, &signals)?;
-            let way = Way { command, setting: &setting, signals: &signals };
-            send(prompt, kick, &way, &rendered.text, watcher)?
+            let context = SendContext { command, setting: &setting, signals: &signals };
+            send(prompt, kick, &context, &rendered.text, watcher)?
         }
     };
     let row = UsageRow {
@@ -111,7 +113,7 @@ pub fn kick(
         prompt_words: words(rendered.text.as_bytes()),
         output_words: run.output_words,
     };
-    let Run { trouble, mut problems, is_evidence, .. } = run;
+    let RunOutcome { trouble, mut problems, is_evidence, .. } = run;
     let row = append(prompt, row, clock)?;
     let model = kick.send.as_ref().and_then(Command::model);
     let recorded = is_evidence.then(|| record(prompt, &row, model)).transpose();
@@ -119,7 +121,14 @@ pub fn kick(
     problems.extend(
         recorded.err().map(|error| RunProblem::NotRecorded(gbrain_core::fault::chain(&error))),
     );
-    Ok(Kicked { row: row.row, rendered, talk: guarded.talk, trouble, problems, is_recorded })
+    Ok(KickResult {
+        row: row.row,
+        rendered,
+        talk: guard_output.talk,
+        trouble,
+        problems,
+        is_recorded,
+    })
 }
 
 fn milliseconds(duration: Duration) -> u64 {
@@ -134,13 +143,13 @@ struct AppendedRow {
 }
 
 fn append(
-    prompt: &Prompt,
+    prompt: &LibraryPrompt,
     mut row: UsageRow,
     clock: &dyn Fn() -> Timestamp,
 ) -> Result<AppendedRow, PromptError> {
     let (mut line, mut at) = (row.to_line(), row.ts);
     let appended = log::append(&prompt.usage_log(), || {
-        // Taken while no other process appends, so that times rise with lines.
+        // The time is taken under the lock, so that times ascend with lines.
         at = clock();
         row.ts = at;
         line = row.to_line();
@@ -156,17 +165,21 @@ fn append(
     }
 }
 
-/// Records the text that a run was of.
-fn record(prompt: &Prompt, row: &AppendedRow, model: Option<&str>) -> Result<(), PromptError> {
+/// Records the text of a run.
+fn record(
+    prompt: &LibraryPrompt,
+    row: &AppendedRow,
+    model: Option<&str>,
+) -> Result<(), PromptError> {
     let record = RunRecord::new(row.at, prompt.hash_with(model), &row.line);
     log::append(&prompt.run_log(), || record.to_line())
 }
 
-/// What must hold for a run to leave its row and to be judged.
+/// Checks that the run can be judged and its row written.
 fn check_before_sending(
-    prompt: &Prompt,
-    rendered: &Rendered,
-    signals: &Forwarding,
+    prompt: &LibraryPrompt,
+    rendered: &RenderedPrompt,
+    signals: &SignalForwarder,
 ) -> Result<(), PromptError> {
     require(prompt, rendered)?;
     hook::check_verifier(prompt)?;
@@ -178,8 +191,8 @@ fn check_before_sending(
     }
 }
 
-/// The inputs of the case, then what was typed, from left to right.
-fn layers(prompt: &Prompt, kick: &Kick) -> Result<Vars, PromptError> {
+/// The inputs of the case, then the variables of the command line, from left to right.
+fn layers(prompt: &LibraryPrompt, kick: &KickRequest) -> Result<Vars, PromptError> {
     let mut vars = Vars::default();
     if let Some(case) = &kick.case {
         for (key, value) in prompt.case(case)? {
@@ -188,8 +201,8 @@ fn layers(prompt: &Prompt, kick: &Kick) -> Result<Vars, PromptError> {
     }
     for given in &kick.given {
         match given {
-            Given::Pair(pair) => vars.push_pair(pair)?,
-            Given::File(path) => vars.push("file_contents", &text(path)?)?,
+            VarSource::Pair(pair) => vars.push_pair(pair)?,
+            VarSource::File(path) => vars.push("file_contents", &text(path)?)?,
         }
     }
     Ok(vars)
@@ -200,34 +213,37 @@ fn text(path: &Path) -> Result<String, PromptError> {
     String::from_utf8(bytes).map_err(|_| PromptError::NotText(path.to_owned()))
 }
 
-/// The prompt with its variables; what nobody gave a value has its default.
-pub(crate) fn rendered(prompt: &Prompt, vars: &Vars) -> Rendered {
+/// The prompt with its variables; a variable without a value gets its default.
+pub(crate) fn rendered(prompt: &LibraryPrompt, vars: &Vars) -> RenderedPrompt {
     render(&prompt.template.text, |key| {
         let default = || prompt.meta.input(key).and_then(|input| input.default.as_deref());
         vars.get(key).or_else(default)
     })
 }
 
-/// A prompt with a hole where something is required is not sent.
-pub(crate) fn require(prompt: &Prompt, rendered: &Rendered) -> Result<(), PromptError> {
+/// Refuses a prompt whose required inputs have no value.
+pub(crate) fn require(
+    prompt: &LibraryPrompt,
+    rendered: &RenderedPrompt,
+) -> Result<(), PromptError> {
     let is_required = |key: &&String| prompt.meta.input(key).is_some_and(|input| input.required);
     let unset: Vec<String> = rendered.unset.iter().filter(is_required).cloned().collect();
     if unset.is_empty() { Ok(()) } else { Err(PromptError::Unset(unset)) }
 }
 
-/// What came of a run, but for its row.
-struct Run {
+/// The result of sending, without the row.
+struct RunOutcome {
     exit_code: i32,
     verified: Option<bool>,
     output_words: u64,
-    /// How long the model took; none if it was not asked.
+    /// The duration of the model call; `None` if it was not made.
     duration: Option<Duration>,
     trouble: Option<String>,
     problems: Vec<RunProblem>,
     is_evidence: bool,
 }
 
-impl Run {
+impl RunOutcome {
     fn dry() -> Self {
         Self {
             exit_code: 0,
@@ -241,33 +257,33 @@ impl Run {
     }
 }
 
-/// How a prompt gets to a model.
-struct Way<'a> {
+/// The command, environment and signals of a run.
+struct SendContext<'a> {
     command: &'a Command,
-    setting: &'a Setting,
-    signals: &'a Forwarding,
+    setting: &'a HookEnvironment,
+    signals: &'a SignalForwarder,
 }
 
 fn send(
-    prompt: &Prompt,
-    kick: &Kick,
-    way: &Way<'_>,
+    prompt: &LibraryPrompt,
+    kick: &KickRequest,
+    context: &SendContext<'_>,
     text: &str,
     watcher: &mut dyn Write,
-) -> Result<Run, PromptError> {
+) -> Result<RunOutcome, PromptError> {
     let answer = tempfile::NamedTempFile::new();
     let mut answer = answer.map_err(PromptError::io(std::env::temp_dir()))?;
-    let keep = |path: &PathBuf| File::create(path).map_err(PromptError::io(path));
-    let kept = kick.keep_output.as_ref().map(keep).transpose()?;
-    let Way { command, setting, signals } = way;
-    let mut places = Places { file: answer.as_file_mut(), kept, watcher };
+    let create = |path: &PathBuf| File::create(path).map_err(PromptError::io(path));
+    let kept = kick.keep_output.as_ref().map(create).transpose()?;
+    let SendContext { command, setting, signals } = context;
+    let mut places = AnswerSinks { file: answer.as_file_mut(), kept, watcher };
     let sent = command.send(text, setting, signals, &mut places);
     let setting = (*setting).clone().with("EVA_OUTPUT_FILE", answer.path());
     let (verified, mut problems) =
         judge(prompt, &sent, || hook::verify(prompt, &setting, signals), signals);
     let is_evidence = problems.is_empty() && sent.trouble.is_none();
     problems.extend(unwritten(kick, &sent));
-    Ok(Run {
+    Ok(RunOutcome {
         exit_code: sent.exit_code,
         verified,
         output_words: sent.output_words,
@@ -278,13 +294,13 @@ fn send(
     })
 }
 
-/// What the verifier makes of an answer, and why its verdict does not count. Where there was no model, there is
-/// nothing to verify; where a verifier gave no verdict, its answer is not verified.
+/// The verdict of the verifier, and the problems that invalidate it. Without a model there is
+/// nothing to verify; without a verdict the answer is not verified.
 fn judge(
-    prompt: &Prompt,
-    sent: &Sent,
+    prompt: &LibraryPrompt,
+    sent: &SendOutcome,
     verify: impl FnOnce() -> Verification,
-    signals: &Forwarding,
+    signals: &SignalForwarder,
 ) -> (Option<bool>, Vec<RunProblem>) {
     if sent.trouble.is_some() {
         return (None, Vec::new());
@@ -318,8 +334,9 @@ fn judge(
     (verified, problems)
 }
 
-/// Where the caller's answer is not whole. A reader that closed its end of a pipe has what it wanted.
-fn unwritten(kick: &Kick, sent: &Sent) -> Vec<RunProblem> {
+/// The outputs that did not receive the whole answer. A reader that closed its end of a pipe is not
+/// a problem.
+fn unwritten(kick: &KickRequest, sent: &SendOutcome) -> Vec<RunProblem> {
     let is_closed = |error: &&std::io::Error| error.kind() == std::io::ErrorKind::BrokenPipe;
     let stdout = sent.write_errors.watcher.as_ref().filter(|error| !is_closed(error));
     let kept = sent.write_errors.kept.as_ref().zip(kick.keep_output.as_ref());

@@ -1,28 +1,28 @@
-//! A directory of prompts, and the settings they share.
+//! A directory of prompts with shared settings.
 
 use std::path::{Path, PathBuf};
 
-use super::{Prompt, PromptError};
+use super::{LibraryPrompt, PromptError};
 use crate::domain::{Settings, Status, is_alias};
 
-/// A library: a root with a directory `prompts` in it.
+/// A library: a root directory that contains `prompts`.
 #[derive(Debug, Clone)]
 pub struct Library {
-    /// The directory that holds `prompts`.
+    /// The directory that contains `prompts`.
     pub root: PathBuf,
-    /// What holds for all of them.
+    /// Settings shared by all prompts.
     pub settings: Settings,
 }
 
-/// A prompt in a list: read, or why not.
+/// A prompt in a list, or the error of reading it.
 #[derive(Debug)]
-pub struct Listed {
+pub struct PromptEntry {
     pub id: String,
-    pub prompt: Result<Prompt, PromptError>,
+    pub prompt: Result<LibraryPrompt, PromptError>,
 }
 
 impl Library {
-    /// The library at a root that was named, or the nearest one at or above a directory.
+    /// The library at a given root, or the nearest one at or above a directory.
     pub fn find(named: Option<&Path>, start: &Path) -> Result<Self, PromptError> {
         let root = match named {
             Some(root) => Some(root).filter(|root| root.join("prompts").is_dir()),
@@ -32,7 +32,7 @@ impl Library {
         Self::at(root)
     }
 
-    /// The library at a root, which need not have a prompt yet.
+    /// The library at a root, which may have no prompts yet.
     pub fn at(root: &Path) -> Result<Self, PromptError> {
         let path = root.join("eva.yml");
         let settings = match std::fs::read_to_string(&path) {
@@ -49,12 +49,12 @@ impl Library {
         self.root.join("prompts")
     }
 
-    /// The prompt of a name or of an alias.
-    pub fn prompt(&self, name: &str) -> Result<Prompt, PromptError> {
-        Prompt::read(self.prompts().join(self.id_of(name)?))
+    /// Reads the prompt with a name or an alias.
+    pub fn prompt(&self, name: &str) -> Result<LibraryPrompt, PromptError> {
+        LibraryPrompt::read(self.prompts().join(self.id_of(name)?))
     }
 
-    /// The name of the prompt that a name or an alias means; it need not be readable.
+    /// The id for a name or an alias; the prompt may be unreadable.
     pub(crate) fn id_of(&self, name: &str) -> Result<String, PromptError> {
         if is_id(name) && self.prompts().join(name).is_dir() {
             return Ok(name.to_owned());
@@ -70,7 +70,7 @@ impl Library {
         owner.ok_or_else(|| PromptError::NoPrompt(name.to_owned()))
     }
 
-    /// The directories of the old layout that are still there.
+    /// The remaining directories of the old layout.
     pub(crate) fn old_layouts(&self) -> Vec<Status> {
         let is_there = |status: &&Status| {
             let dir = self.prompts().join(status.name());
@@ -80,12 +80,14 @@ impl Library {
     }
 
     /// All prompts, by name.
-    pub fn list(&self) -> Result<Vec<Listed>, PromptError> {
+    pub fn list(&self) -> Result<Vec<PromptEntry>, PromptError> {
         let ids = self.ids()?.into_iter();
-        Ok(ids.map(|id| Listed { prompt: Prompt::read(self.prompts().join(&id)), id }).collect())
+        Ok(ids
+            .map(|id| PromptEntry { prompt: LibraryPrompt::read(self.prompts().join(&id)), id })
+            .collect())
     }
 
-    /// The names of all directories that may be prompts: those of the old layout hold files of many.
+    /// The names of all directories that may be prompts, without those of the old layout.
     fn ids(&self) -> Result<Vec<String>, PromptError> {
         let dir = self.prompts();
         let entries = std::fs::read_dir(&dir).map_err(PromptError::io(&dir))?;
@@ -102,12 +104,13 @@ impl Library {
     }
 }
 
-/// Whether a directory is `ready`, `tested` or `draft` of the old layout, and not a prompt of that name.
+/// Whether a directory is `ready`, `tested` or `draft` of the old layout, and not a prompt of that
+/// name.
 pub(crate) fn is_of_old_layout(dir: &Path, name: &str) -> bool {
     Status::from_name(name).is_some() && !dir.join("meta.yml").exists()
 }
 
-/// Whether a text can be the name of a directory of a prompt.
+/// Whether a text is a valid name for a prompt's directory.
 pub(crate) fn is_id(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphanumeric())
         && text.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_' | b'.'))

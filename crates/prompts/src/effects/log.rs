@@ -1,4 +1,4 @@
-//! Append-only logs: one line a row, whole or not at all.
+//! Append-only logs: one line per row, written completely or not at all.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -10,16 +10,15 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::PromptError;
-use crate::domain::usage::{LONGEST_LINE, Lines, RunIndex, RunRecord, Summary};
+use crate::domain::usage::{LONGEST_LINE, LineSplitter, RunIndex, RunRecord, Summary};
 
-/// How much is read at once.
+/// Number of bytes read per block.
 const BLOCK: usize = 1 << 18;
 
-/// Appends a line that is made while no other process appends, in one write.
+/// Appends a line in one write, under a lock on the file.
 ///
-/// A file whose last line has no end (a writer was stopped in the middle, or the file was edited) keeps
-/// that line as it is: it gets its end first, so that the new row stays whole. A write that fails in the middle is
-/// taken back.
+/// If the last line has no newline (a writer was killed, or the file was edited), a newline is
+/// added first, so that the new row is on its own line. A failed write is rolled back.
 pub fn append(path: &Path, line: impl FnOnce() -> String) -> Result<(), PromptError> {
     let failed = || PromptError::io(path);
     let mut file = open_for_append(path)?;
@@ -31,13 +30,13 @@ pub fn append(path: &Path, line: impl FnOnce() -> String) -> Result<(), PromptEr
     bytes.extend_from_slice(line().as_bytes());
     let before = file.metadata().map_err(failed())?.len();
     file.write_all(&bytes).map_err(|error| {
-        // If that fails too, the next row begins on a line of its own all the same.
+        // If the rollback fails too, the next row still starts on its own line.
         let _ = file.set_len(before);
         failed()(error)
     })
 }
 
-/// Makes sure that rows can be appended to a log, before anything is done that must leave one.
+/// Checks that a log can be appended to, before work that must leave a row.
 pub(crate) fn check_appendable(path: &Path) -> Result<(), PromptError> {
     open_for_append(path).map(drop)
 }
@@ -48,7 +47,8 @@ fn open_for_append(path: &Path) -> Result<File, PromptError> {
     open.map_err(PromptError::io(path))
 }
 
-/// Opens a file of a prompt; none if it is not there. A device or a pipe is refused: it may never end.
+/// Opens a file of a prompt; `None` if it does not exist. A device or a pipe is refused, because it
+/// may never end.
 pub(crate) fn open(path: &Path) -> Result<Option<File>, PromptError> {
     if !is_there(path)? {
         return Ok(None);
@@ -78,8 +78,8 @@ fn ends_whole(file: &File) -> io::Result<bool> {
     Ok(last == [b'\n'])
 }
 
-/// Figures over a log, in one pass. A log that is not there has no rows. Gates look at rows that have a record of
-/// the current text, from a moment on if there is one.
+/// Computes the figures of a log in one pass. A missing log has no rows. Gates count rows with a
+/// record of the current text, from a time on if there is one.
 pub fn summarise(
     path: &Path,
     since: Option<Timestamp>,
@@ -87,7 +87,7 @@ pub fn summarise(
 ) -> Result<Summary, PromptError> {
     let mut summary = Summary::counting(since, runs);
     let Some(mut file) = open(path)? else { return Ok(summary) };
-    let mut lines = Lines::new(&mut summary);
+    let mut lines = LineSplitter::new(&mut summary);
     let mut block = vec![0; BLOCK];
     loop {
         match file.read(&mut block) {
@@ -101,7 +101,7 @@ pub fn summarise(
     Ok(summary)
 }
 
-/// The records of a log of runs, and how many lines are something else.
+/// The records of a run log, and the number of malformed lines.
 pub fn run_index(path: &Path, prompt_hash: &str) -> Result<(RunIndex, u64), PromptError> {
     let (mut index, mut malformed) = (RunIndex::default(), 0);
     let Some(file) = open(path)? else { return Ok((index, malformed)) };
@@ -118,16 +118,16 @@ pub fn run_index(path: &Path, prompt_hash: &str) -> Result<(RunIndex, u64), Prom
     Ok((index, malformed))
 }
 
-/// The end of a log.
+/// The last lines of a log, and its length.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Tail {
-    /// Its last lines, oldest first.
+    /// The last lines, oldest first.
     pub lines: Vec<String>,
-    /// How long it was: where to go on.
+    /// The length of the log, from which to follow it.
     pub length: u64,
 }
 
-/// The last lines of a log, read from its end. A log that is not there has none.
+/// The last lines of a log, read backwards. A missing log has none.
 pub fn tail(path: &Path, count: usize) -> Result<Tail, PromptError> {
     let Some(file) = open(path)? else { return Ok(Tail::default()) };
     let length = file.metadata().map_err(PromptError::io(path))?.len();
@@ -137,7 +137,8 @@ pub fn tail(path: &Path, count: usize) -> Result<Tail, PromptError> {
 
 fn last_lines(file: &File, length: u64, count: usize) -> io::Result<Vec<String>> {
     let (mut start, mut held) = (length, VecDeque::new());
-    // One line more than asked for, because the first may be cut; bounded against a file of one line.
+    // One more line than requested, because the first may be truncated; bounded for a file that is
+    // one long line.
     let most = (count + 1).saturating_mul(LONGEST_LINE).max(BLOCK);
     while start > 0 && newlines(&held) <= count + 1 && held.len() < most {
         let size = (BLOCK as u64).min(start);
@@ -160,8 +161,8 @@ fn newlines(bytes: &VecDeque<u8>) -> usize {
     bytes.iter().filter(|&&byte| byte == b'\n').count()
 }
 
-/// Hands over each line that is appended behind a place, until the reader has enough. The log need not
-/// be there yet.
+/// Passes each line that is appended after an offset to `take`, until it returns an error. The log
+/// may not exist yet.
 pub fn follow(
     path: &Path,
     mut at: u64,
@@ -180,7 +181,7 @@ pub fn follow(
     }
 }
 
-/// The whole lines behind a place, and where they end.
+/// The complete lines after an offset, and the offset of their end.
 fn lines_behind(mut file: File, mut at: u64) -> io::Result<(Vec<String>, u64)> {
     file.seek(SeekFrom::Start(at))?;
     let mut reader = BufReader::new(file);

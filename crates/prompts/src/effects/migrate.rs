@@ -1,4 +1,4 @@
-//! `eva migrate`: prompts of the old layout into directories of their own.
+//! `eva migrate`: converts prompts of the old layout into directories.
 
 use std::path::PathBuf;
 
@@ -10,26 +10,26 @@ use super::prompt::{day, optional};
 use super::{Library, PromptError};
 use crate::domain;
 
-/// One file of the old layout.
+/// The migration of one file of the old layout.
 #[derive(Debug)]
-pub struct Migrated {
+pub struct MigratedFile {
     pub from: PathBuf,
-    /// Where it is now, or would be.
+    /// The new path, or the planned one.
     pub to: PathBuf,
-    /// Why it was left where it is.
+    /// The reason that it was not migrated.
     pub left: Option<PromptError>,
 }
 
-/// Converts every `prompts/{ready,tested,draft}/NAME.md`. An old file goes when its prompt is there; one
-/// whose name is taken stays. With `is_check` nothing is written.
+/// Converts every `prompts/{ready,tested,draft}/NAME.md`. An old file is deleted once its prompt
+/// exists; a file whose name is taken stays. With `is_check` nothing is written.
 pub fn migrate(
     library: &Library,
     is_check: bool,
     now: Timestamp,
-) -> Result<Vec<Migrated>, PromptError> {
+) -> Result<Vec<MigratedFile>, PromptError> {
     let today = day(now);
-    let mut migrated: Vec<Migrated> = Vec::new();
-    // The furthest first: of two files with one name, it is the one that counts.
+    let mut migrated: Vec<MigratedFile> = Vec::new();
+    // The highest status first: it wins if two files have the same name.
     for status in library.old_layouts().into_iter().rev() {
         let dir = library.prompts().join(status.name());
         for path in files(&dir)? {
@@ -49,10 +49,10 @@ pub fn migrate(
                 replace(&to.join("meta.yml"), &legacy.meta)?;
                 std::fs::remove_file(&path).map_err(PromptError::io(&path))?;
             }
-            migrated.push(Migrated { from: path, to, left });
+            migrated.push(MigratedFile { from: path, to, left });
         }
         if !is_check {
-            // Only if nothing is left in it.
+            // Succeeds only if the directory is empty.
             let _ = std::fs::remove_dir(&dir);
         }
     }

@@ -1,5 +1,6 @@
-//! Prompts on disk: runs, logs, evaluation and promotion.
+//! Reads, writes and runs prompts: runs, logs, evaluation and promotion.
 
+mod assessment;
 mod doctor;
 mod error;
 mod evaluate;
@@ -15,19 +16,18 @@ mod promote;
 mod prompt;
 mod sender;
 mod signals;
-mod standing;
 
+pub use assessment::{MalformedLines, PromptAssessment};
 pub use doctor::{Checkup, doctor};
 pub use error::PromptError;
-pub use evaluate::{CaseReport, Choice, EvalReport, Progress, evaluate};
-pub use export::{Exported, export_skill};
-pub use index::{Indexed, index};
-pub use kick::{Given, Kick, Kicked, RunProblem, kick};
-pub use library::{Library, Listed};
+pub use evaluate::{CaseReport, EvalOptions, EvalReport, Progress, evaluate};
+pub use export::{ExportedSkill, export_skill};
+pub use index::{IndexReport, index};
+pub use kick::{KickRequest, KickResult, RunProblem, VarSource, kick};
+pub use library::{Library, PromptEntry};
 pub use log::{Tail, append, follow, run_index, summarise, tail};
-pub use migrate::{Migrated, migrate};
-pub use new::{New, new};
-pub use promote::{Demotion, Moved, demote, promote};
-pub use prompt::{MetaEdit, Prompt, Template, day};
-pub use sender::{Command, Sent};
-pub use standing::{MalformedLines, Standing};
+pub use migrate::{MigratedFile, migrate};
+pub use new::{NewPrompt, new};
+pub use promote::{Demotion, PromotionResult, demote, promote};
+pub use prompt::{LibraryPrompt, MetaEdit, Template, day};
+pub use sender::{Command, SendOutcome};

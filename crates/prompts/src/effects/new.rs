@@ -1,4 +1,4 @@
-//! `eva new`: a prompt to begin with, or a copy of another.
+//! `eva new`: creates a sample prompt, or a copy of another.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -10,19 +10,19 @@ use jiff::Timestamp;
 
 use super::library::is_id;
 use super::prompt::day;
-use super::{Library, Prompt, PromptError};
+use super::{Library, LibraryPrompt, PromptError};
 
-/// What to make.
+/// The parameters of a new prompt.
 #[derive(Debug, Clone, Default)]
-pub struct New {
+pub struct NewPrompt {
     pub id: String,
     /// The prompt to copy.
     pub from: Option<String>,
-    /// A template of Markdown instead of tags.
+    /// Creates a Markdown template instead of an XML one.
     pub is_markdown: bool,
 }
 
-/// The names of prompts that are not whole yet.
+/// The names of incomplete prompts.
 const UNFINISHED: TemporaryNames<'_> = TemporaryNames {
     kind: TemporaryKind::Directory,
     prefix: ".gbrain-new-",
@@ -30,8 +30,12 @@ const UNFINISHED: TemporaryNames<'_> = TemporaryNames {
     suffix: "",
 };
 
-/// Makes a prompt: a draft, whole or not at all.
-pub fn new(library: &Library, new: &New, now: Timestamp) -> Result<Prompt, PromptError> {
+/// Creates a draft, completely or not at all.
+pub fn new(
+    library: &Library,
+    new: &NewPrompt,
+    now: Timestamp,
+) -> Result<LibraryPrompt, PromptError> {
     if !is_id(&new.id) {
         return Err(PromptError::Id(new.id.clone()));
     }
@@ -42,23 +46,23 @@ pub fn new(library: &Library, new: &New, now: Timestamp) -> Result<Prompt, Promp
     let prompts = library.prompts();
     std::fs::create_dir_all(&prompts).map_err(PromptError::io(&prompts))?;
     remove_stale(&prompts, &UNFINISHED);
-    let made = UNFINISHED.builder().tempdir_in(&prompts).map_err(PromptError::io(&prompts))?;
-    // Tells others that it is in use.
-    let lock = File::open(made.path()).map_err(PromptError::io(&prompts))?;
+    let temporary = UNFINISHED.builder().tempdir_in(&prompts).map_err(PromptError::io(&prompts))?;
+    // The lock keeps other processes from deleting it.
+    let lock = File::open(temporary.path()).map_err(PromptError::io(&prompts))?;
     let _ = lock.try_lock();
     let today = day(now);
     match &new.from {
-        None => write_sample(made.path(), new, &today)?,
-        Some(from) => copy(&library.prompt(from)?, made.path(), &new.id, &today)?,
+        None => write_sample(temporary.path(), new, &today)?,
+        Some(from) => copy(&library.prompt(from)?, temporary.path(), &new.id, &today)?,
     }
-    let made = made.keep();
+    let temporary = temporary.keep();
     let permissions = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(&made, permissions).map_err(PromptError::io(&made))?;
-    std::fs::rename(&made, &dir).map_err(PromptError::io(&dir))?;
-    Prompt::read(dir)
+    std::fs::set_permissions(&temporary, permissions).map_err(PromptError::io(&temporary))?;
+    std::fs::rename(&temporary, &dir).map_err(PromptError::io(&dir))?;
+    LibraryPrompt::read(dir)
 }
 
-fn write_sample(dir: &Path, new: &New, today: &str) -> Result<(), PromptError> {
+fn write_sample(dir: &Path, new: &NewPrompt, today: &str) -> Result<(), PromptError> {
     let id = &new.id;
     let meta = format!(
         "id: {id}\ntitle: {id}\nsummary: Says hello to somebody.\nstatus: draft\nversion: 0.1.0\ncreated: {today}\n\
@@ -90,12 +94,12 @@ fn write_sample(dir: &Path, new: &New, today: &str) -> Result<(), PromptError> {
     std::fs::set_permissions(dir.join("verify.sh"), executable).map_err(PromptError::io(dir))
 }
 
-/// Everything but what the other was through: its logs stay with it.
-fn copy(from: &Prompt, to: &Path, id: &str, today: &str) -> Result<(), PromptError> {
+/// Copies everything but the logs.
+fn copy(from: &LibraryPrompt, to: &Path, id: &str, today: &str) -> Result<(), PromptError> {
     copy_dir(&from.dir, to)?;
     let pairs = [("id", id), ("status", "draft"), ("created", today), ("updated", today)];
-    Prompt::read(to.to_owned())?.edit_meta(&pairs)?.save()?;
-    // An alias is of one prompt.
+    LibraryPrompt::read(to.to_owned())?.edit_meta(&pairs)?.save()?;
+    // An alias belongs to one prompt.
     let _ = std::fs::remove_file(to.join("aliases"));
     Ok(())
 }
@@ -121,8 +125,8 @@ fn write(path: &Path, text: &str) -> Result<(), PromptError> {
     std::fs::write(path, text).map_err(PromptError::io(path))
 }
 
-/// Replaces a file, whole or not at all. What a symbolic link points to is replaced, not the link; a device or a
-/// pipe is refused.
+/// Replaces a file, completely or not at all. The target of a symbolic link is replaced, not the
+/// link; a device or a pipe is refused.
 pub(crate) fn replace(path: &Path, text: &str) -> Result<(), PromptError> {
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let path = real.as_path();

@@ -1,64 +1,67 @@
-//! `eva promote` and `eva demote`: a status, and the line that says what it rests on.
+//! `eva promote` and `eva demote`: change a status and record its evidence.
 //!
-//! Both hold a lock on the prompt's directory while they read its logs and write its status, so that two at once
-//! are one after the other.
+//! Both lock the prompt's directory while they read its logs and write its status, so that
+//! concurrent changes are serialised.
 
 use std::fs::File;
 
 use jiff::Timestamp;
 
 use super::prompt::day;
-use super::{Library, MalformedLines, Prompt, PromptError, Standing, log};
-use crate::domain::{Evidence, Gate, HashScope, Move, Requirement, Stale, Status, progress};
+use super::{Library, LibraryPrompt, MalformedLines, PromptAssessment, PromptError, log};
+use crate::domain::{
+    Evidence, Gate, HashScope, PromotionAction, Requirement, Stale, Status, progress,
+};
 
-/// A change of a status.
+/// The result of a promotion.
 #[derive(Debug, Clone)]
-pub struct Moved {
-    /// What was written down; nothing if a gate was closed.
+pub struct PromotionResult {
+    /// The recorded line; `None` if a gate was closed.
     pub evidence: Option<Evidence>,
-    /// How far it was.
+    /// The state of the gate.
     pub gate: Gate,
-    /// A status that was given to another text.
+    /// Set if the status was given to another text.
     pub stale: Option<Stale>,
-    /// Lines of logs that are not rows, by file: nothing was counted of them.
+    /// The number of malformed lines, by log.
     pub malformed: MalformedLines,
 }
 
-/// How to go down.
+/// The parameters of a demotion.
 #[derive(Debug, Clone, Default)]
 pub struct Demotion {
-    /// Where to; one step if nobody says.
+    /// The new status; one step down by default.
     pub to: Option<Status>,
     pub reason: Option<String>,
 }
 
-/// Takes a prompt one step up if its gate is open, or if it is forced.
+/// Promotes a prompt by one step if its gate is open, or if forced.
 pub fn promote(
     library: &Library,
-    prompt: &Prompt,
+    prompt: &LibraryPrompt,
     is_forced: bool,
     by: &str,
     now: Timestamp,
-) -> Result<Moved, PromptError> {
+) -> Result<PromotionResult, PromptError> {
     let (_lock, prompt) = lock(prompt)?;
-    let Standing { gate, stale, malformed, .. } = Standing::read(library, &prompt)?;
+    let PromptAssessment { gate, stale, malformed, .. } = PromptAssessment::read(library, &prompt)?;
     let Some(gate) = gate else {
         return Err(PromptError::Ready { id: prompt.id.clone(), stale });
     };
     if !gate.unmet.is_empty() && !is_forced {
-        return Ok(Moved { evidence: None, gate, stale, malformed });
+        return Ok(PromotionResult { evidence: None, gate, stale, malformed });
     }
-    let action = if gate.unmet.is_empty() { Move::Promoted } else { Move::Forced };
+    let action =
+        if gate.unmet.is_empty() { PromotionAction::Promoted } else { PromotionAction::Forced };
     let to = gate.requirement.transition.to();
     let evidence = evidence(&prompt, &gate, Step { action, to, reason: None }, by, now);
     write(&prompt, &evidence)?;
-    Ok(Moved { evidence: Some(evidence), gate, stale, malformed })
+    Ok(PromotionResult { evidence: Some(evidence), gate, stale, malformed })
 }
 
-/// Takes a prompt down.
+/// Demotes a prompt to a lower status.
 pub fn demote(
     library: &Library,
-    prompt: &Prompt,
+    prompt: &LibraryPrompt,
     demotion: &Demotion,
     by: &str,
     now: Timestamp,
@@ -72,35 +75,35 @@ pub fn demote(
     if to >= prompt.meta.status {
         return Err(PromptError::NotAbove(prompt.id.clone(), prompt.meta.status));
     }
-    let standing = Standing::read(library, &prompt)?;
-    // What it would take to come back.
+    let assessment = PromptAssessment::read(library, &prompt)?;
+    // The requirements to reach the old status again.
     let mut meta = prompt.meta.clone();
     meta.status = to;
     let requirement = Requirement::of(&meta, &library.settings);
     let requirement = requirement.ok_or(PromptError::NotAbove(prompt.id.clone(), to))?;
-    let gate = progress(requirement, &standing.usage.counted, standing.eval);
-    let step = Step { action: Move::Demoted, to, reason: demotion.reason.clone() };
+    let gate = progress(requirement, &assessment.usage.counted, assessment.eval);
+    let step = Step { action: PromotionAction::Demoted, to, reason: demotion.reason.clone() };
     let evidence = evidence(&prompt, &gate, step, by, now);
     write(&prompt, &evidence)?;
     Ok(evidence)
 }
 
-/// Waits until no other process changes the status of a prompt, and reads the prompt again.
-pub(crate) fn lock(prompt: &Prompt) -> Result<(File, Prompt), PromptError> {
+/// Locks a prompt against other status changes, and reads it again.
+pub(crate) fn lock(prompt: &LibraryPrompt) -> Result<(File, LibraryPrompt), PromptError> {
     let failed = || PromptError::io(&prompt.dir);
     let dir = File::open(&prompt.dir).map_err(failed())?;
     dir.lock().map_err(failed())?;
-    let prompt = Prompt::read(prompt.dir.clone())?;
+    let prompt = LibraryPrompt::read(prompt.dir.clone())?;
     Ok((dir, prompt))
 }
 
 struct Step {
-    action: Move,
+    action: PromotionAction,
     to: Status,
     reason: Option<String>,
 }
 
-fn evidence(prompt: &Prompt, gate: &Gate, step: Step, by: &str, now: Timestamp) -> Evidence {
+fn evidence(prompt: &LibraryPrompt, gate: &Gate, step: Step, by: &str, now: Timestamp) -> Evidence {
     Evidence {
         ts: now,
         action: step.action,
@@ -120,8 +123,8 @@ fn evidence(prompt: &Prompt, gate: &Gate, step: Step, by: &str, now: Timestamp) 
     }
 }
 
-/// The line first, then the status: a status without evidence is never seen.
-fn write(prompt: &Prompt, evidence: &Evidence) -> Result<(), PromptError> {
+/// Writes the line before the status, so that a status never appears without evidence.
+fn write(prompt: &LibraryPrompt, evidence: &Evidence) -> Result<(), PromptError> {
     let today = day(evidence.ts);
     let edit = prompt.edit_meta(&[("status", evidence.to.name()), ("updated", &today)])?;
     log::append(&prompt.evidence_log(), || evidence.to_line())?;

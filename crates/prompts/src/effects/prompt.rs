@@ -1,4 +1,4 @@
-//! One prompt: a directory, read.
+//! Reads a prompt from its directory.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -12,28 +12,28 @@ use super::new::replace;
 use super::{PromptError, log};
 use crate::domain::{self, Evaluation, Fingerprint, Inputs, Meta, PromptHashes, edited, flat};
 
-/// A prompt.
+/// A prompt of a library, read from its directory.
 #[derive(Debug, Clone)]
-pub struct Prompt {
+pub struct LibraryPrompt {
     pub dir: PathBuf,
     pub id: String,
-    /// What `meta.yml` says.
+    /// The content of `meta.yml`.
     pub meta: Meta,
     pub template: Template,
-    /// What runs before and after.
+    /// The scripts `guard.sh` and `verify.sh`.
     pub(crate) hooks: Hooks,
 }
 
-/// A template.
+/// The template file of a prompt.
 #[derive(Debug, Clone)]
 pub struct Template {
     pub path: PathBuf,
     pub text: String,
-    /// Whether it is made of tags.
+    /// Whether it is XML rather than Markdown.
     pub is_xml: bool,
 }
 
-impl Prompt {
+impl LibraryPrompt {
     /// Reads the prompt in a directory.
     pub fn read(dir: PathBuf) -> Result<Self, PromptError> {
         let id = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -46,42 +46,42 @@ impl Prompt {
         Ok(Self { dir, id, meta, template, hooks })
     }
 
-    /// A file of the prompt.
+    /// The path of a file of the prompt.
     pub fn file(&self, name: &str) -> PathBuf {
         self.dir.join(name)
     }
 
-    /// The rows of its runs.
+    /// The path of the usage log.
     pub fn usage_log(&self) -> PathBuf {
         self.file(".usage.jsonl")
     }
 
-    /// The records of the text that each sent run was of.
+    /// The path of the log of run texts.
     pub fn run_log(&self) -> PathBuf {
         self.file(".runs.jsonl")
     }
 
-    /// The rows of its evaluations.
+    /// The path of the evaluation log.
     pub fn eval_log(&self) -> PathBuf {
         self.file(".eval.jsonl")
     }
 
-    /// The lines of its promotions.
+    /// The path of the promotion log.
     pub fn evidence_log(&self) -> PathBuf {
         self.file(".promotions.jsonl")
     }
 
-    /// What names the prompt as it is: template, hooks, defaults and its own model.
+    /// The hash of the prompt as it is: template, hooks, defaults and its own model.
     pub fn hash(&self) -> String {
         self.hash_with(self.meta.model.as_deref())
     }
 
-    /// The same with the model that answers.
+    /// The hash of the prompt with another model.
     pub fn hash_with(&self, model: Option<&str>) -> String {
         self.fingerprint(model).hash()
     }
 
-    /// Its hashes with its own model.
+    /// The hashes of the prompt with its own model.
     pub(crate) fn hashes(&self) -> PromptHashes {
         self.fingerprint(self.meta.model.as_deref()).hashes()
     }
@@ -96,7 +96,8 @@ impl Prompt {
         }
     }
 
-    /// What names its cases: `eval.yml` and the files of inputs that it names. None without `eval.yml`.
+    /// The hash of its cases: `eval.yml` and the input files that it names. `None` without
+    /// `eval.yml`.
     pub(crate) fn cases_hash(&self, root: &Path) -> Result<Option<String>, PromptError> {
         let Some(text) = self.eval_text()? else { return Ok(None) };
         let cases = Evaluation::parse(&text).map(|evaluation| evaluation.cases).unwrap_or_default();
@@ -114,7 +115,7 @@ impl Prompt {
         Ok(Some(Hash::of_parts(&parts).short()))
     }
 
-    /// A file of inputs and its text: in the root of the library, or beside the prompt.
+    /// An input file with its text, relative to the root of the library or to the prompt.
     pub(crate) fn inputs_from(
         &self,
         root: &Path,
@@ -142,7 +143,7 @@ impl Prompt {
     /// The inputs of a case.
     pub fn case(&self, case: &str) -> Result<Vec<(String, String)>, PromptError> {
         let missing = || PromptError::NoCase { id: self.id.clone(), case: case.to_owned() };
-        // A case is a name, not a path to somewhere else.
+        // A case is a name, not a path outside the directory.
         if case.is_empty() || case.contains(['/', '\\']) || case.starts_with('.') {
             return Err(missing());
         }
@@ -151,7 +152,7 @@ impl Prompt {
         flat(&text).map_err(|source| PromptError::Yaml { path, source })
     }
 
-    /// Its aliases.
+    /// Reads its aliases from the `aliases` file.
     pub fn aliases(&self) -> Result<Vec<String>, PromptError> {
         aliases(&self.dir)
     }
@@ -161,20 +162,20 @@ impl Prompt {
         optional(&self.file("eval.yml"))
     }
 
-    /// What its `eval.yml` asks for.
+    /// Parses `eval.yml`; an error if there is none.
     pub fn evaluation(&self) -> Result<Evaluation, PromptError> {
         let text = self.eval_text()?.ok_or_else(|| PromptError::NoEval(self.id.clone()))?;
         let path = self.file("eval.yml");
         Evaluation::parse(&text).map_err(|source| PromptError::Yaml { path, source })
     }
 
-    /// Changes values of keys of `meta.yml` while no promotion does.
+    /// Changes values in `meta.yml` under the lock.
     pub fn update_meta(&self, pairs: &[(&'static str, &str)]) -> Result<(), PromptError> {
         let _lock = super::promote::lock(self)?;
         self.edit_meta(pairs)?.save()
     }
 
-    /// Prepares other values of keys of `meta.yml`; every other byte stays as it is.
+    /// Prepares new values in `meta.yml`; every other byte stays unchanged.
     pub fn edit_meta(&self, pairs: &[(&'static str, &str)]) -> Result<MetaEdit, PromptError> {
         let path = self.file("meta.yml");
         let text = optional(&path)?.ok_or_else(|| PromptError::NoMeta(self.id.clone()))?;
@@ -185,7 +186,7 @@ impl Prompt {
     }
 }
 
-/// A `meta.yml` that can be written.
+/// A prepared edit of `meta.yml`.
 #[derive(Debug)]
 #[must_use = "nothing is written until it is saved"]
 pub struct MetaEdit {
@@ -194,13 +195,13 @@ pub struct MetaEdit {
 }
 
 impl MetaEdit {
-    /// Replaces the file, whole or not at all.
+    /// Replaces the file atomically.
     pub fn save(self) -> Result<(), PromptError> {
         replace(&self.path, &self.text)
     }
 }
 
-/// A day as `meta.yml` has it.
+/// A date in the format of `meta.yml`.
 pub fn day(now: Timestamp) -> String {
     now.strftime("%Y-%m-%d").to_string()
 }
@@ -221,7 +222,7 @@ fn template(dir: &Path, id: &str) -> Result<Template, PromptError> {
     }
 }
 
-/// The text of a file, if there is one.
+/// Reads a text file; `None` if it does not exist.
 pub(crate) fn optional(path: &Path) -> Result<Option<String>, PromptError> {
     let Some(mut file) = log::open(path)? else { return Ok(None) };
     let mut bytes = Vec::new();

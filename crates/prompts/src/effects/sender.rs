@@ -1,4 +1,4 @@
-//! The command that a prompt is piped into, and what comes back.
+//! The command that a prompt is piped into, and its result.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write};
@@ -8,11 +8,11 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use super::PromptError;
-use super::hook::Setting;
-use super::signals::Forwarding;
-use crate::domain::{Settings, Words};
+use super::hook::HookEnvironment;
+use super::signals::SignalForwarder;
+use crate::domain::{Settings, WordCounter};
 
-/// What a shell says of a command that is not there, and of one that may not run.
+/// A shell's exit codes for a missing command, and for one that cannot be executed.
 const NOT_FOUND: i32 = 127;
 const NOT_RUNNABLE: i32 = 126;
 
@@ -24,43 +24,43 @@ pub struct Command {
     model: Option<String>,
 }
 
-/// What came of sending a prompt.
+/// The result of sending a prompt.
 #[derive(Debug)]
-pub struct Sent {
-    /// How the command ended, as a shell would say it: 128 and the signal if one ended it.
+pub struct SendOutcome {
+    /// The exit code as a shell reports it: 128 plus the signal if one killed it.
     pub exit_code: i32,
-    /// Words of the answer.
+    /// The number of words of the answer.
     pub output_words: u64,
-    /// From the start of the command to its end.
+    /// The duration from start to exit.
     pub duration: Duration,
-    /// Why the command did not run, if it did not.
+    /// The reason that the command did not run.
     pub trouble: Option<String>,
-    /// Where the answer could not be written, and why.
+    /// Errors of writing the answer.
     pub(crate) write_errors: WriteErrors,
 }
 
-/// The first error of each place that the answer is written to.
+/// The first error of each output.
 #[derive(Debug, Default)]
 pub(crate) struct WriteErrors {
     pub(crate) file: Option<io::Error>,
     pub(crate) kept: Option<io::Error>,
     pub(crate) watcher: Option<io::Error>,
-    /// The answer could not be read to its end.
+    /// The error of reading the answer.
     pub(crate) read: Option<io::Error>,
 }
 
-/// Where the answer goes as it comes.
-pub(crate) struct Places<'a> {
-    /// What the verifier reads.
+/// The outputs that the answer is streamed to.
+pub(crate) struct AnswerSinks<'a> {
+    /// The file that the verifier reads.
     pub(crate) file: &'a mut File,
-    /// What the caller keeps.
+    /// The caller's copy of the answer.
     pub(crate) kept: Option<File>,
-    /// What the caller watches.
+    /// The caller's live output.
     pub(crate) watcher: &'a mut dyn Write,
 }
 
 impl Command {
-    /// The command of the environment (`EVA_SEND_CMD`), else of the library.
+    /// The command in the environment (`EVA_SEND_CMD`), or the library's.
     pub fn resolve(environment: Option<&str>, settings: &Settings) -> Result<Self, PromptError> {
         let Some(text) = environment else {
             let (words, model_flag) = (settings.send.clone(), settings.model_flag.clone());
@@ -71,7 +71,8 @@ impl Command {
         Ok(Self { words, model_flag: None, model: None })
     }
 
-    /// The command that judges: of the environment (`EVA_JUDGE_CMD`), of the library, else the same.
+    /// The judging command: from the environment (`EVA_JUDGE_CMD`), from the library, or the same
+    /// command.
     pub fn judge(
         &self,
         environment: Option<&str>,
@@ -84,18 +85,19 @@ impl Command {
         }
     }
 
-    /// The same command with a model: told by its flag, in place of `{model}`, and as `EVA_MODEL`.
+    /// The same command with a model: passed by its flag, in place of `{model}`, and as
+    /// `EVA_MODEL`.
     #[must_use]
     pub fn with_model(&self, model: Option<&str>) -> Self {
         Self { model: model.map(str::to_owned), ..self.clone() }
     }
 
-    /// The program.
+    /// The program that is started.
     pub fn program(&self) -> &str {
         &self.words[0]
     }
 
-    fn command(&self, setting: &Setting) -> std::process::Command {
+    fn command(&self, environment: &HookEnvironment) -> std::process::Command {
         let model = self.model.as_deref().unwrap_or_default();
         let mut words = self.words.iter().map(|word| word.replace("{model}", model));
         let mut command = std::process::Command::new(words.next().unwrap_or_default());
@@ -106,27 +108,27 @@ impl Command {
         if let Some(model) = &self.model {
             command.env("EVA_MODEL", model);
         }
-        setting.apply(&mut command);
+        environment.apply(&mut command);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         command
     }
 
-    /// The model that it is told.
+    /// The model that is passed to it.
     pub fn model(&self) -> Option<&str> {
         self.model.as_deref()
     }
 
-    /// Sends a prompt; the answer goes to each place as it comes. Signals reach the command. From here on nothing
-    /// ends the run early: what goes wrong is part of the result.
+    /// Sends a prompt and streams the answer to each output. Signals are forwarded to the command.
+    /// Errors do not end the run early: they are part of the result.
     pub(crate) fn send(
         &self,
         prompt: &str,
-        setting: &Setting,
-        signals: &Forwarding,
-        places: &mut Places<'_>,
-    ) -> Sent {
+        environment: &HookEnvironment,
+        signals: &SignalForwarder,
+        places: &mut AnswerSinks<'_>,
+    ) -> SendOutcome {
         let started = Instant::now();
-        let mut child = match signals.spawn(&mut self.command(setting)) {
+        let mut child = match signals.spawn(&mut self.command(environment)) {
             Ok(child) => child,
             Err(error) => return self.not_run(&error),
         };
@@ -141,38 +143,38 @@ impl Command {
             }
         };
         let duration = started.elapsed();
-        // A shell around a command that is not there says so by its exit code, and nothing was answered.
+        // A shell reports a missing command by its exit code, without output.
         let is_missing = matches!(exit_code, NOT_FOUND | NOT_RUNNABLE) && output_words == 0;
         let trouble = is_missing.then(|| {
             format!("`{}` ended with {exit_code}: it could not run the model", self.program())
         });
-        Sent { exit_code, output_words, duration, trouble, write_errors }
+        SendOutcome { exit_code, output_words, duration, trouble, write_errors }
     }
 
-    fn not_run(&self, error: &io::Error) -> Sent {
+    fn not_run(&self, error: &io::Error) -> SendOutcome {
         let exit_code =
             if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_RUNNABLE };
         let trouble = Some(format!("`{}` can't be run: {error}", self.program()));
         let write_errors = WriteErrors::default();
-        Sent { exit_code, output_words: 0, duration: Duration::ZERO, trouble, write_errors }
+        SendOutcome { exit_code, output_words: 0, duration: Duration::ZERO, trouble, write_errors }
     }
 
-    /// Sends a prompt and waits for the whole answer, so long and no longer.
+    /// Sends a prompt and waits for the whole answer, up to a timeout.
     pub(crate) fn ask(
         &self,
         prompt: &str,
-        setting: &Setting,
-        patience: Duration,
+        environment: &HookEnvironment,
+        timeout: Duration,
     ) -> Result<String, String> {
-        let spawned = self.command(setting).spawn();
+        let spawned = self.command(environment).spawn();
         let mut child =
             spawned.map_err(|error| format!("`{}` can't be run: {error}", self.program()))?;
         feed(&mut child, prompt);
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + timeout;
         let output = collect(&mut child);
-        let late = || format!("no answer in {} s", patience.as_secs());
-        let Ok(output) = output.recv_timeout(patience) else {
-            // Nothing is left to do if it can't be ended.
+        let late = || format!("no answer in {} s", timeout.as_secs());
+        let Ok(output) = output.recv_timeout(timeout) else {
+            // A failed kill cannot be handled further.
             let _ = child.kill();
             let _ = child.wait();
             return Err(late());
@@ -185,21 +187,21 @@ impl Command {
     }
 }
 
-/// Writes the prompt to the child from a thread of its own: a child that answers before it has read
-/// everything would wait for us while we wait for it.
+/// Writes the prompt from a separate thread: a child that writes before it has read everything
+/// would deadlock with us.
 fn feed(child: &mut Child, prompt: &str) {
     if let Some(mut stdin) = child.stdin.take() {
         let prompt = prompt.to_owned();
-        // A child need not read.
+        // The child may exit without reading.
         std::thread::spawn(move || stdin.write_all(prompt.as_bytes()));
     }
 }
 
-/// Copies what a child writes, and counts its words. A place that takes no more is no reason to stop: the child
-/// would be ended by it, and the other places would have half an answer.
-fn tee(child: &mut Child, places: &mut Places<'_>, write_errors: &mut WriteErrors) -> u64 {
+/// Copies the child's output and counts its words. A failed output does not stop copying: the child
+/// would be killed, and the other outputs would have half an answer.
+fn tee(child: &mut Child, places: &mut AnswerSinks<'_>, write_errors: &mut WriteErrors) -> u64 {
     let Some(mut stdout) = child.stdout.take() else { return 0 };
-    let (mut words, mut block) = (Words::default(), vec![0; 64 << 10]);
+    let (mut words, mut block) = (WordCounter::default(), vec![0; 64 << 10]);
     loop {
         let read = match stdout.read(&mut block) {
             Ok(0) => return words.count(),
@@ -226,7 +228,7 @@ fn write_unless_failed(failure: &mut Option<io::Error>, to: &mut dyn Write, part
     }
 }
 
-/// All that a child writes, when it is all.
+/// Receives the child's whole output once it is complete.
 fn collect(child: &mut Child) -> Receiver<Vec<u8>> {
     let (sender, receiver) = channel();
     if let Some(mut stdout) = child.stdout.take() {
@@ -239,7 +241,7 @@ fn collect(child: &mut Child) -> Receiver<Vec<u8>> {
     receiver
 }
 
-/// The end of a child that has closed its output; none if it goes on all the same.
+/// Waits for the exit of a child that closed its output; kills it at the deadline.
 fn wait_until(child: &mut Child, deadline: Instant) -> Option<ExitStatus> {
     loop {
         if let Ok(Some(status)) = child.try_wait() {
@@ -254,7 +256,7 @@ fn wait_until(child: &mut Child, deadline: Instant) -> Option<ExitStatus> {
     }
 }
 
-/// How a process ended, as a shell says it.
+/// The exit code of a process, as a shell reports it.
 pub(crate) fn exit_code(status: ExitStatus) -> i32 {
     status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(NOT_RUNNABLE)
 }

@@ -1,4 +1,4 @@
-//! Signals on their way to a child.
+//! Forwards signals to a child process.
 
 use std::io::{self, Read as _};
 use std::process::{Child, Command, ExitStatus};
@@ -12,17 +12,17 @@ use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::low_level::siginfo::{Cause, Origin};
 
-/// Passes signals on to one child after the other. From its start on no such signal ends this process:
-/// one that comes between two children is for the next.
+/// Forwards signals to one child after the other. While it exists, these signals do not end this
+/// process: a signal between two children is sent to the next one.
 ///
-/// A terminal sends its signals to every process of the foreground, the child among them; only what
-/// somebody sent to us alone is passed on, so that the child gets each signal once.
+/// A terminal sends its signals to every process of the foreground, including the child. Only
+/// signals sent to this process alone are forwarded, so that the child gets each signal once.
 #[derive(Debug)]
-pub(crate) struct Forwarding {
-    held: Arc<Mutex<Held>>,
+pub(crate) struct SignalForwarder {
+    state: Arc<Mutex<ForwarderState>>,
     handle: signal_hook::iterator::Handle,
-    /// The last signal that came, or 0. Set by the handler itself, so that it is there before a child that got the
-    /// same signal can have ended.
+    /// The last signal, or 0. The handler sets it directly, so that it is set before a child that
+    /// got the same signal can have exited.
     received: Arc<AtomicUsize>,
     flags: Vec<SigId>,
 }
@@ -30,15 +30,15 @@ pub(crate) struct Forwarding {
 const SIGNALS: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
 
 #[derive(Debug, Default)]
-struct Held {
+struct ForwarderState {
     child: Option<Pid>,
     early: Vec<Signal>,
 }
 
-impl Forwarding {
-    /// Begins, before there is a child.
+impl SignalForwarder {
+    /// Starts forwarding, before there is a child.
     pub(crate) fn begin() -> io::Result<Self> {
-        let held = Arc::new(Mutex::new(Held::default()));
+        let state = Arc::new(Mutex::new(ForwarderState::default()));
         let received = Arc::new(AtomicUsize::new(0));
         let mut flags = Vec::new();
         for signal in SIGNALS {
@@ -46,40 +46,41 @@ impl Forwarding {
             flags.push(signal_hook::flag::register_usize(signal, received.clone(), number)?);
         }
         let mut signals = SignalsInfo::<WithOrigin>::new(SIGNALS)?;
-        let (handle, shared) = (signals.handle(), held.clone());
+        let (handle, shared) = (signals.handle(), state.clone());
         std::thread::spawn(move || {
             for signal in signals.forever().filter_map(|origin| passed_on(&origin)) {
                 lock(&shared).take(signal);
             }
         });
-        Ok(Self { held, handle, received, flags })
+        Ok(Self { state, handle, received, flags })
     }
 
-    /// The last signal that came since the beginning: the run was interrupted.
+    /// The last signal since the start, if the run was interrupted.
     pub(crate) fn received(&self) -> Option<i32> {
         i32::try_from(self.received.load(Ordering::SeqCst)).ok().filter(|signal| *signal != 0)
     }
 
     pub(crate) fn spawn(&self, command: &mut Command) -> io::Result<Child> {
         let child = command.spawn()?;
-        let mut held = lock(&self.held);
-        held.child = pid(&child);
-        let early = std::mem::take(&mut held.early);
-        early.into_iter().for_each(|signal| held.take(signal));
+        let mut state = lock(&self.state);
+        state.child = pid(&child);
+        let early = std::mem::take(&mut state.early);
+        early.into_iter().for_each(|signal| state.take(signal));
         Ok(child)
     }
 
-    /// Waits for the end of a child in two steps, so that no signal goes to whoever has its number next.
+    /// Waits for the end of a child in two steps, so that no signal reaches another process that
+    /// reuses its id.
     pub(crate) fn wait(&self, child: &mut Child) -> io::Result<ExitStatus> {
         if let Some(pid) = pid(child) {
             let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
             while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), ended) {}
         }
-        lock(&self.held).child = None;
+        lock(&self.state).child = None;
         child.wait()
     }
 
-    /// Runs a command; what it writes, and how it ended.
+    /// Runs a command; returns its output and exit status.
     pub(crate) fn output(&self, command: &mut Command) -> io::Result<(Vec<u8>, ExitStatus)> {
         let mut child = self.spawn(command)?;
         let mut output = Vec::new();
@@ -89,17 +90,17 @@ impl Forwarding {
     }
 }
 
-impl Held {
+impl ForwarderState {
     fn take(&mut self, signal: Signal) {
         match self.child {
-            // It may have ended just now.
+            // The child may have just exited.
             Some(child) => drop(kill_process(child, signal)),
             None => self.early.push(signal),
         }
     }
 }
 
-impl Drop for Forwarding {
+impl Drop for SignalForwarder {
     fn drop(&mut self) {
         self.handle.close();
         for flag in self.flags.drain(..) {
@@ -108,8 +109,8 @@ impl Drop for Forwarding {
     }
 }
 
-fn lock(held: &Mutex<Held>) -> MutexGuard<'_, Held> {
-    held.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(state: &Mutex<ForwarderState>) -> MutexGuard<'_, ForwarderState> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn pid(child: &Child) -> Option<Pid> {

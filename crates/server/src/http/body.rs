@@ -1,7 +1,7 @@
-//! Bodies: bounded in size, in how long they take, and in the memory that reading them takes.
+//! Request bodies: limits on size, time and memory.
 //!
-//! The memory of all bodies comes from one budget. Bytes are counted as they arrive; what is read from them
-//! is counted by the request that reads it ([`CallMemory`](super::memory::CallMemory)).
+//! All bodies share one memory budget. Bytes are counted as they arrive; the memory for parsing
+//! them is counted by the request ([`RequestMemoryAccount`](super::memory::RequestMemoryAccount)).
 
 use std::sync::Arc;
 
@@ -14,23 +14,23 @@ use gbrain_core::fault::Fault;
 use gbrain_core::reading::shape::ShapeError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::places::Place;
-use super::{Bounds, Shared};
+use super::connection_slots::ConnectionSlot;
+use super::{RequestLimits, ServerState};
 use crate::telemetry::metrics::Metrics;
 
-/// How much bodies, and what is read from them, may take together, in KiB.
+/// Memory for all bodies and the values parsed from them, in KiB.
 const MEMORY_KIB: usize = 256 << 10;
 
-/// The memory that bodies share.
+/// The memory budget that bodies share.
 #[derive(Clone)]
-pub(crate) struct BodyMemory {
+pub(crate) struct MemoryBudget {
     kib: Arc<Semaphore>,
-    /// Called when a body is about to be read, to hold it there.
+    /// Called before a body is parsed, so that tests can block there.
     #[cfg(test)]
     pub(super) before_reading: Arc<std::sync::OnceLock<Box<dyn Fn() + Send + Sync>>>,
 }
 
-impl BodyMemory {
+impl MemoryBudget {
     pub(crate) fn new() -> Self {
         Self {
             kib: Arc::new(Semaphore::new(MEMORY_KIB)),
@@ -39,13 +39,13 @@ impl BodyMemory {
         }
     }
 
-    /// So many KiB of it, if there are as many.
+    /// Takes this many KiB, if they are available.
     pub(crate) fn acquire(&self, kib: usize) -> Option<OwnedSemaphorePermit> {
         let kib = u32::try_from(kib).unwrap_or(u32::MAX);
         self.kib.clone().try_acquire_many_owned(kib).ok()
     }
 
-    /// How many KiB nobody has.
+    /// The number of KiB that are not taken.
     #[cfg(test)]
     pub(crate) fn available(&self) -> usize {
         self.kib.available_permits()
@@ -54,57 +54,57 @@ impl BodyMemory {
 
 pub(super) fn refused(error: ShapeError) -> Fault {
     match error {
-        ShapeError::TooDeep => Fault::usage(format!("the body can't be read: {error}")),
+        ShapeError::TooDeep => Fault::usage(format!("cannot read the body: {error}")),
         ShapeError::TooDense { .. } => {
-            Fault::too_large(format!("the body can't be read: {error}")).hint("send it in parts")
+            Fault::too_large(format!("cannot read the body: {error}")).hint("send it in parts")
         }
     }
 }
 
 pub(super) fn no_memory(metrics: &Metrics) -> Fault {
     metrics.refused("memory");
-    Fault::overloaded("bodies of other requests take all the memory there is for them")
+    Fault::overloaded("other requests use all the memory for bodies")
 }
 
-/// A body, and the memory that is counted for it until it is dropped.
-pub(super) struct Whole {
+/// A body, with permits for its memory.
+pub(super) struct BufferedBody {
     pub(super) bytes: Bytes,
     pub(super) held: Vec<OwnedSemaphorePermit>,
 }
 
-/// The body, if it is not too large, comes in time, and there is memory for it.
-pub(super) async fn whole(request: Request, shared: &Shared) -> Result<Whole, Fault> {
-    let bounds = &shared.bounds;
+/// Reads the body within the limits on size, time and memory.
+pub(super) async fn buffer(request: Request, shared: &ServerState) -> Result<BufferedBody, Fault> {
+    let limits = &shared.limits;
     let announced = request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-    if announced.and_then(|text| text.parse::<u64>().ok()).is_some_and(|n| n > bounds.body as u64) {
-        return Err(too_large(bounds));
+    if announced.and_then(|text| text.parse::<u64>().ok()).is_some_and(|n| n > limits.body as u64) {
+        return Err(too_large(limits));
     }
-    let place = request.extensions().get::<Arc<Place>>().cloned();
+    let slot = request.extensions().get::<Arc<ConnectionSlot>>().cloned();
     let reading = read(request.into_body(), shared);
-    let whole = match tokio::time::timeout(bounds.body_patience, reading).await {
+    let whole = match tokio::time::timeout(limits.body_timeout, reading).await {
         Err(_) => Err(Fault::timeout("the body did not arrive in time")),
         Ok(read) => read,
     }?;
-    // Whoever has sent all of a request keeps the connection until it is answered.
-    if place.is_some_and(|place| !place.is_whole()) {
-        return Err(Fault::unavailable("the connection was given to somebody else"));
+    // A client that sent a whole request keeps its connection until it is answered.
+    if slot.is_some_and(|slot| !slot.mark_request_read()) {
+        return Err(Fault::unavailable("the connection was closed in favour of another client"));
     }
     Ok(whole)
 }
 
-fn too_large(bounds: &Bounds) -> Fault {
-    Fault::too_large(format!("the body is larger than {} bytes", bounds.body))
+fn too_large(limits: &RequestLimits) -> Fault {
+    Fault::too_large(format!("the body is larger than {} bytes", limits.body))
 }
 
-/// Reads piece by piece, so that somebody who is slow holds no more than what he sent.
-async fn read(body: Body, shared: &Shared) -> Result<Whole, Fault> {
+/// Reads in pieces, so that a slow client uses no more memory than it has sent.
+async fn read(body: Body, shared: &ServerState) -> Result<BufferedBody, Fault> {
     let mut pieces = body.into_data_stream();
     let (mut bytes, mut held) = (BytesMut::new(), Vec::new());
     let mut counted_kib = 0;
     while let Some(piece) = pieces.next().await {
-        let piece = piece.map_err(|_| Fault::usage("the body broke off"))?;
-        if bytes.len() + piece.len() > shared.bounds.body {
-            return Err(too_large(&shared.bounds));
+        let piece = piece.map_err(|_| Fault::usage("the body was cut off"))?;
+        if bytes.len() + piece.len() > shared.limits.body {
+            return Err(too_large(&shared.limits));
         }
         bytes.extend_from_slice(&piece);
         let kib = (bytes.len() >> 10) as u32;
@@ -114,5 +114,5 @@ async fn read(body: Body, shared: &Shared) -> Result<Whole, Fault> {
             counted_kib = kib;
         }
     }
-    Ok(Whole { bytes: bytes.freeze(), held })
+    Ok(BufferedBody { bytes: bytes.freeze(), held })
 }

@@ -1,5 +1,5 @@
-//! An endpoint: its place, what it takes and gives, who may call it, and what it does. Router and
-//! OpenAPI document are made from the same list of these.
+//! An endpoint: route, input and output types, required scope and operation. The router and the
+//! OpenAPI document are built from the same list of endpoints.
 
 use std::sync::Arc;
 
@@ -14,29 +14,27 @@ use jiff::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 
-use super::memory::CallMemory;
+use super::memory::RequestMemoryAccount;
 use super::reply::{JSON, Reply};
-use crate::house::House;
-use crate::lanes::{Lane, StopFlag};
-use crate::visitor::Visitor;
+use crate::principal::Principal;
+use crate::work_queue::{StopFlag, WorkQueue};
+use crate::workspace_registry::WorkspaceRegistry;
 
-/// One call, as an operation sees it.
-pub(crate) struct Call<'a> {
-    pub(crate) house: &'a House,
-    pub(crate) who: &'a Visitor,
+/// The context of one call of an operation.
+pub(crate) struct OperationCall<'a> {
+    pub(crate) registry: &'a WorkspaceRegistry,
+    pub(crate) principal: &'a Principal,
     pub(crate) now: Timestamp,
-    /// Job and subagent, from headers or the metadata of a tool's call.
+    /// Job and subagent, from headers or from the metadata of a tool call.
     pub(crate) caller: Caller,
-    /// What the request is called, and the span that it is part of.
-    pub(crate) origin: Origin,
-    /// Whether the caller still waits.
+    pub(crate) origin: RequestOrigin,
+    /// Set when the caller no longer waits.
     pub(crate) stop: &'a StopFlag,
-    /// What the request takes.
-    pub(crate) memory: &'a CallMemory<'a>,
+    pub(crate) memory: &'a RequestMemoryAccount<'a>,
 }
 
-impl Call<'_> {
-    /// An error when the caller no longer waits: asked between steps that take long, and before a write.
+impl OperationCall<'_> {
+    /// Fails if the caller no longer waits. Called between slow steps and before a write.
     pub(crate) fn check_stop(&self) -> Result<(), Fault> {
         match self.stop.is_stopped() {
             true => Err(Fault::cancelled("the caller no longer waits for an answer")),
@@ -45,36 +43,35 @@ impl Call<'_> {
     }
 }
 
-/// Where a call came from.
+/// Request id and trace context of a call.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Origin {
-    /// The name of the request.
+pub(crate) struct RequestOrigin {
     pub(crate) request_id: String,
-    /// The `traceparent` header, as it came.
+    /// The `traceparent` header as received.
     pub(crate) traceparent: Option<String>,
 }
 
-/// What came over the wire for one call.
-pub(crate) struct Input {
+/// The unparsed input of one call.
+pub(crate) struct RequestInput {
     /// Path and query parameters, as form pairs.
     pub(crate) parameters: String,
     pub(crate) body: Bytes,
     pub(crate) content_type: Option<String>,
 }
 
-pub(crate) type Handler = Arc<dyn Fn(&Call<'_>, Input) -> Result<Reply, Fault> + Send + Sync>;
+pub(crate) type EndpointHandler =
+    Arc<dyn Fn(&OperationCall<'_>, RequestInput) -> Result<Reply, Fault> + Send + Sync>;
 
 pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
-/// What a body holds.
+/// The content of a request or response body.
 #[derive(Clone, Copy)]
-pub(crate) enum Content {
+pub(crate) enum BodyContent {
     None,
-    /// One JSON document of this schema.
     Json(SchemaOf),
-    /// Text of this type.
+    /// Text of this media type.
     Text(&'static str),
-    /// Server-sent events, which OpenAPI 3.1 has no schema for.
+    /// Server-sent events, for which OpenAPI 3.1 has no schema.
     Events,
 }
 
@@ -82,72 +79,72 @@ pub(crate) enum Content {
 pub(crate) struct Endpoint {
     pub(crate) method: Method,
     pub(crate) path: &'static str,
-    /// Its name: in the document, in metrics and in the audit log.
+    /// Name in the OpenAPI document, metrics and audit log.
     pub(crate) id: &'static str,
     pub(crate) summary: &'static str,
     pub(crate) scope: Scope,
-    pub(crate) lane: Lane,
+    pub(crate) queue: WorkQueue,
     pub(crate) parameters: SchemaOf,
-    pub(crate) takes: Content,
-    pub(crate) gives: Content,
-    /// 202 instead of 200.
+    pub(crate) takes: BodyContent,
+    pub(crate) gives: BodyContent,
+    /// Responds with 202 instead of 200.
     pub(crate) is_accepted: bool,
-    /// What reading its body takes, where that is a document.
+    /// Memory cost of parsing the body, if it is a JSON document.
     pub(crate) reading_cost: Option<ReadingCost>,
-    pub(crate) call: Handler,
+    pub(crate) call: EndpointHandler,
 }
 
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NoParameters {}
 
-/// Begins an endpoint that gives one JSON document.
+/// Starts an endpoint that returns one JSON document.
 pub(crate) fn endpoint<G: JsonSchema>(
     method: Method,
     path: &'static str,
     id: &'static str,
     summary: &'static str,
-) -> Draft {
+) -> EndpointBuilder {
     let is_read = method == Method::GET;
-    Draft {
+    EndpointBuilder {
         method,
         path,
         id,
         summary,
         scope: if is_read { Scope::Read } else { Scope::Write },
-        lane: if is_read { Lane::Read } else { Lane::Write },
-        gives: Content::Json(|generator| generator.subschema_for::<G>()),
+        queue: if is_read { WorkQueue::Read } else { WorkQueue::Write },
+        gives: BodyContent::Json(|generator| generator.subschema_for::<G>()),
         is_accepted: false,
         reading_cost: None,
     }
 }
 
-/// An endpoint that does not do anything yet.
-pub(crate) struct Draft {
+/// An endpoint without its operation.
+pub(crate) struct EndpointBuilder {
     method: Method,
     path: &'static str,
     id: &'static str,
     summary: &'static str,
     scope: Scope,
-    lane: Lane,
-    gives: Content,
+    queue: WorkQueue,
+    gives: BodyContent,
     is_accepted: bool,
     reading_cost: Option<ReadingCost>,
 }
 
-impl Draft {
+impl EndpointBuilder {
     pub(crate) fn scope(mut self, scope: Scope) -> Self {
         self.scope = scope;
         self
     }
 
-    pub(crate) fn lane(mut self, lane: Lane) -> Self {
-        self.lane = lane;
+    pub(crate) fn queue(mut self, queue: WorkQueue) -> Self {
+        self.queue = queue;
         self
     }
 
     pub(crate) fn gives_text(mut self, content_type: &'static str) -> Self {
-        self.gives = Content::Text(content_type);
+        self.gives = BodyContent::Text(content_type);
         self
     }
 
@@ -156,65 +153,65 @@ impl Draft {
         self
     }
 
-    /// What reading the body takes, where it is not read into fields.
+    /// Memory cost of parsing a body that is not deserialised into typed fields.
     pub(crate) fn reading_cost(mut self, cost: ReadingCost) -> Self {
         self.reading_cost = Some(cost);
         self
     }
 
     /// Takes parameters and no body.
-    pub(crate) fn asks<P>(self, call: fn(&Call<'_>, P) -> Result<Reply, Fault>) -> Endpoint
+    pub(crate) fn asks<P>(self, call: fn(&OperationCall<'_>, P) -> Result<Reply, Fault>) -> Endpoint
     where
         P: DeserializeOwned + JsonSchema + 'static,
     {
-        let handler: Handler = Arc::new(move |context, input| {
+        let handler: EndpointHandler = Arc::new(move |context, input| {
             refuse_body(&input)?;
             call(context, parameters(&input)?)
         });
-        self.finish::<P>(Content::None, handler)
+        self.finish::<P>(BodyContent::None, handler)
     }
 
     /// Takes parameters and a JSON document.
     pub(crate) fn takes<P, B>(
         mut self,
-        call: fn(&Call<'_>, P, B) -> Result<Reply, Fault>,
+        call: fn(&OperationCall<'_>, P, B) -> Result<Reply, Fault>,
     ) -> Endpoint
     where
         P: DeserializeOwned + JsonSchema + 'static,
         B: DeserializeOwned + JsonSchema + 'static,
     {
-        let handler: Handler = Arc::new(move |context, input| {
+        let handler: EndpointHandler = Arc::new(move |context, input| {
             let (parameters, body) = (parameters(&input)?, document(&input)?);
-            // What was read from the bytes is enough.
+            // Free the raw bytes before the operation runs.
             drop(input);
             context.check_stop()?;
             call(context, parameters, body)
         });
         self.reading_cost.get_or_insert(ReadingCost::TYPED);
-        self.finish::<P>(Content::Json(|generator| generator.subschema_for::<B>()), handler)
+        self.finish::<P>(BodyContent::Json(|generator| generator.subschema_for::<B>()), handler)
     }
 
     /// Takes parameters and a text.
     pub(crate) fn takes_text<P>(
         self,
         content_type: &'static str,
-        call: fn(&Call<'_>, P, &str) -> Result<Reply, Fault>,
+        call: fn(&OperationCall<'_>, P, &str) -> Result<Reply, Fault>,
     ) -> Endpoint
     where
         P: DeserializeOwned + JsonSchema + 'static,
     {
-        let handler: Handler = Arc::new(move |context, input| {
+        let handler: EndpointHandler = Arc::new(move |context, input| {
             let parameters = parameters(&input)?;
             let text = std::str::from_utf8(&input.body).map_err(|error| {
                 Fault::usage(format!("the body is not UTF-8 at byte {}", error.valid_up_to()))
             })?;
             call(context, parameters, text)
         });
-        self.finish::<P>(Content::Text(content_type), handler)
+        self.finish::<P>(BodyContent::Text(content_type), handler)
     }
 
-    fn finish<P: JsonSchema>(self, takes: Content, call: Handler) -> Endpoint {
-        let Self { method, path, id, summary, scope, lane, gives, is_accepted, reading_cost } =
+    fn finish<P: JsonSchema>(self, takes: BodyContent, call: EndpointHandler) -> Endpoint {
+        let Self { method, path, id, summary, scope, queue, gives, is_accepted, reading_cost } =
             self;
         let parameters: SchemaOf = |generator| P::json_schema(generator);
         Endpoint {
@@ -223,7 +220,7 @@ impl Draft {
             id,
             summary,
             scope,
-            lane,
+            queue,
             parameters,
             takes,
             gives,
@@ -234,23 +231,22 @@ impl Draft {
     }
 }
 
-fn parameters<P: DeserializeOwned>(input: &Input) -> Result<P, Fault> {
+fn parameters<P: DeserializeOwned>(input: &RequestInput) -> Result<P, Fault> {
     serde_urlencoded::from_str(&input.parameters)
-        .map_err(|error| Fault::usage(format!("the parameters can't be read: {error}")))
+        .map_err(|error| Fault::usage(format!("invalid parameters: {error}")))
 }
 
-fn document<B: DeserializeOwned>(input: &Input) -> Result<B, Fault> {
+fn document<B: DeserializeOwned>(input: &RequestInput) -> Result<B, Fault> {
     let content_type = input.content_type.as_deref().unwrap_or_default();
     let essence = content_type.split(';').next().unwrap_or_default().trim();
     if !essence.eq_ignore_ascii_case(JSON) {
         return Err(Fault::unsupported_media_type("the body must be JSON")
             .hint("send `content-type: application/json`"));
     }
-    body::read(&input.body)
-        .map_err(|error| Fault::usage(format!("the body can't be read: {error}")))
+    body::read(&input.body).map_err(|error| Fault::usage(format!("cannot read the body: {error}")))
 }
 
-fn refuse_body(input: &Input) -> Result<(), Fault> {
+fn refuse_body(input: &RequestInput) -> Result<(), Fault> {
     if input.body.is_empty() {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Progress as server-sent events: the state of a job whenever it changed, until it is over.
+//! Job progress as server-sent events: one event per change of a job's state, until it ends.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -15,46 +15,44 @@ use gbrain_core::format::serving::JobBody;
 use gbrain_core::request::Caller;
 use gbrain_store::JobInfo;
 
-use super::endpoint::{Call, Origin};
-use super::enter::Action;
-use super::memory::CallMemory;
-use super::reply::Refusal;
-use super::{Shared, in_time, visitor};
+use super::endpoint::{OperationCall, RequestOrigin};
+use super::memory::RequestMemoryAccount;
+use super::middleware::EndpointName;
+use super::reply::ErrorResponse;
+use super::{ServerState, in_time, principal};
 use crate::jobs::RUNS;
-use crate::lanes::{Lane, StopFlag};
 use crate::operations::jobs::{find, shown};
-use crate::visitor::Visitor;
+use crate::principal::Principal;
+use crate::work_queue::{StopFlag, WorkQueue};
 
-/// How often the store is asked.
-const EVERY: Duration = Duration::from_millis(250);
-/// How many listeners there are at most, and of one token.
-const LISTENERS: usize = 256;
-const LISTENERS_OF_ONE: usize = 32;
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// Most listeners in total and per token.
+const MAX_LISTENERS: usize = 256;
+const MAX_LISTENERS_PER_TOKEN: usize = 32;
 
-/// Who listens, and how often.
+/// Number of listeners by token.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Listeners(Arc<Mutex<HashMap<Option<String>, usize>>>);
+pub(super) struct ListenerCounts(Arc<Mutex<HashMap<Option<String>, usize>>>);
 
-/// A place of a listener; given back when he goes.
 #[derive(Debug)]
-struct Place {
-    of: Listeners,
+struct ListenerPermit {
+    of: ListenerCounts,
     token_id: Option<String>,
 }
 
-impl Listeners {
-    fn take(&self, token_id: Option<String>) -> Option<Place> {
+impl ListenerCounts {
+    fn take(&self, token_id: Option<String>) -> Option<ListenerPermit> {
         let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (all, own) = (taken.values().sum::<usize>(), taken.get(&token_id).copied());
-        if all >= LISTENERS || own.is_some_and(|own| own >= LISTENERS_OF_ONE) {
+        if all >= MAX_LISTENERS || own.is_some_and(|own| own >= MAX_LISTENERS_PER_TOKEN) {
             return None;
         }
         *taken.entry(token_id.clone()).or_default() += 1;
-        Some(Place { of: self.clone(), token_id })
+        Some(ListenerPermit { of: self.clone(), token_id })
     }
 }
 
-impl Drop for Place {
+impl Drop for ListenerPermit {
     fn drop(&mut self) {
         let mut taken = self.of.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(own) = taken.get_mut(&self.token_id) {
@@ -64,101 +62,103 @@ impl Drop for Place {
     }
 }
 
-/// The events of a run.
 pub(super) async fn of_run(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<ServerState>>,
     id: Result<Path<i64>, axum::extract::rejection::PathRejection>,
     request: Request,
 ) -> Response {
-    named("run_events", events(shared, id.ok(), RUNS, visitor(&request)).await)
+    with_endpoint_name("run_events", events(shared, id.ok(), RUNS, principal(&request)).await)
 }
 
-/// The events of any job.
 pub(super) async fn of_job(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<ServerState>>,
     id: Result<Path<i64>, axum::extract::rejection::PathRejection>,
     request: Request,
 ) -> Response {
-    named("job_events", events(shared, id.ok(), &[], visitor(&request)).await)
+    with_endpoint_name("job_events", events(shared, id.ok(), &[], principal(&request)).await)
 }
 
-fn named(action: &'static str, outcome: Result<Response, Refusal>) -> Response {
+fn with_endpoint_name(action: &'static str, outcome: Result<Response, ErrorResponse>) -> Response {
     let mut response = outcome.unwrap_or_else(IntoResponse::into_response);
-    response.extensions_mut().insert(Action(action));
+    response.extensions_mut().insert(EndpointName(action));
     response
 }
 
 async fn events(
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     id: Option<Path<i64>>,
     kinds: &'static [&'static str],
-    who: Result<Visitor, Fault>,
-) -> Result<Response, Refusal> {
-    let Some(Path(id)) = id else { return Err(Fault::usage("a job has a number").into()) };
-    let who = who?;
-    let place = shared.listeners.take(who.token_id.clone());
-    let place = place.ok_or_else(|| Fault::overloaded("too many are listening already"))?;
-    let mut watching = Watching { shared, who, id, kinds, last: None, is_over: false };
-    let first = watching.next().await?;
+    principal: Result<Principal, Fault>,
+) -> Result<Response, ErrorResponse> {
+    let Some(Path(id)) = id else { return Err(Fault::usage("a job id is a number").into()) };
+    let principal = principal?;
+    let permit = shared.listeners.take(principal.token_id.clone());
+    let permit = permit.ok_or_else(|| Fault::overloaded("too many event listeners"))?;
+    let mut watcher = JobWatcher { shared, principal, id, kinds, last: None, is_over: false };
+    let first = watcher.next().await?;
     let rest =
-        stream::unfold((first, Some(watching), place), |(event, watching, place)| async move {
+        stream::unfold((first, Some(watcher), permit), |(event, watcher, permit)| async move {
             if let Some(event) = event {
-                return Some((Ok::<_, Infallible>(event), (None, watching, place)));
+                return Some((Ok::<_, Infallible>(event), (None, watcher, permit)));
             }
-            let (event, watching) = watching?.changed().await?;
-            Some((Ok(event), (None, watching, place)))
+            let (event, watcher) = watcher?.next_change().await?;
+            Some((Ok(event), (None, watcher, permit)))
         });
     Ok(Sse::new(rest).keep_alive(KeepAlive::default()).into_response())
 }
 
-/// A listener and what it heard last.
-struct Watching {
-    shared: Arc<Shared>,
-    who: Visitor,
+/// A listener and the last state it was sent.
+struct JobWatcher {
+    shared: Arc<ServerState>,
+    principal: Principal,
     id: i64,
     kinds: &'static [&'static str],
     last: Option<JobBody>,
     is_over: bool,
 }
 
-impl Watching {
-    /// What there is to say now, if it is new.
-    async fn next(&mut self) -> Result<Option<Event>, Refusal> {
-        let found = self.look().await?;
-        Ok(self.hear(&found)?)
+impl JobWatcher {
+    /// The event for the current state, if it changed.
+    async fn next(&mut self) -> Result<Option<Event>, ErrorResponse> {
+        let found = self.load_job().await?;
+        Ok(self.event_for(&found)?)
     }
 
-    /// The job now, for somebody who may still see it.
-    async fn look(&self) -> Result<JobInfo, Refusal> {
-        let (house, keeper) = (self.shared.house.clone(), self.shared.keeper.clone());
+    /// Loads the job, after checking that the caller may still see it.
+    async fn load_job(&self) -> Result<JobInfo, ErrorResponse> {
+        let (registry, authenticator) =
+            (self.shared.registry.clone(), self.shared.authenticator.clone());
         let budget = self.shared.memory.clone();
-        let (who, id, kinds) = (self.who.clone(), self.id, self.kinds);
+        let (principal, id, kinds) = (self.principal.clone(), self.id, self.kinds);
         let look = move |stop: &StopFlag| {
-            let still =
-                keeper.still_admits(&who, Instant::now(), moment(std::time::SystemTime::now()));
+            let still = authenticator.is_still_valid(
+                &principal,
+                Instant::now(),
+                moment(std::time::SystemTime::now()),
+            );
             match still {
                 Ok(true) => (),
-                Ok(false) => return Err(Fault::unauthorised("this token was revoked or ran out")),
+                Ok(false) => return Err(Fault::unauthorised("this token was revoked or expired")),
                 Err(_) => return Err(Fault::unavailable("the database does not answer")),
             }
             let caller = Caller { remote: true, ..Caller::default() };
-            let call = Call {
-                house: &house,
-                who: &who,
+            let call = OperationCall {
+                registry: &registry,
+                principal: &principal,
                 now: moment(std::time::SystemTime::now()),
                 caller,
-                origin: Origin::default(),
+                origin: RequestOrigin::default(),
                 stop,
-                memory: &CallMemory::new(&budget, house.metrics(), 0),
+                memory: &RequestMemoryAccount::new(&budget, registry.metrics(), 0),
             };
             find(&call, id, kinds)
         };
-        Ok(in_time(&self.shared, Lane::Read, look).await??)
+        Ok(in_time(&self.shared, WorkQueue::Read, look).await??)
     }
 
-    fn hear(&mut self, job: &JobInfo) -> Result<Option<Event>, Fault> {
+    fn event_for(&mut self, job: &JobInfo) -> Result<Option<Event>, Fault> {
         let body = shown(job);
-        self.is_over = job.state.is_over();
+        self.is_over = job.state.is_finished();
         if self.last.as_ref() == Some(&body) {
             return Ok(None);
         }
@@ -168,15 +168,14 @@ impl Watching {
         event.map(Some).map_err(|error| Fault::internal(error.to_string()))
     }
 
-    /// Waits for the next change; none when there is nothing more to hear. The last event comes
-    /// without a watcher.
-    async fn changed(mut self) -> Option<(Event, Option<Self>)> {
+    /// Waits for the next change; `None` at the end. The last event comes without a watcher.
+    async fn next_change(mut self) -> Option<(Event, Option<Self>)> {
         while !self.is_over && !self.shared.is_stopping() {
-            tokio::time::sleep(EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
             match self.next().await {
                 Ok(Some(event)) => return Some((event, Some(self))),
                 Ok(None) => {}
-                // Too much is asked of the server: a listener waits, and does not take it for the end.
+                // The server is overloaded: keep listening instead of ending the stream.
                 Err(refusal) if refusal.retry_after.is_some() => {}
                 Err(_) => return None,
             }

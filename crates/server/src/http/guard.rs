@@ -1,7 +1,8 @@
-//! Who may speak to us at all: names we go by, and pages that may script us.
+//! Host and origin checks.
 //!
-//! A browser that was lured into a name that resolves to this machine sends that name as Host, and
-//! the luring page as Origin. Neither is ours, so both are refused before anything is looked at.
+//! A browser lured to a name that resolves to this machine (DNS rebinding) sends that name as Host
+//! and the attacking page as Origin. Neither is allowed, so the request is refused before anything
+//! else is read.
 
 use std::net::IpAddr;
 
@@ -9,24 +10,23 @@ use axum::http::header::{HOST, ORIGIN};
 use axum::http::{HeaderMap, Uri};
 use gbrain_core::fault::Fault;
 
-/// What names and origins are ours.
+/// The allowed hosts and origins.
 #[derive(Debug, Clone, Default)]
-pub struct Guard {
-    /// Names beside `localhost` and addresses.
+pub struct OriginGuard {
+    /// Host names allowed in addition to `localhost` and IP addresses.
     pub hosts: Vec<String>,
-    /// Pages of these origins may call us.
+    /// Origins whose pages may call this server.
     pub origins: Vec<String>,
 }
 
-impl Guard {
-    /// Lets a request pass, or says why not.
+impl OriginGuard {
     pub(crate) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Fault> {
         let host = host(uri, headers)?;
         if !self.knows(&host) {
-            return Err(Fault::forbidden("the Host header names a host that is not this one")
-                .hint("name it with --allow-host"));
+            return Err(Fault::forbidden("the Host header names an unknown host")
+                .hint("allow it with --allow-host"));
         }
-        // A browser sends no Origin with an image or a link, and says this of them.
+        // Browsers send no Origin with images and links, but mark them as cross-site.
         if headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site")
             && !headers.contains_key(ORIGIN)
         {
@@ -39,7 +39,7 @@ impl Guard {
                 Ok(())
             }
             _ => Err(Fault::forbidden("pages of this origin may not call this server")
-                .hint("name it with --allow-origin")),
+                .hint("allow it with --allow-origin")),
         }
     }
 
@@ -54,7 +54,7 @@ impl Guard {
             })
     }
 
-    /// A page that we served ourselves, or one that was named.
+    /// Whether the page is from this server or from an allowed origin.
     fn allows(&self, origin: &str, host: &str) -> bool {
         let own = ["http://", "https://"].iter().any(|scheme| {
             origin.strip_prefix(scheme).is_some_and(|rest| rest.eq_ignore_ascii_case(host))
@@ -63,15 +63,15 @@ impl Guard {
     }
 }
 
-/// The host that was asked for: one, and not two different ones.
+/// The Host header, which must be unique and agree with the URL.
 fn host(uri: &Uri, headers: &HeaderMap) -> Result<String, Fault> {
     let mut hosts = headers.get_all(HOST).iter();
     let (Some(first), None) = (hosts.next(), hosts.next()) else {
-        return Err(Fault::usage("a request has one Host header"));
+        return Err(Fault::usage("a request must have exactly one Host header"));
     };
-    let host = first.to_str().map_err(|_| Fault::usage("the Host header can't be read"))?;
+    let host = first.to_str().map_err(|_| Fault::usage("the Host header is not ASCII"))?;
     if host.is_empty() || uri.authority().is_some_and(|named| named.as_str() != host) {
-        return Err(Fault::usage("the Host header and the address do not agree"));
+        return Err(Fault::usage("the Host header and the URL do not agree"));
     }
     Ok(host.to_owned())
 }
@@ -94,7 +94,7 @@ fn without_port(authority: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn check(guard: &Guard, host: &str, origin: Option<&str>) -> bool {
+    fn check(guard: &OriginGuard, host: &str, origin: Option<&str>) -> bool {
         let mut headers = HeaderMap::new();
         headers.insert(HOST, host.parse().unwrap());
         if let Some(origin) = origin {
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn names_of_other_hosts_are_refused() {
-        let guard = Guard { hosts: vec!["brain.example".to_owned()], origins: Vec::new() };
+        let guard = OriginGuard { hosts: vec!["brain.example".to_owned()], origins: Vec::new() };
         for host in [
             "localhost",
             "localhost:7727",
@@ -133,7 +133,8 @@ mod tests {
 
     #[test]
     fn pages_of_other_origins_are_refused() {
-        let guard = Guard { hosts: Vec::new(), origins: vec!["https://app.example".to_owned()] };
+        let guard =
+            OriginGuard { hosts: Vec::new(), origins: vec!["https://app.example".to_owned()] };
         let host = "localhost:7727";
         for origin in ["http://localhost:7727", "https://app.example"] {
             assert!(check(&guard, host, Some(origin)), "{origin}");
@@ -157,7 +158,7 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert(HOST, "localhost".parse().unwrap());
             headers.insert("sec-fetch-site", site.parse().unwrap());
-            Guard::default().check(&Uri::from_static("/v1/captures"), &headers).is_ok()
+            OriginGuard::default().check(&Uri::from_static("/v1/captures"), &headers).is_ok()
         };
         assert!(!ask("cross-site"));
         assert!(ask("none") && ask("same-origin"));
@@ -165,7 +166,7 @@ mod tests {
 
     #[test]
     fn one_host_and_no_contradiction() {
-        let guard = Guard::default();
+        let guard = OriginGuard::default();
         let mut headers = HeaderMap::new();
         assert!(guard.check(&Uri::from_static("/"), &headers).is_err(), "none");
         headers.append(HOST, "localhost".parse().unwrap());

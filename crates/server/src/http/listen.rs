@@ -1,4 +1,5 @@
-//! Connections: bounded in number, by address, and in how long they may say nothing; ended in order.
+//! Accepts connections, with limits on their number, per address and in time, and shuts down
+//! gracefully.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -19,46 +20,45 @@ use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tower::ServiceExt as _;
 
-use super::impatient::Impatient;
-use super::places::{Place, PlaceLimits, Places, RESERVED};
-use super::unsent::Unsent;
+use super::connection_slots::{ConnectionLimits, ConnectionSlot, ConnectionSlots, RESERVED};
+use super::response_memory::ResponsePermit;
+use super::write_timeout::WriteTimeoutStream;
 
-/// How connections are held.
 #[derive(Debug, Clone, Copy)]
-pub struct Connections {
-    /// The most at once.
-    pub most: usize,
-    /// The most of one address.
-    pub of_address: usize,
-    /// How long a new connection may take to send the head of its first request.
-    pub first_patience: Duration,
-    /// How long a connection may take to send its headers, also between two requests.
-    pub header_patience: Duration,
-    /// How long the other end may take nothing of what it is sent.
-    pub write_patience: Duration,
-    /// How long requests that were begun may take at the end.
+pub struct ConnectionOptions {
+    /// Most connections at once.
+    pub max_connections: usize,
+    /// Most connections per address.
+    pub per_address: usize,
+    /// Timeout for the head of a connection's first request.
+    pub first_request_timeout: Duration,
+    /// Timeout for request headers, including the idle time between two requests.
+    pub header_timeout: Duration,
+    /// How long a client may accept no data.
+    pub write_timeout: Duration,
+    /// How long requests in flight may take at shutdown.
     pub drain: Duration,
 }
 
-/// The address of whoever is on the other end.
+/// The address of the client.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Peer(pub(crate) IpAddr);
+pub(crate) struct ClientAddress(pub(crate) IpAddr);
 
-/// What a request carries that came on a reserved connection and asks for more than health.
+/// Marks a request on a reserved connection that is not a health check.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct AllBusy;
+pub(super) struct AllConnectionsBusy;
 
-/// Accepts connections until `shutdown` resolves, then lets begun requests end.
+/// Accepts connections until `shutdown` resolves, then waits for requests in flight.
 pub(crate) async fn listen(
     listener: TcpListener,
     app: Router,
-    connections: Connections,
+    connections: ConnectionOptions,
     open: Arc<AtomicUsize>,
     shutdown: impl Future<Output = ()>,
 ) {
-    let places = Places::new(PlaceLimits {
-        all: connections.most,
-        of_address: connections.of_address,
+    let slots = ConnectionSlots::new(ConnectionLimits {
+        all: connections.max_connections,
+        per_address: connections.per_address,
         reserved: RESERVED,
     });
     let graceful = GracefulShutdown::new();
@@ -68,79 +68,82 @@ pub(crate) async fn listen(
             accepted = listener.accept() => match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    // Out of file descriptors, most likely: others must close theirs first.
-                    tracing::warn!(%error, "a connection can't be accepted");
-                    places.close_one();
+                    // Most likely out of file descriptors: another connection must be closed first.
+                    tracing::warn!(%error, "cannot accept a connection");
+                    slots.close_one();
                     tokio::time::sleep(Duration::from_millis(100)).await;
                     continue;
                 }
             },
             () = &mut shutdown => break,
         };
-        // Without a place the connection is closed as the stream is dropped.
-        let Some(taken) = places.take(peer.ip()) else { continue };
-        let place = taken.place.clone();
-        let connection = connection(stream, peer.ip(), app.clone(), &connections, place.clone());
+        // Without a slot the connection is closed by dropping the stream.
+        let Some(taken) = slots.take(peer.ip()) else { continue };
+        let slot = taken.slot.clone();
+        let connection = connection(stream, peer.ip(), app.clone(), &connections, slot.clone());
         let connection = graceful.watch(connection);
-        let first_patience = connections.first_patience;
-        open.store(places.count(), Ordering::Relaxed);
-        let (open, places) = (open.clone(), places.clone());
+        let first_request_timeout = connections.first_request_timeout;
+        open.store(slots.count(), Ordering::Relaxed);
+        let (open, slots) = (open.clone(), slots.clone());
         tokio::spawn(async move {
-            // A connection that breaks off is the business of its other end.
+            // A broken connection needs no handling here.
             tokio::select! {
                 _ = connection => (),
-                () = place.closed() => (),
-                () = no_first_request(&place, first_patience) => (),
+                () = slot.closed() => (),
+                () = no_first_request(&slot, first_request_timeout) => (),
             }
             drop(taken);
-            open.store(places.count(), Ordering::Relaxed);
+            open.store(slots.count(), Ordering::Relaxed);
         });
     }
     drop(listener);
     if tokio::time::timeout(connections.drain, graceful.shutdown()).await.is_err() {
-        tracing::warn!("some requests were not answered in time");
+        tracing::warn!("some requests were not answered before shutdown");
     }
 }
 
-/// Resolves when a new connection has not sent the head of a request in time, and never otherwise.
-async fn no_first_request(place: &Place, patience: Duration) {
-    tokio::time::sleep(patience).await;
-    if place.has_begun() {
+/// Resolves when a new connection has not sent the head of a request in time; otherwise never.
+async fn no_first_request(slot: &ConnectionSlot, timeout: Duration) {
+    tokio::time::sleep(timeout).await;
+    if slot.has_begun() {
         std::future::pending().await
     }
 }
 
-type Served =
-    http1::Connection<TokioIo<Impatient>, hyper_util::service::TowerToHyperService<Answering>>;
+type HttpConnection = http1::Connection<
+    TokioIo<WriteTimeoutStream>,
+    hyper_util::service::TowerToHyperService<ConnectionService>,
+>;
 
 fn connection(
     stream: TcpStream,
     peer: IpAddr,
     app: Router,
-    connections: &Connections,
-    place: Arc<Place>,
-) -> Served {
+    connections: &ConnectionOptions,
+    slot: Arc<ConnectionSlot>,
+) -> HttpConnection {
     let _ = stream.set_nodelay(true);
-    let stream = Impatient::new(stream, connections.write_patience, Some(place.clone()));
-    let is_kept = !place.is_reserved;
-    let service = hyper_util::service::TowerToHyperService::new(Answering { app, peer, place });
+    let stream = WriteTimeoutStream::new(stream, connections.write_timeout, Some(slot.clone()));
+    let is_kept = !slot.is_reserved;
+    let service =
+        hyper_util::service::TowerToHyperService::new(ConnectionService { app, peer, slot });
     http1::Builder::new()
         .timer(TokioTimer::new())
         .keep_alive(is_kept)
-        .header_read_timeout(connections.header_patience)
+        .header_read_timeout(connections.header_timeout)
         .max_buf_size(64 << 10)
         .serve_connection(TokioIo::new(stream), service)
 }
 
-/// The router, told who is on the other end.
+/// The router, with the connection's address and slot added to each request.
 #[derive(Clone)]
-struct Answering {
+struct ConnectionService {
     app: Router,
     peer: IpAddr,
-    place: Arc<Place>,
+    slot: Arc<ConnectionSlot>,
 }
 
-impl tower::Service<Request<Incoming>> for Answering {
+impl tower::Service<Request<Incoming>> for ConnectionService {
     type Response = axum::response::Response;
     type Error = Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
@@ -150,43 +153,43 @@ impl tower::Service<Request<Incoming>> for Answering {
     }
 
     fn call(&mut self, request: Request<Incoming>) -> Self::Future {
-        self.place.begin();
+        self.slot.start_request();
         let is_health = matches!(request.uri().path(), "/v1/health" | "/v1/ready");
-        let is_refused = self.place.is_reserved && !is_health;
-        let is_closed = request.body().is_end_stream() && !self.place.is_whole();
+        let is_refused = self.slot.is_reserved && !is_health;
+        let is_closed = request.body().is_end_stream() && !self.slot.mark_request_read();
         let mut request = request.map(Body::new);
-        request.extensions_mut().insert(Peer(self.peer));
-        request.extensions_mut().insert(self.place.clone());
+        request.extensions_mut().insert(ClientAddress(self.peer));
+        request.extensions_mut().insert(self.slot.clone());
         if is_refused {
-            request.extensions_mut().insert(AllBusy);
+            request.extensions_mut().insert(AllConnectionsBusy);
         }
-        let (place, app) = (self.place.clone(), self.app.clone());
+        let (slot, app) = (self.slot.clone(), self.app.clone());
         Box::pin(async move {
             if is_closed {
-                // The connection was given to somebody else and ends at any moment.
+                // The connection was closed for another client and ends at any moment.
                 std::future::pending::<()>().await;
             }
             let mut response = app.oneshot(request).await?;
-            place.answer(response.extensions_mut().remove::<Unsent>());
-            Ok(response.map(|body| Body::new(LastOf { body, place })))
+            slot.start_response(response.extensions_mut().remove::<ResponsePermit>());
+            Ok(response.map(|body| Body::new(TrackedBody { body, slot })))
         })
     }
 }
 
-/// A body after which the connection waits for the next request. When it is dropped, all of it is in the
-/// buffer of the connection, and is written from there.
-struct LastOf {
+/// A response body that tells the slot when it ends. When it is dropped, all of it is in the
+/// connection's buffer.
+struct TrackedBody {
     body: Body,
-    place: Arc<Place>,
+    slot: Arc<ConnectionSlot>,
 }
 
-impl Drop for LastOf {
+impl Drop for TrackedBody {
     fn drop(&mut self) {
-        self.place.body_is_buffered();
+        self.slot.mark_response_buffered();
     }
 }
 
-impl hyper::body::Body for LastOf {
+impl hyper::body::Body for TrackedBody {
     type Data = Bytes;
     type Error = axum::Error;
 

@@ -1,4 +1,5 @@
-//! `/mcp`: the Model Context Protocol, behind the same guard, bounds and patience as the rest.
+//! `/mcp`: the Model Context Protocol, with the same guard, limits and timeouts as the rest of the
+//! API.
 
 use std::sync::Arc;
 
@@ -13,87 +14,86 @@ use gbrain_core::reading::shape::ReadingCost;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 
-use super::Shared;
-use super::body::{self, BodyMemory, Whole};
-use super::enter::Action;
-use super::memory::CallMemory;
-use super::reply::Refusal;
-use crate::house::House;
-use crate::mcp::{Context, HttpService, http_service};
+use super::ServerState;
+use super::body::{self, BufferedBody, MemoryBudget};
+use super::memory::RequestMemoryAccount;
+use super::middleware::EndpointName;
+use super::reply::ErrorResponse;
+use crate::mcp::{HttpService, McpContext, http_service};
+use crate::workspace_registry::WorkspaceRegistry;
 
-/// What answers, made once.
-pub(super) fn service(shared: &Shared) -> HttpService {
-    http_service(Context {
-        house: shared.house.clone(),
-        lanes: shared.lanes.clone(),
+pub(super) fn service(shared: &ServerState) -> HttpService {
+    http_service(McpContext {
+        registry: shared.registry.clone(),
+        queues: shared.queues.clone(),
         audit: shared.audit.clone(),
-        patience: shared.bounds.patience,
-        max_message: shared.bounds.body,
+        timeout: shared.limits.timeout,
+        max_message: shared.limits.body,
         memory: shared.memory.clone(),
     })
 }
 
-/// Answers one request. The body is read here, because the protocol's own reader would wait for a
-/// slow one for ever, and the message off the reactor, because that reader takes its time for a large one.
+/// Answers one request. The body is read here, because the protocol's reader would wait for a slow
+/// one without limit. The message is parsed off the reactor, because that is slow for a large one.
 pub(super) async fn answer(
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     service: HttpService,
     request: Request,
 ) -> Response {
     let (head, unread) = request.into_parts();
-    let whole = body::whole(Request::from_parts(head.clone(), unread), &shared).await;
+    let whole = body::buffer(Request::from_parts(head.clone(), unread), &shared).await;
     let mut response = match whole {
         Ok(whole) => answer_off_reactor(&shared, service, head, whole).await,
-        Err(fault) => Refusal::from(fault).into_response(),
+        Err(fault) => ErrorResponse::from(fault).into_response(),
     };
-    response.extensions_mut().insert(Action("mcp"));
+    response.extensions_mut().insert(EndpointName("mcp"));
     response
 }
 
-/// Has a message read and answered by the threads for messages. When nobody waits for the answer any
-/// more, neither do they.
+/// Parses and answers a message on the message threads. The task is aborted when the caller no
+/// longer waits.
 async fn answer_off_reactor(
-    shared: &Arc<Shared>,
+    shared: &Arc<ServerState>,
     service: HttpService,
     head: Parts,
-    whole: Whole,
+    whole: BufferedBody,
 ) -> Response {
-    let (budget, house) = (shared.memory.clone(), shared.house.clone());
+    let (budget, registry) = (shared.memory.clone(), shared.registry.clone());
     let mut task = AbortOnDrop(shared.messages.spawn(async move {
-        let Whole { bytes, held } = whole;
-        let _counted = match count(&budget, &house, &bytes) {
+        let BufferedBody { bytes, held } = whole;
+        let _counted = match count(&budget, &registry, &bytes) {
             Ok(counted) => counted,
-            Err(fault) => return Refusal::from(fault).into_response(),
+            Err(fault) => return ErrorResponse::from(fault).into_response(),
         };
         let is_json = is_json(&head.headers);
         let request = Request::from_parts(head, Body::from(bytes));
         let answered = service.handle(request).await.map(Body::new);
         drop(held);
-        // The protocol's reader says of a body that is no message that it is no JSON.
+        // The protocol's reader reports a body that is not a message as not JSON.
         if is_json && answered.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
-            return Refusal::from(Fault::usage("the body is not a message of the protocol"))
+            return ErrorResponse::from(Fault::usage("the body is not an MCP message"))
                 .into_response();
         }
         answered
     }));
     let answered = (&mut task.0).await;
     answered.unwrap_or_else(|_| {
-        Refusal::from(Fault::internal("answering a message ended in a panic")).into_response()
+        ErrorResponse::from(Fault::internal("answering the message panicked")).into_response()
     })
 }
 
-/// Counts what reading a message takes.
+/// Counts the memory for parsing a message.
 fn count(
-    budget: &BodyMemory,
-    house: &House,
+    budget: &MemoryBudget,
+    registry: &WorkspaceRegistry,
     message: &[u8],
 ) -> Result<Option<OwnedSemaphorePermit>, Fault> {
-    let memory = CallMemory::new(budget, house.metrics(), message.len());
+    let memory = RequestMemoryAccount::new(budget, registry.metrics(), message.len());
     memory.read_body(message, ReadingCost::VALUE)?;
     Ok(memory.into_permit())
 }
 
-/// A task that ends with whoever waits for it.
+/// A task that is aborted when this is dropped.
 struct AbortOnDrop(JoinHandle<Response>);
 
 impl Drop for AbortOnDrop {
@@ -102,7 +102,7 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// Whether a body is said to be JSON, by the same rule as the protocol's reader.
+/// Whether the content type is JSON, by the same rule as the protocol's reader.
 fn is_json(headers: &HeaderMap) -> bool {
     let named = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     named.is_some_and(|value| value.starts_with("application/json"))

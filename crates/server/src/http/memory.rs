@@ -1,7 +1,7 @@
 //! The memory of one request.
 //!
-//! What it may take follows from the bytes of the documents that it reads: its body, and what was stored before
-//! and is read for it. What it takes is counted in the budget that all requests share, until it is over.
+//! Its limit depends on the size of the documents that it reads: its body and stored documents. Its
+//! memory is counted in the shared budget until the request ends.
 
 use std::cell::{Cell, RefCell};
 
@@ -9,43 +9,42 @@ use gbrain_core::fault::Fault;
 use gbrain_core::reading::shape::{ReadingCost, Shape, allowance};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::body::{BodyMemory, no_memory, refused};
+use super::body::{MemoryBudget, no_memory, refused};
 use crate::telemetry::metrics::Metrics;
 
-/// What a request takes.
-pub(crate) struct CallMemory<'a> {
-    budget: &'a BodyMemory,
+/// Memory accounting of one request.
+pub(crate) struct RequestMemoryAccount<'a> {
+    budget: &'a MemoryBudget,
     metrics: &'a Metrics,
-    /// Bytes of the body: they were counted as they arrived.
+    /// Size of the body, which was counted as it arrived.
     body: usize,
-    /// Bytes of all documents.
+    /// Total size of all documents.
     documents: Cell<usize>,
-    /// Bytes that are taken now, those of the body included.
+    /// Bytes in use, including the body.
     taken: Cell<usize>,
     permit: RefCell<Option<OwnedSemaphorePermit>>,
 }
 
-/// Bytes that are given back when this is dropped.
+/// Bytes that are released when this is dropped.
 #[must_use]
-pub(crate) struct Reserved<'m, 'a> {
-    memory: &'m CallMemory<'a>,
+pub(crate) struct MemoryReservation<'m, 'a> {
+    memory: &'m RequestMemoryAccount<'a>,
     bytes: usize,
 }
 
-impl Drop for Reserved<'_, '_> {
+impl Drop for MemoryReservation<'_, '_> {
     fn drop(&mut self) {
         self.memory.shrink_to(self.memory.taken.get().saturating_sub(self.bytes));
     }
 }
 
-impl<'a> CallMemory<'a> {
-    /// The memory of a request with a body of so many bytes.
-    pub(crate) fn new(budget: &'a BodyMemory, metrics: &'a Metrics, body: usize) -> Self {
+impl<'a> RequestMemoryAccount<'a> {
+    pub(crate) fn new(budget: &'a MemoryBudget, metrics: &'a Metrics, body: usize) -> Self {
         let (documents, taken) = (Cell::new(body), Cell::new(body));
         Self { budget, metrics, body, documents, taken, permit: RefCell::default() }
     }
 
-    /// Counts what reading the body takes, or says why it is not read.
+    /// Counts the memory for parsing the body, or fails if it exceeds the limit.
     pub(crate) fn read_body(&self, body: &[u8], cost: ReadingCost) -> Result<(), Fault> {
         #[cfg(test)]
         if let Some(hold) = self.budget.before_reading.get() {
@@ -55,21 +54,21 @@ impl<'a> CallMemory<'a> {
         self.take(memory.saturating_sub(body.len()))
     }
 
-    /// Counts a document that was stored before, which may be as large as a body.
-    pub(crate) fn add_document(&self, bytes: usize) -> Result<Reserved<'_, 'a>, Fault> {
+    /// Counts a stored document, which may be as large as a body.
+    pub(crate) fn add_document(&self, bytes: usize) -> Result<MemoryReservation<'_, 'a>, Fault> {
         self.documents.set(self.documents.get().saturating_add(bytes));
         self.reserve(bytes)
     }
 
-    /// Takes bytes until the request is over.
+    /// Reserves bytes until the request ends.
     pub(crate) fn take(&self, bytes: usize) -> Result<(), Fault> {
         let taken = self.taken.get().saturating_add(bytes);
-        let most = allowance(self.documents.get());
-        if taken > most {
+        let limit = allowance(self.documents.get());
+        if taken > limit {
             return Err(Fault::too_large(format!(
-                "reading {} bytes would take more than the {} MiB that may be used for them",
+                "reading {} bytes would take more than the allowed {} MiB",
                 self.documents.get(),
-                most >> 20
+                limit >> 20
             ))
             .hint("send it in parts"));
         }
@@ -87,18 +86,18 @@ impl<'a> CallMemory<'a> {
         Ok(())
     }
 
-    /// Takes bytes until what is returned is dropped.
-    pub(crate) fn reserve(&self, bytes: usize) -> Result<Reserved<'_, 'a>, Fault> {
+    /// Reserves bytes until the reservation is dropped.
+    pub(crate) fn reserve(&self, bytes: usize) -> Result<MemoryReservation<'_, 'a>, Fault> {
         self.take(bytes)?;
-        Ok(Reserved { memory: self, bytes })
+        Ok(MemoryReservation { memory: self, bytes })
     }
 
-    /// What is counted for it in the budget, to be held elsewhere.
+    /// The permit for the reserved memory, so that it can outlive this.
     pub(super) fn into_permit(self) -> Option<OwnedSemaphorePermit> {
         self.permit.into_inner()
     }
 
-    /// Gives back all but so many bytes.
+    /// Releases all but this many bytes.
     pub(crate) fn shrink_to(&self, bytes: usize) {
         let taken = self.taken.get().min(bytes);
         self.taken.set(taken);
@@ -117,17 +116,17 @@ fn kib(bytes: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::house::House;
+    use crate::workspace_registry::WorkspaceRegistry;
 
     const MIB: usize = 1 << 20;
 
     #[test]
     fn a_request_takes_what_its_documents_allow() {
         let dir = tempfile::tempdir().unwrap();
-        let house = House::in_dir(dir.path());
-        let (budget, metrics) = (BodyMemory::new(), house.metrics());
+        let registry = WorkspaceRegistry::in_dir(dir.path());
+        let (budget, metrics) = (MemoryBudget::new(), registry.metrics());
         let all = budget.available();
-        let memory = CallMemory::new(&budget, metrics, MIB);
+        let memory = RequestMemoryAccount::new(&budget, metrics, MIB);
         memory.take(9 * MIB).unwrap();
         let refused = memory.take(2 * MIB).unwrap_err();
         assert_eq!((refused.kind.name(), all - budget.available()), ("too_large", 9 << 10));
@@ -147,10 +146,10 @@ mod tests {
     #[test]
     fn requests_share_one_budget() {
         let dir = tempfile::tempdir().unwrap();
-        let house = House::in_dir(dir.path());
-        let (budget, metrics) = (BodyMemory::new(), house.metrics());
-        let first = CallMemory::new(&budget, metrics, 15 * MIB);
-        let second = CallMemory::new(&budget, metrics, 15 * MIB);
+        let registry = WorkspaceRegistry::in_dir(dir.path());
+        let (budget, metrics) = (MemoryBudget::new(), registry.metrics());
+        let first = RequestMemoryAccount::new(&budget, metrics, 15 * MIB);
+        let second = RequestMemoryAccount::new(&budget, metrics, 15 * MIB);
         first.take(130 * MIB).unwrap();
         assert_eq!(second.take(130 * MIB).unwrap_err().kind.name(), "overloaded");
         drop(first);

@@ -1,25 +1,25 @@
 //! The HTTP API.
 //!
-//! Promises: nothing blocks the reactor; what can't be done soon is refused at once, with when to
-//! come back; every answer has a request id and is JSON, or lines of JSON, unless the document says
-//! otherwise; what goes wrong inside is told to the log and not to the caller.
+//! Guarantees: nothing blocks the reactor; work that cannot be done soon is refused at once with
+//! `retry-after`; every response has a request id and is JSON or JSON lines unless the OpenAPI
+//! document says otherwise; internal errors are logged and hidden from the caller.
 
 mod body;
+mod connection_slots;
 mod endpoint;
-mod enter;
 mod events;
 mod guard;
-mod impatient;
 mod listen;
 mod mcp;
 mod memory;
+mod middleware;
 mod openapi;
-mod places;
 mod reply;
+mod response_memory;
 mod routes;
 #[cfg(test)]
 mod tests;
-mod unsent;
+mod write_timeout;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -40,110 +40,104 @@ use gbrain_store::JobCounts;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 
-pub(crate) use body::BodyMemory;
-pub(crate) use endpoint::{Call, NoParameters, Origin};
-pub(crate) use enter::RequestId;
-pub(crate) use listen::Peer;
-pub(crate) use memory::{CallMemory, Reserved};
-pub(crate) use reply::{NDJSON, Reply, is_inside, masked};
+pub(crate) use body::MemoryBudget;
+pub(crate) use endpoint::{NoParameters, OperationCall, RequestOrigin};
+pub(crate) use listen::ClientAddress;
+pub(crate) use memory::{MemoryReservation, RequestMemoryAccount};
+pub(crate) use middleware::RequestId;
+pub(crate) use reply::{NDJSON, Reply, is_internal, masked};
 
-pub use guard::Guard;
-pub use listen::Connections;
-pub(crate) use places::RESERVED;
+pub(crate) use connection_slots::RESERVED;
+pub use guard::OriginGuard;
+pub use listen::ConnectionOptions;
 
-use crate::access::Gatekeeper;
+use crate::access::Authenticator;
 use crate::audit::Audit;
-use crate::house::House;
-use crate::lanes::{Lane, Lanes, Refused, StopFlag};
-use crate::mcp::took_too_long;
-use crate::rate::{Limits, Rate};
-use crate::telemetry::metrics::{JobCount, MAX_WORKSPACES, Metrics, Outcome, Readings, Visible};
-use crate::visitor::Visitor;
-use body::Whole;
-use endpoint::{Endpoint, Input};
-use enter::{Action, Target};
-use events::Listeners;
+use crate::mcp::timeout_fault;
+use crate::principal::Principal;
+use crate::rate::{Rate, RateLimiters};
+use crate::telemetry::metrics::{
+    JobCount, MAX_WORKSPACES, MetricReadings, Metrics, RequestOutcome, ScrapeScope,
+};
+use crate::work_queue::{QueueError, StopFlag, WorkQueue, WorkQueues};
+use crate::workspace_registry::WorkspaceRegistry;
+use body::BufferedBody;
+use endpoint::{Endpoint, RequestInput};
+use events::ListenerCounts;
 use listen::listen;
-use reply::Refusal;
-use unsent::UnsentMemory;
+use middleware::{AuditTarget, EndpointName};
+use reply::ErrorResponse;
+use response_memory::ResponseMemory;
 
-/// How much and how long.
+/// Limits on the size and time of a request.
 #[derive(Debug, Clone, Copy)]
-pub struct Bounds {
-    /// The largest body, in bytes.
+pub struct RequestLimits {
     pub body: usize,
-    /// How long a body may take to arrive.
-    pub body_patience: Duration,
-    /// How long an answer may take.
-    pub patience: Duration,
+    pub body_timeout: Duration,
+    pub timeout: Duration,
 }
 
-/// What a server is made of.
-pub struct Parts {
-    pub house: Arc<House>,
-    /// Who is let in.
-    pub keeper: Gatekeeper,
-    pub guard: Guard,
-    /// Where blocking work is done.
-    pub lanes: Lanes,
-    /// Where changes are written down.
+/// Dependencies of a server.
+pub struct ServerComponents {
+    pub registry: Arc<WorkspaceRegistry>,
+    pub authenticator: Authenticator,
+    pub guard: OriginGuard,
+    pub queues: WorkQueues,
     pub audit: Audit,
-    /// How much and how long.
-    pub bounds: Bounds,
+    pub limits: RequestLimits,
 }
 
-/// What every request works with.
-pub(crate) struct Shared {
-    pub(crate) house: Arc<House>,
-    pub(crate) lanes: Lanes,
-    keeper: Arc<Gatekeeper>,
-    guard: Guard,
+/// State shared by all requests.
+pub(crate) struct ServerState {
+    pub(crate) registry: Arc<WorkspaceRegistry>,
+    pub(crate) queues: WorkQueues,
+    authenticator: Arc<Authenticator>,
+    guard: OriginGuard,
     audit: Audit,
-    bounds: Bounds,
+    limits: RequestLimits,
     requests: AtomicU64,
-    /// What the request ids of this process begin with.
+    /// Prefix of the request ids of this process.
     prefix: String,
     is_stopping: AtomicBool,
     open: Arc<AtomicUsize>,
-    /// Places for those who listen to events.
-    listeners: Listeners,
-    denials: Limits<Option<IpAddr>>,
-    memory: BodyMemory,
-    unsent: UnsentMemory,
-    /// Where messages of the Model Context Protocol are read and answered: its reader works on the
-    /// thread that polls it, and must not keep the reactor from others.
+    listeners: ListenerCounts,
+    denials: RateLimiters<Option<IpAddr>>,
+    memory: MemoryBudget,
+    unsent: ResponseMemory,
+    /// Runtime that parses and answers MCP messages: the protocol's reader parses on the polling
+    /// thread and would block the reactor.
     messages: Handle,
     readiness: tokio::sync::Mutex<Option<(Instant, Result<(), &'static str>)>>,
 }
 
-/// How many refusals of one sender are written down.
-const DENIALS_NOTED: Rate = Rate { per_second: 0.2, burst: 20.0 };
+/// How many denied requests of one address are audited.
+const AUDITED_DENIALS: Rate = Rate { per_second: 0.2, burst: 20.0 };
 
-impl Shared {
-    fn new(parts: Parts, messages: Handle) -> Self {
-        let Parts { house, keeper, guard, lanes, audit, bounds } = parts;
+impl ServerState {
+    fn new(components: ServerComponents, messages: Handle) -> Self {
+        let ServerComponents { registry, authenticator, guard, queues, audit, limits } = components;
         let mut seed = [0_u8; 6];
-        // Ids need to differ, not to be secret: without randomness the clock will do.
+        // Ids must be unique, not secret: without randomness the clock will do.
         if getrandom::fill(&mut seed).is_err() {
             seed.copy_from_slice(
                 &moment(std::time::SystemTime::now()).as_nanosecond().to_be_bytes()[10..],
             );
         }
         Self {
-            house,
-            lanes,
-            keeper: Arc::new(keeper),
+            registry,
+            queues,
+            authenticator: Arc::new(authenticator),
             guard,
             audit,
-            bounds,
+            limits,
             requests: AtomicU64::new(0),
             prefix: seed.iter().map(|byte| format!("{byte:02x}")).collect(),
             is_stopping: AtomicBool::new(false),
             open: Arc::default(),
-            listeners: Listeners::default(),
-            denials: Limits::default(),
-            memory: BodyMemory::new(),
-            unsent: UnsentMemory::new(),
+            listeners: ListenerCounts::default(),
+            denials: RateLimiters::default(),
+            memory: MemoryBudget::new(),
+            unsent: ResponseMemory::new(),
             messages,
             readiness: tokio::sync::Mutex::default(),
         }
@@ -154,23 +148,23 @@ impl Shared {
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {
-        self.house.metrics()
+        self.registry.metrics()
     }
 
     pub(crate) fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::Acquire)
     }
 
-    /// What is looked up when somebody scrapes.
-    fn readings(&self, visible: Visible<'_>) -> Readings {
-        let store = self.house.store();
+    /// Values that are read when metrics are scraped.
+    fn readings(&self, visible: ScrapeScope<'_>) -> MetricReadings {
+        let store = self.registry.store();
         let workspaces = store.workspaces().unwrap_or_default();
-        let seen: Vec<_> =
+        let visible_workspaces: Vec<_> =
             workspaces.into_iter().filter(|workspace| visible.includes(&workspace.id)).collect();
         let now = moment(std::time::SystemTime::now());
-        let suites = seen.iter().take(MAX_WORKSPACES);
+        let suites = visible_workspaces.iter().take(MAX_WORKSPACES);
         let suites = suites.filter_map(|one| gbrain_eval::alert::reading(store, &one.id, now).ok());
-        let jobs = seen.iter().flat_map(|workspace| {
+        let jobs = visible_workspaces.iter().flat_map(|workspace| {
             let JobCounts { queued, running } =
                 store.job_counts_of(&workspace.id).unwrap_or_default();
             [("queued", queued), ("running", running)].map(|(state, count)| JobCount {
@@ -179,34 +173,34 @@ impl Shared {
                 count,
             })
         });
-        let depth = |lane| self.lanes.waiting(lane) as u64;
-        Readings {
+        let depth = |queue| self.queues.waiting(queue) as u64;
+        MetricReadings {
             connections: self.open.load(Ordering::Relaxed) as u64,
-            queue_depth: vec![("read", depth(Lane::Read)), ("write", depth(Lane::Write))],
+            queue_depth: vec![("read", depth(WorkQueue::Read)), ("write", depth(WorkQueue::Write))],
             jobs: jobs.collect(),
-            spans_dropped: self.house.tracer().dropped(),
+            spans_dropped: self.registry.tracer().dropped(),
             suites: suites.collect(),
         }
     }
 
-    /// Whether one more refusal of this sender is worth a line: whoever knocks without end would
-    /// fill the disk.
-    fn is_denial_noted(&self, peer: Option<Peer>) -> bool {
+    /// Whether another denied request of this address is audited: an attacker could otherwise fill
+    /// the disk.
+    fn is_denial_audited(&self, peer: Option<ClientAddress>) -> bool {
         let (peer, clock) = (peer.map(|peer| peer.0), Instant::now());
-        self.denials.take(&peer, DENIALS_NOTED, clock).is_ok()
+        self.denials.take(&peer, AUDITED_DENIALS, clock).is_ok()
     }
 }
 
-/// Serves until `shutdown` resolves; then begun requests end, and no new ones begin. `messages` are the threads
-/// of `/mcp`.
+/// Serves until `shutdown` resolves; then requests in flight end and no new ones start. `messages`
+/// is the runtime of `/mcp`.
 pub(crate) async fn serve(
     listener: TcpListener,
-    parts: Parts,
+    components: ServerComponents,
     messages: Handle,
     shutdown: impl Future<Output = ()>,
-    connections: Connections,
+    connections: ConnectionOptions,
 ) {
-    let shared = Arc::new(Shared::new(parts, messages));
+    let shared = Arc::new(ServerState::new(components, messages));
     let read = Arc::downgrade(&shared);
     shared.metrics().read_with(move |visible| {
         read.upgrade().map(|shared| shared.readings(visible)).unwrap_or_default()
@@ -220,12 +214,12 @@ pub(crate) async fn serve(
     listen(listener, app, connections, shared.open.clone(), until).await;
 }
 
-/// The document that describes the API.
+/// The OpenAPI document of all endpoints and extra routes.
 pub fn openapi() -> serde_json::Value {
-    openapi::document(&routes::endpoints(), &routes::asides())
+    openapi::document(&routes::endpoints(), &routes::extra_routes())
 }
 
-pub(crate) fn router(shared: Arc<Shared>) -> Router {
+pub(crate) fn router(shared: Arc<ServerState>) -> Router {
     let mut router = Router::new();
     for endpoint in routes::endpoints() {
         router = router.route(endpoint.path, method(endpoint));
@@ -239,26 +233,24 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/v1/runs/{id}/events", axum::routing::get(events::of_run))
         .route("/v1/jobs/{id}/events", axum::routing::get(events::of_job))
         .route("/mcp", mcp_route(&shared))
-        .fallback(async || {
-            Refusal::from(Fault::not_found("there is nothing at this address")).into_response()
-        })
+        .fallback(async || ErrorResponse::from(Fault::not_found("no such path")).into_response())
         .method_not_allowed_fallback(async || {
-            Refusal::from(Fault::method_not_allowed("this address does not take this method"))
+            ErrorResponse::from(Fault::method_not_allowed("this path does not support this method"))
                 .into_response()
         });
-    let entering = axum::middleware::from_fn_with_state(shared.clone(), enter::enter);
+    let entering = axum::middleware::from_fn_with_state(shared.clone(), middleware::handle);
     let origins = shared.guard.origins.clone();
     let router = router.layer(entering).with_state(shared);
     match origins.as_slice() {
         [] => router,
-        // Outermost, so that a page reads refusals too.
+        // Outermost, so that pages can read error responses too.
         origins => router.layer(cors(origins)),
     }
 }
 
-fn mcp_route(shared: &Shared) -> axum::routing::MethodRouter<Arc<Shared>> {
+fn mcp_route(shared: &ServerState) -> axum::routing::MethodRouter<Arc<ServerState>> {
     let service = mcp::service(shared);
-    axum::routing::post(async move |State(shared): State<Arc<Shared>>, request: Request| {
+    axum::routing::post(async move |State(shared): State<Arc<ServerState>>, request: Request| {
         mcp::answer(shared, service, request).await
     })
 }
@@ -276,7 +268,7 @@ fn cors(origins: &[String]) -> tower_http::cors::CorsLayer {
         .allow_headers([
             AUTHORIZATION,
             CONTENT_TYPE,
-            enter::REQUEST_ID.clone(),
+            middleware::REQUEST_ID.clone(),
             named(JOB_HEADER),
             named(SUBAGENT_HEADER),
             named("mcp-protocol-version"),
@@ -284,34 +276,37 @@ fn cors(origins: &[String]) -> tower_http::cors::CorsLayer {
             named("mcp-name"),
             named("traceparent"),
         ])
-        .expose_headers([enter::REQUEST_ID.clone(), RETRY_AFTER, WWW_AUTHENTICATE])
+        .expose_headers([middleware::REQUEST_ID.clone(), RETRY_AFTER, WWW_AUTHENTICATE])
         .max_age(Duration::from_secs(600))
 }
 
-fn method(endpoint: Endpoint) -> axum::routing::MethodRouter<Arc<Shared>> {
+fn method(endpoint: Endpoint) -> axum::routing::MethodRouter<Arc<ServerState>> {
     let filter = MethodFilter::try_from(endpoint.method.clone()).expect("a method of HTTP");
     let endpoint = Arc::new(endpoint);
     on(
         filter,
-        async move |State(shared): State<Arc<Shared>>,
+        async move |State(shared): State<Arc<ServerState>>,
                     path: Result<RawPathParams, _>,
                     request: Request| {
             let (id, clock) = (endpoint.id, Instant::now());
-            let workspace = request.extensions().get::<Visitor>().map(|who| who.workspace.clone());
+            let workspace = request
+                .extensions()
+                .get::<Principal>()
+                .map(|principal| principal.workspace.clone());
             let (target, outcome) = answer(&shared, endpoint, path, request).await;
             if let Some(workspace) = workspace {
                 let word = match &outcome {
-                    Ok(_) => Outcome::Ok,
-                    Err(refusal) if is_inside(refusal.fault.kind) => Outcome::Fault,
-                    Err(_) => Outcome::Refused,
+                    Ok(_) => RequestOutcome::Ok,
+                    Err(refusal) if is_internal(refusal.fault.kind) => RequestOutcome::Fault,
+                    Err(_) => RequestOutcome::Refused,
                 };
                 shared.metrics().workspace(&workspace).request(id, word, clock.elapsed());
             }
             let mut response =
                 outcome.map_or_else(IntoResponse::into_response, IntoResponse::into_response);
-            response.extensions_mut().insert(Action(id));
+            response.extensions_mut().insert(EndpointName(id));
             if let Some(target) = target {
-                response.extensions_mut().insert(Target(target));
+                response.extensions_mut().insert(AuditTarget(target));
             }
             response
         },
@@ -319,26 +314,26 @@ fn method(endpoint: Endpoint) -> axum::routing::MethodRouter<Arc<Shared>> {
 }
 
 async fn answer(
-    shared: &Arc<Shared>,
+    shared: &Arc<ServerState>,
     endpoint: Arc<Endpoint>,
     path: Result<RawPathParams, axum::extract::rejection::RawPathParamsRejection>,
     request: Request,
-) -> (Option<String>, Result<Reply, Refusal>) {
+) -> (Option<String>, Result<Reply, ErrorResponse>) {
     let Ok(path) = path else {
-        return (None, Err(Fault::usage("the address can't be read as UTF-8").into()));
+        return (None, Err(Fault::usage("the path is not valid UTF-8").into()));
     };
     let target = path.iter().next().map(|(_, value)| value.to_owned());
     (target, answer_at(shared, endpoint, &path, request).await)
 }
 
 async fn answer_at(
-    shared: &Arc<Shared>,
+    shared: &Arc<ServerState>,
     endpoint: Arc<Endpoint>,
     path: &RawPathParams,
     request: Request,
-) -> Result<Reply, Refusal> {
-    let who = visitor(&request)?;
-    if who.scope < endpoint.scope {
+) -> Result<Reply, ErrorResponse> {
+    let principal = principal(&request)?;
+    if principal.scope < endpoint.scope {
         return Err(
             Fault::forbidden(format!("this needs a token of scope {}", endpoint.scope)).into()
         );
@@ -348,52 +343,60 @@ async fn answer_at(
     let origin = origin(&request);
     let content_type = request.headers().get(CONTENT_TYPE);
     let content_type = content_type.and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let Whole { bytes: body, held } = body::whole(request, shared).await?;
-    let input = Input { parameters, body, content_type };
-    let (house, budget) = (shared.house.clone(), shared.memory.clone());
-    let lane = endpoint.lane;
+    let BufferedBody { bytes: body, held } = body::buffer(request, shared).await?;
+    let input = RequestInput { parameters, body, content_type };
+    let (registry, budget) = (shared.registry.clone(), shared.memory.clone());
+    let queue = endpoint.queue;
     let job = move |stop: &StopFlag| {
         let _held = held;
-        let memory = CallMemory::new(&budget, house.metrics(), input.body.len());
+        let memory = RequestMemoryAccount::new(&budget, registry.metrics(), input.body.len());
         if let Some(cost) = endpoint.reading_cost {
             memory.read_body(&input.body, cost)?;
         }
         let now = moment(std::time::SystemTime::now());
-        let call = Call { house: &house, who: &who, now, caller, origin, stop, memory: &memory };
+        let call = OperationCall {
+            registry: &registry,
+            principal: &principal,
+            now,
+            caller,
+            origin,
+            stop,
+            memory: &memory,
+        };
         (endpoint.call)(&call, input)
     };
-    in_time(shared, lane, job).await?.map_err(Refusal::from)
+    in_time(shared, queue, job).await?.map_err(ErrorResponse::from)
 }
 
-/// Does blocking work. When it takes too long it is told to stop, and is not waited for.
+/// Runs blocking work. On timeout it is asked to stop and no longer awaited.
 pub(crate) async fn in_time<T: Send + 'static>(
-    shared: &Arc<Shared>,
-    lane: Lane,
+    shared: &Arc<ServerState>,
+    queue: WorkQueue,
     job: impl FnOnce(&StopFlag) -> T + Send + 'static,
-) -> Result<T, Refusal> {
-    match tokio::time::timeout(shared.bounds.patience, shared.lanes.run(lane, job)).await {
+) -> Result<T, ErrorResponse> {
+    match tokio::time::timeout(shared.limits.timeout, shared.queues.run(queue, job)).await {
         Ok(done) => done.map_err(|refused| refuse(shared, refused)),
         Err(_) => {
             shared.metrics().refused("timeout");
-            Err(took_too_long(lane).into())
+            Err(timeout_fault(queue).into())
         }
     }
 }
 
-pub(crate) fn refuse(shared: &Shared, refused: Refused) -> Refusal {
+pub(crate) fn refuse(shared: &ServerState, refused: QueueError) -> ErrorResponse {
     let fault = match refused {
-        Refused::Full | Refused::Late => {
+        QueueError::Full | QueueError::Late => {
             shared.metrics().refused("queue_full");
-            Fault::overloaded("more is asked than can be done at once: try again later")
+            Fault::overloaded("too many requests are waiting: try again later")
         }
-        Refused::Panicked => Fault::internal("an operation ended in a panic"),
+        QueueError::Panicked => Fault::internal("the operation panicked"),
     };
     fault.into()
 }
 
-pub(crate) fn visitor(request: &Request) -> Result<Visitor, Fault> {
-    let visitor = request.extensions().get::<Visitor>().cloned();
-    visitor.ok_or_else(|| Fault::internal("a request came in without a visitor"))
+pub(crate) fn principal(request: &Request) -> Result<Principal, Fault> {
+    let principal = request.extensions().get::<Principal>().cloned();
+    principal.ok_or_else(|| Fault::internal("the request has no principal"))
 }
 
 /// Path and query parameters together, as form pairs.
@@ -410,21 +413,21 @@ fn parameters(path: &RawPathParams, query: &str) -> String {
 const JOB_HEADER: &str = "x-gbrain-job-id";
 const SUBAGENT_HEADER: &str = "x-gbrain-subagent-id";
 
-/// The job and the subagent on whose behalf a caller asks.
+/// The job and the subagent on whose behalf the request is made.
 fn caller(headers: &HeaderMap) -> Result<Caller, Fault> {
     let number = |name: &str| {
         let Some(value) = headers.get(name) else { return Ok(None) };
         let number = value.to_str().ok().and_then(|text| text.trim().parse::<i64>().ok());
-        let number = number.filter(|number| Caller::NUMBERS.contains(number));
+        let number = number.filter(|number| Caller::ID_RANGE.contains(number));
         number.map(Some).ok_or_else(|| Fault::usage(format!("the header {name} is not a number")))
     };
     Ok(Caller { remote: true, job_id: number(JOB_HEADER)?, subagent_id: number(SUBAGENT_HEADER)? })
 }
 
-fn origin(request: &Request) -> Origin {
+fn origin(request: &Request) -> RequestOrigin {
     let traceparent = request.headers().get("traceparent").and_then(|value| value.to_str().ok());
     let request_id = request.extensions().get::<RequestId>();
-    Origin {
+    RequestOrigin {
         request_id: request_id.map(|id| id.0.to_string()).unwrap_or_default(),
         traceparent: traceparent.map(str::to_owned),
     }

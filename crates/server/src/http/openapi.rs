@@ -1,4 +1,4 @@
-//! The OpenAPI 3.1 document, made from the endpoints and the types that they take and give.
+//! The OpenAPI 3.1 document, generated from the endpoints and their request and response types.
 
 use gbrain_core::access::Scope;
 use gbrain_core::fault::FaultBody;
@@ -6,60 +6,58 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::endpoint::{Content, Endpoint, SchemaOf};
+use super::endpoint::{BodyContent, Endpoint, SchemaOf};
 use super::reply::JSON;
 
-/// An address that is answered beside the endpoints, because it is about the process or never ends
-/// at once.
-pub(crate) struct Aside {
+/// A route outside the endpoint table: it is about the process, or streams.
+pub(crate) struct ExtraRoute {
     pub(crate) path: &'static str,
     pub(crate) id: &'static str,
     pub(crate) summary: &'static str,
-    /// None for what needs no token.
+    /// None if no token is needed.
     pub(crate) scope: Option<Scope>,
     pub(crate) parameters: SchemaOf,
-    pub(crate) gives: Content,
+    pub(crate) gives: BodyContent,
 }
 
-/// What the document says of one address and method.
-struct Described<'a> {
+struct OperationSpec<'a> {
     path: &'a str,
     id: &'a str,
     summary: &'a str,
     scope: Option<Scope>,
     parameters: SchemaOf,
-    takes: Content,
-    gives: Content,
+    takes: BodyContent,
+    gives: BodyContent,
     status: &'a str,
 }
 
-/// Describes endpoints and what is beside them.
-pub(crate) fn document(endpoints: &[Endpoint], asides: &[Aside]) -> Value {
+/// The document of all endpoints and extra routes.
+pub(crate) fn document(endpoints: &[Endpoint], extra_routes: &[ExtraRoute]) -> Value {
     let mut schemas = Schemas::new();
-    let fault = schemas.of_answers.subschema_for::<FaultBody>();
+    let fault = schemas.responses_gen.subschema_for::<FaultBody>();
     let mut paths = Map::new();
     for endpoint in endpoints {
         let described = operation(&endpoint.into(), &mut schemas, fault.as_value());
         let path = paths.entry(endpoint.path).or_insert_with(|| json!({}));
         path[endpoint.method.as_str().to_lowercase()] = described;
     }
-    for aside in asides {
-        let described = operation(&aside.into(), &mut schemas, fault.as_value());
-        paths.entry(aside.path).or_insert_with(|| json!({}))["get"] = described;
+    for extra_route in extra_routes {
+        let described = operation(&extra_route.into(), &mut schemas, fault.as_value());
+        paths.entry(extra_route.path).or_insert_with(|| json!({}))["get"] = described;
     }
     json!({
         "openapi": "3.1.0",
         "info": {
             "title": "gbrain",
             "version": env!("CARGO_PKG_VERSION"),
-            "summary": "A memory for agents whose retrieval is proven on every change",
+            "summary": "Agent memory with regression-tested retrieval",
             "description": "Bodies are what the commands of the same name print with --json.",
             "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         },
         "security": [{ "token": [] }],
         "paths": paths,
         "components": {
-            "schemas": schemas.of_answers.take_definitions(true),
+            "schemas": schemas.responses_gen.take_definitions(true),
             "securitySchemes": {
                 "token": {
                     "type": "http", "scheme": "bearer",
@@ -70,12 +68,12 @@ pub(crate) fn document(endpoints: &[Endpoint], asides: &[Aside]) -> Value {
     })
 }
 
-/// What is read and what is written differ: a key that may be left out of a question is always there
-/// in an answer.
+/// Requests and responses have different schemas: a key that is optional in a request is always present in a
+/// response.
 struct Schemas {
-    of_answers: SchemaGenerator,
-    /// Without references, so that the names of both do not meet.
-    of_questions: SchemaGenerator,
+    responses_gen: SchemaGenerator,
+    /// Without references, so that the names of the two do not collide.
+    requests_gen: SchemaGenerator,
 }
 
 impl Schemas {
@@ -86,11 +84,11 @@ impl Schemas {
         let mut questions = SchemaSettings::draft2020_12().for_deserialize();
         questions.inline_subschemas = true;
         questions.meta_schema = None;
-        Self { of_answers: answers.into_generator(), of_questions: questions.into_generator() }
+        Self { responses_gen: answers.into_generator(), requests_gen: questions.into_generator() }
     }
 }
 
-impl<'a> From<&'a Endpoint> for Described<'a> {
+impl<'a> From<&'a Endpoint> for OperationSpec<'a> {
     fn from(endpoint: &'a Endpoint) -> Self {
         Self {
             path: endpoint.path,
@@ -105,25 +103,25 @@ impl<'a> From<&'a Endpoint> for Described<'a> {
     }
 }
 
-impl<'a> From<&'a Aside> for Described<'a> {
-    fn from(aside: &'a Aside) -> Self {
-        let Aside { path, id, summary, scope, parameters, gives } = *aside;
-        let (takes, status) = (Content::None, "200");
+impl<'a> From<&'a ExtraRoute> for OperationSpec<'a> {
+    fn from(extra_route: &'a ExtraRoute) -> Self {
+        let ExtraRoute { path, id, summary, scope, parameters, gives } = *extra_route;
+        let (takes, status) = (BodyContent::None, "200");
         Self { path, id, summary, scope, parameters, takes, gives, status }
     }
 }
 
-fn operation(about: &Described<'_>, schemas: &mut Schemas, fault: &Value) -> Value {
+fn operation(about: &OperationSpec<'_>, schemas: &mut Schemas, fault: &Value) -> Value {
     let mut responses = Map::new();
-    let mut done = json!({ "description": "Done." });
-    if let Some(content) = content(about.gives, &mut schemas.of_answers) {
+    let mut done = json!({ "description": "Success." });
+    if let Some(content) = content(about.gives, &mut schemas.responses_gen) {
         done["content"] = content;
     }
     responses.insert(about.status.to_owned(), done);
     responses.insert(
         "default".to_owned(),
         json!({
-            "description": "It was not done; the kind says why.",
+            "description": "Error; `kind` gives the reason.",
             "content": { JSON: { "schema": fault } },
         }),
     );
@@ -135,10 +133,10 @@ fn operation(about: &Described<'_>, schemas: &mut Schemas, fault: &Value) -> Val
         "operationId": about.id,
         "summary": about.summary,
         "description": needs,
-        "parameters": parameters(about, &mut schemas.of_questions),
+        "parameters": parameters(about, &mut schemas.requests_gen),
         "responses": responses,
     });
-    if let Some(mut content) = content(about.takes, &mut schemas.of_questions) {
+    if let Some(mut content) = content(about.takes, &mut schemas.requests_gen) {
         bound(&mut content);
         described["requestBody"] = json!({ "required": true, "content": content });
     }
@@ -149,19 +147,19 @@ fn operation(about: &Described<'_>, schemas: &mut Schemas, fault: &Value) -> Val
     described
 }
 
-fn content(content: Content, generator: &mut SchemaGenerator) -> Option<Value> {
+fn content(content: BodyContent, generator: &mut SchemaGenerator) -> Option<Value> {
     match content {
-        Content::None => None,
-        Content::Json(schema) => Some(json!({ JSON: { "schema": schema(generator) } })),
-        Content::Text(content_type) => {
+        BodyContent::None => None,
+        BodyContent::Json(schema) => Some(json!({ JSON: { "schema": schema(generator) } })),
+        BodyContent::Text(content_type) => {
             Some(json!({ content_type: { "schema": { "type": "string" } } }))
         }
-        Content::Events => Some(json!({ "text/event-stream": {} })),
+        BodyContent::Events => Some(json!({ "text/event-stream": {} })),
     }
 }
 
-/// Path parameters are those that the path names; the others are of the query.
-fn parameters(about: &Described<'_>, generator: &mut SchemaGenerator) -> Vec<Value> {
+/// Parameters named in the path are path parameters; the others are query parameters.
+fn parameters(about: &OperationSpec<'_>, generator: &mut SchemaGenerator) -> Vec<Value> {
     let mut schema = (about.parameters)(generator).to_value();
     let required: Vec<String> =
         serde_json::from_value(schema["required"].take()).unwrap_or_default();
@@ -185,7 +183,7 @@ fn parameters(about: &Described<'_>, generator: &mut SchemaGenerator) -> Vec<Val
     properties.into_iter().map(one).collect()
 }
 
-/// Says how large numbers may be: their format does, but few read it.
+/// Adds explicit bounds to numbers: few clients read `format`.
 fn bound(schema: &mut Value) {
     match schema {
         Value::Object(object) => {
@@ -206,7 +204,7 @@ fn bound(schema: &mut Value) {
     }
 }
 
-/// A parameter is there or it is not: it is never null.
+/// Removes null from a parameter schema: a parameter is present or absent, never null.
 fn leave_out_null(schema: &mut Value) {
     if let Value::Array(types) = &mut schema["type"] {
         types.retain(|name| name != "null");

@@ -1,4 +1,4 @@
-//! What goes back: bodies, and faults with the status that fits them.
+//! Responses: bodies, and faults with their HTTP status.
 
 use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -9,32 +9,31 @@ use gbrain_core::fault::{Fault, FaultKind};
 use serde::Serialize;
 use tokio_stream::wrappers::ReceiverStream;
 
-/// The type of rows, one JSON object a line.
+/// Media type of JSON lines.
 pub(crate) const NDJSON: &str = "application/x-ndjson";
 pub(crate) const JSON: &str = "application/json";
 
-/// A body on its way out.
+/// A response body with its format.
 #[derive(Debug)]
 pub(crate) enum Reply {
     Json(Vec<u8>),
-    /// The same, for work that was taken on and is not done yet.
+    /// A JSON document with status 202, for work that is queued.
     Accepted(Vec<u8>),
-    /// A text as it was stored.
+    /// A stored text with its media type.
     Text {
         content_type: &'static str,
         bytes: Vec<u8>,
     },
-    /// Lines that come as they are read.
+    /// JSON lines, streamed as they are read.
     Lines(tokio::sync::mpsc::Receiver<std::io::Result<Bytes>>),
 }
 
 impl Reply {
-    /// A document, serialised here so that the reactor need not.
+    /// A JSON document, serialised here and not on the reactor.
     pub(crate) fn json(body: &impl Serialize) -> Result<Self, Fault> {
         serialised(body).map(Self::Json)
     }
 
-    /// A document about work to come.
     pub(crate) fn accepted(body: &impl Serialize) -> Result<Self, Fault> {
         serialised(body).map(Self::Accepted)
     }
@@ -61,7 +60,6 @@ impl IntoResponse for Reply {
     }
 }
 
-/// The status of a kind of fault.
 pub(crate) fn status_of(kind: FaultKind) -> StatusCode {
     match kind {
         FaultKind::Usage => StatusCode::BAD_REQUEST,
@@ -79,7 +77,7 @@ pub(crate) fn status_of(kind: FaultKind) -> StatusCode {
         FaultKind::RateLimited | FaultKind::Overloaded => StatusCode::TOO_MANY_REQUESTS,
         FaultKind::OverBudget => StatusCode::PAYMENT_REQUIRED,
         FaultKind::Model | FaultKind::Target => StatusCode::BAD_GATEWAY,
-        // Nobody reads this: whoever asked has gone, or was answered when it took too long.
+        // Never sent: the caller is gone or was already answered with a timeout.
         FaultKind::Cancelled
         | FaultKind::Busy
         | FaultKind::NotInitialised
@@ -94,29 +92,29 @@ pub(crate) fn status_of(kind: FaultKind) -> StatusCode {
     }
 }
 
-/// Whether a kind of fault is about the inside of the server, and so not for the caller to read.
-pub(crate) fn is_inside(kind: FaultKind) -> bool {
+/// Whether a kind of fault is internal, and so hidden from the caller.
+pub(crate) fn is_internal(kind: FaultKind) -> bool {
     kind == FaultKind::Unreachable || status_of(kind) == StatusCode::INTERNAL_SERVER_ERROR
 }
 
-/// What a caller reads of a fault of the inside.
+/// The fault that a caller sees instead of an internal one.
 pub(crate) fn masked(fault: &Fault) -> Fault {
     match fault.kind {
         FaultKind::Unreachable => {
             Fault::unavailable("the database does not answer: try again later")
         }
-        _ => Fault::internal("the server could not do this; its log says why"),
+        _ => Fault::internal("internal error: see the server's log"),
     }
 }
 
-/// A fault on its way out, and when to come back.
+/// A fault with its `retry-after`.
 #[derive(Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct ErrorResponse {
     pub(crate) fault: Fault,
     pub(crate) retry_after: Option<std::time::Duration>,
 }
 
-impl From<Fault> for Refusal {
+impl From<Fault> for ErrorResponse {
     fn from(fault: Fault) -> Self {
         let is_for_now = matches!(
             status_of(fault.kind),
@@ -127,12 +125,12 @@ impl From<Fault> for Refusal {
     }
 }
 
-impl IntoResponse for Refusal {
-    /// What went wrong inside is told to the log, not to the caller: it may name files and hosts.
+impl IntoResponse for ErrorResponse {
+    /// Internal faults are logged and hidden from the caller: they may name files and hosts.
     fn into_response(self) -> Response {
         let Self { fault, retry_after } = self;
         let status = status_of(fault.kind);
-        let shown = if is_inside(fault.kind) {
+        let shown = if is_internal(fault.kind) {
             tracing::error!(kind = fault.kind.name(), message = %fault.message, "a request failed");
             masked(&fault)
         } else {

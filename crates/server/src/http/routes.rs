@@ -18,172 +18,172 @@ use gbrain_store::StoreError;
 use schemars::JsonSchema as _;
 use serde_json::Value;
 
-use super::endpoint::{Content, Endpoint, NoParameters, SchemaOf, endpoint};
-use super::openapi::Aside;
-use super::reply::{NDJSON, Refusal};
-use super::{Shared, in_time, visitor};
-use crate::lanes::{Lane, StopFlag};
+use super::endpoint::{BodyContent, Endpoint, NoParameters, SchemaOf, endpoint};
+use super::openapi::ExtraRoute;
+use super::reply::{ErrorResponse, NDJSON};
+use super::{ServerState, in_time, principal};
 use crate::operations::{
     alerts, ask, captures, compare, contradictions, documents, feedback, incidents, jobs, labels,
     pages, probe, sources, status, suites,
 };
-use crate::telemetry::metrics::{CONTENT_TYPE as OPENMETRICS, Visible};
+use crate::telemetry::metrics::{CONTENT_TYPE as OPENMETRICS, ScrapeScope};
+use crate::work_queue::{StopFlag, WorkQueue};
 
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// Every endpoint of the document.
 #[rustfmt::skip]
 pub(super) fn endpoints() -> Vec<Endpoint> {
     const GET: Method = Method::GET;
     const PUT: Method = Method::PUT;
     const POST: Method = Method::POST;
     const DELETE: Method = Method::DELETE;
-    let asks = |draft: super::endpoint::Draft| draft.scope(Scope::Read).lane(Lane::Read);
+    let asks = |draft: super::endpoint::EndpointBuilder| draft.scope(Scope::Read).queue(WorkQueue::Read);
     vec![
-        asks(endpoint::<Answer<'_>>(POST, "/v1/search", "search", "Find pages by words.")).takes(ask::search),
-        asks(endpoint::<Answer<'_>>(POST, "/v1/query", "query", "Ask: words, meaning, names and links together.")).takes(ask::query),
+        asks(endpoint::<Answer<'_>>(POST, "/v1/search", "search", "Find pages by keyword.")).takes(ask::search),
+        asks(endpoint::<Answer<'_>>(POST, "/v1/query", "query", "Answer a question with keywords, embeddings, names and links.")).takes(ask::query),
 
         endpoint::<wire::PagesBody<'_>>(GET, "/v1/pages", "list_pages", "List pages.").asks(pages::list),
         endpoint::<PageBody<'_>>(GET, "/v1/pages/{page}", "get_page", "Read a page.").asks(pages::get),
         endpoint::<wire::PutBody<'_>>(PUT, "/v1/pages/{page}", "put_page", "Write a page.").takes(pages::put),
         endpoint::<wire::DeleteBody<'_>>(DELETE, "/v1/pages/{page}", "delete_page", "Delete a page; its history stays.").asks(pages::delete),
-        endpoint::<wire::RestoreBody<'_>>(POST, "/v1/pages/{page}/restore", "restore_page", "Bring a deleted page back.").asks(pages::restore),
+        endpoint::<wire::RestoreBody<'_>>(POST, "/v1/pages/{page}/restore", "restore_page", "Restore a deleted page.").asks(pages::restore),
         endpoint::<wire::HistoryBody<'_>>(GET, "/v1/pages/{page}/history", "page_history", "List the versions of a page.").asks(pages::history),
-        endpoint::<wire::LinksBody<'_>>(GET, "/v1/pages/{page}/links", "links", "Show the edges of a page, with their evidence.").asks(pages::links),
+        endpoint::<wire::LinksBody<'_>>(GET, "/v1/pages/{page}/links", "links", "List the links of a page, with their evidence.").asks(pages::links),
 
         endpoint::<wire::SourcesBody<'_>>(GET, "/v1/sources", "list_sources", "List the sources.").asks(sources::list),
-        endpoint::<wire::SourceChanged<'_>>(POST, "/v1/sources", "add_source", "Add a source, or change whether it is trusted.").scope(Scope::Admin).takes(sources::add),
+        endpoint::<wire::SourceChanged<'_>>(POST, "/v1/sources", "add_source", "Add a source, or change whether it is trusted.").scope(Scope::Admin).takes(sources::add_or_set_trust),
 
-        endpoint::<Value>(GET, "/v1/captures", "export_captures", "Stream what was captured over the wire, newest first.").scope(Scope::Admin).gives_text(NDJSON).asks(captures::export),
-        endpoint::<PruneBody>(DELETE, "/v1/captures", "prune_captures", "Erase old captures.").scope(Scope::Admin).asks(captures::prune),
-        endpoint::<serving::EvalStatusBody>(GET, "/v1/eval/status", "eval_status", "How captures and measurements stand.").asks(status::status),
-        endpoint::<format::contradiction::FoundContradictions>(GET, "/v1/contradictions", "find_contradictions", "List what the last probe for contradictions found.").asks(contradictions::find),
+        endpoint::<Value>(GET, "/v1/captures", "export_captures", "Stream the captures of remote requests, newest first.").scope(Scope::Admin).gives_text(NDJSON).asks(captures::export),
+        endpoint::<PruneBody>(DELETE, "/v1/captures", "prune_captures", "Prune old captures.").scope(Scope::Admin).asks(captures::prune),
+        endpoint::<serving::EvalStatusBody>(GET, "/v1/eval/status", "eval_status", "Show the state of captures and evaluation runs.").asks(status::status),
+        endpoint::<format::contradiction::FoundContradictions>(GET, "/v1/contradictions", "find_contradictions", "List the findings of the last contradiction probe.").asks(contradictions::find),
         endpoint::<format::probe::ProbeHistory>(GET, "/v1/probe", "probe_history", "List past runs of the nightly quality probe, newest first.").asks(probe::list),
 
         endpoint::<format::suite::SuitesBody>(GET, "/v1/suites", "list_suites", "List suites with their last runs.").asks(suites::list),
         endpoint::<format::suite::SuiteRunsBody>(GET, "/v1/suites/{name}/runs", "suite_history", "List the runs of a suite, newest first.").asks(suites::runs),
         endpoint::<format::suite::RecordedSuiteRun>(GET, "/v1/suite-runs/{id}", "show_suite_run", "Show a run of a suite: verdict, measures, cases.").asks(suites::show),
-        endpoint::<format::triage::TriageBody>(GET, "/v1/suite-runs/{id}/triage", "triage_suite_run", "Say why a run of a suite failed, case by case.").scope(Scope::Admin).asks(incidents::triage),
+        endpoint::<format::triage::TriageBody>(GET, "/v1/suite-runs/{id}/triage", "triage_suite_run", "Explain why a suite run failed, case by case.").scope(Scope::Admin).asks(incidents::triage),
         endpoint::<format::incident::IncidentsBody>(GET, "/v1/incidents", "list_incidents", "List incidents with their records, newest first.").scope(Scope::Admin).asks(incidents::list),
-        endpoint::<format::suite::EventBody>(POST, "/v1/events", "tell_event", "Tell of something that suites wait for.").takes(suites::tell),
+        endpoint::<format::suite::EventBody>(POST, "/v1/events", "tell_event", "Report an event that triggers suites.").takes(suites::report_event),
 
-        endpoint::<format::feedback::FeedbackBody>(POST, "/v1/feedback", "give_feedback", "Say something of an answer: a vote, a comment, a result that is barely relevant.").takes(feedback::give),
-        endpoint::<format::alert::AlertsBody>(GET, "/v1/alerts", "list_alerts", "List alerts, those that fire first, with silences and messages on their way.").asks(alerts::list),
+        endpoint::<format::feedback::FeedbackBody>(POST, "/v1/feedback", "give_feedback", "Give feedback on an answer: a vote, a comment, a barely relevant result.").takes(feedback::give),
+        endpoint::<format::alert::AlertsBody>(GET, "/v1/alerts", "list_alerts", "List alerts, firing ones first, with silences and queued messages.").asks(alerts::list),
 
         endpoint::<documents::DocumentsBody>(GET, "/v1/baselines", "list_baselines", "List the stored baselines.").scope(Scope::Admin).asks(documents::list_baselines),
         endpoint::<Value>(GET, "/v1/baselines/{name}", "get_baseline", "Read a baseline, one row a line.").scope(Scope::Admin).gives_text(NDJSON).asks(documents::get_baseline),
-        endpoint::<PublishBody<'_>>(PUT, "/v1/baselines/{name}", "publish_baseline", "Freeze what was captured over the wire.").scope(Scope::Admin).takes(documents::publish_baseline),
-        endpoint::<serving::DocumentOutcomeBody>(DELETE, "/v1/baselines/{name}", "delete_baseline", "Remove a baseline.").scope(Scope::Admin).asks(documents::delete_baseline),
+        endpoint::<PublishBody<'_>>(PUT, "/v1/baselines/{name}", "publish_baseline", "Publish a baseline from the captures of remote requests.").scope(Scope::Admin).takes(documents::publish_baseline),
+        endpoint::<serving::DocumentOutcomeBody>(DELETE, "/v1/baselines/{name}", "delete_baseline", "Delete a baseline.").scope(Scope::Admin).asks(documents::delete_baseline),
 
-        endpoint::<documents::DocumentsBody>(GET, "/v1/qrels", "list_qrels", "List the stored judgements.").asks(documents::list_qrels),
-        endpoint::<Value>(GET, "/v1/qrels/{name}", "get_qrels", "Read judgements as they were stored.").gives_text(TEXT).asks(documents::get_qrels),
-        endpoint::<serving::QrelsStoredBody>(PUT, "/v1/qrels/{name}", "put_qrels", "Store judgements of any shape.").reading_cost(documents::QRELS_COST).takes_text(TEXT, documents::put_qrels),
-        endpoint::<serving::DocumentOutcomeBody>(DELETE, "/v1/qrels/{name}", "delete_qrels", "Remove judgements.").asks(documents::delete_qrels),
+        endpoint::<documents::DocumentsBody>(GET, "/v1/qrels", "list_qrels", "List the stored qrels.").asks(documents::list_qrels),
+        endpoint::<Value>(GET, "/v1/qrels/{name}", "get_qrels", "Read qrels as they were stored.").gives_text(TEXT).asks(documents::get_qrels),
+        endpoint::<serving::QrelsStoredBody>(PUT, "/v1/qrels/{name}", "put_qrels", "Store qrels in any supported format.").reading_cost(documents::QRELS_COST).takes_text(TEXT, documents::put_qrels),
+        endpoint::<serving::DocumentOutcomeBody>(DELETE, "/v1/qrels/{name}", "delete_qrels", "Delete qrels.").asks(documents::delete_qrels),
 
         endpoint::<labels::LabelsBody>(GET, "/v1/labels", "list_labels", "List labels.").asks(labels::list),
         endpoint::<serving::LabelledBody>(POST, "/v1/labels", "add_labels", "Label pages as answers to queries.").takes(labels::add),
         endpoint::<serving::LabelRemovedBody>(DELETE, "/v1/labels/{id}", "remove_label", "Remove a label.").asks(labels::remove),
-        endpoint::<Value>(GET, "/v1/labels/qrels", "labels_as_qrels", "All labels as qrels.").asks(labels::qrels),
+        endpoint::<Value>(GET, "/v1/labels/qrels", "labels_as_qrels", "Export all labels as qrels.").asks(labels::qrels),
 
         endpoint::<serving::QueuedBody>(POST, "/v1/runs", "start_run", "Start a replay or a gate.").scope(Scope::Admin).accepted().takes(jobs::start_run),
         endpoint::<serving::JobsBody>(GET, "/v1/runs", "list_runs", "List replays and gates, newest first.").asks(jobs::list_runs),
         endpoint::<serving::JobBody>(GET, "/v1/runs/{id}", "show_run", "Show a run.").asks(jobs::show_run),
-        endpoint::<Value>(GET, "/v1/runs/{id}/result", "run_result", "What came of a run: the report that the command prints, with what was asked.").scope(Scope::Admin).asks(jobs::run_result),
+        endpoint::<Value>(GET, "/v1/runs/{id}/result", "run_result", "Get the result of a run: the report that the command prints, with the queries.").scope(Scope::Admin).asks(jobs::run_result),
         endpoint::<serving::CancelledBody>(POST, "/v1/runs/{id}/cancel", "cancel_run", "Cancel a run.").asks(jobs::cancel_run),
-        endpoint::<CompareReport<'_>>(POST, "/v1/compare", "compare", "Compare results, query by query. Those of runs are for admin.").scope(Scope::Read).lane(Lane::Read).reading_cost(compare::BODY_COST).takes(compare::compare),
+        endpoint::<CompareReport<'_>>(POST, "/v1/compare", "compare", "Compare results, query by query. Results of runs need scope admin.").scope(Scope::Read).queue(WorkQueue::Read).reading_cost(compare::BODY_COST).takes(compare::compare),
 
-        endpoint::<serving::QueuedBody>(POST, "/v1/jobs", "start_job", "Start an import of pages, or make the index again.").accepted().takes(jobs::start_job),
+        endpoint::<serving::QueuedBody>(POST, "/v1/jobs", "start_job", "Start an import of pages, or rebuild the index.").accepted().takes(jobs::start_job),
         endpoint::<serving::JobsBody>(GET, "/v1/jobs", "list_jobs", "List jobs, newest first.").asks(jobs::list_jobs),
         endpoint::<serving::JobBody>(GET, "/v1/jobs/{id}", "show_job", "Show a job.").asks(jobs::show_job),
-        endpoint::<Value>(GET, "/v1/jobs/{id}/result", "job_result", "What came of a job.").asks(jobs::job_result),
+        endpoint::<Value>(GET, "/v1/jobs/{id}/result", "job_result", "Get the result of a job.").asks(jobs::job_result),
         endpoint::<serving::CancelledBody>(POST, "/v1/jobs/{id}/cancel", "cancel_job", "Cancel a job.").asks(jobs::cancel_job),
     ]
 }
 
-/// What is answered beside the endpoints.
+/// Routes outside the endpoint table.
 #[rustfmt::skip]
-pub(super) fn asides() -> Vec<Aside> {
-    let (health, none): (Content, SchemaOf) = (
-        Content::Json(|generator| generator.subschema_for::<HealthBody>()),
+pub(super) fn extra_routes() -> Vec<ExtraRoute> {
+    let (health, none): (BodyContent, SchemaOf) = (
+        BodyContent::Json(|generator| generator.subschema_for::<HealthBody>()),
         |generator| NoParameters::json_schema(generator),
     );
     let number: SchemaOf = |generator| jobs::JobNumber::json_schema(generator);
-    let document = Content::Json(|_| schemars::json_schema!({ "type": "object" }));
-    let aside = |path, id, summary, scope, parameters, gives| Aside { path, id, summary, scope, parameters, gives };
+    let document = BodyContent::Json(|_| schemars::json_schema!({ "type": "object" }));
+    let extra_route = |path, id, summary, scope, parameters, gives| ExtraRoute { path, id, summary, scope, parameters, gives };
     vec![
-        aside("/v1/runs/{id}/events", "run_events", "Follow a run: its state whenever it changed, until it is over.", Some(Scope::Read), number, Content::Events),
-        aside("/v1/jobs/{id}/events", "job_events", "Follow a job: its state whenever it changed, until it is over.", Some(Scope::Read), number, Content::Events),
-        aside("/v1/health", "health", "Whether the process lives.", None, none, health),
-        aside("/v1/ready", "ready", "Whether it can answer.", None, none, health),
-        aside("/v1/openapi.json", "openapi", "This document.", None, none, document),
-        aside("/metrics", "metrics", "The numbers of the process and of the workspace.", Some(Scope::Read), none, Content::Text(OPENMETRICS)),
+        extra_route("/v1/runs/{id}/events", "run_events", "Stream the state of a run until it ends.", Some(Scope::Read), number, BodyContent::Events),
+        extra_route("/v1/jobs/{id}/events", "job_events", "Stream the state of a job until it ends.", Some(Scope::Read), number, BodyContent::Events),
+        extra_route("/v1/health", "health", "Liveness check.", None, none, health),
+        extra_route("/v1/ready", "ready", "Readiness check.", None, none, health),
+        extra_route("/v1/openapi.json", "openapi", "This document.", None, none, document),
+        extra_route("/metrics", "metrics", "Metrics of the process and of the workspace.", Some(Scope::Read), none, BodyContent::Text(OPENMETRICS)),
     ]
 }
 
-/// Whether the process lives.
-pub(super) async fn health(State(shared): State<Arc<Shared>>) -> Response {
-    body_of_health(&shared).into_response()
+/// Liveness check: responds as long as the process runs.
+pub(super) async fn health(State(shared): State<Arc<ServerState>>) -> Response {
+    health_body(&shared).into_response()
 }
 
-/// Whether it can answer: the store is there, the indexes that are open can follow it, and it is not about to end.
-pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Response {
+/// Readiness check: the store answers, every open index is up to date, and the server is not stopping.
+pub(super) async fn ready(State(shared): State<Arc<ServerState>>) -> Response {
     if shared.is_stopping() {
-        return Refusal::from(Fault::unavailable("the server is stopping")).into_response();
+        return ErrorResponse::from(Fault::unavailable("the server is stopping")).into_response();
     }
     match can_answer(&shared).await {
-        Ok(()) => body_of_health(&shared).into_response(),
-        Err(why) => Refusal::from(Fault::unavailable(why)).into_response(),
+        Ok(()) => health_body(&shared).into_response(),
+        Err(why) => ErrorResponse::from(Fault::unavailable(why)).into_response(),
     }
 }
 
-/// Looks at the database and the indexes at most once a second, however often somebody wants to know, and beside the
-/// lanes: a busy server is ready.
-async fn can_answer(shared: &Shared) -> Result<(), &'static str> {
-    const UNREACHABLE: &str = "the database can't be reached";
-    const BELIEVED: Duration = Duration::from_secs(1);
+/// Checks the database and the indexes, at most once a second. The check bypasses the work queues: a busy server is
+/// ready.
+async fn can_answer(shared: &ServerState) -> Result<(), &'static str> {
+    const UNREACHABLE: &str = "the database cannot be reached";
+    const CACHE_TTL: Duration = Duration::from_secs(1);
     let mut last = shared.readiness.lock().await;
     if let Some((at, known)) = *last
-        && at.elapsed() < BELIEVED
+        && at.elapsed() < CACHE_TTL
     {
         return known;
     }
-    let house = shared.house.clone();
-    let look = tokio::task::spawn_blocking(move || match house.store().clock() {
+    let registry = shared.registry.clone();
+    let check = tokio::task::spawn_blocking(move || match registry.store().clock() {
         Err(error) => {
-            tracing::warn!(%error, "not ready: the database can't be used");
+            tracing::warn!(%error, "not ready: the database cannot be used");
             let is_gone = matches!(error, StoreError::FileGone { .. });
             Err(if is_gone { "the database file was removed or replaced" } else { UNREACHABLE })
         }
-        Ok(_) if house.has_index_problem() => Err("an index can't be made or can't be written"),
+        Ok(_) if registry.has_index_problem() => Err("an index cannot be built or written"),
         Ok(_) => Ok(()),
     });
-    let looked = tokio::time::timeout(shared.bounds.patience, look).await;
-    let known = looked.map_err(|_| UNREACHABLE).and_then(|looked| looked.map_err(|_| UNREACHABLE));
-    let known = known.flatten();
-    *last = Some((Instant::now(), known));
-    known
+    let result = tokio::time::timeout(shared.limits.timeout, check).await;
+    let checked =
+        result.map_err(|_| UNREACHABLE).and_then(|result| result.map_err(|_| UNREACHABLE));
+    let checked = checked.flatten();
+    *last = Some((Instant::now(), checked));
+    checked
 }
 
-fn body_of_health(shared: &Shared) -> axum::Json<HealthBody> {
+fn health_body(shared: &ServerState) -> axum::Json<HealthBody> {
     let status = if shared.is_stopping() { "stopping" } else { "ok" };
     axum::Json(HealthBody { status, version: env!("CARGO_PKG_VERSION").to_owned() })
 }
 
-/// The numbers of the process, and of the workspace that the scraper was let into.
-pub(super) async fn metrics(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    let who = match visitor(&request) {
-        Ok(who) => who,
-        Err(fault) => return Refusal::from(fault).into_response(),
+/// Metrics of the process and of the workspaces that the scraper may see.
+pub(super) async fn metrics(State(shared): State<Arc<ServerState>>, request: Request) -> Response {
+    let principal = match principal(&request) {
+        Ok(principal) => principal,
+        Err(fault) => return ErrorResponse::from(fault).into_response(),
     };
-    let house = shared.house.clone();
+    let registry = shared.registry.clone();
     let render = move |_: &StopFlag| {
-        let visible = match &who.token_id {
-            Some(_) => Visible::One(&who.workspace),
-            None => Visible::All,
+        let visible = match &principal.token_id {
+            Some(_) => ScrapeScope::One(&principal.workspace),
+            None => ScrapeScope::All,
         };
-        house.metrics().render(visible)
+        registry.metrics().render(visible)
     };
-    match in_time(&shared, Lane::Read, render).await {
+    match in_time(&shared, WorkQueue::Read, render).await {
         Ok(text) => ([(CONTENT_TYPE, OPENMETRICS)], text).into_response(),
         Err(refusal) => refusal.into_response(),
     }

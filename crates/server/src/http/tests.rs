@@ -10,14 +10,14 @@ use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
 use tokio::runtime::{Builder, Runtime};
 
 use super::*;
-use crate::access::Loopback;
-use crate::lanes::LaneSizes;
+use crate::access::LoopbackAccess;
+use crate::work_queue::QueueLimits;
 
 /// Longer than anything here takes on a busy machine: past it something hangs.
 const HANGS: Duration = Duration::from_secs(60);
 
 struct Site {
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     address: SocketAddr,
     /// Told when a body is about to be read.
     reached: Receiver<()>,
@@ -28,22 +28,22 @@ struct Site {
 }
 
 /// One thread for the reactor and one for messages: whatever blocks either is seen at once.
-fn site(patience: Duration) -> Site {
+fn site(timeout: Duration) -> Site {
     let dir = tempfile::tempdir().unwrap();
-    let house = Arc::new(House::in_dir(dir.path()));
+    let registry = Arc::new(WorkspaceRegistry::in_dir(dir.path()));
     let thread = || Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let (reactor, messages) = (thread(), thread());
-    let sizes = LaneSizes { readers: 1, writers: 1, waiting: 8, patience: HANGS };
+    let queue_limits = QueueLimits { readers: 1, writers: 1, waiting: 8, timeout: HANGS };
     let home = WorkspaceId::default();
-    let parts = Parts {
-        keeper: Gatekeeper::new(house.share_store(), None, Loopback::Open, home),
-        house,
-        guard: Guard::default(),
-        lanes: Lanes::new(sizes),
+    let components = ServerComponents {
+        authenticator: Authenticator::new(registry.share_store(), None, LoopbackAccess::Open, home),
+        registry,
+        guard: OriginGuard::default(),
+        queues: WorkQueues::new(queue_limits),
         audit: Audit { dir: dir.path().join("audit") },
-        bounds: Bounds { body: 1 << 20, body_patience: HANGS, patience },
+        limits: RequestLimits { body: 1 << 20, body_timeout: HANGS, timeout },
     };
-    let shared = Arc::new(Shared::new(parts, messages.handle().clone()));
+    let shared = Arc::new(ServerState::new(components, messages.handle().clone()));
     let (tell, reached) = channel();
     let (release, released) = channel();
     let released = Mutex::new(released);
@@ -52,12 +52,12 @@ fn site(patience: Duration) -> Site {
         let _ = released.lock().unwrap().recv();
     };
     assert!(shared.memory.before_reading.set(Box::new(hold)).is_ok());
-    let connections = Connections {
-        most: 64,
-        of_address: 64,
-        first_patience: HANGS,
-        header_patience: HANGS,
-        write_patience: HANGS,
+    let connections = ConnectionOptions {
+        max_connections: 64,
+        per_address: 64,
+        first_request_timeout: HANGS,
+        header_timeout: HANGS,
+        write_timeout: HANGS,
         drain: Duration::ZERO,
     };
     let listener = reactor.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
@@ -84,7 +84,7 @@ impl Site {
 
     fn has_page(&self) -> bool {
         let key = PageKey::parse("held", &SourceId::default()).unwrap();
-        let (store, ws) = (self.shared.house.store(), WorkspaceId::default());
+        let (store, ws) = (self.shared.registry.store(), WorkspaceId::default());
         store.page(&ws, &key).unwrap().is_some()
     }
 

@@ -1,4 +1,4 @@
-//! Jobs that change the brain: pages that were sent, the index.
+//! Jobs that change the brain: importing submitted pages and rebuilding the index.
 
 use std::path::PathBuf;
 
@@ -12,49 +12,49 @@ use gbrain_core::request::Viewer;
 use gbrain_store::{JobStep, PageWrite, StoreError, WriteKind, WriteOutcome};
 use serde::{Deserialize, Serialize};
 
-use super::halt::Halt;
+use super::control::StopReason;
 use super::spec::{ImportSpec, NewPage, ReindexSpec};
-use super::worker::{Done, Held};
+use super::worker::{JobOutput, RunningJob};
 use crate::operations::pages::{TextFormat, parsed};
 
-/// How many pages are written in one transaction.
+/// The number of pages written in one transaction.
 const BATCH: usize = 200;
 
-/// How far an import is: what is written in the same transaction as the pages.
+/// Progress of an import, stored in the same transaction as the pages.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Checkpoint {
+struct PageImportCheckpoint {
     next: usize,
     summary: ImportSummary,
 }
 
-/// Takes in pages. Pages and checkpoint are one transaction under the lease, so each page is written
-/// once, however many workers die over it. A page that can't be taken in is told in the result.
-pub(super) fn pages(held: &Held<'_>) -> Result<Done, Fault> {
-    let ImportSpec { source, pages } = held.spec()?;
+/// Imports pages. Pages and checkpoint are one transaction under the lease, so each page is written
+/// once even if workers crash. Pages that cannot be imported are listed in the result.
+pub(super) fn pages(running: &RunningJob<'_>) -> Result<JobOutput, Fault> {
+    let ImportSpec { source, pages } = running.spec()?;
     let source = SourceId::new(source.as_deref().unwrap_or("default"))?;
-    let mut at: Checkpoint = held.checkpoint()?.unwrap_or_default();
-    let import = Import { held, source, total: pages.len() as u64 };
-    held.going.say("writing");
+    let mut at: PageImportCheckpoint = running.checkpoint()?.unwrap_or_default();
+    let import = PageImport { running, source, total: pages.len() as u64 };
+    running.control.set_note("writing");
     while at.next < pages.len() {
         let end = pages.len().min(at.next + BATCH);
         import.write(&pages[at.next..end], &mut at)?;
     }
-    held.going.at(import.total, import.total);
-    Done::with(&at.summary)
+    running.control.set_progress(import.total, import.total);
+    JobOutput::with(&at.summary)
 }
 
-struct Import<'a> {
-    held: &'a Held<'a>,
+struct PageImport<'a> {
+    running: &'a RunningJob<'a>,
     source: SourceId,
     total: u64,
 }
 
-impl Import<'_> {
-    /// Writes the next pages. If the store refuses one, each for itself.
-    fn write(&self, pages: &[NewPage], at: &mut Checkpoint) -> Result<(), Fault> {
-        let going = &self.held.going;
-        going.at(at.next as u64, self.total);
-        if going.is_halted() {
+impl PageImport<'_> {
+    /// Writes the next pages; if the store refuses one of them, writes each separately.
+    fn write(&self, pages: &[NewPage], at: &mut PageImportCheckpoint) -> Result<(), Fault> {
+        let control = &self.running.control;
+        control.set_progress(at.next as u64, self.total);
+        if control.is_stopped() {
             return Err(Fault::cancelled("the import was stopped"));
         }
         let batch = self.read(pages);
@@ -72,7 +72,7 @@ impl Import<'_> {
             }
             Err(error) => {
                 if matches!(error, StoreError::LeaseLost { .. }) {
-                    going.stop(Halt::Lost);
+                    control.stop(StopReason::Lost);
                 }
                 return Err(error.into());
             }
@@ -80,8 +80,8 @@ impl Import<'_> {
         Ok(())
     }
 
-    fn read(&self, pages: &[NewPage]) -> Batch {
-        let mut batch = Batch { count: pages.len(), pages: Vec::new(), failed: Vec::new() };
+    fn read(&self, pages: &[NewPage]) -> PageBatch {
+        let mut batch = PageBatch { count: pages.len(), pages: Vec::new(), failed: Vec::new() };
         for page in pages {
             match read_page(page, &self.source) {
                 Ok(page) => batch.pages.push(page),
@@ -94,44 +94,45 @@ impl Import<'_> {
         batch
     }
 
-    /// Writes a batch and where the import is then, or neither.
-    fn store(&self, batch: &Batch, at: &Checkpoint) -> Result<Checkpoint, StoreError> {
-        let held = self.held;
+    /// Writes a batch with its checkpoint in one transaction.
+    fn store(
+        &self,
+        batch: &PageBatch,
+        at: &PageImportCheckpoint,
+    ) -> Result<PageImportCheckpoint, StoreError> {
+        let running = self.running;
         let pages = batch.pages.iter();
         let writes: Vec<PageWrite<'_>> =
             pages.map(|page| PageWrite { page, origin: None }).collect();
-        // What is counted is known only when the pages are written, and is stored with them.
+        // The counts are known only when the pages are written, and are stored with them.
         let checkpoint = |outcomes: &[WriteOutcome]| {
             let next = batch.beyond(at, outcomes);
             serde_json::to_string(&next).expect("a checkpoint has text keys only")
         };
         let step = JobStep {
-            id: held.job.info.id,
-            lease: &held.lease,
+            id: running.job.info.id,
+            lease: &running.lease,
             checkpoint: &checkpoint,
             done: (at.next + batch.count) as u64,
             total: Some(self.total),
         };
-        let store = held.house.store();
+        let store = running.registry.store();
         let now = moment(std::time::SystemTime::now());
-        let (ws, writer) = (held.workspace(), Viewer::Untrusted);
+        let (ws, writer) = (running.workspace(), Viewer::Untrusted);
         let outcomes = store.write_pages_in_job_by(writer, ws, &writes, &step, now)?;
         Ok(batch.beyond(at, &outcomes))
     }
 }
 
-/// Pages that are written together.
-struct Batch {
-    /// How many there were to read.
+struct PageBatch {
     count: usize,
     pages: Vec<Page>,
-    /// Those that are no pages.
     failed: Vec<ImportFailure>,
 }
 
-impl Batch {
-    /// Where an import is after this batch, whose pages were written with these outcomes.
-    fn beyond(&self, at: &Checkpoint, outcomes: &[WriteOutcome]) -> Checkpoint {
+impl PageBatch {
+    /// The checkpoint after this batch, whose pages were written with these outcomes.
+    fn beyond(&self, at: &PageImportCheckpoint, outcomes: &[WriteOutcome]) -> PageImportCheckpoint {
         let mut next = at.clone();
         next.next += self.count;
         next.summary.failed.extend_from_slice(&self.failed);
@@ -142,7 +143,7 @@ impl Batch {
     }
 }
 
-/// Errors that are about the page at hand rather than about the store.
+/// Whether an error concerns the page rather than the store.
 fn concerns_one_page(error: &StoreError) -> bool {
     matches!(
         error,
@@ -173,14 +174,13 @@ fn count(summary: &mut ImportSummary, page: &Page, kind: WriteKind) {
     );
 }
 
-/// Makes the index again.
-pub(super) fn reindex(held: &Held<'_>) -> Result<Done, Fault> {
-    let ReindexSpec {} = held.spec()?;
-    let door = held.house.door(held.workspace())?;
-    held.going.say("indexing");
-    let corpus = door.brain().reindex(&|done: i64, total: i64| {
-        held.going.at(done.unsigned_abs(), total.unsigned_abs());
-        held.going.onward()
+pub(super) fn reindex(running: &RunningJob<'_>) -> Result<JobOutput, Fault> {
+    let ReindexSpec {} = running.spec()?;
+    let service = running.registry.query_service(running.workspace())?;
+    running.control.set_note("indexing");
+    let corpus = service.brain().reindex(&|done: i64, total: i64| {
+        running.control.set_progress(done.unsigned_abs(), total.unsigned_abs());
+        running.control.check_stop()
     })?;
-    Done::with(&ReindexBody::new(&corpus))
+    JobOutput::with(&ReindexBody::new(&corpus))
 }

@@ -1,14 +1,15 @@
-//! Background jobs: work that outlives the request that asked for it.
+//! Background jobs: work that outlives the request that started it.
 //!
-//! A job is a row of the store. A worker claims it under a lease, beats while it works, and ends it
-//! under the same lease: a worker that was thought dead can neither end a job nor write or delete a
-//! page for it. What it had done stays done; whoever claims the job next goes on from there.
+//! A job is a row in the store. A worker claims it under a lease, sends heartbeats while it works,
+//! and finishes it under the same lease: a worker that lost its lease can neither finish the job
+//! nor write or delete pages for it. Completed steps are kept; the next worker continues from
+//! there.
 //!
-//! Deliberately absent: schedules (`autopilot` looks what is due by itself), and jobs that change something
-//! outside the store.
+//! Non-goals: schedules (the scheduler checks for due work), and jobs that change anything outside
+//! the store.
 
+mod control;
 mod files;
-mod halt;
 mod import;
 mod measure;
 mod public_retriever;
@@ -21,10 +22,10 @@ mod worker;
 pub use spec::ImportFilesSpec;
 pub use worker::WorkerOptions;
 
-pub(crate) use worker::Worker;
+pub(crate) use worker::JobWorker;
 
-/// How often a job is tried.
+/// Most attempts per job.
 pub const ATTEMPTS: u32 = 20;
 
 pub(crate) use measure::refuse_trusted;
-pub(crate) use spec::{JOBS, JobBody, RUNS, Rows, RunBody, SUITES};
+pub(crate) use spec::{JOBS, JobBody, RUNS, RowSelection, RunBody, SUITES};

@@ -1,25 +1,24 @@
-//! A retriever as callers over a wire may use it: without private pages, and only until the job must
-//! stop. A page that is private now is not there in the past either.
+//! A retriever whose results remote callers may read: it asks as an untrusted viewer, returns only
+//! pages that are public now, even from a past corpus, and fails once the job is stopped.
 
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
-use gbrain_core::latency::Timing;
+use gbrain_core::latency::TimingMethod;
 use gbrain_core::page::Visibility;
-use gbrain_core::provenance::CorpusAt;
-use gbrain_core::replay::Lost;
+use gbrain_core::provenance::CorpusSnapshot;
+use gbrain_core::replay::LostPage;
 use gbrain_core::request::Viewer;
 use gbrain_core::target::{
-    BrainOptions, Found, Question, TargetAnswer, TargetError, TargetErrorKind,
+    BrainRequestOptions, Question, TargetAnswer, TargetError, TargetErrorKind, TargetResult,
 };
 use gbrain_eval::retriever::RetrieverInfo;
 use gbrain_eval::{EvalError, Retriever};
 use gbrain_store::{Store, StoreError};
 
-use super::halt::Going;
+use super::control::JobControl;
 
-/// A retriever without private pages.
 pub(super) struct PublicRetriever<'a> {
     pub(super) retriever: Box<dyn Retriever + 'a>,
-    pub(super) going: &'a Going,
+    pub(super) control: &'a JobControl,
     pub(super) store: &'a Store,
     pub(super) workspace: &'a WorkspaceId,
 }
@@ -30,15 +29,15 @@ impl PublicRetriever<'_> {
         let key = |name: &&str| PageKey::parse(name, &SourceId::default()).ok();
         let keys: Vec<Option<PageKey>> = documents.iter().map(key).collect();
         let known: Vec<PageKey> = keys.iter().flatten().cloned().collect();
-        let mut seen = self.store.visibilities(self.workspace, &known)?.into_iter();
+        let mut visibilities = self.store.visibilities(self.workspace, &known)?.into_iter();
         let mut is_visible = |key: &Option<PageKey>| {
-            key.is_some() && seen.next().flatten() == Some(Visibility::World)
+            key.is_some() && visibilities.next().flatten() == Some(Visibility::World)
         };
         Ok(keys.iter().map(&mut is_visible).collect())
     }
 
-    /// The results of an answer that are not private now.
-    fn visible(&self, results: Vec<Found>) -> Result<Vec<Found>, StoreError> {
+    /// The results that are not private now.
+    fn visible(&self, results: Vec<TargetResult>) -> Result<Vec<TargetResult>, StoreError> {
         let names: Vec<&str> = results.iter().map(|found| found.document.as_str()).collect();
         let are_visible = self.are_visible(&names)?;
         let results = results.into_iter().zip(are_visible);
@@ -53,13 +52,13 @@ impl Retriever for PublicRetriever<'_> {
 
     fn retrieve(&self, question: &Question) -> Result<TargetAnswer, TargetError> {
         let stopped = |message: &str| TargetError::new(TargetErrorKind::Cancelled, message);
-        if self.going.is_halted() {
+        if self.control.is_stopped() {
             return Err(stopped("the run was stopped"));
         }
         let failed = |why: String| {
-            // It may name files; reports are read over a wire.
-            tracing::warn!(message = %why, "a row could not be asked again");
-            let message = "the brain could not answer; the worker's log says why";
+            // The error may contain file names, and remote callers read the report: it is only logged.
+            tracing::warn!(message = %why, "a row could not be replayed");
+            let message = "the query failed: see the worker's log";
             TargetError::new(TargetErrorKind::Unavailable, message)
         };
         let answer = self.retriever.retrieve(&for_the_public(question));
@@ -69,21 +68,25 @@ impl Retriever for PublicRetriever<'_> {
         Ok(answer)
     }
 
-    fn timing(&self, question: &Question) -> Timing {
+    fn timing(&self, question: &Question) -> TimingMethod {
         self.retriever.timing(question)
     }
 
-    fn at_corpus(&self, corpus: &CorpusAt) -> Result<Option<Box<dyn Retriever + '_>>, EvalError> {
-        let (going, store, workspace) = (self.going, self.store, self.workspace);
+    fn at_corpus(
+        &self,
+        corpus: &CorpusSnapshot,
+    ) -> Result<Option<Box<dyn Retriever + '_>>, EvalError> {
+        let (control, store, workspace) = (self.control, self.store, self.workspace);
         let past = self.retriever.at_corpus(corpus)?;
         Ok(past.map(|retriever| {
-            Box::new(PublicRetriever { retriever, going, store, workspace }) as Box<dyn Retriever>
+            Box::new(PublicRetriever { retriever, control, store, workspace }) as Box<dyn Retriever>
         }))
     }
 
-    fn why_not(&self, question: &Question, page: &PageKey) -> Option<Lost> {
-        let is_visible = self.are_visible(&[&page.to_string()]).is_ok_and(|seen| seen == [true]);
-        if self.going.is_halted() || !is_visible {
+    fn why_not(&self, question: &Question, page: &PageKey) -> Option<LostPage> {
+        let is_visible =
+            self.are_visible(&[&page.to_string()]).is_ok_and(|visible| visible == [true]);
+        if self.control.is_stopped() || !is_visible {
             return None;
         }
         self.retriever.why_not(&for_the_public(question), page)
@@ -96,5 +99,5 @@ impl Retriever for PublicRetriever<'_> {
 
 fn for_the_public(question: &Question) -> Question {
     let viewer = Some(Viewer::Untrusted);
-    Question { brain: BrainOptions { viewer, ..question.brain.clone() }, ..question.clone() }
+    Question { brain: BrainRequestOptions { viewer, ..question.brain.clone() }, ..question.clone() }
 }

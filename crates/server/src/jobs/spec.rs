@@ -1,52 +1,52 @@
-//! What a job is asked to do, as it is sent and stored.
+//! Job specifications, as sent and stored.
 
 use std::path::PathBuf;
 
-use gbrain_core::baseline::Thresholds;
+use gbrain_core::baseline::BaselineThresholds;
 use gbrain_core::fault::{Fault, FaultKind};
 use gbrain_core::format::body;
-use gbrain_core::gate::{Confidence, CorrectnessThresholds};
+use gbrain_core::gate::{ConfidenceLevel, CorrectnessThresholds};
 use gbrain_core::id::SourceId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::moment::Moment;
 use crate::operations::bounds::within;
-use crate::operations::documents::{MOST_ROWS, NAME_PATTERN, checked};
+use crate::operations::documents::{MAX_ROWS, NAME_PATTERN, checked};
 use crate::operations::pages::TextFormat;
+use crate::wire_timestamp::WireTimestamp;
 
-/// The kinds that change the brain.
+/// Kinds of jobs that change the brain.
 pub(crate) const JOBS: &[&str] = &["import", ImportFilesSpec::KIND, "reindex"];
-/// The kinds that measure it.
+/// Kinds of jobs that evaluate it.
 pub(crate) const RUNS: &[&str] = &["replay", "gate"];
-/// The kinds that run suites, which the scheduler queues.
+/// Kinds of jobs that run suites, queued by the scheduler.
 pub(crate) const SUITES: &[&str] = &[gbrain_eval::suite::KIND];
 
 /// A job that a caller may start.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum JobBody {
-    /// Takes in many pages.
+    /// Imports the pages in the specification.
     Import(ImportSpec),
-    /// Makes the index again from the store.
+    /// Rebuilds the index from the store.
     Reindex(ReindexSpec),
 }
 
-/// A measurement that a caller may start.
+/// An evaluation that a caller may start.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum RunBody {
-    /// Asks captured requests again and says what moved.
+    /// Replays captured requests and compares the rankings.
     Replay(ReplaySpec),
-    /// Pass or fail: a baseline, known-right answers, or both.
+    /// Checks a baseline, qrels, or both, and returns a verdict.
     Gate(GateSpec),
 }
 
-/// Pages to take in. Each is written once, whatever happens to whoever writes them.
+/// Pages to import. Each is written once, even if a worker crashes.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ImportSpec {
-    /// The source of pages that do not name theirs.
+    /// The source of pages whose name contains none.
     #[serde(default)]
     #[schemars(regex(pattern = r"^[a-z0-9][a-z0-9-]{0,31}$"))]
     pub source: Option<String>,
@@ -56,76 +56,75 @@ pub(crate) struct ImportSpec {
     pub pages: Vec<NewPage>,
 }
 
-/// A page to take in.
+/// A page to import.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewPage {
-    /// Its name: a slug, or `source::slug`.
+    /// The page name: a slug, or `source::slug`.
     #[schemars(length(min = 1, max = 546))]
     pub slug: String,
-    /// Its whole text, frontmatter included.
+    /// The whole text, including frontmatter.
     pub content: String,
-    /// What kind of text it is; markdown if it is not said.
+    /// The format of the text; markdown by default.
     #[serde(default)]
     pub format: Option<TextFormat>,
 }
 
-/// Files to take in, as paths on the machine of the worker. Only the command line may ask for it.
+/// Files to import, as paths on the worker's machine. Only the command line may start this job.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ImportFilesSpec {
-    /// The source of the pages; made if it is not there.
+    /// The source of the pages; created if it does not exist.
     pub source: String,
     pub paths: Vec<PathBuf>,
-    /// Whether a directory that holds no page any more deletes the pages it held.
+    /// Whether a directory without pages deletes the pages it contained before.
     #[serde(default)]
     pub allow_empty: bool,
 }
 
 impl ImportFilesSpec {
-    /// The kind of job that it is.
     pub const KIND: &str = "import_files";
 }
 
-/// An index to make again.
+/// A rebuild of the index from the store.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReindexSpec {}
 
-/// Which rows are asked again.
+/// The rows to replay.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Rows {
-    /// The name of a stored baseline; the captures of the window if it is not said.
+pub(crate) struct RowSelection {
+    /// The name of a stored baseline; by default the captures between `since` and `until`.
     #[serde(default)]
     #[schemars(length(min = 1, max = 100), regex(pattern = NAME_PATTERN))]
     pub baseline: Option<String>,
-    /// Captures at or after this moment.
+    /// Captures at or after this time.
     #[serde(default)]
-    pub since: Option<Moment>,
-    /// Captures before this moment.
+    pub since: Option<WireTimestamp>,
+    /// Captures before this time.
     #[serde(default)]
-    pub until: Option<Moment>,
+    pub until: Option<WireTimestamp>,
     /// At most this many rows, the newest.
     #[serde(default)]
     #[schemars(range(min = 1, max = 100_000))]
     pub limit: Option<u32>,
 }
 
-/// A replay.
+/// A replay of captured requests.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReplaySpec {
-    /// Which rows are asked again.
+    /// The rows to replay.
     #[serde(deserialize_with = "body::object")]
-    pub against: Rows,
-    /// Which corpus is asked: `now`, or each row's own (`capture`).
+    pub against: RowSelection,
+    /// The corpus to query: `now`, or each row's own (`capture`).
     #[serde(default)]
-    pub as_of: When,
-    /// Whose settings are used: those that are `live`, or each row's own (`capture`).
+    pub as_of: CorpusChoice,
+    /// The settings to use: `live`, or each row's own (`capture`).
     #[serde(default)]
-    pub settings: Whose,
-    /// How often each row is asked: the shortest time counts.
+    pub settings: SettingsChoice,
+    /// How often each row is replayed; the shortest latency counts.
     #[serde(default = "three")]
     #[schemars(range(min = 1, max = 100))]
     pub repeats: u16,
@@ -136,91 +135,91 @@ pub(crate) struct ReplaySpec {
     #[serde(default = "five")]
     #[schemars(range(max = 1000))]
     pub top_regressions: u16,
-    /// Put every row into the result.
+    /// Include every row in the result.
     #[serde(default)]
     pub verbose: bool,
 }
 
-/// A gate.
+/// A gate on a baseline, qrels, or both.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GateSpec {
-    /// The name of a stored baseline: did it change?
+    /// The name of a stored baseline, to check for regressions.
     #[serde(default)]
     #[schemars(length(min = 1, max = 100), regex(pattern = NAME_PATTERN))]
     pub baseline: Option<String>,
-    /// The name of stored judgements: is it any good?
+    /// The name of stored qrels, to check correctness.
     #[serde(default)]
     #[schemars(length(min = 1, max = 100), regex(pattern = NAME_PATTERN))]
     pub qrels: Option<String>,
-    /// How many pages of a judged query count.
+    /// How many results of a judged query count.
     #[serde(default = "ten")]
     #[schemars(range(min = 1, max = 1000))]
     pub k: u16,
-    /// Least mean overlap with the baseline, instead of the baseline's own threshold.
+    /// Minimum mean Jaccard overlap with the baseline; overrides the baseline's own threshold.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1))]
     pub threshold_jaccard: Option<f64>,
-    /// Least share of rows with the same first page.
+    /// Minimum share of rows with the same first page.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1))]
     pub threshold_top1: Option<f64>,
-    /// How many times as long an answer may take.
+    /// Maximum latency as a multiple of the baseline's.
     #[serde(default)]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub threshold_latency_multiplier: Option<f64>,
-    /// Least mean recall at k of judged queries.
+    /// Minimum mean recall at k of judged queries.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1))]
     pub threshold_recall_at_k: Option<f64>,
-    /// Least share of judged queries whose first page is relevant.
+    /// Minimum share of judged queries whose first page is relevant.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1))]
     pub threshold_first_relevant_hit: Option<f64>,
-    /// Least share of judged queries whose first page is the expected one.
+    /// Minimum share of judged queries whose first page is the expected one.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1))]
     pub threshold_expected_top1: Option<f64>,
-    /// Call a breach a failure only when it is this sure.
+    /// Fail on a breach only at this confidence level.
     #[serde(default)]
     #[schemars(range(min = 0.5), extend("exclusiveMaximum" = 1))]
     pub confidence: Option<f64>,
-    /// Ask judged queries with the time as it is, instead of the fixed pipeline.
+    /// Run judged queries at the current time, instead of with the fixed pipeline.
     #[serde(default)]
     pub production: bool,
-    /// Whose settings replayed rows use.
+    /// The settings for replayed rows.
     #[serde(default)]
-    pub settings: Whose,
-    /// How often each row is asked.
+    pub settings: SettingsChoice,
+    /// How often each row is replayed.
     #[serde(default = "three")]
     #[schemars(range(min = 1, max = 100))]
     pub repeats: u16,
 }
 
-/// Which corpus is asked.
+/// The corpus to query.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum When {
-    /// The newest.
+pub(crate) enum CorpusChoice {
+    /// The corpus as it is now.
     #[default]
     Now,
-    /// That of each capture.
+    /// The corpus of each capture.
     Capture,
 }
 
-/// Whose settings are used.
+/// The settings to use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Whose {
-    /// The brain's as it is.
+pub(crate) enum SettingsChoice {
+    /// The brain's current settings.
     #[default]
     Live,
-    /// Those of each capture.
+    /// The settings of each capture.
     Capture,
 }
 
 impl ImportSpec {
-    /// Refuses what the schema does not allow. A page that can't be taken in is the job's business.
+    /// Checks the limits of the schema. Pages that cannot be imported are reported by the job.
     pub(crate) fn check(&self) -> Result<(), Fault> {
         if !(1..=10_000).contains(&self.pages.len()) {
             return Err(Fault::usage("an import takes 1 to 10000 pages"));
@@ -228,23 +227,23 @@ impl ImportSpec {
         self.source.as_deref().map(SourceId::new).transpose()?;
         let is_name = |page: &NewPage| (1..=546).contains(&page.slug.chars().count());
         match self.pages.iter().position(|page| !is_name(page)) {
-            Some(at) => {
-                Err(Fault::usage(format!("page {} has no name of 1 to 546 characters", at + 1)))
-            }
+            Some(at) => Err(Fault::usage(format!(
+                "the name of page {} must have 1 to 546 characters",
+                at + 1
+            ))),
             None => Ok(()),
         }
     }
 }
 
-impl Rows {
+impl RowSelection {
     fn check(&self) -> Result<(), Fault> {
         self.baseline.clone().map(checked).transpose()?;
-        within("limit", self.limit, 1..=MOST_ROWS)
+        within("limit", self.limit, 1..=MAX_ROWS)
     }
 }
 
 impl ReplaySpec {
-    /// Refuses what the schema does not allow.
     pub(crate) fn check(&self) -> Result<(), Fault> {
         self.against.check()?;
         within("repeats", Some(self.repeats), 1..=100)?;
@@ -253,7 +252,7 @@ impl ReplaySpec {
 }
 
 impl GateSpec {
-    /// Refuses what the schema does not allow, and a gate on nothing.
+    /// Checks the limits of the schema, and that a baseline or qrels are given.
     pub(crate) fn check(&self) -> Result<(), Fault> {
         for name in [&self.baseline, &self.qrels] {
             name.clone().map(checked).transpose()?;
@@ -261,8 +260,8 @@ impl GateSpec {
         within("k", Some(self.k), 1..=1000)?;
         within("repeats", Some(self.repeats), 1..=100)?;
         let wrong = |error: &dyn std::error::Error| Fault::of(FaultKind::Usage, error);
-        self.confidence.map(Confidence::new).transpose().map_err(|error| wrong(&error))?;
-        self.regression(Thresholds::default()).check().map_err(|error| wrong(&error))?;
+        self.confidence.map(ConfidenceLevel::new).transpose().map_err(|error| wrong(&error))?;
+        self.regression(BaselineThresholds::default()).check().map_err(|error| wrong(&error))?;
         self.correctness().check().map_err(|error| wrong(&error))?;
         if self.baseline.is_none() && self.qrels.is_none() {
             return Err(Fault::new(FaultKind::Input, "nothing to gate on")
@@ -271,16 +270,15 @@ impl GateSpec {
         Ok(())
     }
 
-    /// What is asked of a baseline whose own thresholds are these.
-    pub(crate) fn regression(&self, own: Thresholds) -> Thresholds {
-        Thresholds {
+    /// The regression thresholds, with defaults from the baseline.
+    pub(crate) fn regression(&self, own: BaselineThresholds) -> BaselineThresholds {
+        BaselineThresholds {
             jaccard: self.threshold_jaccard.unwrap_or(own.jaccard),
             top1: self.threshold_top1.unwrap_or(own.top1),
             latency_multiplier: self.threshold_latency_multiplier.unwrap_or(own.latency_multiplier),
         }
     }
 
-    /// What is asked of judged queries.
     pub(crate) fn correctness(&self) -> CorrectnessThresholds {
         let own = CorrectnessThresholds::default();
         CorrectnessThresholds {

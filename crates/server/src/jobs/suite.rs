@@ -1,85 +1,96 @@
-//! Jobs that run suites. The run is recorded with the end of the job, in one transaction and under the lease: a due run
-//! has one result, however often it was begun.
+//! Jobs that run suites. The run is recorded in the transaction that ends the job, under the lease:
+//! a due run has one result, however many attempts it took.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::SystemTime;
 
 use gbrain_core::clock::moment;
 use gbrain_core::fault::Fault;
-use gbrain_core::suite::report::Reason;
+use gbrain_core::suite::report::InconclusiveReason;
 use gbrain_core::suite::{Suite, SuiteRun};
 use gbrain_eval::suite::{SuiteJob, SuiteRunner, not_run, record_job, registered, stand_in};
 use jiff::Timestamp;
 
-use super::measure::Measured;
-use super::worker::{Done, Held, is_passing};
-use crate::house::SuiteTools;
+use super::measure::MeasuredRun;
+use super::worker::{JobOutput, RunningJob, is_temporary};
+use crate::workspace_registry::SuiteTools;
 
-/// Runs a suite. A suite that can't run gives a run with the reason, which is recorded too.
-pub(super) fn run(held: &Held<'_>) -> Result<Done, Fault> {
-    let order: SuiteJob = held.spec()?;
+/// Runs a suite. A suite that cannot run gives a run with the reason, which is recorded too.
+pub(super) fn run(running: &RunningJob<'_>) -> Result<JobOutput, Fault> {
+    let order: SuiteJob = running.spec()?;
     let began = SystemTime::now();
-    let suite_run = run_order(held, &order)?;
-    if held.going.is_halted() {
+    let suite_run = run_order(running, &order)?;
+    if running.control.is_stopped() {
         return Err(Fault::cancelled("the run was stopped"));
     }
-    let measured = Measured::of_suite(suite_run.asked, suite_run.verdict, began);
-    Ok(Done { result: String::new(), measured: Some(measured), suite: Some(Box::new(suite_run)) })
+    let measured = MeasuredRun::of_suite(suite_run.asked, suite_run.verdict, began);
+    Ok(JobOutput {
+        result: String::new(),
+        measured: Some(measured),
+        suite: Some(Box::new(suite_run)),
+    })
 }
 
-fn run_order(held: &Held<'_>, order: &SuiteJob) -> Result<SuiteRun, Fault> {
-    let store = held.house.store();
-    let workspace = held.workspace();
+fn run_order(running: &RunningJob<'_>, order: &SuiteJob) -> Result<SuiteRun, Fault> {
+    let store = running.registry.store();
+    let workspace = running.workspace();
     let not_begun = |suite: &Suite, why: &str| {
         let now = store.clock()?;
-        Ok(not_run(suite, workspace, order.trigger(), (Reason::Broken, why), now))
+        Ok(not_run(suite, workspace, order.trigger(), (InconclusiveReason::Broken, why), now))
     };
     let Some(stored) = store.suite(workspace, &order.suite)? else {
-        return not_begun(&stand_in(&order.suite), "the suite is not there any more");
+        return not_begun(&stand_in(&order.suite), "the suite no longer exists");
     };
     let suite = match registered(&stored) {
         Ok(suite) => suite,
         Err(error) => return not_begun(&stand_in(&order.suite), &error.to_string()),
     };
-    let info = &held.job.info;
+    let info = &running.job.info;
     if info.attempt >= info.max_attempts {
         let times = info.attempt - 1;
         return not_begun(
             &suite,
-            &format!("it was begun {times} times, and its process died each time"),
+            &format!("the run was started {times} times, and its process died each time"),
         );
     }
-    // An error that another attempt would meet too is a run with that reason, and so is a panic.
-    match catch_unwind(AssertUnwindSafe(|| run_suite(held, &suite, order))) {
-        Ok(Err(fault)) if !is_passing(&fault) && !held.going.is_halted() => {
+    // A permanent error or a panic is recorded as a run with that reason.
+    match catch_unwind(AssertUnwindSafe(|| run_suite(running, &suite, order))) {
+        Ok(Err(fault)) if !is_temporary(&fault) && !running.control.is_stopped() => {
             not_begun(&suite, &fault.message)
         }
         Ok(run) => run,
-        Err(_) => not_begun(&suite, "the run ended in a panic"),
+        Err(_) => not_begun(&suite, "the run panicked"),
     }
 }
 
-fn run_suite(held: &Held<'_>, suite: &Suite, order: &SuiteJob) -> Result<SuiteRun, Fault> {
-    let (house, workspace, stop) = (held.house, held.workspace(), held.going.flag());
-    let SuiteTools { targets, scrubber, identity: _, desk, alerts: _ } = house.suites();
-    let door = house.door(workspace)?;
-    let config = door.brain().config()?;
-    let assistants = house.assistants(workspace, &config);
-    let progress = |done: usize, total: usize| held.going.at(done as u64, total as u64);
+fn run_suite(running: &RunningJob<'_>, suite: &Suite, order: &SuiteJob) -> Result<SuiteRun, Fault> {
+    let (registry, workspace, stop) =
+        (running.registry, running.workspace(), running.control.flag());
+    let SuiteTools { targets, scrubber, identity: _, catalog, alerts: _ } = registry.suites();
+    let service = registry.query_service(workspace)?;
+    let config = service.brain().config()?;
+    let assistants = registry.assistants(workspace, &config);
+    let progress =
+        |done: usize, total: usize| running.control.set_progress(done as u64, total as u64);
     let clock = || moment(SystemTime::now());
-    let runner = SuiteRunner::new(door.brain(), desk, targets, scrubber, stop, &progress, clock)?;
+    let runner =
+        SuiteRunner::new(service.brain(), catalog, targets, scrubber, stop, &progress, clock)?;
     let runner = SuiteRunner { assistants: assistants.as_deref(), ..runner };
-    held.going.say("asking");
+    running.control.set_note("asking");
     Ok(runner.run(suite, order)?)
 }
 
-/// Records the run and ends the job; false for a worker that lost it.
-pub(super) fn recorded(held: &Held<'_>, run: &SuiteRun, now: Timestamp) -> Result<bool, Fault> {
-    let (store, job) = (held.house.store(), held.job.info.id);
-    let number = record_job(store, held.workspace(), (job, &held.lease), run, now)?;
+/// Records the run and ends the job; false if the lease was lost.
+pub(super) fn recorded(
+    running: &RunningJob<'_>,
+    run: &SuiteRun,
+    now: Timestamp,
+) -> Result<bool, Fault> {
+    let (store, job) = (running.registry.store(), running.job.info.id);
+    let number = record_job(store, running.workspace(), (job, &running.lease), run, now)?;
     if number.is_some() {
         // Channels are notified without waiting for the next scheduled evaluation.
-        held.house.suites().alerts.evaluate(store, held.workspace(), now);
+        running.registry.suites().alerts.evaluate(store, running.workspace(), now);
     }
     Ok(number.is_some())
 }

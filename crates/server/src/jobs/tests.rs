@@ -8,37 +8,37 @@ use gbrain_core::fault::Fault;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
 use gbrain_core::job::JobState;
-use gbrain_core::page::Format;
-use gbrain_store::{Claim, DocumentKind, Job, Lease, NewJob};
+use gbrain_core::page::PageFormat;
+use gbrain_store::{DocumentKind, Job, JobClaim, Lease, NewJob};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::halt::{Going, Halt};
-use super::worker::{Done, Held, end, run};
-use crate::house::House;
-use crate::telemetry::metrics::Visible;
+use super::control::{JobControl, StopReason};
+use super::worker::{JobOutput, RunningJob, end, run};
+use crate::telemetry::metrics::ScrapeScope;
+use crate::workspace_registry::WorkspaceRegistry;
 
 /// A house without workers: tests are the workers.
 struct Site {
     dir: TempDir,
-    house: House,
+    registry: WorkspaceRegistry,
 }
 
 impl Site {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let house = House::in_dir(dir.path());
-        Self { dir, house }
+        let registry = WorkspaceRegistry::in_dir(dir.path());
+        Self { dir, registry }
     }
 
     fn put(&self, slug: &str, text: &str) {
-        let door = self.house.door(&ws()).unwrap();
-        door.brain().put(&key(slug), text, Format::Markdown, Timestamp::now()).unwrap();
+        let service = self.registry.query_service(&ws()).unwrap();
+        service.brain().put(&key(slug), text, PageFormat::Markdown, Timestamp::now()).unwrap();
     }
 
     fn text(&self, slug: &str) -> Option<String> {
-        let page = self.house.store().page(&ws(), &key(slug)).unwrap();
+        let page = self.registry.store().page(&ws(), &key(slug)).unwrap();
         page.map(|stored| stored.page.content.clone())
     }
 
@@ -51,33 +51,38 @@ impl Site {
             key: None,
             group: None,
         };
-        let store = self.house.store();
+        let store = self.registry.store();
         store.add_job(&ws(), &job, store.clock().unwrap()).unwrap()
     }
 
     /// Claims the next job for so many seconds.
     fn claim(&self, worker: &str, seconds: i64) -> Job {
-        let store = self.house.store();
+        let store = self.registry.store();
         let now = store.clock().unwrap();
         let kinds =
             ["import", "import_files", "reindex", "gate", "replay"].map(str::to_owned).to_vec();
         let lease_until = now.checked_add(SignedDuration::from_secs(seconds)).unwrap();
-        let claim = Claim { worker: worker.to_owned(), kinds, lease_until, last: None };
+        let claim = JobClaim { worker: worker.to_owned(), kinds, lease_until, last: None };
         store.claim_job(&claim, now).unwrap().expect("a job is due")
     }
 
-    fn held<'a>(&'a self, job: &'a Job) -> Held<'a> {
+    fn running<'a>(&'a self, job: &'a Job) -> RunningJob<'a> {
         let lease = Lease { worker: job.info.worker.clone().unwrap(), attempt: job.info.attempt };
-        Held { house: &self.house, job, lease, going: Arc::new(Going::default()) }
+        RunningJob {
+            registry: &self.registry,
+            job,
+            lease,
+            control: Arc::new(JobControl::default()),
+        }
     }
 
     fn state(&self, id: i64) -> JobState {
-        self.house.store().job(&ws(), id).unwrap().unwrap().info.state
+        self.registry.store().job(&ws(), id).unwrap().unwrap().info.state
     }
 
     /// The lines of a scrape that begin so.
     fn metrics(&self, name: &str) -> Vec<String> {
-        let text = self.house.metrics().render(Visible::All);
+        let text = self.registry.metrics().render(ScrapeScope::All);
         text.lines().filter(|line| line.starts_with(name)).map(str::to_owned).collect()
     }
 }
@@ -90,12 +95,12 @@ fn key(slug: &str) -> PageKey {
     PageKey::parse(slug, &SourceId::default()).unwrap()
 }
 
-fn result(done: Result<Done, Fault>) -> Value {
+fn result(done: Result<JobOutput, Fault>) -> Value {
     let done = done.unwrap_or_else(|fault| panic!("{fault:?}"));
     serde_json::from_str(&done.result).unwrap()
 }
 
-fn kind(done: Result<Done, Fault>) -> &'static str {
+fn kind(done: Result<JobOutput, Fault>) -> &'static str {
     done.err().expect("it must not succeed").kind.name()
 }
 
@@ -109,8 +114,8 @@ fn one_bad_page_does_not_fail_an_import() {
     pages[249] = page("wiki::y");
     site.add("import", &json!({ "pages": pages }));
     let job = site.claim("w", 60);
-    let held = site.held(&job);
-    let summary = result(run(&held));
+    let running = site.running(&job);
+    let summary = result(run(&running));
     assert_eq!((&summary["added"], &summary["changed"]), (&json!(247), &json!(0)));
     let failed = summary["failed"].as_array().unwrap();
     let mut names: Vec<&str> = failed.iter().map(|one| one["path"].as_str().unwrap()).collect();
@@ -123,7 +128,7 @@ fn one_bad_page_does_not_fail_an_import() {
     for n in [0, 119, 121, 248] {
         assert!(site.text(&format!("p{n}")).is_some(), "p{n}");
     }
-    assert_eq!(held.going.progress().done, 250);
+    assert_eq!(running.control.progress().done, 250);
 }
 
 /// A directory with pages, and a job that takes it in.
@@ -151,24 +156,24 @@ fn files_that_were_done_are_not_taken_in_again() {
         "warnings": [] });
     let checkpoint = json!({ "after": path(&site, "a.md"), "summary": summary }).to_string();
     let job = site.claim("first", 0);
-    let held = site.held(&job);
+    let running = site.running(&job);
     site.put("a", "a of the files");
     let step = gbrain_store::JobStep {
         id,
-        lease: &held.lease,
+        lease: &running.lease,
         checkpoint: &|_| checkpoint.clone(),
         done: 1,
         total: Some(3),
     };
-    site.house.store().write_pages_in_job(&ws(), &[], &step, Timestamp::now()).unwrap();
+    site.registry.store().write_pages_in_job(&ws(), &[], &step, Timestamp::now()).unwrap();
     site.put("a", "a, corrected by a person");
 
     let job = site.claim("second", 60);
-    let summary = result(run(&site.held(&job)));
+    let summary = result(run(&site.running(&job)));
     assert_eq!((&summary["added"], &summary["changed"]), (&json!(3), &json!(0)));
     assert_eq!(site.text("a").unwrap(), "a, corrected by a person");
     assert_eq!(site.text("c").unwrap(), "c of the files");
-    let kept = site.house.store().job(&ws(), id).unwrap().unwrap().checkpoint.unwrap();
+    let kept = site.registry.store().job(&ws(), id).unwrap().unwrap().checkpoint.unwrap();
     let kept: Value = serde_json::from_str(&kept).unwrap();
     assert_eq!(kept["after"], path(&site, "c.md"), "the next attempt would find nothing to do");
 }
@@ -179,8 +184,8 @@ fn a_worker_that_lost_its_files_changes_nothing() {
     let spec = files(&site, &["a", "b"]);
     site.add("import_files", &spec);
     let job = site.claim("w", 60);
-    let held = site.held(&job);
-    end(&held, run(&held)).unwrap();
+    let running = site.running(&job);
+    end(&running, run(&running)).unwrap();
     // One file is gone, one is new: there is something to write and something to delete.
     std::fs::remove_file(path(&site, "a.md")).unwrap();
     for names in [&["c"][..], &[]] {
@@ -188,11 +193,11 @@ fn a_worker_that_lost_its_files_changes_nothing() {
         let id = site.add("import_files", &spec);
         let lost = site.claim("first", 0);
         let kept = site.claim("second", 60);
-        let before = site.house.store().head(&ws()).unwrap();
-        assert_eq!(kind(run(&site.held(&lost))), "conflict");
-        assert_eq!(site.house.store().head(&ws()).unwrap(), before);
-        let held = site.held(&kept);
-        end(&held, run(&held)).unwrap();
+        let before = site.registry.store().head(&ws()).unwrap();
+        assert_eq!(kind(run(&site.running(&lost))), "conflict");
+        assert_eq!(site.registry.store().head(&ws()).unwrap(), before);
+        let running = site.running(&kept);
+        end(&running, run(&running)).unwrap();
         assert_eq!(site.state(id), JobState::Done);
         std::fs::remove_file(path(&site, "b.md")).ok();
     }
@@ -205,11 +210,11 @@ fn a_stopped_import_of_files_deletes_nothing() {
     let spec = files(&site, &["a", "b"]);
     site.add("import_files", &spec);
     let job = site.claim("w", 60);
-    result(run(&site.held(&job)));
+    result(run(&site.running(&job)));
     std::fs::remove_file(path(&site, "a.md")).unwrap();
-    let held = site.held(&job);
-    held.going.stop(Halt::Stopping);
-    assert_eq!(kind(run(&held)), "cancelled");
+    let running = site.running(&job);
+    running.control.stop(StopReason::Stopping);
+    assert_eq!(kind(run(&running)), "cancelled");
     assert!(site.text("a").is_some());
 }
 
@@ -219,24 +224,24 @@ fn a_reindex_hears_that_it_must_stop() {
     site.put("a", "ferries");
     let id = site.add("reindex", &json!({}));
     let job = site.claim("w", 60);
-    let held = site.held(&job);
-    held.going.stop(Halt::Cancelled);
-    let done = run(&held);
+    let running = site.running(&job);
+    running.control.stop(StopReason::Cancelled);
+    let done = run(&running);
     assert_eq!(done.as_ref().err().unwrap().kind.name(), "cancelled");
-    end(&held, done).unwrap();
+    end(&running, done).unwrap();
     assert_eq!(site.state(id), JobState::Cancelled);
     // Also while somebody else has the index.
     let lock = index_lock(site.dir.path());
     lock.lock().unwrap();
     site.add("reindex", &json!({}));
     let job = site.claim("w", 60);
-    let held = site.held(&job);
-    let going = held.going.clone();
+    let running = site.running(&job);
+    let control = running.control.clone();
     std::thread::scope(|scope| {
-        let at_work = scope.spawn(|| run(&held));
+        let at_work = scope.spawn(|| run(&running));
         std::thread::sleep(Duration::from_millis(300));
         assert!(!at_work.is_finished(), "it waits for the index");
-        going.stop(Halt::Stopping);
+        control.stop(StopReason::Stopping);
         assert_eq!(kind(at_work.join().unwrap()), "cancelled");
     });
 }
@@ -256,12 +261,12 @@ fn failing_gate(site: &Site) -> i64 {
     // Enough for every check, and found too late for all of them.
     let queries = ["boats", "the quay", "boats at a quay", "quay with boats"].map(query);
     let qrels = json!({ "queries": queries });
-    let (store, now) = (site.house.store(), Timestamp::now());
+    let (store, now) = (site.registry.store(), Timestamp::now());
     store.put_document(&ws(), DocumentKind::Qrels, "known", &qrels.to_string(), now).unwrap();
     // What is asked must be in the index already: catching up would hear of a halt.
     let job = site.add("gate", &json!({ "qrels": "known" }));
-    let door = site.house.door(&ws()).unwrap();
-    door.brain().snapshot(&|_, _| ()).unwrap();
+    let service = site.registry.query_service(&ws()).unwrap();
+    service.brain().snapshot(&|_, _| ()).unwrap();
     job
 }
 
@@ -270,10 +275,10 @@ fn a_gate_counts_when_its_result_is_kept() {
     let site = Site::new();
     let id = failing_gate(&site);
     let job = site.claim("w", 60);
-    let held = site.held(&job);
-    let done = run(&held);
+    let running = site.running(&job);
+    let done = run(&running);
     assert!(site.metrics("gbrain_verdicts").iter().all(|line| line.starts_with('#')), "not yet");
-    end(&held, done).unwrap();
+    end(&running, done).unwrap();
     assert_eq!(site.state(id), JobState::Done);
     let verdicts = site.metrics("gbrain_verdicts_total{");
     assert_eq!(verdicts.len(), 1, "{verdicts:?}");
@@ -296,7 +301,7 @@ fn unhashed_baseline(site: &Site) {
         "created_at": "2026-05-01T00:00:00Z", "remote": true,
     });
     let (text, now) = (format!("{metadata}\n{row}\n"), Timestamp::now());
-    let store = site.house.store();
+    let store = site.registry.store();
     store.put_document(&ws(), DocumentKind::Baseline, "old", &text, now).unwrap();
 }
 
@@ -310,12 +315,12 @@ fn reports_of_jobs_say_what_of_a_baseline_could_not_be_checked() {
     ] {
         site.add(kind, &spec);
         let job = site.claim("w", 60);
-        let held = site.held(&job);
-        let done = run(&held);
+        let running = site.running(&job);
+        let done = run(&running);
         let report = result(done);
         let text = report.to_string();
         assert!(text.contains("edits cannot be detected"), "{kind}: {text}");
-        let lease = site.held(&job);
+        let lease = site.running(&job);
         end(&lease, Err(Fault::cancelled("over"))).unwrap();
     }
 }
@@ -324,12 +329,13 @@ fn reports_of_jobs_say_what_of_a_baseline_could_not_be_checked() {
 fn a_gate_that_was_stopped_is_no_verdict() {
     let site = Site::new();
     let id = failing_gate(&site);
-    for (why, state) in [(Halt::Stopping, JobState::Queued), (Halt::Cancelled, JobState::Cancelled)]
+    for (why, state) in
+        [(StopReason::Stopping, JobState::Queued), (StopReason::Cancelled, JobState::Cancelled)]
     {
         let job = site.claim("w", 60);
-        let held = site.held(&job);
-        held.going.stop(why);
-        end(&held, run(&held)).unwrap();
+        let running = site.running(&job);
+        running.control.stop(why);
+        end(&running, run(&running)).unwrap();
         assert_eq!(site.state(id), state);
     }
     let counted =
@@ -343,24 +349,24 @@ fn a_worker_that_lost_its_job_counts_nothing() {
     let id = failing_gate(&site);
     let lost = site.claim("first", 0);
     let kept = site.claim("second", 60);
-    for done in [run(&site.held(&lost)), Err(Fault::internal("it broke"))] {
-        end(&site.held(&lost), done).unwrap();
+    for done in [run(&site.running(&lost)), Err(Fault::internal("it broke"))] {
+        end(&site.running(&lost), done).unwrap();
         assert_eq!(site.state(id), JobState::Running);
     }
     assert_eq!(site.metrics("gbrain_verdicts_total{"), Vec::<String>::new());
     let jobs = site.metrics("gbrain_jobs_total{");
     assert_eq!(jobs.len(), 1, "{jobs:?}");
     assert!(jobs[0].contains("\"lost\"") && jobs[0].ends_with(" 2"), "{jobs:?}");
-    let held = site.held(&kept);
-    end(&held, run(&held)).unwrap();
+    let running = site.running(&kept);
+    end(&running, run(&running)).unwrap();
     assert_eq!(site.metrics("gbrain_verdicts_total{").len(), 1);
 }
 
 /// What suites are run with in tests: no target but the local brain.
-pub(crate) fn tools(dir: &std::path::Path) -> crate::house::SuiteTools {
+pub(crate) fn tools(dir: &std::path::Path) -> crate::workspace_registry::SuiteTools {
     use gbrain_core::target::{TargetError, TargetErrorKind};
     let unknown = |name: &str| Err(TargetError::new(TargetErrorKind::BadRequest, name));
-    crate::house::SuiteTools {
+    crate::workspace_registry::SuiteTools {
         targets: gbrain_eval::suite::TargetRegistry {
             find: Arc::new(unknown),
             environment: Arc::new(|_: &str| None),
@@ -368,15 +374,15 @@ pub(crate) fn tools(dir: &std::path::Path) -> crate::house::SuiteTools {
         },
         scrubber: gbrain_core::scrub::Scrubber::default(),
         identity: None,
-        desk: gbrain_llm::Desk {
+        catalog: gbrain_llm::ModelCatalog {
             providers: gbrain_llm::Providers::with(&serde_json::Map::new()).unwrap(),
-            prices: gbrain_llm::prices_with(&dir.join("prices.json")).unwrap(),
-            limits: gbrain_llm::Limits::default(),
+            prices: gbrain_llm::load_prices(&dir.join("prices.json")).unwrap(),
+            limits: gbrain_llm::ModelLimits::default(),
             environment: Arc::new(|_: &str| None),
         },
         alerts: crate::alerts::AlertTools {
             registry: gbrain_eval::alert::ChannelRegistry {
-                read: Arc::new(gbrain_eval::alert::Channels::default),
+                read: Arc::new(gbrain_eval::alert::ChannelSettings::default),
                 environment: Arc::new(|_: &str| None),
             },
             settings: gbrain_eval::alert::AlertSettings::default(),

@@ -1,4 +1,4 @@
-//! The thread that claims jobs and carries them out, and the one that beats beside it.
+//! Claims and runs jobs, with a heartbeat thread for each.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,137 +7,140 @@ use std::time::{Duration, Instant};
 use gbrain_core::fault::{Fault, FaultKind};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::suite::SuiteRun;
-use gbrain_store::{Beat, Claim, Job, Lease, Outcome, StoreError};
+use gbrain_store::{HeartbeatReply, Job, JobClaim, JobOutcome, Lease, StoreError};
 use jiff::{SignedDuration, Timestamp};
 
-use super::halt::{Going, Halt};
-use super::measure::Measured;
+use super::control::{JobControl, StopReason};
+use super::measure::MeasuredRun;
 use super::{ImportFilesSpec, JOBS, RUNS, SUITES, files, import, measure, suite};
-use crate::house::House;
 use crate::threads::wait_for;
+use crate::workspace_registry::WorkspaceRegistry;
 
-/// How long a worker that found nothing waits before it looks again.
-const PAUSE: Duration = Duration::from_millis(200);
-/// How long a job that failed for a passing reason waits, for each attempt it has had.
+/// Wait before the next claim when no job was found.
+const IDLE_WAIT: Duration = Duration::from_millis(200);
+/// Wait before the retry of a job that failed temporarily, per attempt.
 const BACKOFF: SignedDuration = SignedDuration::from_secs(2);
 
-/// How long somebody who cancels a job waits for its worker to hear of it.
-const BEAT: Duration = Duration::from_secs(2);
+/// Longest heartbeat interval, and so the longest delay until a worker sees a cancellation.
+const MAX_HEARTBEAT_INTERVAL: Duration = Duration::from_secs(2);
 
-/// How jobs are worked on.
 #[derive(Debug, Clone)]
 pub struct WorkerOptions {
-    /// What this worker calls itself: host and process.
+    /// Name of this worker: host and process.
     pub name: String,
-    /// How long a job is its own without a beat.
+    /// Lease timeout: how long a job is reserved without a heartbeat.
     pub lease: Duration,
 }
 
-/// Threads that work until they are stopped.
-pub(crate) struct Worker {
+/// Threads that run jobs until they are stopped.
+pub(crate) struct JobWorker {
     stop: Arc<AtomicBool>,
     threads: Vec<std::thread::JoinHandle<()>>,
 }
 
-impl Worker {
-    /// Starts so many threads.
-    pub(crate) fn start(house: &Arc<House>, options: &WorkerOptions, threads: usize) -> Self {
+impl JobWorker {
+    pub(crate) fn start(
+        registry: &Arc<WorkspaceRegistry>,
+        options: &WorkerOptions,
+        threads: usize,
+    ) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let threads = (0..threads).map(|n| {
-            let (house, stop) = (house.clone(), stop.clone());
+            let (registry, stop) = (registry.clone(), stop.clone());
             let options =
                 WorkerOptions { name: format!("{}/{n}", options.name), ..options.clone() };
-            std::thread::spawn(move || work(&house, &options, &stop))
+            std::thread::spawn(move || work(&registry, &options, &stop))
         });
         let threads = threads.collect();
         Self { stop, threads }
     }
 
-    /// Tells the threads to claim nothing more and to let go of what they have at hand.
+    /// Returns a function that tells the threads to claim no more jobs and to release the running
+    /// ones.
     pub(crate) fn shutdown_handle(&self) -> impl Fn() + Send + use<> {
         let stop = self.stop.clone();
         move || stop.store(true, Ordering::Release)
     }
 
-    /// Lets the jobs at hand go to another worker, and waits for the threads, but not for ever: a
-    /// job that can't be let go in time is another's when its lease has run out.
+    /// Releases the running jobs and waits for the threads until `until`. Another worker takes over
+    /// a job that is not released in time when its lease expires.
     pub(crate) fn stop(self, until: Instant) {
         self.shutdown_handle()();
         let at_work = wait_for(self.threads, until);
         if at_work > 0 {
-            tracing::warn!(jobs = at_work, "jobs could not be let go in time");
+            tracing::warn!(jobs = at_work, "jobs were not released in time");
         }
     }
 }
 
-/// Works on one job after the other until told to stop.
-pub(super) fn work(house: &House, options: &WorkerOptions, stop: &AtomicBool) {
+/// Runs one job after another until stopped.
+pub(super) fn work(registry: &WorkspaceRegistry, options: &WorkerOptions, stop: &AtomicBool) {
     let mut last = None;
     while !stop.load(Ordering::Acquire) {
-        match claim(house, options, last.clone()) {
+        match claim(registry, options, last.clone()) {
             Ok(Some(job)) => {
-                carry_out(house, options, stop, &job);
+                run_claimed_job(registry, options, stop, &job);
                 last = Some(job.info.workspace);
             }
-            Ok(None) => std::thread::sleep(PAUSE),
+            Ok(None) => std::thread::sleep(IDLE_WAIT),
             Err(fault) => {
-                tracing::warn!(kind = fault.kind.name(), message = %fault.message, "no job could be claimed");
-                std::thread::sleep(5 * PAUSE);
+                tracing::warn!(kind = fault.kind.name(), message = %fault.message, "cannot claim a job");
+                std::thread::sleep(5 * IDLE_WAIT);
             }
         }
     }
 }
 
 fn claim(
-    house: &House,
+    registry: &WorkspaceRegistry,
     options: &WorkerOptions,
     last: Option<WorkspaceId>,
 ) -> Result<Option<Job>, Fault> {
     let kinds = JOBS.iter().chain(RUNS).chain(SUITES).map(|kind| (*kind).to_owned()).collect();
-    let now = house.store().clock()?;
+    let now = registry.store().clock()?;
     let lease_until = later(now, options.lease);
-    let claim = Claim { worker: options.name.clone(), kinds, lease_until, last };
-    Ok(house.store().claim_job(&claim, now)?)
+    let claim = JobClaim { worker: options.name.clone(), kinds, lease_until, last };
+    Ok(registry.store().claim_job(&claim, now)?)
 }
 
-/// A job in the hands of this worker.
-pub(super) struct Held<'a> {
-    pub(super) house: &'a House,
+/// A job that this worker has claimed.
+pub(super) struct RunningJob<'a> {
+    pub(super) registry: &'a WorkspaceRegistry,
     pub(super) job: &'a Job,
     pub(super) lease: Lease,
-    pub(super) going: Arc<Going>,
+    pub(super) control: Arc<JobControl>,
 }
 
-impl Held<'_> {
+impl RunningJob<'_> {
     pub(super) fn workspace(&self) -> &WorkspaceId {
         &self.job.info.workspace
     }
 
-    /// What the job is asked to do.
+    /// Parses the job's specification.
     pub(super) fn spec<T: serde::de::DeserializeOwned>(&self) -> Result<T, Fault> {
         serde_json::from_str(&self.job.spec)
-            .map_err(|error| Fault::usage(format!("the job can't be read: {error}")))
+            .map_err(|error| Fault::usage(format!("cannot read the job: {error}")))
     }
 
-    /// Where to go on; none for a job that nobody began.
+    /// The checkpoint of the last attempt; `None` for a job that was not started before.
     pub(super) fn checkpoint<T: serde::de::DeserializeOwned>(&self) -> Result<Option<T>, Fault> {
         let read = self.job.checkpoint.as_deref().map(serde_json::from_str).transpose();
-        read.map_err(|error| Fault::internal(format!("the checkpoint can't be read: {error}")))
+        read.map_err(|error| Fault::internal(format!("cannot read the checkpoint: {error}")))
     }
 }
 
-/// What came of a job.
-pub(super) struct Done {
-    /// What is kept of it (JSON).
+/// The output of a finished job.
+pub(super) struct JobOutput {
+    /// The stored result (JSON).
     pub(super) result: String,
-    /// What was measured, to be told once it is kept.
-    pub(super) measured: Option<Measured>,
-    /// The run of a suite, which is recorded with the job's end.
+    /// The measurement, to be reported once the result is stored.
+    pub(super) measured: Option<MeasuredRun>,
+    /// The suite run, which is recorded when the job ends.
     pub(super) suite: Option<Box<SuiteRun>>,
 }
 
-impl Done {
-    /// The result of a job that measures nothing.
+impl JobOutput {
+    /// The output of a job that measures nothing.
     pub(super) fn with(result: &impl serde::Serialize) -> Result<Self, Fault> {
         let result = serde_json::to_string(result);
         let result = result.map_err(|error| Fault::internal(error.to_string()))?;
@@ -145,47 +148,57 @@ impl Done {
     }
 }
 
-/// Works while a thread beside it beats; then ends the job, if it is still its own.
-fn carry_out(house: &House, options: &WorkerOptions, stop: &AtomicBool, job: &Job) {
+/// Runs a job with a heartbeat thread, then finishes it if the lease still holds.
+fn run_claimed_job(
+    registry: &WorkspaceRegistry,
+    options: &WorkerOptions,
+    stop: &AtomicBool,
+    job: &Job,
+) {
     let lease = Lease { worker: options.name.clone(), attempt: job.info.attempt };
-    let held = Held { house, job, lease, going: Arc::default() };
+    let running = RunningJob { registry, job, lease, control: Arc::default() };
     let is_over = AtomicBool::new(false);
     let done = std::thread::scope(|scope| {
-        scope.spawn(|| beat(&held, options, stop, &is_over));
-        // A job that panics must not take the worker with it.
-        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&held)));
+        scope.spawn(|| send_heartbeats(&running, options, stop, &is_over));
+        // A panic in a job must not end the worker.
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&running)));
         is_over.store(true, Ordering::Release);
-        done.unwrap_or_else(|_| Err(Fault::internal("the job ended in a panic")))
+        done.unwrap_or_else(|_| Err(Fault::internal("the job panicked")))
     });
     if done.is_ok() {
-        // A job too short for a beat says how much it did all the same.
-        let _ = beat_once(&held, options);
+        // Record the progress of a job that was too short for a heartbeat.
+        let _ = send_heartbeat(&running, options);
     }
-    if let Err(fault) = end(&held, done) {
-        // The lease runs out, and another worker finds the job.
-        tracing::warn!(job = job.info.id, kind = fault.kind.name(), message = %fault.message, "a job could not be ended");
+    if let Err(fault) = end(&running, done) {
+        // The lease expires, and another worker claims the job.
+        tracing::warn!(job = job.info.id, kind = fault.kind.name(), message = %fault.message, "cannot finish a job");
     }
 }
 
-pub(super) fn run(held: &Held<'_>) -> Result<Done, Fault> {
-    match held.job.info.kind.as_str() {
-        "import" => import::pages(held),
-        ImportFilesSpec::KIND => files::import_files(held),
-        "reindex" => import::reindex(held),
-        "replay" => measure::replay(held),
-        "gate" => measure::gate(held),
-        gbrain_eval::suite::KIND => suite::run(held),
+pub(super) fn run(running: &RunningJob<'_>) -> Result<JobOutput, Fault> {
+    match running.job.info.kind.as_str() {
+        "import" => import::pages(running),
+        ImportFilesSpec::KIND => files::import_files(running),
+        "reindex" => import::reindex(running),
+        "replay" => measure::replay(running),
+        "gate" => measure::gate(running),
+        gbrain_eval::suite::KIND => suite::run(running),
         other => Err(Fault::usage(format!("there is no job of kind `{other}`"))),
     }
 }
 
-fn beat(held: &Held<'_>, options: &WorkerOptions, stop: &AtomicBool, is_over: &AtomicBool) {
-    let every = (options.lease / 4).min(BEAT);
+fn send_heartbeats(
+    running: &RunningJob<'_>,
+    options: &WorkerOptions,
+    stop: &AtomicBool,
+    is_over: &AtomicBool,
+) {
+    let every = (options.lease / 4).min(MAX_HEARTBEAT_INTERVAL);
     let mut left = every;
     let tick = Duration::from_millis(50).min(every);
     while !is_over.load(Ordering::Acquire) {
         if stop.load(Ordering::Acquire) {
-            held.going.stop(Halt::Stopping);
+            running.control.stop(StopReason::Stopping);
         }
         std::thread::sleep(tick);
         if left > tick {
@@ -193,68 +206,73 @@ fn beat(held: &Held<'_>, options: &WorkerOptions, stop: &AtomicBool, is_over: &A
             continue;
         }
         left = every;
-        match beat_once(held, options) {
-            Ok(Beat::Go) => (),
-            Ok(Beat::Cancel) => held.going.stop(Halt::Cancelled),
-            Ok(Beat::Lost) => held.going.stop(Halt::Lost),
-            // The lease is longer than a hiccup of the database.
-            Err(error) => tracing::warn!(job = held.job.info.id, %error, "a job could not beat"),
+        match send_heartbeat(running, options) {
+            Ok(HeartbeatReply::Continue) => (),
+            Ok(HeartbeatReply::Cancel) => running.control.stop(StopReason::Cancelled),
+            Ok(HeartbeatReply::Lost) => running.control.stop(StopReason::Lost),
+            // The lease outlasts a short database outage.
+            Err(error) => tracing::warn!(job = running.job.info.id, %error, "a heartbeat failed"),
         }
     }
 }
 
-fn beat_once(held: &Held<'_>, options: &WorkerOptions) -> Result<Beat, StoreError> {
-    let store = held.house.store();
+fn send_heartbeat(
+    running: &RunningJob<'_>,
+    options: &WorkerOptions,
+) -> Result<HeartbeatReply, StoreError> {
+    let store = running.registry.store();
     let now = store.clock()?;
     let (id, progress, until) =
-        (held.job.info.id, held.going.progress(), later(now, options.lease));
-    store.beat_job(held.workspace(), id, &held.lease, &progress, until, now)
+        (running.job.info.id, running.control.progress(), later(now, options.lease));
+    store.heartbeat_job(running.workspace(), id, &running.lease, &progress, until, now)
 }
 
-/// Ends the job as it deserves. What is told of it is what was heard: a job that is another's by
-/// now is lost, whatever this worker made of it.
-pub(super) fn end(held: &Held<'_>, done: Result<Done, Fault>) -> Result<(), Fault> {
+/// Finishes the job. Metrics and traces report what the store accepted: a job that another worker
+/// holds by now is lost, even if it succeeded here.
+pub(super) fn end(running: &RunningJob<'_>, done: Result<JobOutput, Fault>) -> Result<(), Fault> {
     let (store, ws, id, lease) =
-        (held.house.store(), held.workspace(), held.job.info.id, &held.lease);
+        (running.registry.store(), running.workspace(), running.job.info.id, &running.lease);
     let now = store.clock()?;
-    let finish = |outcome: Outcome| store.finish_job(ws, id, lease, &outcome, now);
+    let finish = |outcome: JobOutcome| store.finish_job(ws, id, lease, &outcome, now);
     if let Err(fault) = &done
-        && held.going.halt().is_none()
+        && running.control.stop_reason().is_none()
     {
         tracing::warn!(job = id, kind = fault.kind.name(), message = %fault.message, "a job failed");
     }
-    // What was done whole is done, whatever was asked for meanwhile.
-    let (state, was_heard) = match (held.going.halt(), done) {
-        (_, Ok(Done { result, measured, suite })) => {
-            let was_heard = match suite {
-                Some(run) => suite::recorded(held, &run, now)?,
-                None => finish(Outcome::Done(result))?,
+    // A completed job is done, even if a stop was requested meanwhile.
+    let (state, is_stored) = match (running.control.stop_reason(), done) {
+        (_, Ok(JobOutput { result, measured, suite })) => {
+            let is_stored = match suite {
+                Some(run) => suite::recorded(running, &run, now)?,
+                None => finish(JobOutcome::Done(result))?,
             };
-            measured.iter().filter(|_| was_heard).for_each(|measured| measured.tell(held));
-            ("done", was_heard)
+            measured.iter().filter(|_| is_stored).for_each(|measured| measured.publish(running));
+            ("done", is_stored)
         }
-        (Some(Halt::Lost), Err(_)) => ("lost", false),
-        (Some(Halt::Stopping), Err(_)) => ("released", store.release_job(ws, id, lease, now)?),
-        (Some(Halt::Cancelled), Err(_)) => ("cancelled", finish(Outcome::Cancelled)?),
+        (Some(StopReason::Lost), Err(_)) => ("lost", false),
+        (Some(StopReason::Stopping), Err(_)) => {
+            ("released", store.release_job(ws, id, lease, now)?)
+        }
+        (Some(StopReason::Cancelled), Err(_)) => ("cancelled", finish(JobOutcome::Cancelled)?),
         (None, Err(fault))
-            if is_passing(&fault) && held.job.info.attempt < held.job.info.max_attempts =>
+            if is_temporary(&fault) && running.job.info.attempt < running.job.info.max_attempts =>
         {
-            let wait = BACKOFF * i32::try_from(held.job.info.attempt.min(30)).unwrap_or(30);
+            let wait = BACKOFF * i32::try_from(running.job.info.attempt.min(30)).unwrap_or(30);
             let after = now.checked_add(wait).unwrap_or(now);
             let error = fault.to_json().to_string();
             ("retried", store.retry_job(ws, id, lease, &error, after, now)?)
         }
-        (None, Err(fault)) => ("failed", finish(Outcome::Failed(fault.to_json().to_string()))?),
+        (None, Err(fault)) => ("failed", finish(JobOutcome::Failed(fault.to_json().to_string()))?),
     };
-    let state = if was_heard { state } else { "lost" };
-    tracing::info!(job = id, job_kind = held.job.info.kind, state, "job");
-    let known = JOBS.iter().chain(RUNS).chain(SUITES).find(|kind| **kind == held.job.info.kind);
-    held.house.metrics().workspace(ws).job(known.copied().unwrap_or("other"), state);
+    let state = if is_stored { state } else { "lost" };
+    tracing::info!(job = id, job_kind = running.job.info.kind, state, "job");
+    let known = JOBS.iter().chain(RUNS).chain(SUITES).find(|kind| **kind == running.job.info.kind);
+    running.registry.metrics().workspace(ws).job(known.copied().unwrap_or("other"), state);
     Ok(())
 }
 
-/// Whether trying again may help.
-pub(super) fn is_passing(fault: &Fault) -> bool {
+/// Whether a retry may help.
+pub(super) fn is_temporary(fault: &Fault) -> bool {
     matches!(
         fault.kind,
         FaultKind::Busy

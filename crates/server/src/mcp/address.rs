@@ -1,16 +1,15 @@
-//! The addresses of pages as resources: `gbrain://page/{source}/{slug}`.
+//! Resource URIs of pages: `gbrain://page/{source}/{slug}`.
 //!
-//! Every page has one address, and an address names one page. Slugs hold whatever people write,
-//! so all but the plainest characters are escaped; slashes stay, because a slug is a path.
+//! Every page has exactly one URI. All characters of a slug except unreserved ones and slashes are
+//! percent-encoded.
 
 use gbrain_core::id::{PageKey, Slug, SourceId};
 
 const PREFIX: &str = "gbrain://page/";
 
-/// How an address is made from a page's source and slug (RFC 6570: `+` keeps the slashes).
+/// URI template (RFC 6570: `+` keeps the slashes).
 pub(super) const TEMPLATE: &str = "gbrain://page/{source}/{+slug}";
 
-/// The address of a page.
 pub(super) fn of(key: &PageKey) -> String {
     let mut address = format!("{PREFIX}{}/", key.source);
     for byte in key.slug.as_str().bytes() {
@@ -23,7 +22,7 @@ pub(super) fn of(key: &PageKey) -> String {
     address
 }
 
-/// The page that an address names, if it names any.
+/// The page of a URI; `None` if it is not the URI of a page.
 pub(super) fn page(address: &str) -> Option<PageKey> {
     let (source, slug) = address.strip_prefix(PREFIX)?.split_once('/')?;
     Some(PageKey::new(SourceId::new(source).ok()?, Slug::new(&unescape(slug)?).ok()?))

@@ -1,6 +1,6 @@
-//! Who is behind a call: the job and the subagent that a client names in a request's `_meta`.
+//! The job and the subagent that a client names in a request's `_meta`.
 //!
-//! They are kept with captures, so a value that can't be kept is refused instead of dropped.
+//! They are stored with captures, so an invalid value is refused instead of dropped.
 
 use gbrain_core::request::Caller;
 use rmcp::ErrorData;
@@ -10,12 +10,12 @@ use serde_json::Value;
 const JOB: &str = "job_id";
 const SUBAGENT: &str = "subagent_id";
 
-/// The caller that a request's metadata names. However it comes, it comes over a wire.
+/// Reads the caller from a request's metadata. MCP callers are always remote.
 pub(super) fn of(meta: &RequestMetaObject) -> Result<Caller, ErrorData> {
     Ok(Caller { remote: true, job_id: number(meta, JOB)?, subagent_id: number(meta, SUBAGENT)? })
 }
 
-/// A whole number, or text that is one: some clients keep all metadata as text.
+/// A number, or a string of digits: some clients send all metadata as strings.
 fn number(meta: &RequestMetaObject, key: &str) -> Result<Option<i64>, ErrorData> {
     let number = match meta.get(key) {
         None | Some(Value::Null) => return Ok(None),
@@ -23,9 +23,9 @@ fn number(meta: &RequestMetaObject, key: &str) -> Result<Option<i64>, ErrorData>
         Some(Value::String(text)) => text.parse().ok(),
         Some(_) => None,
     };
-    let number = number.filter(|number| Caller::NUMBERS.contains(number));
+    let number = number.filter(|number| Caller::ID_RANGE.contains(number));
     number.map(Some).ok_or_else(|| {
-        let wrong = format!("`{key}` in _meta must be a whole number that is not negative");
+        let wrong = format!("`{key}` in _meta must be a non-negative integer");
         ErrorData::invalid_params(wrong, None)
     })
 }

@@ -1,9 +1,9 @@
-//! Messages on lines, without those that would take too much memory to read.
+//! Filters JSON-RPC lines that would take too much memory to parse.
 //!
-//! The protocol's reader makes a value of all of a message, and a small one may become a hundred times as
-//! large. A line is held until it is whole, at most as long as a message may be, and is judged as the body of
-//! an HTTP request is. In the place of a request that is not read, a small one comes with its id, which
-//! [`refusal`] recognises, so that it can be answered; what is no request is left out.
+//! The protocol's reader parses a whole message into a value, which may be a hundred times larger.
+//! A line is buffered, up to the size limit, and checked like the body of an HTTP request. A
+//! request that is too expensive is replaced by a small one with the same id, which [`refusal`]
+//! recognises and answers; other messages are dropped.
 
 use std::io;
 use std::pin::Pin;
@@ -20,35 +20,35 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// The method of what comes in the place of a request that is not read.
+/// Method of the request that replaces a refused one.
 const REFUSED: &str = "gbrain/refused";
 
-/// The longest id that is answered.
+/// The longest request id that is answered.
 const MAX_ID: usize = 256;
 
-/// How much is read at once.
-const PIECE: usize = 16 << 10;
+/// Size of the read buffer, in bytes.
+const READ_BYTES: usize = 16 << 10;
 
-/// An input whose lines can be read in the memory for one body.
-pub(super) struct WithoutDenseLines<R> {
+/// An input that passes on only lines that fit the memory limit.
+pub(super) struct DenseLineFilter<R> {
     input: R,
     max_line: usize,
-    /// What was read of the line that is not whole yet.
+    /// The incomplete line read so far.
     line: Vec<u8>,
-    /// Whether that line is longer than any may be.
+    /// Whether that line exceeds the size limit.
     is_too_long: bool,
-    /// Lines that go on to the reader, and how much of them went.
-    judged: Vec<u8>,
-    given: usize,
+    /// Checked lines for the reader, and how many of their bytes were read.
+    checked: Vec<u8>,
+    consumed: usize,
 }
 
-impl<R> WithoutDenseLines<R> {
+impl<R> DenseLineFilter<R> {
     pub(super) fn new(input: R, max_line: usize) -> Self {
-        let (line, judged) = (Vec::new(), Vec::new());
-        Self { input, max_line, line, is_too_long: false, judged, given: 0 }
+        let (line, checked) = (Vec::new(), Vec::new());
+        Self { input, max_line, line, is_too_long: false, checked, consumed: 0 }
     }
 
-    /// Takes bytes in, and judges the lines that end in them.
+    /// Adds bytes and checks the lines that end in them.
     fn take(&mut self, bytes: &[u8]) {
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             if self.line.len() + part.len() > self.max_line {
@@ -70,40 +70,40 @@ impl<R> WithoutDenseLines<R> {
             tracing::warn!(longest = self.max_line, "a message is too long and was dropped");
             return;
         }
-        let judged = match ReadingCost::VALUE.of(Shape::of(&line)) {
+        let checked = match ReadingCost::VALUE.of(Shape::of(&line)) {
             Ok(_) => line,
             Err(error) => in_place_of(&line, &error.to_string()),
         };
-        match self.judged.is_empty() {
-            true => self.judged = judged,
-            false => self.judged.extend_from_slice(&judged),
+        match self.checked.is_empty() {
+            true => self.checked = checked,
+            false => self.checked.extend_from_slice(&checked),
         }
     }
 
-    /// Gives on as much as there is room for.
+    /// Copies as much as the buffer takes.
     fn give(&mut self, into: &mut ReadBuf<'_>) {
-        let rest = &self.judged[self.given..];
+        let rest = &self.checked[self.consumed..];
         let part = &rest[..rest.len().min(into.remaining())];
         into.put_slice(part);
-        self.given += part.len();
-        if self.given == self.judged.len() {
-            (self.judged, self.given) = (Vec::new(), 0);
+        self.consumed += part.len();
+        if self.consumed == self.checked.len() {
+            (self.checked, self.consumed) = (Vec::new(), 0);
         }
     }
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for WithoutDenseLines<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for DenseLineFilter<R> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let mut piece = [0; PIECE];
-        while self.judged.is_empty() {
+        let mut piece = [0; READ_BYTES];
+        while self.checked.is_empty() {
             let mut read = ReadBuf::new(&mut piece);
             ready!(Pin::new(&mut self.input).poll_read(context, &mut read))?;
             if read.filled().is_empty() {
-                // The end: a line without its end is no message.
+                // End of input: an incomplete line is not a message.
                 return Poll::Ready(Ok(()));
             }
             self.take(read.filled());
@@ -113,21 +113,21 @@ impl<R: AsyncRead + Unpin> AsyncRead for WithoutDenseLines<R> {
     }
 }
 
-/// What is looked at of a message that is not read.
+/// The parsed part of a message that is refused.
 #[derive(Deserialize)]
-struct Head<'a> {
+struct MessageHead<'a> {
     #[serde(borrow)]
     id: &'a RawValue,
     #[serde(rename = "method")]
     _method: IgnoredAny,
 }
 
-/// A small request with the id of one that is not read; nothing for what is no request.
+/// A small request with the id of a refused one; empty if the line is not a request.
 fn in_place_of(line: &[u8], reason: &str) -> Vec<u8> {
-    let head = serde_json::from_slice::<Head<'_>>(line).ok();
+    let head = serde_json::from_slice::<MessageHead<'_>>(line).ok();
     let id = head.map(|head| head.id).filter(|id| id.get().len() <= MAX_ID);
     let Some(id) = id else {
-        tracing::warn!(reason, "a message can't be read and was dropped");
+        tracing::warn!(reason, "a message cannot be parsed and was dropped");
         return Vec::new();
     };
     let small =
@@ -135,7 +135,7 @@ fn in_place_of(line: &[u8], reason: &str) -> Vec<u8> {
     format!("{small}\n").into_bytes()
 }
 
-/// The answer to what comes in the place of a request that was not read; the message itself otherwise.
+/// The error response to a replaced request; any other message is returned unchanged.
 pub(super) fn refusal(
     message: RxJsonRpcMessage<RoleServer>,
 ) -> Result<RxJsonRpcMessage<RoleServer>, Box<TxJsonRpcMessage<RoleServer>>> {
@@ -145,8 +145,8 @@ pub(super) fn refusal(
         return Ok(message);
     }
     let reason = custom.params.as_ref().and_then(|params| params.get("reason")?.as_str());
-    let told = format!("the message can't be read: {}", reason.unwrap_or_default());
-    let error = ErrorData::invalid_request(told, None);
+    let message = format!("cannot read the message: {}", reason.unwrap_or_default());
+    let error = ErrorData::invalid_request(message, None);
     Err(Box::new(JsonRpcMessage::error(error, Some(request.id.clone()))))
 }
 
@@ -160,7 +160,7 @@ mod tests {
 
     async fn read(input: &[u8]) -> Vec<String> {
         let mut text = String::new();
-        WithoutDenseLines::new(input, MOST).read_to_string(&mut text).await.unwrap();
+        DenseLineFilter::new(input, MOST).read_to_string(&mut text).await.unwrap();
         text.lines().map(str::to_owned).collect()
     }
 

@@ -1,6 +1,6 @@
-//! The server that a client speaks to: every request of the protocol that we answer.
+//! The MCP server: answers every supported request of the protocol.
 //!
-//! It holds no state between requests, so any copy of it can answer any of them.
+//! It has no state between requests, so any copy of it can answer any request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,126 +17,123 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Value, json};
 
-use super::errand::{self, Said, Sender};
+use super::tool_call::{self, ToolCaller, ToolOutput};
 use super::{address, caller, outcome, prompts, resources, tools};
 use crate::audit::Audit;
-use crate::house::House;
-use crate::http::BodyMemory;
-use crate::lanes::{Lane, Lanes, Refused, StopFlag};
-use crate::visitor::Visitor;
+use crate::http::MemoryBudget;
+use crate::principal::Principal;
+use crate::work_queue::{QueueError, StopFlag, WorkQueue, WorkQueues};
+use crate::workspace_registry::WorkspaceRegistry;
 
-/// What a handler works with.
+/// Dependencies of the handler.
 #[derive(Clone)]
-pub(crate) struct Context {
-    pub(crate) house: Arc<House>,
-    /// Where blocking work is done.
-    pub(crate) lanes: Lanes,
-    /// Where changes are written down.
+pub(crate) struct McpContext {
+    pub(crate) registry: Arc<WorkspaceRegistry>,
+    pub(crate) queues: WorkQueues,
     pub(crate) audit: Audit,
-    /// How long an answer may take.
-    pub(crate) patience: Duration,
-    /// The largest message that is read, in bytes.
+    pub(crate) timeout: Duration,
     pub(crate) max_message: usize,
-    /// The memory that requests share.
-    pub(crate) memory: BodyMemory,
+    pub(crate) memory: MemoryBudget,
 }
 
-/// Where a handler learns who asks.
+/// How a handler finds the principal of a request.
 #[derive(Clone)]
-pub(super) enum Entrance {
-    /// One visitor for the whole connection.
-    Fixed(Visitor),
-    /// Each HTTP request carries its own, put there by whoever checked its token.
+pub(super) enum PrincipalSource {
+    /// One principal for the whole connection.
+    Fixed(Principal),
+    /// Each HTTP request carries its own, set by the authentication middleware.
     Request,
 }
 
-/// Answers the requests of clients.
 #[derive(Clone)]
-pub(crate) struct Handler {
-    context: Context,
-    entrance: Entrance,
+pub(crate) struct McpHandler {
+    context: McpContext,
+    principal_source: PrincipalSource,
 }
 
-type Asked = RequestContext<RoleServer>;
+type McpRequest = RequestContext<RoleServer>;
 
-impl Handler {
-    pub(super) fn new(context: Context, entrance: Entrance) -> Self {
-        Self { context, entrance }
+impl McpHandler {
+    pub(super) fn new(context: McpContext, principal_source: PrincipalSource) -> Self {
+        Self { context, principal_source }
     }
 
-    fn visitor(&self, asked: &Asked) -> Result<Visitor, ErrorData> {
-        let found = match &self.entrance {
-            Entrance::Fixed(visitor) => Some(visitor),
-            Entrance::Request => {
-                asked.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<Visitor>())
-            }
+    fn principal(&self, incoming: &McpRequest) -> Result<Principal, ErrorData> {
+        let found = match &self.principal_source {
+            PrincipalSource::Fixed(principal) => Some(principal),
+            PrincipalSource::Request => incoming
+                .extensions
+                .get::<Parts>()
+                .and_then(|parts| parts.extensions.get::<Principal>()),
         };
-        // Nobody gets here unchecked; if it happens all the same, nobody gets further.
-        found.cloned().ok_or_else(|| ErrorData::internal_error("nobody knows who asks", None))
+        // The middleware always sets it; fail if it did not.
+        found
+            .cloned()
+            .ok_or_else(|| ErrorData::internal_error("the request has no principal", None))
     }
 
-    fn sender(&self, asked: &Asked) -> Result<Sender, ErrorData> {
-        let (who, caller) = (self.visitor(asked)?, caller::of(&asked.meta)?);
-        Ok(Sender::new(who, caller, asked.extensions.get::<Parts>()))
+    fn sender(&self, incoming: &McpRequest) -> Result<ToolCaller, ErrorData> {
+        let (principal, caller) = (self.principal(incoming)?, caller::of(&incoming.meta)?);
+        Ok(ToolCaller::new(principal, caller, incoming.extensions.get::<Parts>()))
     }
 
-    /// Sends somebody off with a tool, and waits as long as there is patience.
-    async fn send(
+    /// Runs a tool on a work queue, with a timeout.
+    async fn run_tool(
         &self,
-        sender: Sender,
-        entry: &'static tools::Entry,
+        sender: ToolCaller,
+        entry: &'static tools::ToolEntry,
         arguments: JsonObject,
-    ) -> Result<Said, Fault> {
+    ) -> Result<ToolOutput, Fault> {
         let context = self.context.clone();
-        let job = move |stop: &StopFlag| errand::run(&context, &sender, entry, arguments, stop);
-        let work = self.context.lanes.run(entry.lane, job);
-        match tokio::time::timeout(self.context.patience, work).await {
+        let job = move |stop: &StopFlag| tool_call::run(&context, &sender, entry, arguments, stop);
+        let work = self.context.queues.run(entry.queue, job);
+        match tokio::time::timeout(self.context.timeout, work).await {
             Ok(Ok(done)) => done,
             Ok(Err(refused)) => Err(self.refused(refused)),
             Err(_) => {
-                self.context.house.metrics().refused("timeout");
-                Err(took_too_long(entry.lane))
+                self.context.registry.metrics().refused("timeout");
+                Err(timeout_fault(entry.queue))
             }
         }
     }
 
-    fn refused(&self, refused: Refused) -> Fault {
+    fn refused(&self, refused: QueueError) -> Fault {
         match refused {
-            Refused::Full | Refused::Late => {
-                self.context.house.metrics().refused("queue_full");
+            QueueError::Full | QueueError::Late => {
+                self.context.registry.metrics().refused("queue_full");
                 Fault::overloaded(refused.to_string()).hint("try again in a moment")
             }
-            Refused::Panicked => Fault::internal(refused.to_string()),
+            QueueError::Panicked => Fault::internal(refused.to_string()),
         }
     }
 
-    /// What a tool says, for a request about resources.
-    async fn look(
+    /// Runs a tool for a request about resources.
+    async fn read_document(
         &self,
-        sender: Sender,
+        sender: ToolCaller,
         tool: &str,
         arguments: JsonObject,
     ) -> Result<Value, Fault> {
         let entry = tools::named(tool).ok_or_else(|| Fault::internal("a tool is missing"))?;
-        self.send(sender, entry, arguments).await.map(|said| said.document)
+        self.run_tool(sender, entry, arguments).await.map(|output| output.document)
     }
 }
 
-/// What a caller hears when there is no answer in time. A write that was begun may still be done.
-pub(crate) fn took_too_long(lane: Lane) -> Fault {
-    Fault::unavailable(match lane {
-        Lane::Read => "it took too long and was stopped",
-        Lane::Write => "it took too long, and may still be going on",
+/// The fault when an operation times out. A write that has started may still complete.
+pub(crate) fn timeout_fault(queue: WorkQueue) -> Fault {
+    Fault::unavailable(match queue {
+        WorkQueue::Read => "the operation took too long and was stopped",
+        WorkQueue::Write => "the operation took too long and may still be running",
     })
 }
 
-impl ServerHandler for Handler {
+impl ServerHandler for McpHandler {
     fn get_info(&self) -> ServerConfig {
         let capabilities =
             ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts();
         let own = Implementation::new("gbrain", env!("CARGO_PKG_VERSION"))
             .with_title("gbrain")
-            .with_description("A memory for agents whose retrieval is proven on every change.");
+            .with_description("Agent memory with regression-tested retrieval.");
         ServerConfig::new(capabilities.build())
             .with_server_info(own)
             .with_instructions(prompts::INSTRUCTIONS)
@@ -145,9 +142,9 @@ impl ServerHandler for Handler {
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        asked: Asked,
+        incoming: McpRequest,
     ) -> Result<ListToolsResult, ErrorData> {
-        let scope = self.visitor(&asked)?.scope;
+        let scope = self.principal(&incoming)?.scope;
         let tools = tools::visible(scope).map(|entry| entry.tool.clone()).collect();
         Ok(ListToolsResult::with_all_items(tools))
     }
@@ -155,28 +152,28 @@ impl ServerHandler for Handler {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        asked: Asked,
+        incoming: McpRequest,
     ) -> Result<CallToolResponse, ErrorData> {
-        let sender = self.sender(&asked)?;
+        let sender = self.sender(&incoming)?;
         let Some(entry) = tools::named(&request.name) else {
             let unknown = format!("there is no tool {:?}", request.name);
             return Err(ErrorData::invalid_params(unknown, None));
         };
-        let done = self.send(sender, entry, request.arguments.unwrap_or_default()).await;
+        let done = self.run_tool(sender, entry, request.arguments.unwrap_or_default()).await;
         Ok(outcome::of_tool(done).into())
     }
 
     async fn list_resources(
         &self,
         request: Option<PaginatedRequestParams>,
-        asked: Asked,
+        incoming: McpRequest,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let sender = self.sender(&asked)?;
-        let mut arguments = rmcp::model::object(json!({ "limit": resources::PIECE }));
+        let sender = self.sender(&incoming)?;
+        let mut arguments = rmcp::model::object(json!({ "limit": resources::PAGE_SIZE }));
         if let Some(cursor) = request.and_then(|request| request.cursor) {
             arguments.insert("after".to_owned(), cursor.into());
         }
-        let body = self.look(sender, "list_pages", arguments).await;
+        let body = self.read_document(sender, "list_pages", arguments).await;
         body.map(|body| resources::list(&body))
             .map_err(|fault| outcome::of_resource(address::TEMPLATE, fault))
     }
@@ -184,7 +181,7 @@ impl ServerHandler for Handler {
     async fn list_resource_templates(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: Asked,
+        _: McpRequest,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         Ok(ListResourceTemplatesResult::with_all_items(vec![resources::template()]))
     }
@@ -192,17 +189,17 @@ impl ServerHandler for Handler {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        asked: Asked,
+        incoming: McpRequest,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let sender = self.sender(&asked)?;
+        let sender = self.sender(&incoming)?;
         let uri = request.uri;
         let Some(key) = address::page(&uri) else {
-            let none = Fault::not_found("this is not the address of a page")
+            let none = Fault::not_found("this is not the URI of a page")
                 .hint(format!("pages are at {}", address::TEMPLATE));
             return Err(outcome::of_resource(&uri, none));
         };
         let arguments = rmcp::model::object(json!({ "page": key.to_string() }));
-        let body = self.look(sender, "get_page", arguments).await;
+        let body = self.read_document(sender, "get_page", arguments).await;
         let body = body.map_err(|fault| outcome::of_resource(&uri, fault))?;
         Ok(resources::read(uri, &body).into())
     }
@@ -210,18 +207,18 @@ impl ServerHandler for Handler {
     async fn list_prompts(
         &self,
         _: Option<PaginatedRequestParams>,
-        asked: Asked,
+        incoming: McpRequest,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let scope = self.visitor(&asked)?.scope;
+        let scope = self.principal(&incoming)?.scope;
         Ok(ListPromptsResult::with_all_items(prompts::visible(scope)))
     }
 
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        asked: Asked,
+        incoming: McpRequest,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let scope = self.visitor(&asked)?.scope;
+        let scope = self.principal(&incoming)?.scope;
         Ok(prompts::get(scope, &request.name, request.arguments.as_ref())?.into())
     }
 }

@@ -1,24 +1,25 @@
 //! The Model Context Protocol: the brain as tools, resources and prompts for agents.
 //!
-//! It promises that a caller sees what the HTTP API would show it and nothing more: a visitor stays
-//! in its workspace, private pages do not exist for it, and a tool that it may not call is not
-//! listed. What goes wrong is an answer with a kind, a message and hints; a protocol error means
-//! that the request itself was no request.
+//! Guarantees: a caller sees what the HTTP API would show it and nothing more: it stays in its
+//! workspace, private pages do not exist for it, and tools it may not call are not listed. A failed
+//! operation is a tool result with kind, message and hints; a protocol error means an invalid
+//! request.
 //!
-//! It leaves out whatever would keep state for a client: sessions, subscriptions, tasks.
+//! Non-goals: state for a client, such as sessions, subscriptions and tasks.
 
 mod address;
 mod caller;
+mod compact;
 mod dense;
-mod errand;
 mod handler;
 mod outcome;
 mod prompts;
 mod resources;
 #[cfg(test)]
 mod tests;
+mod tool_call;
 mod tools;
 mod transport;
 
-pub(crate) use handler::{Context, took_too_long};
+pub(crate) use handler::{McpContext, timeout_fault};
 pub(crate) use transport::{HttpService, http_service, serve_stdio};

@@ -1,20 +1,21 @@
-//! What a caller sees of an operation that was done, failed or was refused.
+//! Converts operation results to MCP results and errors.
 //!
-//! A fault is an answer: the agent reads its kind, message and hints, and can do better. What went
-//! wrong inside is told to the log and not to the caller, because it may name files and hosts.
+//! A fault is a tool result, so that the agent can read its kind, message and hints and correct the
+//! call. Internal errors are logged and hidden from the caller, because they may name files and
+//! hosts.
 
 use gbrain_core::fault::{Fault, FaultKind};
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, ErrorCode};
 use serde_json::json;
 
-use super::errand::Said;
-use crate::http::{is_inside, masked};
+use super::tool_call::ToolOutput;
+use crate::http::{is_internal, masked};
 
-/// The result of a tool call: the body of the HTTP API as text, and what it says as structure.
-pub(super) fn of_tool(outcome: Result<Said, Fault>) -> CallToolResult {
+/// The result of a tool call: the HTTP API's body as text and as structured content.
+pub(super) fn of_tool(outcome: Result<ToolOutput, Fault>) -> CallToolResult {
     match outcome {
-        Ok(Said { text, document }) => {
+        Ok(ToolOutput { text, document }) => {
             let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
             result.structured_content = Some(document);
             result
@@ -23,7 +24,8 @@ pub(super) fn of_tool(outcome: Result<Said, Fault>) -> CallToolResult {
     }
 }
 
-/// The error of a resource that could not be read or listed; there is no other way to say it.
+/// The error of a resource that could not be read or listed. The protocol has no other way to
+/// report it.
 pub(super) fn of_resource(uri: &str, fault: Fault) -> ErrorData {
     let fault = shown(fault);
     let data = Some(json!({ "uri": uri, "fault": fault.to_json()["error"] }));
@@ -64,7 +66,7 @@ fn code_of(kind: FaultKind) -> ErrorCode {
 }
 
 fn shown(fault: Fault) -> Fault {
-    if !is_inside(fault.kind) {
+    if !is_internal(fault.kind) {
         return fault;
     }
     tracing::error!(kind = fault.kind.name(), message = %fault.message, "a call failed");
@@ -102,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_body_is_text_and_structure() {
-        let result = of_tool(Said::of(br#"{"pages":[],"next_after":null}"#.to_vec()));
+        let result = of_tool(ToolOutput::new(br#"{"pages":[],"next_after":null}"#.to_vec(), true));
         assert_eq!(result.is_error, Some(false));
         assert_eq!(result.content[0].as_text().unwrap().text, r#"{"pages":[],"next_after":null}"#);
         let expected = json!({ "pages": [], "next_after": null });

@@ -1,7 +1,7 @@
-//! Pages as resources: the list in pieces, and what one piece says.
+//! Pages as resources: paginated lists and contents.
 //!
-//! This file only translates between bodies and the protocol; what a visitor may see is decided
-//! where the bodies are made.
+//! This module only translates response bodies to the protocol; the operations decide what a caller
+//! may see.
 
 use gbrain_core::id::{PageKey, Slug, SourceId};
 use rmcp::model::{
@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::address;
 
-/// Pages in one piece of the list.
-pub(super) const PIECE: u16 = 100;
+/// Pages per list response.
+pub(super) const PAGE_SIZE: u16 = 100;
 
 pub(super) fn template() -> ResourceTemplate {
     ResourceTemplate::new(address::TEMPLATE, "page").with_title("A page").with_description(
@@ -21,7 +21,7 @@ pub(super) fn template() -> ResourceTemplate {
     )
 }
 
-/// A piece of the list, from the body of a list of pages.
+/// A page of the resource list, from the body of `list_pages`.
 pub(super) fn list(body: &Value) -> ListResourcesResult {
     let pages = body["pages"].as_array().into_iter().flatten();
     let mut list = ListResourcesResult::with_all_items(pages.filter_map(resource).collect());
@@ -45,14 +45,14 @@ fn resource(page: &Value) -> Option<Resource> {
     })
 }
 
-/// What a page says, from its body.
+/// The content of a page, from the body of `get_page`.
 pub(super) fn read(uri: String, body: &Value) -> ReadResourceResult {
     let content = body["content"].as_str().unwrap_or_default();
     let contents = ResourceContents::text(content, uri).with_mime_type(mime_type(body));
     ReadResourceResult::new(vec![contents])
 }
 
-/// A chat may be written as JSON or as markdown; either is text.
+/// A chat may be JSON or markdown; both are served as text.
 fn mime_type(page: &Value) -> &'static str {
     match page["kind"].as_str() {
         Some("markdown") => "text/markdown",

@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use gbrain_core::access::Scope;
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
-use gbrain_core::page::Format;
+use gbrain_core::page::PageFormat;
 use http_body_util::BodyExt as _;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -17,28 +17,28 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tower::ServiceExt as _;
 
 use super::transport::serve;
-use super::{Context, http_service};
+use super::{McpContext, http_service};
 use crate::audit::Audit;
-use crate::house::House;
-use crate::http::BodyMemory;
-use crate::lanes::{LaneSizes, Lanes};
-use crate::visitor::Visitor;
+use crate::http::MemoryBudget;
+use crate::principal::Principal;
+use crate::work_queue::{QueueLimits, WorkQueues};
+use crate::workspace_registry::WorkspaceRegistry;
 
 /// A server with two pages, one of them private.
 struct Server {
     dir: TempDir,
-    context: Context,
+    context: McpContext,
 }
 
 impl Server {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let house = Arc::new(House::in_dir(dir.path()));
-        let patience = Duration::from_secs(30);
-        let lanes = Lanes::new(LaneSizes { readers: 2, writers: 1, waiting: 16, patience });
+        let registry = Arc::new(WorkspaceRegistry::in_dir(dir.path()));
+        let timeout = Duration::from_secs(30);
+        let queues = WorkQueues::new(QueueLimits { readers: 2, writers: 1, waiting: 16, timeout });
         let audit = Audit { dir: dir.path().join("audit") };
-        let (max_message, memory) = (1 << 20, BodyMemory::new());
-        let context = Context { house, lanes, audit, patience, max_message, memory };
+        let (max_message, memory) = (1 << 20, MemoryBudget::new());
+        let context = McpContext { registry, queues, audit, timeout, max_message, memory };
         let server = Self { dir, context };
         server.put("people/ada", "---\ntitle: Ada\ntype: person\n---\nAda paints boats.");
         server.put("people/ghost", "---\nvisibility: private\n---\nNobody knows the ghost.");
@@ -47,9 +47,9 @@ impl Server {
 
     /// Writes a page as its owner does.
     fn put(&self, slug: &str, text: &str) {
-        let door = self.context.house.door(&WorkspaceId::default()).unwrap();
+        let service = self.context.registry.query_service(&WorkspaceId::default()).unwrap();
         let key = PageKey::parse(slug, &SourceId::default()).unwrap();
-        door.brain().put(&key, text, Format::Markdown, Timestamp::now()).unwrap();
+        service.brain().put(&key, text, PageFormat::Markdown, Timestamp::now()).unwrap();
     }
 
     /// The lines of the audit log.
@@ -62,8 +62,8 @@ impl Server {
     }
 }
 
-fn visitor(scope: Scope) -> Visitor {
-    Visitor::local(WorkspaceId::default(), scope, "test")
+fn principal(scope: Scope) -> Principal {
+    Principal::local(WorkspaceId::default(), scope, "test")
 }
 
 /// What a client of this scope is answered to `requests`, in their order.
@@ -81,7 +81,7 @@ async fn talk(server: &Server, scope: Scope, requests: &[Value]) -> Vec<Value> {
     asks.write_all(lines.concat().as_bytes()).await.unwrap();
     asks.shutdown().await.unwrap();
     let context = server.context.clone();
-    serve(context, visitor(scope), input, output, std::future::pending()).await.unwrap();
+    serve(context, principal(scope), input, output, std::future::pending()).await.unwrap();
     let mut text = String::new();
     answers.read_to_string(&mut text).await.unwrap();
     let answers: Vec<Value> =
@@ -183,7 +183,7 @@ async fn protocol_errors_are_for_requests_that_are_none() {
 #[tokio::test]
 async fn pages_are_listed_in_pieces_and_read() {
     let server = Server::new();
-    for n in 0..u32::from(super::resources::PIECE) {
+    for n in 0..u32::from(super::resources::PAGE_SIZE) {
         server.put(&format!("notes/{n:03}"), "A note.");
     }
     let list = |cursor: Option<&str>| json!({ "method": "resources/list", "params": { "cursor": cursor } });
@@ -209,7 +209,7 @@ async fn a_client_that_says_nothing_is_no_error() {
     drop(client);
     let (input, output) = tokio::io::split(other);
     let context = Server::new().context;
-    let ended = serve(context, visitor(Scope::Read), input, output, std::future::pending()).await;
+    let ended = serve(context, principal(Scope::Read), input, output, std::future::pending()).await;
     assert!(ended.is_ok(), "{ended:?}");
 }
 
@@ -218,20 +218,20 @@ async fn a_stop_ends_a_client_that_waits() {
     let (client, other) = tokio::io::duplex(1 << 10);
     let (input, output) = tokio::io::split(other);
     let stop = tokio::time::sleep(Duration::from_millis(10));
-    let ended = serve(Server::new().context, visitor(Scope::Read), input, output, stop).await;
+    let ended = serve(Server::new().context, principal(Scope::Read), input, output, stop).await;
     assert!(ended.is_ok(), "{ended:?}");
     drop(client);
 }
 
 /// The status and the body of one HTTP request.
-async fn post(server: &Server, visitor: Option<Visitor>, body: String) -> (StatusCode, Value) {
+async fn post(server: &Server, principal: Option<Principal>, body: String) -> (StatusCode, Value) {
     let mut request = Request::post("/mcp")
         .header("host", "brain.example")
         .header("accept", "application/json, text/event-stream")
         .header("content-type", "application/json")
         .header("mcp-protocol-version", "2025-06-18");
-    if let Some(visitor) = visitor {
-        request = request.extension(visitor);
+    if let Some(principal) = principal {
+        request = request.extension(principal);
     }
     let request = request.body(Body::from(body)).unwrap();
     let response = http_service(server.context.clone()).oneshot(request).await.unwrap();
@@ -245,7 +245,7 @@ async fn post(server: &Server, visitor: Option<Visitor>, body: String) -> (Statu
 async fn each_http_request_stands_for_itself() {
     let server = Server::new();
     let body = numbered(1, &call("sources", json!({}), json!({}))).to_string();
-    let (status, answer) = post(&server, Some(visitor(Scope::Read)), body.clone()).await;
+    let (status, answer) = post(&server, Some(principal(Scope::Read)), body.clone()).await;
     assert_eq!(status, StatusCode::OK);
     let sources = &told(&answer).0["sources"];
     assert_eq!(sources[0]["pages"], 1, "a private page is not counted: {sources}");
@@ -257,6 +257,6 @@ async fn each_http_request_stands_for_itself() {
 async fn a_body_that_is_too_large_is_refused() {
     let arguments = json!({ "page": "a", "content": "x".repeat(2 << 20) });
     let body = numbered(1, &call("put_page", arguments, json!({}))).to_string();
-    let (status, _) = post(&Server::new(), Some(visitor(Scope::Write)), body).await;
+    let (status, _) = post(&Server::new(), Some(principal(Scope::Write)), body).await;
     assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);
 }

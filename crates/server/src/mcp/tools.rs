@@ -1,8 +1,7 @@
-//! The tools: their names, what an agent reads about them, and who may call them.
+//! The tools: names, descriptions, schemas and scopes.
 //!
-//! The list is the only place that knows a tool; listing, calling and refusing follow from it.
-//! A description says when to use the tool and what to do next, because that is what an agent
-//! decides by.
+//! Listing, calling and refusing tools follow from this one list. A description says when to use the tool and what
+//! to do next, because an agent chooses by it.
 
 use std::sync::{Arc, LazyLock};
 
@@ -21,40 +20,45 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::http::{Call, NoParameters, Reply};
-use crate::lanes::Lane;
+use super::compact;
+use crate::http::{NoParameters, OperationCall, Reply};
 use crate::operations::pages::{PageName, PageText, TextFormat};
 use crate::operations::{ask, contradictions, pages, sources, status};
+use crate::work_queue::WorkQueue;
 
-/// A tool and what stands behind it.
-pub(super) struct Entry {
-    /// Its name: for clients, in metrics and in the audit log.
+/// A tool and its operation.
+pub(super) struct ToolEntry {
+    /// The name for clients, metrics and the audit log.
     pub(super) name: &'static str,
     pub(super) tool: Tool,
-    /// Who may call it.
     pub(super) scope: Scope,
-    /// Where its work is done.
-    pub(super) lane: Lane,
-    run: Box<Run>,
+    pub(super) queue: WorkQueue,
+    run: Box<ToolFn>,
 }
 
-type Run = dyn Fn(&Call<'_>, JsonObject) -> Result<Reply, Fault> + Send + Sync;
+type ToolFn = dyn Fn(&OperationCall<'_>, JsonObject) -> Result<Reply, Fault> + Send + Sync;
 
-impl Entry {
-    /// Does what arguments ask for. Arguments that can't be read are the caller's to set right, so
-    /// they are a fault that it sees and not a protocol error that it does not.
-    pub(super) fn run(&self, call: &Call<'_>, arguments: JsonObject) -> Result<Reply, Fault> {
-        if !call.who.scope.allows(self.scope) {
+impl ToolEntry {
+    /// Runs the operation. Invalid arguments are a fault, not a protocol error, so that the agent sees them and can
+    /// correct them.
+    pub(super) fn run(
+        &self,
+        call: &OperationCall<'_>,
+        arguments: JsonObject,
+    ) -> Result<Reply, Fault> {
+        if !call.principal.scope.allows(self.scope) {
             let (name, scope) = (self.name, self.scope);
             return Err(Fault::forbidden(format!("`{name}` needs a token of scope {scope}")));
         }
         (self.run)(call, arguments)
     }
 
-    /// The same tool, with what it answers.
+    /// The same tool, with the schema of its result.
     fn gives<O: JsonSchema>(mut self) -> Self {
         let settings = SchemaSettings::draft2020_12().for_serialize();
-        self.tool.output_schema = Some(schema_of::<O>(settings));
+        let mut schema = Value::Object((*schema_of::<O>(settings)).clone());
+        compact::relax(&mut schema);
+        self.tool.output_schema = schema.as_object().cloned().map(Arc::new);
         self
     }
 }
@@ -63,7 +67,7 @@ impl Entry {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PutPage {
-    /// Its name: `source::slug`, or a bare slug for the source `default`. A slug is a path such as
+    /// The page name: `source::slug`, or a bare slug for the source `default`. A slug is a path such as
     /// `people/ada-quill`.
     #[schemars(length(min = 1))]
     page: String,
@@ -71,104 +75,104 @@ struct PutPage {
     /// Markdown may start with frontmatter (`title`, `type`, `tags`, `date`, `aliases`), and
     /// `[[slug]]` links to another page.
     content: String,
-    /// How `content` is written; markdown unless said otherwise.
+    /// The format of `content`; markdown by default.
     #[serde(default)]
     format: Option<TextFormat>,
 }
 
-/// What a call does to the brain; the annotations follow from it.
+/// The effect of a tool on the brain; its annotations follow from it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Effect {
-    Looks,
-    /// A new version; earlier ones stay.
-    Adds,
-    /// Something is gone from view.
-    Destroys,
+enum ToolEffect {
+    Reads,
+    /// Adds a version; earlier ones stay.
+    Writes,
+    /// Removes a page from view.
+    Deletes,
 }
 
-static ALL: LazyLock<Vec<Entry>> = LazyLock::new(all);
+static ALL: LazyLock<Vec<ToolEntry>> = LazyLock::new(all);
 
-/// The tools that a visitor of this scope may call.
-pub(super) fn visible(scope: Scope) -> impl Iterator<Item = &'static Entry> {
+/// The tools that a principal of this scope may call.
+pub(super) fn visible(scope: Scope) -> impl Iterator<Item = &'static ToolEntry> {
     ALL.iter().filter(move |entry| scope.allows(entry.scope))
 }
 
-/// A tool by its name, whoever may call it.
-pub(super) fn named(name: &str) -> Option<&'static Entry> {
+/// The tool with this name, for any scope.
+pub(super) fn named(name: &str) -> Option<&'static ToolEntry> {
     ALL.iter().find(|entry| entry.name == name)
 }
 
-fn all() -> Vec<Entry> {
-    use Effect::{Adds, Destroys, Looks};
+fn all() -> Vec<ToolEntry> {
+    use ToolEffect::{Deletes, Reads, Writes};
     const NONE: NoParameters = NoParameters {};
     vec![
-        entry("query", "Ask the memory", QUERY, Looks, |call, body: AskBody| {
+        entry("query", "Query the memory", QUERY, Reads, |call, body: AskBody| {
             ask::query(call, NONE, body)
         })
         .gives::<Answer<'_>>(),
-        entry("search", "Search by words", SEARCH, Looks, |call, body: AskBody| {
+        entry("search", "Search by words", SEARCH, Reads, |call, body: AskBody| {
             ask::search(call, NONE, body)
         })
         .gives::<Answer<'_>>(),
-        entry("get_page", "Read a page", GET, Looks, pages::get).gives::<PageBody<'_>>(),
-        entry("list_pages", "List pages", LIST, Looks, pages::list).gives::<PagesBody<'_>>(),
-        entry("links", "Links of a page", LINKS, Looks, pages::links).gives::<LinksBody<'_>>(),
-        entry("sources", "List sources", SOURCES, Looks, sources::list).gives::<SourcesBody<'_>>(),
-        entry("eval_status", "State of evaluation", EVAL, Looks, status::status)
+        entry("get_page", "Read a page", GET, Reads, pages::get).gives::<PageBody<'_>>(),
+        entry("list_pages", "List pages", LIST, Reads, pages::list).gives::<PagesBody<'_>>(),
+        entry("links", "Links of a page", LINKS, Reads, pages::links).gives::<LinksBody<'_>>(),
+        entry("sources", "List sources", SOURCES, Reads, sources::list).gives::<SourcesBody<'_>>(),
+        entry("eval_status", "State of evaluation", EVAL, Reads, status::status)
             .gives::<EvalStatusBody>(),
-        entry("find_contradictions", "Suspected contradictions", FIND, Looks, contradictions::find)
+        entry("find_contradictions", "Suspected contradictions", FIND, Reads, contradictions::find)
             .gives::<FoundContradictions>(),
-        entry("put_page", "Write a page", PUT, Adds, |call, page: PutPage| {
+        entry("put_page", "Write a page", PUT, Writes, |call, page: PutPage| {
             let PutPage { page, content, format } = page;
             pages::put(call, PageName { page }, PageText { content, format })
         })
         .gives::<PutBody<'_>>(),
-        entry("delete_page", "Delete a page", DELETE, Destroys, pages::delete)
+        entry("delete_page", "Delete a page", DELETE, Deletes, pages::delete)
             .gives::<DeleteBody<'_>>(),
     ]
 }
 
 const QUERY: &str = "\
-Answers a question from the memory of this workspace: words, meaning, names and links together. \
-Use it first, before you say that something is not known, and with the question as a person would \
-ask it. Each hit has a page, a score and the passage that matched; read the page with `get_page` \
-when the passage is not enough, and cite the page you used.";
+Answers a question from the memory of this workspace, with keywords, embeddings, names and links. \
+Use it first, before you say that something is unknown, with the question as a person would ask it. \
+Each hit has a page, a score and the passage that matched; read the page with `get_page` when the \
+passage is not enough, and cite the page you used.";
 
 const SEARCH: &str = "\
-Finds pages that hold given words: exact names, identifiers, error messages, ticket numbers. Text \
+Finds pages that contain given words: exact names, identifiers, error messages, ticket numbers. Text \
 is taken literally; there is no query syntax. For a question, use `query`.";
 
 const GET: &str = "\
-Reads one page whole: its text, title, type, tags, date, links and version. Use it on a page that \
+Reads one whole page: its text, title, type, tags, date, links and version. Use it on a page that \
 `query`, `search`, `list_pages` or `links` named.";
 
 const LIST: &str = "\
 Lists pages in the order of their names, filtered by source, type, tag or the start of the slug. \
-Use it to see what there is, not to find an answer. When `next_after` is not null there are more: \
-call again with it as `after`.";
+Use it to see which pages exist, not to find an answer. When `next_after` is present there are \
+more: call again with it as `after`.";
 
 const LINKS: &str = "\
 Shows the typed links out of and into a page (who works where, what depends on what), each with \
-its date and the passage that is its evidence. Use it to follow relations from a page you know.";
+its date and the page that is its evidence. Use it to follow relations from a page you know.";
 
 const SOURCES: &str = "\
 Lists the sources that pages come from, with their trust and number of pages. A page is named \
 `source::slug`.";
 
 const EVAL: &str = "\
-Tells how retrieval of this memory is watched: captured requests, failed captures, baselines and \
-the last verdict. Nothing that was asked is shown.";
+Shows how retrieval of this memory is evaluated: captured requests, failed captures, baselines and \
+the last verdict. It shows no queries.";
 
 const FIND: &str = "\
-Lists pairs of passages that the last probe suspects to contradict each other, the gravest first, each with \
-both passages, their pages and dates, and what could be done. Use it before you rely on a page, or when two \
-pages disagree; `slug` narrows it to pages whose name holds it. A judge may be wrong: read both pages. It \
-looks at the last run and judges nothing itself.";
+Lists pairs of passages that may contradict each other, as found by the last probe, the most severe first, \
+each with both passages, their pages and dates, and a suggested action. Use it before you rely on a page, or when two \
+pages disagree; `slug` keeps only pages whose name contains it. A judge may be wrong: read both pages. The \
+tool reads the last run and judges nothing itself.";
 
 const PUT: &str = "\
-Writes one page of memory, new or in place of its current text; when it returns, the page is safe. \
-Read the page first if it may exist, and give back its whole text with your change. One page per \
-thing (a person, a project, a meeting), facts with their date, `[[slug]]` links to other pages. \
+Writes one page of memory, or replaces its text; when it returns, the page is stored. \
+Read the page first if it may exist, and send its whole text with your change. One page per \
+subject (a person, a project, a meeting), facts with their date, `[[slug]]` links to other pages. \
 Earlier versions stay in the page's history.";
 
 const DELETE: &str = "\
@@ -179,17 +183,19 @@ fn entry<I: DeserializeOwned + JsonSchema + 'static>(
     name: &'static str,
     title: &str,
     description: &'static str,
-    effect: Effect,
-    operation: fn(&Call<'_>, I) -> Result<Reply, Fault>,
-) -> Entry {
-    let tool = Tool::new(name, description, input_schema::<I>())
+    effect: ToolEffect,
+    operation: fn(&OperationCall<'_>, I) -> Result<Reply, Fault>,
+) -> ToolEntry {
+    let mut input = (*input_schema::<I>()).clone();
+    compact::describe_details(&mut input);
+    let tool = Tool::new(name, description, Arc::new(input))
         .with_title(title)
         .with_annotations(effect.annotations(title));
-    let (scope, lane) = match effect {
-        Effect::Looks => (Scope::Read, Lane::Read),
-        Effect::Adds | Effect::Destroys => (Scope::Write, Lane::Write),
+    let (scope, queue) = match effect {
+        ToolEffect::Reads => (Scope::Read, WorkQueue::Read),
+        ToolEffect::Writes | ToolEffect::Deletes => (Scope::Write, WorkQueue::Write),
     };
-    let run = Box::new(move |call: &Call<'_>, arguments| {
+    let run = Box::new(move |call: &OperationCall<'_>, arguments| {
         let input = body::of_object(arguments).map_err(|error| {
             Fault::usage(format!("the arguments can't be read: {error}"))
                 .hint(format!("see the input schema of `{name}`"))
@@ -197,15 +203,15 @@ fn entry<I: DeserializeOwned + JsonSchema + 'static>(
         call.check_stop()?;
         operation(call, input)
     });
-    Entry { name, tool, scope, lane, run }
+    ToolEntry { name, tool, scope, queue, run }
 }
 
-impl Effect {
-    /// Everything a tool does can be repeated without harm, and happens inside this brain.
+impl ToolEffect {
+    /// Every tool is idempotent and acts only on this brain.
     fn annotations(self, title: &str) -> ToolAnnotations {
         ToolAnnotations::with_title(title)
-            .read_only(self == Self::Looks)
-            .destructive(self == Self::Destroys)
+            .read_only(self == Self::Reads)
+            .destructive(self == Self::Deletes)
             .idempotent(true)
             .open_world(false)
     }
@@ -254,7 +260,7 @@ mod tests {
             let annotations = entry.tool.annotations.as_ref().unwrap();
             let looks = entry.scope == Scope::Read;
             assert_eq!(annotations.read_only_hint, Some(looks), "{}", entry.name);
-            assert_eq!(entry.lane == Lane::Read, looks, "{}", entry.name);
+            assert_eq!(entry.queue == WorkQueue::Read, looks, "{}", entry.name);
             let destroys = entry.name == "delete_page";
             assert_eq!(annotations.destructive_hint, Some(destroys), "{}", entry.name);
             assert_eq!(entry.tool.input_schema["type"], "object");

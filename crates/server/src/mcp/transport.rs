@@ -1,8 +1,7 @@
-//! How clients reach us: standard input and output, or HTTP.
+//! Transports: standard input and output, or HTTP.
 //!
-//! Over HTTP there are no sessions: each request stands for itself, so nothing is kept between
-//! requests, nothing has to expire, and any process can answer. The names of hosts and origins are
-//! checked before a request gets here.
+//! HTTP has no sessions: each request is independent, so no state is kept or expires, and any
+//! process can answer. Hosts and origins are checked before a request gets here.
 
 use std::io;
 use std::pin::Pin;
@@ -19,43 +18,42 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService, Transpo
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinSet;
 
-use super::dense::{WithoutDenseLines, refusal};
-use super::handler::{Context, Entrance, Handler};
-use crate::visitor::Visitor;
+use super::dense::{DenseLineFilter, refusal};
+use super::handler::{McpContext, McpHandler, PrincipalSource};
+use crate::principal::Principal;
 
-/// Why serving one client ended early.
+/// Why serving a client ended with an error.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ServeError {
-    /// What it sent first is not the protocol.
-    #[error("the client did not begin as the protocol says")]
+    /// The first message is not valid MCP.
+    #[error("the client's first message is not a valid MCP handshake")]
     Begin(#[source] Box<ServerInitializeError>),
-    /// A mistake of ours.
-    #[error("serving the client ended in a panic")]
+    #[error("serving the client panicked")]
     Panicked,
-    /// Answers could not be written.
-    #[error("stdout could not be written")]
+    /// Responses could not be written.
+    #[error("cannot write to stdout")]
     Output(#[source] io::Error),
 }
 
-/// Serves one client on standard input and output until its end, or until `stop` is ready. Stdout
-/// carries the protocol and nothing else.
+/// Serves one client on standard input and output until it disconnects or `stop` resolves. Only
+/// protocol messages are written to stdout.
 ///
-/// A read from a standard input that is no pipe can't be interrupted: end the runtime with
+/// A read from standard input that is not a pipe cannot be interrupted: end the runtime with
 /// `shutdown_background`, or it waits for one more line.
 pub(crate) async fn serve_stdio(
-    context: Context,
-    visitor: Visitor,
+    context: McpContext,
+    principal: Principal,
     stop: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     let (input, output) = stdio_pipes();
     let failure = Arc::new(Mutex::new(None));
     let output = RecordedOutput { output, failure: failure.clone() };
-    let served = serve(context, visitor, input, output, stop).await;
+    let served = serve(context, principal, input, output, stop).await;
     let failure = failure.lock().unwrap_or_else(PoisonError::into_inner).take();
     failure.map_or(served, |error| Err(ServeError::Output(error)))
 }
 
-/// An output that remembers why it could not be written. A client that has gone is no failure.
+/// An output that records its first write error. A disconnected client is not an error.
 struct RecordedOutput<W> {
     output: W,
     failure: Arc<Mutex<Option<io::Error>>>,
@@ -94,21 +92,20 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for RecordedOutput<W> {
     }
 }
 
-/// Serves one client on any pair of streams.
 pub(crate) async fn serve(
-    context: Context,
-    visitor: Visitor,
+    context: McpContext,
+    principal: Principal,
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Send + Unpin + 'static,
     stop: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
-    let input = WithoutDenseLines::new(input, context.max_message);
+    let input = DenseLineFilter::new(input, context.max_message);
     let lines =
         AsyncRwTransport::new_server(input, output).with_max_line_length(context.max_message);
     let has_begun = Arc::new(AtomicBool::new(false));
     let answers = JoinSet::new();
-    let transport = Patient { lines, has_begun: has_begun.clone(), answers };
-    let handler = Handler::new(context, Entrance::Fixed(visitor));
+    let transport = HandshakeTransport { lines, has_begun: has_begun.clone(), answers };
+    let handler = McpHandler::new(context, PrincipalSource::Fixed(principal));
     let mut stop = std::pin::pin!(stop);
     let begun = tokio::select! {
         begun = rmcp::serve_server(handler, transport) => begun,
@@ -116,7 +113,7 @@ pub(crate) async fn serve(
     };
     let service = match begun {
         Ok(service) => service,
-        // A client that goes before it has begun has no complaint.
+        // A client that disconnects before the handshake is not an error.
         Err(
             ServerInitializeError::ConnectionClosed(_)
             | ServerInitializeError::TransportError { .. },
@@ -139,17 +136,17 @@ pub(crate) async fn serve(
     }
 }
 
-/// Messages on streams. Only a request can begin a conversation, so whatever else comes before that
-/// is passed over: the cancellation of a probe that took too long is no reason to hang up. A request that is
-/// not read is answered here.
-struct Patient<T> {
+/// A transport that ignores messages other than requests before the handshake: the cancellation of
+/// a probe that timed out must not end the connection. Requests that are too large to parse are
+/// answered here.
+struct HandshakeTransport<T> {
     lines: T,
     has_begun: Arc<AtomicBool>,
-    /// Answers to requests that were not read, on their way: receiving may be given up at any moment.
+    /// Pending answers to refused requests; they run as tasks because `receive` may be cancelled.
     answers: JoinSet<()>,
 }
 
-impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
+impl<T: Transport<RoleServer>> Transport<RoleServer> for HandshakeTransport<T> {
     type Error = T::Error;
 
     fn send(
@@ -166,7 +163,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
                 Err(answer) => {
                     let sending = self.lines.send(*answer);
                     while self.answers.try_join_next().is_some() {}
-                    // A client that has gone hears nothing.
+                    // The client may have disconnected.
                     self.answers.spawn(async { drop(sending.await) });
                     continue;
                 }
@@ -184,19 +181,19 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
     }
 }
 
-/// What answers HTTP requests to the one address of the protocol. Each request must carry a
-/// [`Visitor`] in its extensions; without one it is refused.
-pub(crate) type HttpService = StreamableHttpService<Handler, NeverSessionManager>;
+/// The HTTP service of the MCP endpoint. Each request must carry a [`Principal`] in its extensions;
+/// otherwise it is refused.
+pub(crate) type HttpService = StreamableHttpService<McpHandler, NeverSessionManager>;
 
-/// A service for requests that were let in.
-pub(crate) fn http_service(context: Context) -> HttpService {
+/// A service for authenticated requests.
+pub(crate) fn http_service(context: McpContext) -> HttpService {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_max_request_body_bytes(context.max_message)
         .disable_allowed_hosts()
         .disable_allowed_origins();
-    let handler = Handler::new(context, Entrance::Request);
+    let handler = McpHandler::new(context, PrincipalSource::Request);
     let sessions = Arc::new(NeverSessionManager::default());
     StreamableHttpService::new(move || Ok(handler.clone()), sessions, config)
 }

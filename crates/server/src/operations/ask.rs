@@ -1,58 +1,65 @@
-//! Questions: `search` and `query`, captured like every other caller's.
+//! `search` and `query`, captured like the requests of every other caller.
 
 use std::time::SystemTime;
 
-use gbrain_brain::{Answered, Ask, Query, Requester};
+use gbrain_brain::{Query, QueryOptions, QueryResponse, Requester};
 use gbrain_core::fault::Fault;
 use gbrain_core::format::Answer;
 use gbrain_core::format::ask::AskBody;
 use gbrain_core::request::{Caller, Operation, Request};
 
 use super::pages::named;
-use crate::http::{Call, NoParameters, Reply};
+use crate::http::{NoParameters, OperationCall, Reply};
 use crate::telemetry::traces::RetrievalSpan;
 
-/// Finds pages by words.
-pub(crate) fn search(call: &Call<'_>, _: NoParameters, body: AskBody) -> Result<Reply, Fault> {
+pub(crate) fn search(
+    call: &OperationCall<'_>,
+    _: NoParameters,
+    body: AskBody,
+) -> Result<Reply, Fault> {
     ask(call, Operation::Search, &body)
 }
 
-/// Runs the whole pipeline.
-pub(crate) fn query(call: &Call<'_>, _: NoParameters, body: AskBody) -> Result<Reply, Fault> {
+/// Runs the whole retrieval pipeline.
+pub(crate) fn query(
+    call: &OperationCall<'_>,
+    _: NoParameters,
+    body: AskBody,
+) -> Result<Reply, Fault> {
     ask(call, Operation::Query, &body)
 }
 
-fn ask(call: &Call<'_>, operation: Operation, body: &AskBody) -> Result<Reply, Fault> {
-    let door = call.house.door(&call.who.workspace)?;
-    let query = Query::new(door.brain(), operation, body, Requester::Remote, call.now)?;
+fn ask(call: &OperationCall<'_>, operation: Operation, body: &AskBody) -> Result<Reply, Fault> {
+    let service = call.registry.query_service(&call.principal.workspace)?;
+    let query = Query::new(service.brain(), operation, body, Requester::Remote, call.now)?;
     let why_not = body.why_not.as_deref().map(named);
-    let options = Ask {
+    let options = QueryOptions {
         why_not: why_not.transpose()?,
         request_id: Some(call.origin.request_id.as_str()).filter(|id| !id.is_empty()),
         is_stopped: &|| call.stop.is_stopped(),
-        ..Ask::default()
+        ..QueryOptions::default()
     };
-    let assistants = call.house.assistants(&call.who.workspace, &query.config);
+    let assistants = call.registry.assistants(&call.principal.workspace, &query.config);
     let started = SystemTime::now();
-    let answered = query.answer(&door, assistants.as_deref(), caller(call, body), options);
+    let answered = query.answer(&service, assistants.as_deref(), caller(call, body), options);
     let answered = answered.map_err(Fault::from);
     observe(call, &query.request, started, answered.as_ref());
     let answered = answered?;
     Reply::json(&Answer::new(&answered.request, &answered.ranking, &answered.served))
 }
 
-/// Counts the stages, and tells whoever follows the request.
+/// Records metrics and the trace span of a retrieval.
 fn observe(
-    call: &Call<'_>,
+    call: &OperationCall<'_>,
     request: &Request,
     started: SystemTime,
-    answered: Result<&Answered, &Fault>,
+    answered: Result<&QueryResponse, &Fault>,
 ) {
     if let Ok(answered) = answered {
-        let metrics = call.house.metrics().workspace(&call.who.workspace);
+        let metrics = call.registry.metrics().workspace(&call.principal.workspace);
         metrics.served(&answered.served.timings, &answered.ranking.degraded);
     }
-    let tracer = call.house.tracer();
+    let tracer = call.registry.tracer();
     if !tracer.is_on() {
         return;
     }
@@ -64,7 +71,7 @@ fn observe(
     );
     tracer.retrieval(&RetrievalSpan {
         operation: request.operation.name(),
-        workspace: &call.who.workspace,
+        workspace: &call.principal.workspace,
         started,
         finished: SystemTime::now(),
         parent: call.origin.traceparent.as_deref(),
@@ -77,8 +84,8 @@ fn observe(
     });
 }
 
-/// Job and subagent as the body names them, else as the headers or the tool's metadata do.
-fn caller(call: &Call<'_>, body: &AskBody) -> Caller {
+/// Job and subagent from the body, otherwise from the headers or the tool's metadata.
+fn caller(call: &OperationCall<'_>, body: &AskBody) -> Caller {
     Caller {
         remote: true,
         job_id: body.job_id.or(call.caller.job_id),

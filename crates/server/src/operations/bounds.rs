@@ -1,21 +1,20 @@
-//! Bounds of what callers send, as the schemas state them.
+//! Checks input against the limits in the schemas.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use gbrain_core::fault::Fault;
 
-/// Refuses a text of more characters.
-pub(crate) fn at_most(what: &str, text: Option<&str>, most: usize) -> Result<(), Fault> {
+/// Refuses a text that is too long.
+pub(crate) fn at_most(what: &str, text: Option<&str>, limit: usize) -> Result<(), Fault> {
     match text.map_or(0, |text| text.chars().count()) {
-        length if length > most => {
-            Err(Fault::usage(format!("{what} has {length} characters, at most {most}")))
+        length if length > limit => {
+            Err(Fault::usage(format!("{what} has {length} characters; the limit is {limit}")))
         }
         _ => Ok(()),
     }
 }
 
-/// Refuses a number outside of a range.
 pub(crate) fn within<N: PartialOrd + Display + Copy>(
     name: &str,
     number: Option<N>,
@@ -24,9 +23,7 @@ pub(crate) fn within<N: PartialOrd + Display + Copy>(
     match number {
         Some(number) if !range.contains(&number) => {
             let (from, to) = range.into_inner();
-            Err(Fault::usage(format!(
-                "`{name}` is {number}; it takes a number from {from} to {to}"
-            )))
+            Err(Fault::usage(format!("`{name}` is {number}; it must be from {from} to {to}")))
         }
         _ => Ok(()),
     }

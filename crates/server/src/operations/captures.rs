@@ -1,4 +1,4 @@
-//! Captures of callers over the wire, as lines, and letting them go.
+//! Exports and prunes captures of remote callers.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -14,43 +14,43 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::http::{Call, Reply};
-use crate::moment::Moment;
+use crate::http::{OperationCall, Reply};
+use crate::wire_timestamp::WireTimestamp;
 
-/// How many bytes are sent at once.
+/// Bytes per chunk of the response.
 const CHUNK: usize = 64 << 10;
-/// How long a reader may take for a chunk before it is given up.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a client may take for a chunk before the export is aborted.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Which captures to read.
+/// Which captures to export.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ExportCaptures {
-    /// Stored at or after this moment.
-    since: Option<Moment>,
-    /// Stored before this moment.
-    until: Option<Moment>,
-    /// query or search.
+    /// Stored at or after this time.
+    since: Option<WireTimestamp>,
+    /// Stored before this time.
+    until: Option<WireTimestamp>,
+    /// Only this operation: `query` or `search`.
     tool: Option<Operation>,
-    /// With a higher number than this.
+    /// With a higher id than this.
     after_id: Option<i64>,
     /// At most this many, the newest.
     #[schemars(range(min = 1))]
     limit: Option<u32>,
 }
 
-/// Which captures to let go.
+/// Which captures to prune.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PruneCaptures {
-    /// Stored before this moment.
-    until: Moment,
+    /// Stored before this time.
+    until: WireTimestamp,
 }
 
-/// Streams captures, newest first: what `gbrain eval export --remote` prints.
-pub(crate) fn export(call: &Call<'_>, input: ExportCaptures) -> Result<Reply, Fault> {
+/// Streams captures, newest first, as printed by `gbrain eval export --remote`.
+pub(crate) fn export(call: &OperationCall<'_>, input: ExportCaptures) -> Result<Reply, Fault> {
     if input.limit == Some(0) {
-        return Err(Fault::usage("a limit is at least 1"));
+        return Err(Fault::usage("`limit` must be at least 1"));
     }
     let (since, until) = (input.since.map(|since| since.0), input.until.map(|until| until.0));
     let CaptureWindow { since, until } = CaptureWindow::new(since, until, call.now)
@@ -63,26 +63,26 @@ pub(crate) fn export(call: &Call<'_>, input: ExportCaptures) -> Result<Reply, Fa
         after_id: input.after_id,
         limit: input.limit.map(u64::from),
     };
-    let place = call.house.stream();
-    let place =
-        place.ok_or_else(|| Fault::overloaded("too many captures are being read already"))?;
-    let store = call.house.share_store();
-    let ws = call.who.workspace.clone();
-    // From here on no row can appear in the window: what is read is final.
+    let permit = call.registry.try_acquire_stream();
+    let permit = permit.ok_or_else(|| Fault::overloaded("too many exports are running"))?;
+    let store = call.registry.share_store();
+    let ws = call.principal.workspace.clone();
+    // From here on no row can appear in the window: the result is final.
     store.close_captures(&ws, until)?;
-    // What was found once may have been made private since.
-    let identity = call.house.suites().identity.map(|key| key.for_workspace(&ws));
+    // A captured page may have been made private since.
+    let identity = call.registry.suites().identity.map(|key| key.for_workspace(&ws));
     let private = private_names(store.as_ref(), &ws, identity)?;
     let (sender, receiver) = tokio::sync::mpsc::channel(4);
     let runtime = tokio::runtime::Handle::current();
     let send = move |bytes: std::io::Result<Bytes>| {
         let sent =
-            runtime.block_on(async { tokio::time::timeout(PATIENCE, sender.send(bytes)).await });
+            runtime.block_on(async { tokio::time::timeout(TIMEOUT, sender.send(bytes)).await });
         matches!(sent, Ok(Ok(())))
     };
-    // Rows come as fast as they are read: that is no work for a turn in a lane.
+    // Streaming takes as long as the client reads, so it runs in its own thread and not on a work
+    // queue.
     std::thread::spawn(move || {
-        let _place = place;
+        let _permit = permit;
         let mut lines = Vec::with_capacity(CHUNK + 4096);
         let read = store.captures(&ws, &filter, &mut |mut row| {
             private.mask(&mut row);
@@ -90,15 +90,15 @@ pub(crate) fn export(call: &Call<'_>, input: ExportCaptures) -> Result<Reply, Fa
             if lines.len() < CHUNK {
                 return Ok(ControlFlow::Continue(()));
             }
-            let is_taken = send(Ok(std::mem::take(&mut lines).into()));
-            Ok(if is_taken { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+            let is_sent = send(Ok(std::mem::take(&mut lines).into()));
+            Ok(if is_sent { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         });
         match read {
             Ok(()) if lines.is_empty() => {}
             Ok(()) => {
                 send(Ok(lines.into()));
             }
-            // The body ends without its last chunk: its reader knows that it is not whole.
+            // The body ends without its last chunk, so the client knows that it is incomplete.
             Err(error) => {
                 send(Err(std::io::Error::other(error.to_string())));
             }
@@ -107,13 +107,13 @@ pub(crate) fn export(call: &Call<'_>, input: ExportCaptures) -> Result<Reply, Fa
     Ok(Reply::Lines(receiver))
 }
 
-/// Erases captures of callers over the wire.
-pub(crate) fn prune(call: &Call<'_>, input: PruneCaptures) -> Result<Reply, Fault> {
+/// Deletes captures of remote callers.
+pub(crate) fn prune(call: &OperationCall<'_>, input: PruneCaptures) -> Result<Reply, Fault> {
     let until = input.until.0.min(call.now);
-    // Now means everything there is, rows that are dated in the future included.
+    // `now` means all rows, including those dated in the future.
     let end = (until < call.now).then_some(until);
     let filter = CaptureFilter { until: end, remote: Some(true), ..CaptureFilter::default() };
-    let (store, workspace) = (call.house.store(), &call.who.workspace);
+    let (store, workspace) = (call.registry.store(), &call.principal.workspace);
     let rows = store.prune_captures(workspace, &filter)?;
     let logs = store.prune_live_logs(workspace, end.unwrap_or(Timestamp::MAX), Some(OWNER))?;
     Reply::json(&PruneBody {

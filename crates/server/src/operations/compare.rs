@@ -1,9 +1,11 @@
-//! Results against results, query by query.
+//! Compares evaluation results query by query.
 
 use std::borrow::Cow;
 
 use gbrain_core::access::Scope;
-use gbrain_core::compare::{CompareError, CompareOptions, Comparison, Measured, compare_metered};
+use gbrain_core::compare::{
+    CompareError, CompareOptions, Comparison, ResultTable, compare_metered,
+};
 use gbrain_core::fault::{Fault, FaultKind};
 use gbrain_core::format::body;
 use gbrain_core::format::result::{Judge, read_metered};
@@ -20,37 +22,36 @@ use serde_json::{Value, json};
 use super::bounds::at_most;
 use super::documents::{NAME_PATTERN, qrels_for_call};
 use super::limits::CallLimits;
-use crate::http::{Call, NoParameters, Reply, Reserved};
+use crate::http::{MemoryReservation, NoParameters, OperationCall, Reply};
 use crate::jobs::RUNS;
 
-/// The most results that are compared at once.
-const MOST: usize = 20;
+const MAX_RESULTS: usize = 20;
 
-/// What reading the body takes: results are kept as they were sent, and are read one after the other.
+/// Memory cost of parsing the body: results stay unparsed and are read one after the other.
 pub(crate) const BODY_COST: ReadingCost = ReadingCost { copies: 3, per_value: 0, per_object: 0 };
 
-/// What reading one result takes beside its bytes. The reader counts what it makes of it.
+/// Memory cost of parsing one result. The reader counts its own allocations.
 const RESULT_COST: ReadingCost = ReadingCost { copies: 0, ..ReadingCost::JSON };
 
-/// A result: that of a run of this server, or one that is sent.
+/// A result: of a run on this server, or sent in the request.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("oneOf" = one_of_run_and_body()))]
 pub(crate) struct OneResult {
-    /// What to call it.
+    /// A display name for the result.
     #[serde(default)]
     #[schemars(length(max = 200))]
     name: Option<String>,
-    /// The number of a run that is done; for admin only, as its result is.
+    /// The id of a finished run; needs scope admin.
     #[serde(default)]
     run: Option<i64>,
-    /// A result as `--json` prints it, or the text of a TREC run.
+    /// A result as printed by `--json`, or the text of a TREC run.
     #[serde(default)]
     #[schemars(with = "Option<Value>")]
     body: Option<Box<RawValue>>,
 }
 
-/// What the schema says of a result: the number of a run or a body, one of them.
+/// The schema constraint: exactly one of `run` and `body`.
 fn one_of_run_and_body() -> Value {
     let (given, not) = (json!({ "not": { "type": "null" } }), json!({ "type": "null" }));
     json!([
@@ -59,43 +60,48 @@ fn one_of_run_and_body() -> Value {
     ])
 }
 
-/// What to compare.
+/// The results to compare.
 #[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "Compare")]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Compare {
+pub(crate) struct CompareRequest {
     /// The results; the first is the reference.
     #[serde(deserialize_with = "few_results")]
     #[schemars(length(min = 2, max = 20))]
     results: Vec<OneResult>,
-    /// The name of stored judgements that runs are measured against.
+    /// The name of stored qrels to evaluate runs against.
     #[serde(default)]
     #[schemars(length(min = 1, max = 100), regex(pattern = NAME_PATTERN))]
     qrels: Option<String>,
-    /// What to measure of runs, separated by blanks.
+    /// The measures of runs, separated by spaces.
     #[serde(default)]
     #[schemars(length(max = 1000))]
     measures: Option<String>,
-    /// Compare although k, the dataset or the judgements differ.
+    /// Compare even if k, the dataset or the qrels differ.
     #[serde(default)]
     force_incomparable: bool,
-    /// The measures that decide, separated by blanks; by default one, by the kind of result.
+    /// The primary measures, separated by spaces; by default one, depending on the kind of result.
     #[serde(default)]
     #[schemars(length(max = 1000))]
     primary: Option<String>,
 }
 
 fn few_results<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<OneResult>, D::Error> {
-    body::objects_at_most(deserializer, MOST)
+    body::objects_at_most(deserializer, MAX_RESULTS)
 }
 
-/// Compares: what `gbrain eval compare --json` prints.
-pub(crate) fn compare(call: &Call<'_>, _: NoParameters, body: Compare) -> Result<Reply, Fault> {
-    if !(2..=MOST).contains(&body.results.len()) {
-        return Err(Fault::usage("2 to 20 results are compared"));
+/// Compares results, as printed by `gbrain eval compare --json`.
+pub(crate) fn compare(
+    call: &OperationCall<'_>,
+    _: NoParameters,
+    body: CompareRequest,
+) -> Result<Reply, Fault> {
+    if !(2..=MAX_RESULTS).contains(&body.results.len()) {
+        return Err(Fault::usage("`results` must have 2 to 20 entries"));
     }
     at_most("the list of measures", body.measures.as_deref(), 1000)?;
     at_most("the list of primary measures", body.primary.as_deref(), 1000)?;
-    // The body was read, and this is what stays of it.
+    // The parsed body is smaller than the raw one.
     call.memory.shrink_to(body.results.iter().map(OneResult::bytes).sum());
     let limits = CallLimits::new(call);
     let (reserve, is_stopped) = (|bytes| limits.reserve(bytes), || limits.is_stopped());
@@ -106,13 +112,13 @@ pub(crate) fn compare(call: &Call<'_>, _: NoParameters, body: Compare) -> Result
     Reply::json(&CompareReport::new(&comparison))
 }
 
-/// Reads the results, one after the other.
+/// Reads the results one after the other.
 fn measured(
-    call: &Call<'_>,
-    body: &Compare,
+    call: &OperationCall<'_>,
+    body: &CompareRequest,
     limits: &CallLimits<'_>,
     meter: &mut Meter<'_>,
-) -> Result<Vec<Measured>, Fault> {
+) -> Result<Vec<ResultTable>, Fault> {
     let judged = body.qrels.as_deref().map(|name| qrels_for_call(call, name, limits, meter));
     let judged = judged.transpose()?;
     let measures = match &body.measures {
@@ -125,7 +131,7 @@ fn measured(
     let mut results = Vec::with_capacity(body.results.len());
     for (at, one) in body.results.iter().enumerate() {
         call.check_stop()?;
-        let Document { name, bytes, _reserved } = document(call, at, one)?;
+        let ResultDocument { name, bytes, _reserved } = document(call, at, one)?;
         let _reading = call.memory.reserve(reading_cost(&name, &bytes)?)?;
         let read = read_metered(&name, &bytes, judge, meter);
         results.push(read.map_err(|error| limits.fault(&error, error.meter_error()))?);
@@ -133,19 +139,19 @@ fn measured(
     Ok(results)
 }
 
-/// What a result takes as a document. What is no JSON is read line by line.
+/// Memory cost of parsing a result. Text that is not JSON is read line by line.
 fn reading_cost(name: &str, bytes: &[u8]) -> Result<usize, Fault> {
     match Shape::of(bytes) {
         Shape { objects: 0, depth: 0, .. } => Ok(0),
         shape => RESULT_COST
             .of(shape)
-            .map_err(|error| Fault::too_large(format!("`{name}` can't be read: {error}"))),
+            .map_err(|error| Fault::too_large(format!("cannot read `{name}`: {error}"))),
     }
 }
 
 fn compared(
-    results: &[Measured],
-    body: &Compare,
+    results: &[ResultTable],
+    body: &CompareRequest,
     limits: &CallLimits<'_>,
     meter: &mut Meter<'_>,
 ) -> Result<Comparison, Fault> {
@@ -159,78 +165,78 @@ fn compared(
     compared.map_err(|error| match error {
         CompareError::Interrupted(error) => limits.fault(&error, Some(error)),
         CompareError::Incomparable(reasons) => {
-            let told: Vec<String> = reasons.iter().map(ToString::to_string).collect();
-            Fault::new(FaultKind::Input, format!("not comparable: {}", told.join("; ")))
+            let reason_texts: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+            Fault::new(FaultKind::Input, format!("not comparable: {}", reason_texts.join("; ")))
         }
     })
 }
 
 impl OneResult {
-    /// How many bytes of the body it is.
+    /// Size of the result in the body.
     fn bytes(&self) -> usize {
         self.body.as_ref().map_or(0, |body| body.get().len())
     }
 }
 
-/// A result as text, and the memory that is counted for it.
-struct Document<'o, 'm, 'a> {
+/// The text of a result, with its memory reservation.
+struct ResultDocument<'o, 'm, 'a> {
     name: String,
     bytes: Cow<'o, [u8]>,
-    _reserved: Option<Reserved<'m, 'a>>,
+    _reserved: Option<MemoryReservation<'m, 'a>>,
 }
 
 fn document<'o, 'm, 'a>(
-    call: &Call<'a>,
+    call: &OperationCall<'a>,
     at: usize,
     one: &'o OneResult,
-) -> Result<Document<'o, 'm, 'a>, Fault>
+) -> Result<ResultDocument<'o, 'm, 'a>, Fault>
 where
     'a: 'm,
 {
     let place = at + 1;
     at_most("the name of a result", one.name.as_deref(), 200)?;
     match (one.run, &one.body) {
-        (Some(_), None) if call.who.scope < Scope::Admin => Err(Fault::forbidden(
-            "results of runs hold what was asked: this token may not see them",
-        )
-        .hint("use a token of scope admin, or send the result")),
+        (Some(_), None) if call.principal.scope < Scope::Admin => {
+            Err(Fault::forbidden("results of runs contain queries: this token may not see them")
+                .hint("use a token of scope admin, or send the result"))
+        }
         (Some(id), None) => {
             let name = one.name.clone().unwrap_or_else(|| format!("run {id}"));
             let bytes = result_of_run(call, id)?.into_bytes();
             let reserved = call.memory.add_document(bytes.len())?;
-            Ok(Document { name, bytes: Cow::Owned(bytes), _reserved: Some(reserved) })
+            Ok(ResultDocument { name, bytes: Cow::Owned(bytes), _reserved: Some(reserved) })
         }
         (None, Some(body)) => {
             let name = one.name.clone().unwrap_or_else(|| format!("result {place}"));
             sent(call, name, body.get(), place)
         }
-        _ => Err(Fault::usage(format!("result {place} names a run or has a body, and not both"))),
+        _ => Err(Fault::usage(format!("result {place} must have either `run` or `body`"))),
     }
 }
 
-fn result_of_run(call: &Call<'_>, id: i64) -> Result<String, Fault> {
-    let job = call.house.store().job(&call.who.workspace, id)?;
+fn result_of_run(call: &OperationCall<'_>, id: i64) -> Result<String, Fault> {
+    let job = call.registry.store().job(&call.principal.workspace, id)?;
     let job = job.filter(|job| RUNS.contains(&job.info.kind.as_str()));
     let result = job.filter(|job| job.info.state == JobState::Done).and_then(|job| job.result);
-    result.ok_or_else(|| Fault::not_found(format!("there is no result of a run {id}")))
+    result.ok_or_else(|| Fault::not_found(format!("run {id} does not exist or has no result")))
 }
 
-/// A result that was sent: a text as what it says, anything else as it was written.
+/// A result sent in the request: a JSON string is unquoted, anything else is used as is.
 fn sent<'o, 'm, 'a>(
-    call: &Call<'a>,
+    call: &OperationCall<'a>,
     name: String,
     body: &'o str,
     place: usize,
-) -> Result<Document<'o, 'm, 'a>, Fault>
+) -> Result<ResultDocument<'o, 'm, 'a>, Fault>
 where
     'a: 'm,
 {
     if !body.starts_with('"') {
-        return Ok(Document { name, bytes: Cow::Borrowed(body.as_bytes()), _reserved: None });
+        return Ok(ResultDocument { name, bytes: Cow::Borrowed(body.as_bytes()), _reserved: None });
     }
-    // The text is made in a buffer that grows, and copied from there.
+    // Parsing grows a buffer and copies the text out of it.
     let reserved = call.memory.reserve(2 * body.len())?;
     let text: String = serde_json::from_str(body)
-        .map_err(|error| Fault::usage(format!("result {place} can't be read: {error}")))?;
-    Ok(Document { name, bytes: Cow::Owned(text.into_bytes()), _reserved: Some(reserved) })
+        .map_err(|error| Fault::usage(format!("cannot read result {place}: {error}")))?;
+    Ok(ResultDocument { name, bytes: Cow::Owned(text.into_bytes()), _reserved: Some(reserved) })
 }

@@ -1,4 +1,4 @@
-//! What the last contradiction probe found, as far as a caller over a wire may see it.
+//! Findings of the last contradiction probe, without private pages.
 
 use gbrain_core::contradiction::{Contradicts, RunStatus, Severity};
 use gbrain_core::fault::Fault;
@@ -7,25 +7,25 @@ use gbrain_core::format::contradiction::{
 };
 use gbrain_core::id::SourceId;
 use gbrain_core::request::Viewer;
-use gbrain_eval::contradictions::standing;
+use gbrain_eval::contradictions::current_findings;
 use gbrain_store::RunKind;
 use jiff::SignedDuration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::bounds::within;
-use crate::http::{Call, Reply};
+use crate::http::{OperationCall, Reply};
 
-/// How old a run may be.
-const LATELY: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// Findings that are listed, unless more are asked for.
-const LISTED: usize = 20;
+/// Runs older than this are ignored.
+const MAX_RUN_AGE: SignedDuration = SignedDuration::from_hours(30 * 24);
+/// Default number of listed findings.
+const DEFAULT_FINDINGS: usize = 20;
 
 /// Which findings to list.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FindContradictions {
-    /// Only findings with a page whose name holds this, in either case.
+    /// Only findings with a page whose name contains this, case-insensitive.
     #[serde(default)]
     #[schemars(length(max = 546))]
     pub slug: Option<String>,
@@ -36,39 +36,41 @@ pub(crate) struct FindContradictions {
     /// Only findings of this severity or above.
     #[serde(default)]
     pub severity: Option<Severity>,
-    /// Only findings of this verdict.
+    /// Only findings with this verdict.
     #[serde(default)]
     pub verdict: Option<Contradicts>,
-    /// How many.
+    /// The maximum number of findings; 20 by default.
     #[serde(default)]
     #[schemars(range(min = 1, max = 100))]
     pub limit: Option<u8>,
 }
 
-/// Lists findings of the last run, those that still stand.
-pub(crate) fn find(call: &Call<'_>, input: FindContradictions) -> Result<Reply, Fault> {
-    let limit = input.limit.map_or(LISTED, usize::from);
+/// Lists the findings of the last run that still apply.
+pub(crate) fn find(call: &OperationCall<'_>, input: FindContradictions) -> Result<Reply, Fault> {
+    let limit = input.limit.map_or(DEFAULT_FINDINGS, usize::from);
     within("limit", Some(limit), 1..=100)?;
     within("characters of slug", input.slug.as_ref().map(|slug| slug.chars().count()), 0..=546)?;
     let source = input.source.as_deref().map(SourceId::new).transpose()?;
-    let (store, ws) = (call.house.store(), &call.who.workspace);
-    let since = call.now.saturating_sub(LATELY).unwrap_or(call.now);
+    let (store, ws) = (call.registry.store(), &call.principal.workspace);
+    let since = call.now.saturating_sub(MAX_RUN_AGE).unwrap_or(call.now);
     let runs = store.runs(ws, RunKind::Contradictions, since, 1)?;
     let Some(run) = runs.into_iter().next() else {
-        return Reply::json(&nothing("no probe for contradictions ran in the last 30 days"));
+        return Reply::json(&nothing("no contradiction probe ran in the last 30 days"));
     };
     let Ok(report) = serde_json::from_str::<ContradictionReport>(&run.body) else {
-        return Reply::json(&nothing("the last run is of another version: run the probe again"));
+        return Reply::json(&nothing(
+            "the last run has another format version: run the probe again",
+        ));
     };
     let ContradictionReport { run_id, judge_model, run_status, findings, .. } = report;
-    let mut found = standing(store, ws, findings, Viewer::Untrusted)?;
+    let mut found = current_findings(store, ws, findings, Viewer::Untrusted)?;
     found.retain(|finding| is_asked_for(finding, &input) && is_within(finding, source.as_ref()));
     let total = found.len();
     found.truncate(limit);
     let note = match run_status {
         RunStatus::Ok => None,
-        RunStatus::Inconclusive => Some("the run was not able to judge everything"),
-        RunStatus::JudgeFailed => Some("the judge of this run failed: nothing was judged"),
+        RunStatus::Inconclusive => Some("the run could not judge every pair"),
+        RunStatus::JudgeFailed => Some("the judge failed in this run: nothing was judged"),
     };
     Reply::json(&FoundContradictions {
         run_id: Some(run_id),
@@ -93,7 +95,7 @@ fn nothing(note: &str) -> FoundContradictions {
     }
 }
 
-/// Whether both statements are of this source, where one is asked for.
+/// Whether both passages are from this source, if one is given.
 fn is_within(finding: &WireFinding, source: Option<&SourceId>) -> bool {
     let is_of =
         |member: &WireMember| source.is_none_or(|source| member.source_id == source.as_str());

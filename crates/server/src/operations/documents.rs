@@ -1,11 +1,11 @@
-//! Stored baselines and judgements, by name.
+//! Stored baselines and qrels, by name.
 
 use std::io::Cursor;
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use gbrain_brain::capture::private_names;
-use gbrain_core::baseline::{Baseline, Draft, SignatureCheck, Thresholds, publish};
+use gbrain_core::baseline::{Baseline, BaselineDraft, BaselineThresholds, SignatureCheck, publish};
 use gbrain_core::capture::{CapturedRow, write_line};
 use gbrain_core::fault::{Fault, FaultKind};
 use gbrain_core::format::serving::{DocumentOutcomeBody, QrelsStoredBody};
@@ -21,18 +21,17 @@ use serde::{Deserialize, Serialize};
 
 use super::bounds::{at_most, within};
 use super::limits::CallLimits;
-use crate::house::House;
-use crate::http::{Call, NDJSON, NoParameters, Reply};
-use crate::jobs::{Rows, refuse_trusted};
-use crate::moment::Moment;
+use crate::http::{NDJSON, NoParameters, OperationCall, Reply};
+use crate::jobs::{RowSelection, refuse_trusted};
+use crate::wire_timestamp::WireTimestamp;
+use crate::workspace_registry::WorkspaceRegistry;
 
-/// The most rows that are read from captures at once.
-pub(crate) const MOST_ROWS: u32 = 100_000;
+/// Most captures that are read at once.
+pub(crate) const MAX_ROWS: u32 = 100_000;
 
-/// What the body of judgements takes. The reader counts what it makes of it.
+/// Memory cost of parsing qrels. The reader counts its own allocations.
 pub(crate) const QRELS_COST: ReadingCost = ReadingCost { copies: 2, per_value: 0, per_object: 0 };
 
-/// What names of documents look like.
 pub(crate) const NAME_PATTERN: &str = r"^[A-Za-z0-9][A-Za-z0-9._-]*$";
 
 /// Stored documents, by name.
@@ -45,17 +44,17 @@ pub(crate) struct DocumentsBody {
 /// A document by its name.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Name {
-    /// Its name: letters, digits, `-`, `_` and `.`.
+pub(crate) struct DocumentName {
+    /// The document's name: letters, digits, `-`, `_` and `.`.
     #[schemars(length(min = 1, max = 100), regex(pattern = NAME_PATTERN))]
     name: String,
 }
 
-/// What a baseline is made of.
+/// The captures and thresholds of a new baseline.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PublishBaseline {
-    /// A name for people; the document's own if it is not said.
+    /// A display name; by default the document's name.
     #[serde(default)]
     #[schemars(length(max = 200))]
     label: Option<String>,
@@ -63,64 +62,64 @@ pub(crate) struct PublishBaseline {
     #[serde(default)]
     #[schemars(length(max = 2000))]
     why: Option<String>,
-    /// Captures stored at or after this moment.
+    /// Captures stored at or after this time.
     #[serde(default)]
-    since: Option<Moment>,
-    /// Captures stored before this moment.
+    since: Option<WireTimestamp>,
+    /// Captures stored before this time.
     #[serde(default)]
-    until: Option<Moment>,
+    until: Option<WireTimestamp>,
     /// At most this many, the newest.
     #[serde(default)]
     #[schemars(range(min = 1, max = 100_000))]
     limit: Option<u32>,
-    /// Least mean overlap that a gate accepts.
+    /// Minimum mean Jaccard overlap that a gate accepts.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1))]
     threshold_jaccard: Option<f64>,
-    /// Least share of rows with the same first page.
+    /// Minimum share of rows with the same first page.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1))]
     threshold_top1: Option<f64>,
-    /// How many times as long an answer may take.
+    /// Maximum latency as a multiple of the baseline's.
     #[serde(default)]
     #[schemars(extend("exclusiveMinimum" = 0))]
     threshold_latency_multiplier: Option<f64>,
 }
 
-pub(crate) fn list_baselines(call: &Call<'_>, _: NoParameters) -> Result<Reply, Fault> {
+pub(crate) fn list_baselines(call: &OperationCall<'_>, _: NoParameters) -> Result<Reply, Fault> {
     list(call, DocumentKind::Baseline)
 }
 
-pub(crate) fn list_qrels(call: &Call<'_>, _: NoParameters) -> Result<Reply, Fault> {
+pub(crate) fn list_qrels(call: &OperationCall<'_>, _: NoParameters) -> Result<Reply, Fault> {
     list(call, DocumentKind::Qrels)
 }
 
-fn list(call: &Call<'_>, kind: DocumentKind) -> Result<Reply, Fault> {
-    let documents = call.house.store().documents(&call.who.workspace, kind)?;
+fn list(call: &OperationCall<'_>, kind: DocumentKind) -> Result<Reply, Fault> {
+    let documents = call.registry.store().documents(&call.principal.workspace, kind)?;
     Reply::json(&DocumentsBody { documents })
 }
 
-/// A baseline as it was stored: rows, one a line.
-pub(crate) fn get_baseline(call: &Call<'_>, input: Name) -> Result<Reply, Fault> {
-    let text = text(call.house, &call.who.workspace, DocumentKind::Baseline, &input.name)?;
+/// Returns a stored baseline as JSON lines.
+pub(crate) fn get_baseline(call: &OperationCall<'_>, input: DocumentName) -> Result<Reply, Fault> {
+    let text = text(call.registry, &call.principal.workspace, DocumentKind::Baseline, &input.name)?;
     Ok(Reply::Text { content_type: NDJSON, bytes: text.into_bytes() })
 }
 
-/// Judgements as they were stored.
-pub(crate) fn get_qrels(call: &Call<'_>, input: Name) -> Result<Reply, Fault> {
-    let text = text(call.house, &call.who.workspace, DocumentKind::Qrels, &input.name)?;
+/// Returns stored qrels as they were uploaded.
+pub(crate) fn get_qrels(call: &OperationCall<'_>, input: DocumentName) -> Result<Reply, Fault> {
+    let text = text(call.registry, &call.principal.workspace, DocumentKind::Qrels, &input.name)?;
     Ok(Reply::Text { content_type: "text/plain; charset=utf-8", bytes: text.into_bytes() })
 }
 
-/// Freezes what was captured over the wire.
+/// Publishes captures of remote callers as a baseline.
 pub(crate) fn publish_baseline(
-    call: &Call<'_>,
-    input: Name,
+    call: &OperationCall<'_>,
+    input: DocumentName,
     body: PublishBaseline,
 ) -> Result<Reply, Fault> {
     let name = checked(input.name)?;
-    let own = Thresholds::default();
-    let thresholds = Thresholds {
+    let own = BaselineThresholds::default();
+    let thresholds = BaselineThresholds {
         jaccard: body.threshold_jaccard.unwrap_or(own.jaccard),
         top1: body.threshold_top1.unwrap_or(own.top1),
         latency_multiplier: body.threshold_latency_multiplier.unwrap_or(own.latency_multiplier),
@@ -128,32 +127,36 @@ pub(crate) fn publish_baseline(
     thresholds.check().map_err(|error| Fault::of(FaultKind::Usage, &error))?;
     at_most("a label", body.label.as_deref(), 200)?;
     at_most("a reason", body.why.as_deref(), 2000)?;
-    within("limit", body.limit, 1..=MOST_ROWS)?;
-    let window = Rows { baseline: None, since: body.since, until: body.until, limit: body.limit };
-    let lines = lines_of(call.house, &call.who.workspace, &window)?;
+    within("limit", body.limit, 1..=MAX_ROWS)?;
+    let window =
+        RowSelection { baseline: None, since: body.since, until: body.until, limit: body.limit };
+    let lines = lines_of(call.registry, &call.principal.workspace, &window)?;
     let rows = read_publishable(Input::new(Path::new("captures"), Cursor::new(lines)))?;
-    let previous =
-        match call.house.store().document(&call.who.workspace, DocumentKind::Baseline, &name)? {
-            None => None,
-            Some(document) => {
-                let signature = SignatureCheck::if_signed(call.house.baseline_key());
-                Some(parse_baseline(&document.body, signature)?.metadata)
-            }
-        };
-    let draft = Draft {
+    let previous = match call.registry.store().document(
+        &call.principal.workspace,
+        DocumentKind::Baseline,
+        &name,
+    )? {
+        None => None,
+        Some(document) => {
+            let signature = SignatureCheck::if_signed(call.registry.baseline_key());
+            Some(parse_baseline(&document.body, signature)?.metadata)
+        }
+    };
+    let draft = BaselineDraft {
         label: body.label.unwrap_or_else(|| name.clone()),
         published_at: call.now,
         thresholds,
         why: body.why,
         previous,
-        key: call.house.baseline_key().cloned(),
+        key: call.registry.baseline_key().cloned(),
     };
     let published = publish(rows, &draft).map_err(|error| {
         Fault::of(FaultKind::Input, &error).hint("requests are captured while eval.capture is on")
     })?;
-    let store = call.house.store();
+    let store = call.registry.store();
     store.put_document(
-        &call.who.workspace,
+        &call.principal.workspace,
         DocumentKind::Baseline,
         &name,
         &published.text,
@@ -162,24 +165,31 @@ pub(crate) fn publish_baseline(
     Reply::json(&PublishBody::new(&name, &published))
 }
 
-pub(crate) fn delete_baseline(call: &Call<'_>, input: Name) -> Result<Reply, Fault> {
+pub(crate) fn delete_baseline(
+    call: &OperationCall<'_>,
+    input: DocumentName,
+) -> Result<Reply, Fault> {
     delete(call, DocumentKind::Baseline, input.name)
 }
 
-pub(crate) fn delete_qrels(call: &Call<'_>, input: Name) -> Result<Reply, Fault> {
+pub(crate) fn delete_qrels(call: &OperationCall<'_>, input: DocumentName) -> Result<Reply, Fault> {
     delete(call, DocumentKind::Qrels, input.name)
 }
 
-fn delete(call: &Call<'_>, kind: DocumentKind, name: String) -> Result<Reply, Fault> {
+fn delete(call: &OperationCall<'_>, kind: DocumentKind, name: String) -> Result<Reply, Fault> {
     let name = checked(name)?;
-    if !call.house.store().delete_document(&call.who.workspace, kind, &name)? {
+    if !call.registry.store().delete_document(&call.principal.workspace, kind, &name)? {
         return Err(nothing(kind, &name));
     }
     Reply::json(&DocumentOutcomeBody { name, outcome: "removed" })
 }
 
-/// Stores judgements of any shape that `eval --qrels` reads.
-pub(crate) fn put_qrels(call: &Call<'_>, input: Name, text: &str) -> Result<Reply, Fault> {
+/// Stores qrels in any format that `eval --qrels` reads.
+pub(crate) fn put_qrels(
+    call: &OperationCall<'_>,
+    input: DocumentName,
+    text: &str,
+) -> Result<Reply, Fault> {
     let name = checked(input.name)?;
     let (queries, judgements) = {
         let limits = CallLimits::new(call);
@@ -188,9 +198,14 @@ pub(crate) fn put_qrels(call: &Call<'_>, input: Name, text: &str) -> Result<Repl
         (qrels.queries.len(), qrels.judgements())
     };
     call.check_stop()?;
-    let store = call.house.store();
-    let replaced =
-        store.put_document(&call.who.workspace, DocumentKind::Qrels, &name, text, call.now)?;
+    let store = call.registry.store();
+    let replaced = store.put_document(
+        &call.principal.workspace,
+        DocumentKind::Qrels,
+        &name,
+        text,
+        call.now,
+    )?;
     Reply::json(&QrelsStoredBody {
         name,
         outcome: if replaced { "replaced" } else { "added" },
@@ -200,46 +215,58 @@ pub(crate) fn put_qrels(call: &Call<'_>, input: Name, text: &str) -> Result<Repl
 }
 
 /// A stored baseline, verified.
-pub(crate) fn baseline(house: &House, ws: &WorkspaceId, name: &str) -> Result<Baseline, Fault> {
-    let signature = SignatureCheck::required(house.baseline_key());
-    let baseline = parse_baseline(&text(house, ws, DocumentKind::Baseline, name)?, signature)?;
+pub(crate) fn baseline(
+    registry: &WorkspaceRegistry,
+    ws: &WorkspaceId,
+    name: &str,
+) -> Result<Baseline, Fault> {
+    let signature = SignatureCheck::required(registry.baseline_key());
+    let baseline = parse_baseline(&text(registry, ws, DocumentKind::Baseline, name)?, signature)?;
     refuse_trusted(&baseline.rows)?;
     Ok(baseline)
 }
 
-pub(crate) fn qrels(house: &House, ws: &WorkspaceId, name: &str) -> Result<Qrels, Fault> {
-    let text = text(house, ws, DocumentKind::Qrels, name)?;
+pub(crate) fn qrels(
+    registry: &WorkspaceRegistry,
+    ws: &WorkspaceId,
+    name: &str,
+) -> Result<Qrels, Fault> {
+    let text = text(registry, ws, DocumentKind::Qrels, name)?;
     Qrels::parse(text.as_bytes()).map_err(|error| unreadable(&error))
 }
 
-/// The same for a call that reads them as it reads its body.
+/// Like `qrels`, within the limits of a call.
 pub(crate) fn qrels_for_call(
-    call: &Call<'_>,
+    call: &OperationCall<'_>,
     name: &str,
     limits: &CallLimits<'_>,
     meter: &mut Meter<'_>,
 ) -> Result<Qrels, Fault> {
-    let text = text(call.house, &call.who.workspace, DocumentKind::Qrels, name)?;
+    let text = text(call.registry, &call.principal.workspace, DocumentKind::Qrels, name)?;
     let _stored = call.memory.add_document(text.len())?;
     parse_qrels(&text, limits, meter)
 }
 
-/// What was captured over the wire, newest first.
+/// Captures of remote callers, newest first.
 pub(crate) fn captures_of(
-    house: &House,
+    registry: &WorkspaceRegistry,
     ws: &WorkspaceId,
-    window: &Rows,
+    window: &RowSelection,
 ) -> Result<Vec<CapturedRow>, Fault> {
-    let lines = lines_of(house, ws, window)?;
+    let lines = lines_of(registry, ws, window)?;
     if lines.is_empty() {
         return Ok(Vec::new());
     }
     Ok(read_captures(Input::new(Path::new("captures"), Cursor::new(lines)))?.rows)
 }
 
-/// Captures of callers over the wire: what the owner asked at the keyboard is not theirs to see.
-fn lines_of(house: &House, ws: &WorkspaceId, window: &Rows) -> Result<Vec<u8>, Fault> {
-    let limit = u64::from(window.limit.unwrap_or(MOST_ROWS).min(MOST_ROWS));
+/// Captures of remote callers only: callers may not see what the owner queried locally.
+fn lines_of(
+    registry: &WorkspaceRegistry,
+    ws: &WorkspaceId,
+    window: &RowSelection,
+) -> Result<Vec<u8>, Fault> {
+    let limit = u64::from(window.limit.unwrap_or(MAX_ROWS).min(MAX_ROWS));
     let filter = CaptureFilter {
         since: window.since.map(|moment| moment.0),
         until: window.until.map(|moment| moment.0),
@@ -247,11 +274,11 @@ fn lines_of(house: &House, ws: &WorkspaceId, window: &Rows) -> Result<Vec<u8>, F
         limit: Some(limit),
         ..CaptureFilter::default()
     };
-    // What was found once may have been made private since.
-    let identity = house.suites().identity.map(|key| key.for_workspace(ws));
-    let private = private_names(house.store(), ws, identity)?;
+    // A captured page may have been made private since.
+    let identity = registry.suites().identity.map(|key| key.for_workspace(ws));
+    let private = private_names(registry.store(), ws, identity)?;
     let mut lines = Vec::new();
-    house.store().captures(ws, &filter, &mut |mut row| {
+    registry.store().captures(ws, &filter, &mut |mut row| {
         private.mask(&mut row);
         write_line(&row, &mut lines);
         Ok(ControlFlow::Continue(()))
@@ -273,11 +300,16 @@ fn parse_qrels(text: &str, limits: &CallLimits<'_>, meter: &mut Meter<'_>) -> Re
 
 fn unreadable(error: &QrelsError) -> Fault {
     Fault::of(FaultKind::Input, error)
-        .hint("JSON of any shape that `gbrain eval --qrels` reads, or TREC lines")
+        .hint("send JSON in a format that `gbrain eval --qrels` reads, or TREC lines")
 }
 
-fn text(house: &House, ws: &WorkspaceId, kind: DocumentKind, name: &str) -> Result<String, Fault> {
-    let document = house.store().document(ws, kind, &checked(name.to_owned())?)?;
+fn text(
+    registry: &WorkspaceRegistry,
+    ws: &WorkspaceId,
+    kind: DocumentKind,
+    name: &str,
+) -> Result<String, Fault> {
+    let document = registry.store().document(ws, kind, &checked(name.to_owned())?)?;
     document.map(|document| document.body).ok_or_else(|| nothing(kind, name))
 }
 
@@ -285,15 +317,15 @@ fn nothing(kind: DocumentKind, name: &str) -> Fault {
     Fault::not_found(format!("there is no {kind} `{name}`"))
 }
 
-/// A name that is decent in an address and as a file.
+/// Checks that a name is safe in a URL and as a file name.
 pub(crate) fn checked(name: String) -> Result<String, Fault> {
-    let is_decent = (1..=100).contains(&name.len())
+    let is_valid = (1..=100).contains(&name.len())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
         && name.as_bytes()[0].is_ascii_alphanumeric();
-    if is_decent {
+    if is_valid {
         return Ok(name);
     }
     Err(Fault::usage(
-        "a name is 1 to 100 letters, digits, `-`, `_` and `.`, and begins with a letter or digit",
+        "a name is 1 to 100 letters, digits, `-`, `_` and `.`, starting with a letter or digit",
     ))
 }

@@ -1,4 +1,4 @@
-//! Jobs and runs: start, look, cancel, fetch what came of it.
+//! Jobs and runs: start, inspect, cancel, fetch the result.
 
 use gbrain_brain::wire;
 use gbrain_core::fault::{Fault, FaultKind};
@@ -8,40 +8,43 @@ use gbrain_store::{JobCounts, JobFilter, JobInfo, NewJob};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::http::{Call, NoParameters, Reply, is_inside};
+use crate::http::{NoParameters, OperationCall, Reply, is_internal};
 use crate::jobs::{ATTEMPTS, JOBS, JobBody, RUNS, RunBody};
 
-/// How many jobs of a workspace may wait or be worked on before more are refused. Each may be as
-/// large as a body.
+/// Most unfinished jobs per workspace. Each may be as large as a body.
 const OPEN_JOBS: u64 = 100;
-/// The kinds whose results callers over a wire may see. What became of files is for their owner: it
-/// names them, private ones too.
-const SEEN: &[&str] = &["import", "reindex"];
+/// Kinds whose results remote callers may see. The result of a file import names files, including
+/// private ones.
+const REMOTE_RESULT_KINDS: &[&str] = &["import", "reindex"];
 
 /// Which jobs to list.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListJobs {
-    /// queued, running, done, failed or cancelled.
+    /// Only jobs in this state: queued, running, done, failed or cancelled.
     state: Option<JobState>,
-    /// Jobs with a lower number than this.
+    /// Jobs with a lower id than this.
     before: Option<i64>,
-    /// How many.
+    /// The maximum number of jobs; 50 by default.
     #[schemars(range(min = 1, max = 200))]
     limit: Option<u16>,
 }
 
-/// A job by its number.
+/// A job by its id.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JobNumber {
-    /// The job's number.
+    /// The id of the job, as returned when it was started.
     #[schemars(range(min = 1))]
     id: i64,
 }
 
 /// Starts a job that changes the brain.
-pub(crate) fn start_job(call: &Call<'_>, _: NoParameters, body: JobBody) -> Result<Reply, Fault> {
+pub(crate) fn start_job(
+    call: &OperationCall<'_>,
+    _: NoParameters,
+    body: JobBody,
+) -> Result<Reply, Fault> {
     match &body {
         JobBody::Import(spec) => {
             spec.check()?;
@@ -51,7 +54,11 @@ pub(crate) fn start_job(call: &Call<'_>, _: NoParameters, body: JobBody) -> Resu
     }
 }
 
-pub(crate) fn start_run(call: &Call<'_>, _: NoParameters, body: RunBody) -> Result<Reply, Fault> {
+pub(crate) fn start_run(
+    call: &OperationCall<'_>,
+    _: NoParameters,
+    body: RunBody,
+) -> Result<Reply, Fault> {
     match &body {
         RunBody::Replay(spec) => {
             spec.check()?;
@@ -64,18 +71,18 @@ pub(crate) fn start_run(call: &Call<'_>, _: NoParameters, body: RunBody) -> Resu
     }
 }
 
-fn start(call: &Call<'_>, kind: &str, spec: &impl Serialize) -> Result<Reply, Fault> {
-    let (store, ws) = (call.house.store(), &call.who.workspace);
+fn start(call: &OperationCall<'_>, kind: &str, spec: &impl Serialize) -> Result<Reply, Fault> {
+    let (store, ws) = (call.registry.store(), &call.principal.workspace);
     let JobCounts { queued, running } = store.job_counts_of(ws)?;
     if queued + running >= OPEN_JOBS {
-        return Err(Fault::overloaded(format!("{OPEN_JOBS} jobs are not over yet"))
-            .hint("try again when some are, or cancel some"));
+        return Err(Fault::overloaded(format!("{OPEN_JOBS} jobs are unfinished"))
+            .hint("wait until some have finished, or cancel some"));
     }
     let spec = serde_json::to_string(spec).map_err(|error| Fault::internal(error.to_string()))?;
     let job = NewJob {
         kind: kind.to_owned(),
         spec,
-        created_by: call.who.name.clone(),
+        created_by: call.principal.name.clone(),
         max_attempts: ATTEMPTS,
         key: None,
         group: None,
@@ -85,77 +92,73 @@ fn start(call: &Call<'_>, kind: &str, spec: &impl Serialize) -> Result<Reply, Fa
     Reply::accepted(&QueuedBody { id, kind: kind.to_owned(), state })
 }
 
-pub(crate) fn list_jobs(call: &Call<'_>, input: ListJobs) -> Result<Reply, Fault> {
+pub(crate) fn list_jobs(call: &OperationCall<'_>, input: ListJobs) -> Result<Reply, Fault> {
     list(call, input, &[])
 }
 
-pub(crate) fn list_runs(call: &Call<'_>, input: ListJobs) -> Result<Reply, Fault> {
+pub(crate) fn list_runs(call: &OperationCall<'_>, input: ListJobs) -> Result<Reply, Fault> {
     list(call, input, RUNS)
 }
 
-fn list(call: &Call<'_>, input: ListJobs, kinds: &[&str]) -> Result<Reply, Fault> {
+fn list(call: &OperationCall<'_>, input: ListJobs, kinds: &[&str]) -> Result<Reply, Fault> {
     let limit = usize::from(input.limit.unwrap_or(50));
     if !(1..=200).contains(&limit) {
-        return Err(Fault::usage("a limit is 1 to 200"));
+        return Err(Fault::usage("`limit` must be from 1 to 200"));
     }
     let kinds = kinds.iter().map(|kind| (*kind).to_owned()).collect();
     let filter = JobFilter { state: input.state, kinds, before: input.before };
-    let mut jobs = call.house.store().jobs(&call.who.workspace, &filter, limit + 1)?;
-    let next_before = wire::cut(&mut jobs, limit).map(|job| job.id);
+    let mut jobs = call.registry.store().jobs(&call.principal.workspace, &filter, limit + 1)?;
+    let next_before = wire::truncate_page(&mut jobs, limit).map(|job| job.id);
     Reply::json(&JobsBody { jobs: jobs.iter().map(shown).collect(), next_before })
 }
 
-pub(crate) fn show_job(call: &Call<'_>, input: JobNumber) -> Result<Reply, Fault> {
+pub(crate) fn show_job(call: &OperationCall<'_>, input: JobNumber) -> Result<Reply, Fault> {
     Reply::json(&shown(&find(call, input.id, &[])?))
 }
 
-pub(crate) fn show_run(call: &Call<'_>, input: JobNumber) -> Result<Reply, Fault> {
+pub(crate) fn show_run(call: &OperationCall<'_>, input: JobNumber) -> Result<Reply, Fault> {
     Reply::json(&shown(&find(call, input.id, RUNS)?))
 }
 
-/// Asks for the end of a job.
-pub(crate) fn cancel_job(call: &Call<'_>, input: JobNumber) -> Result<Reply, Fault> {
+pub(crate) fn cancel_job(call: &OperationCall<'_>, input: JobNumber) -> Result<Reply, Fault> {
     cancel(call, input.id, JOBS)
 }
 
-/// Asks for the end of a measurement.
-pub(crate) fn cancel_run(call: &Call<'_>, input: JobNumber) -> Result<Reply, Fault> {
+pub(crate) fn cancel_run(call: &OperationCall<'_>, input: JobNumber) -> Result<Reply, Fault> {
     cancel(call, input.id, RUNS)
 }
 
-fn cancel(call: &Call<'_>, id: i64, kinds: &[&str]) -> Result<Reply, Fault> {
+fn cancel(call: &OperationCall<'_>, id: i64, kinds: &[&str]) -> Result<Reply, Fault> {
     find(call, id, kinds)?;
-    let state = call.house.store().cancel_job(&call.who.workspace, id, call.now)?;
+    let state = call.registry.store().cancel_job(&call.principal.workspace, id, call.now)?;
     let state = state.ok_or_else(|| no_job(id))?.name();
     Reply::json(&CancelledBody { id, state })
 }
 
-/// What came of a measurement.
-pub(crate) fn run_result(call: &Call<'_>, input: JobNumber) -> Result<Reply, Fault> {
+pub(crate) fn run_result(call: &OperationCall<'_>, input: JobNumber) -> Result<Reply, Fault> {
     result(call, input.id, RUNS)
 }
 
-/// What came of a job.
-pub(crate) fn job_result(call: &Call<'_>, input: JobNumber) -> Result<Reply, Fault> {
-    result(call, input.id, SEEN)
+pub(crate) fn job_result(call: &OperationCall<'_>, input: JobNumber) -> Result<Reply, Fault> {
+    result(call, input.id, REMOTE_RESULT_KINDS)
 }
 
-fn result(call: &Call<'_>, id: i64, kinds: &[&str]) -> Result<Reply, Fault> {
-    let job = call.house.store().job(&call.who.workspace, id)?;
+fn result(call: &OperationCall<'_>, id: i64, kinds: &[&str]) -> Result<Reply, Fault> {
+    let job = call.registry.store().job(&call.principal.workspace, id)?;
     let job =
         job.filter(|job| kinds.contains(&job.info.kind.as_str())).ok_or_else(|| no_job(id))?;
     match (job.info.state, job.result) {
         (JobState::Done, Some(result)) => Ok(Reply::Json(result.into_bytes())),
-        (state, _) => Err(Fault::conflict(format!("it is {state}: there is no result"))),
+        (state, _) => Err(Fault::conflict(format!("the job is {state}: there is no result"))),
     }
 }
 
-/// The job of a number, if it is of one of these kinds.
-pub(crate) fn find(call: &Call<'_>, id: i64, kinds: &[&str]) -> Result<JobInfo, Fault> {
-    // The list is without the long texts that a job has.
+/// The job with this id, if it is of one of these kinds.
+pub(crate) fn find(call: &OperationCall<'_>, id: i64, kinds: &[&str]) -> Result<JobInfo, Fault> {
+    // Listing does not load the large texts of a job.
     let kinds = kinds.iter().map(|kind| (*kind).to_owned()).collect();
     let filter = JobFilter { state: None, kinds, before: Some(id.saturating_add(1)) };
-    let found = call.house.store().jobs(&call.who.workspace, &filter, 1)?;
+    let found = call.registry.store().jobs(&call.principal.workspace, &filter, 1)?;
     found.into_iter().find(|job| job.id == id).ok_or_else(|| no_job(id))
 }
 
@@ -163,28 +166,28 @@ fn no_job(id: i64) -> Fault {
     Fault::not_found(format!("there is no such job: {id}"))
 }
 
-/// A job as callers over a wire see it: without the machine of its worker, and without what went
-/// wrong inside, which may name files and hosts. What the rows of a run hold is not for all of them.
+/// A job as shown to remote callers: without the worker's host and without internal errors, which
+/// may name files and hosts. Errors about the rows of a run are hidden too.
 pub(crate) fn shown(job: &JobInfo) -> JobShown {
     let mut shown = shown_to_owner(job);
     shown.worker = None;
     if let Some(error) = &shown.error {
         let is_of_rows =
             error.error.kind == FaultKind::Input.name() && RUNS.contains(&job.kind.as_str());
-        if is_of_rows || is_of_the_inside(&error.error.kind) {
-            let general = Fault::internal("the job could not be done; its worker's log says why");
-            shown.error = Some(general.body());
+        if is_of_rows || is_internal_kind(&error.error.kind) {
+            let general = Fault::internal("the job failed: see the worker's log");
+            shown.error = Some(general.wire_body());
         }
     }
     shown
 }
 
-/// Kinds that nobody knows are of the inside too.
-fn is_of_the_inside(kind: &str) -> bool {
-    FaultKind::from_name(kind).is_none_or(is_inside)
+/// Unknown kinds count as internal.
+fn is_internal_kind(kind: &str) -> bool {
+    FaultKind::from_name(kind).is_none_or(is_internal)
 }
 
-/// A job as its owner sees it.
+/// A job with all details, for its owner.
 pub fn shown_to_owner(job: &JobInfo) -> JobShown {
     let JobInfo {
         workspace: _,

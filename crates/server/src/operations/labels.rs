@@ -1,4 +1,4 @@
-//! Labels: judgements of people, and the qrels they make.
+//! Labels: relevance judgements of reviewers, and the qrels built from them.
 
 use std::collections::BTreeMap;
 
@@ -8,53 +8,57 @@ use gbrain_core::format::serving::{LabelRemovedBody, LabelledBody, NewLabelBody,
 use gbrain_core::id::PageKey;
 use gbrain_core::page::{StoredPage, Visibility};
 use gbrain_core::scrub::Scrubber;
-use gbrain_store::{Label, NewLabel};
+use gbrain_store::{NewLabel, StoredLabel};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::pages::named;
-use crate::http::{Call, NoParameters, Reply};
+use crate::http::{NoParameters, OperationCall, Reply};
 
-/// The most labels that one answer holds.
-const MOST: usize = 1_000;
-/// The most labels that make one set of qrels.
-const MOST_QRELS: usize = 100_000;
+/// Most labels per request and response.
+const MAX_LABELS: usize = 1_000;
+/// Most labels in one set of qrels.
+const MAX_QRELS: usize = 100_000;
 
 /// Which labels to list.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListLabels {
-    /// Labels with a higher number than this.
+    /// Labels with a higher id than this.
     after: Option<i64>,
-    /// How many.
+    /// The maximum number of labels; 100 by default.
     #[schemars(range(min = 1, max = 1000))]
     limit: Option<u16>,
 }
 
-/// Judgements, by number.
+/// Labels in the order of their ids.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct LabelsBody {
-    /// The judgements.
-    labels: Vec<Label>,
-    /// Where the rest of the list begins: judgements with a higher number than this.
+    /// The labels with a higher id than `after`.
+    labels: Vec<StoredLabel>,
+    /// Where the next page of the list starts: labels with a higher id than this.
     next_after: Option<i64>,
 }
 
-/// A label by its number.
+/// A label by its id.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LabelNumber {
-    /// The label's number.
+    /// The id of the label, as returned when it was stored.
     #[schemars(range(min = 1))]
     id: i64,
 }
 
-pub(crate) fn add(call: &Call<'_>, _: NoParameters, body: NewLabelsBody) -> Result<Reply, Fault> {
-    if body.labels.is_empty() || body.labels.len() > MOST {
-        return Err(Fault::usage("1 to 1000 labels at once"));
+pub(crate) fn add(
+    call: &OperationCall<'_>,
+    _: NoParameters,
+    body: NewLabelsBody,
+) -> Result<Reply, Fault> {
+    if body.labels.is_empty() || body.labels.len() > MAX_LABELS {
+        return Err(Fault::usage("`labels` must have 1 to 1000 entries"));
     }
-    let scrubber = &call.house.suites().scrubber;
+    let scrubber = &call.registry.suites().scrubber;
     let label = |body| label(body, scrubber);
     let labels = body.labels.iter().map(label).collect::<Result<Vec<_>, _>>()?;
     let keys: Vec<PageKey> = labels.iter().map(|label| label.key.clone()).collect();
@@ -62,76 +66,78 @@ pub(crate) fn add(call: &Call<'_>, _: NoParameters, body: NewLabelsBody) -> Resu
         return Err(Fault::not_found(format!("there is no page `{key}` to label"))
             .hint("write the page first, or label the page that answers"));
     }
-    let store = call.house.store();
-    let ids = store.put_labels(&call.who.workspace, &labels, &call.who.name, call.now)?;
+    let store = call.registry.store();
+    let ids =
+        store.put_labels(&call.principal.workspace, &labels, &call.principal.name, call.now)?;
     Reply::json(&LabelledBody { ids })
 }
 
-/// Whether each page is there for callers over a wire: a private page is not.
-fn exist(call: &Call<'_>, keys: &[PageKey]) -> Result<Vec<bool>, Fault> {
-    let pages = call.house.store().pages(&call.who.workspace, keys)?;
+/// Whether each page exists for remote callers: private pages do not.
+fn exist(call: &OperationCall<'_>, keys: &[PageKey]) -> Result<Vec<bool>, Fault> {
+    let pages = call.registry.store().pages(&call.principal.workspace, keys)?;
     let is_seen = |page: &Option<StoredPage>| {
         page.as_ref().is_some_and(|stored| stored.page.visibility == Visibility::World)
     };
     Ok(pages.iter().map(is_seen).collect())
 }
 
-/// A label as it is kept: its texts scrubbed as those of captures are.
+/// A label to store, with scrubbed texts like those of captures.
 fn label(body: &NewLabelBody, scrubber: &Scrubber) -> Result<NewLabel, Fault> {
     let NewLabelBody { query, page, grade, note } = body;
     if query.trim().is_empty() || query.len() > 51_200 {
-        return Err(Fault::usage("a label's query is a text of at most 51200 bytes"));
+        return Err(Fault::usage("the query of a label must have 1 to 51200 bytes"));
     }
     if !(0..=10).contains(grade) {
-        return Err(Fault::usage("a grade is 0 to 10"));
+        return Err(Fault::usage("a grade must be from 0 to 10"));
     }
     if note.as_ref().is_some_and(|note| note.chars().count() > 2_000) {
-        return Err(Fault::usage("a note is at most 2000 characters"));
+        return Err(Fault::usage("a note must have at most 2000 characters"));
     }
     let key = named(page)?;
     let scrub = |text: &String| scrubber.scrub(text).text;
     Ok(NewLabel { query: scrub(query), key, grade: *grade, note: note.as_ref().map(scrub) })
 }
 
-pub(crate) fn list(call: &Call<'_>, input: ListLabels) -> Result<Reply, Fault> {
+pub(crate) fn list(call: &OperationCall<'_>, input: ListLabels) -> Result<Reply, Fault> {
     let limit = usize::from(input.limit.unwrap_or(100));
-    if !(1..=MOST).contains(&limit) {
-        return Err(Fault::usage("a limit is 1 to 1000"));
+    if !(1..=MAX_LABELS).contains(&limit) {
+        return Err(Fault::usage("`limit` must be from 1 to 1000"));
     }
-    let mut labels = call.house.store().labels(&call.who.workspace, input.after, limit + 1)?;
-    let next_after = wire::cut(&mut labels, limit).map(|label| label.id);
-    let scrubber = &call.house.suites().scrubber;
+    let mut labels =
+        call.registry.store().labels(&call.principal.workspace, input.after, limit + 1)?;
+    let next_after = wire::truncate_page(&mut labels, limit).map(|label| label.id);
+    let scrubber = &call.registry.suites().scrubber;
     for label in &mut labels {
         scrub(label, scrubber);
     }
     Reply::json(&LabelsBody { labels, next_after })
 }
 
-/// A label as it is served. Labels of earlier versions were kept as they came: they are scrubbed here.
-fn scrub(label: &mut Label, scrubber: &Scrubber) {
+/// Scrubs a label for display: earlier versions stored labels unscrubbed.
+fn scrub(label: &mut StoredLabel, scrubber: &Scrubber) {
     for text in [Some(&mut label.query), label.note.as_mut()].into_iter().flatten() {
         *text = scrubber.scrub(text).text;
     }
 }
 
-pub(crate) fn remove(call: &Call<'_>, input: LabelNumber) -> Result<Reply, Fault> {
+pub(crate) fn remove(call: &OperationCall<'_>, input: LabelNumber) -> Result<Reply, Fault> {
     let id = input.id;
-    if !call.house.store().delete_label(&call.who.workspace, id)? {
+    if !call.registry.store().delete_label(&call.principal.workspace, id)? {
         return Err(Fault::not_found(format!("there is no label {id}")));
     }
     Reply::json(&LabelRemovedBody { id, outcome: "removed" })
 }
 
-/// All labels as qrels that `eval --qrels` and the gate read. A page that is not there can't be found: labels of
-/// such pages are left out, and counted.
-pub(crate) fn qrels(call: &Call<'_>, _: NoParameters) -> Result<Reply, Fault> {
-    let labels = call.house.store().labels(&call.who.workspace, None, MOST_QRELS + 1)?;
-    if labels.len() > MOST_QRELS {
+/// All labels as qrels for `eval --qrels` and the gate. Labels of missing pages are omitted and
+/// counted.
+pub(crate) fn qrels(call: &OperationCall<'_>, _: NoParameters) -> Result<Reply, Fault> {
+    let labels = call.registry.store().labels(&call.principal.workspace, None, MAX_QRELS + 1)?;
+    if labels.len() > MAX_QRELS {
         return Err(Fault::too_large("there are too many labels for one set of qrels"));
     }
-    let scrubber = &call.house.suites().scrubber;
+    let scrubber = &call.registry.suites().scrubber;
     let keys: Vec<PageKey> = labels.iter().map(|label| label.key.clone()).collect();
-    let mut queries: BTreeMap<String, Vec<&Label>> = BTreeMap::new();
+    let mut queries: BTreeMap<String, Vec<&StoredLabel>> = BTreeMap::new();
     let mut left_out = 0_usize;
     for (label, exists) in labels.iter().zip(exist(call, &keys)?) {
         match exists {
@@ -144,7 +150,7 @@ pub(crate) fn qrels(call: &Call<'_>, _: NoParameters) -> Result<Reply, Fault> {
     Reply::json(&body)
 }
 
-fn judged(query: &str, labels: &[&Label]) -> Value {
+fn judged(query: &str, labels: &[&StoredLabel]) -> Value {
     let relevant = labels.iter().filter(|label| label.grade > 0);
     let grades: serde_json::Map<String, Value> =
         labels.iter().map(|label| (label.key.to_string(), label.grade.into())).collect();

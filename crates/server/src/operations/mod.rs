@@ -1,7 +1,7 @@
-//! What callers over a wire may do: one file per thing, synchronous, on a workspace they were let
-//! into. HTTP and MCP come through here, so neither can do what the other may not.
+//! The operations that remote callers may run: one file per subject, synchronous, on the workspace
+//! of the authenticated caller. HTTP and MCP both use them, so neither can do more than the other.
 //!
-//! Invariant: nothing here reads a private page for a caller, or a workspace other than its own.
+//! Invariant: no operation reads a private page for a caller, or a workspace other than its own.
 
 pub(crate) mod alerts;
 pub(crate) mod ask;

@@ -1,20 +1,20 @@
-//! Pages: read, list, write, delete, bring back. Private ones do not exist here.
+//! Pages: read, list, write, delete, restore. Private pages do not exist here.
 
-use gbrain_brain::Put;
+use gbrain_brain::PutOutcome;
 use gbrain_brain::wire::{
     self, DeleteBody, HistoryBody, LinksBody, PagesBody, PutBody, RestoreBody,
 };
 use gbrain_core::fault::{Fault, FaultKind};
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
-use gbrain_core::page::{Format, Page, PageBody, PageInput, StoredPage, Visibility, parse};
+use gbrain_core::page::{Page, PageBody, PageFormat, PageInput, StoredPage, Visibility, parse};
 use gbrain_core::reading::shape::{ReadingCost, Shape};
 use gbrain_core::request::Viewer;
 use gbrain_store::{DeleteOutcome, PageFilter, PageWrite, StoreError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::house::House;
-use crate::http::{Call, Reply};
+use crate::http::{OperationCall, Reply};
+use crate::workspace_registry::WorkspaceRegistry;
 
 /// A page by its name.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -32,7 +32,7 @@ pub(crate) struct GetPage {
     /// The page: a slug, or `source::slug`.
     #[schemars(length(min = 1, max = 546))]
     pub page: String,
-    /// An older version of it.
+    /// A version of the page; the latest by default.
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub version: Option<u32>,
@@ -42,14 +42,14 @@ pub(crate) struct GetPage {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PageText {
-    /// The whole text, frontmatter included. A page that is there is replaced; its history stays.
+    /// The whole text, including frontmatter. It replaces an existing page, whose history is kept.
     pub content: String,
-    /// What kind of text it is; markdown if it is not said.
+    /// The format of the text; markdown by default.
     #[serde(default)]
     pub format: Option<TextFormat>,
 }
 
-/// What kind of text a page is made of.
+/// The format of a page's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TextFormat {
@@ -63,7 +63,7 @@ pub enum TextFormat {
     ChatJsonl,
 }
 
-impl From<TextFormat> for Format {
+impl From<TextFormat> for PageFormat {
     fn from(format: TextFormat) -> Self {
         match format {
             TextFormat::Markdown => Self::Markdown,
@@ -91,23 +91,23 @@ pub(crate) struct ListPages {
     /// Only slugs that start with this.
     #[serde(default)]
     pub prefix: Option<String>,
-    /// Deleted pages too.
+    /// Whether to include deleted pages; false by default.
     #[serde(default)]
     pub deleted: Option<bool>,
-    /// Only pages after this one (`source::slug`): where the last list ended.
+    /// Only pages after this one (`source::slug`): `next_after` of the previous response.
     #[serde(default)]
     #[schemars(length(min = 1, max = 546))]
     pub after: Option<String>,
-    /// How many.
+    /// The maximum number of pages; 50 by default.
     #[serde(default)]
     #[schemars(range(min = 1, max = 500))]
     pub limit: Option<u16>,
 }
 
-pub(crate) fn list(call: &Call<'_>, input: ListPages) -> Result<Reply, Fault> {
+pub(crate) fn list(call: &OperationCall<'_>, input: ListPages) -> Result<Reply, Fault> {
     let limit = usize::from(input.limit.unwrap_or(50));
     if !(1..=500).contains(&limit) {
-        return Err(Fault::usage("a limit is 1 to 500"));
+        return Err(Fault::usage("`limit` must be from 1 to 500"));
     }
     let filter = PageFilter {
         source: input.source.as_deref().map(SourceId::new).transpose()?,
@@ -118,104 +118,110 @@ pub(crate) fn list(call: &Call<'_>, input: ListPages) -> Result<Reply, Fault> {
         visibility: Some(Visibility::World),
     };
     let after = input.after.as_deref().map(named).transpose()?;
-    let store = call.house.store();
-    let mut pages = store.list(&call.who.workspace, &filter, after.as_ref(), limit + 1)?;
-    let next = wire::cut(&mut pages, limit).map(|page| page.key.clone());
+    let store = call.registry.store();
+    let mut pages = store.list(&call.principal.workspace, &filter, after.as_ref(), limit + 1)?;
+    let next = wire::truncate_page(&mut pages, limit).map(|page| page.key.clone());
     Reply::json(&PagesBody { pages: &pages, next_after: next.as_ref() })
 }
 
-pub(crate) fn get(call: &Call<'_>, input: GetPage) -> Result<Reply, Fault> {
-    let stored = read(call.house, &call.who.workspace, &input)?;
+pub(crate) fn get(call: &OperationCall<'_>, input: GetPage) -> Result<Reply, Fault> {
+    let stored = read(call.registry, &call.principal.workspace, &input)?;
     Reply::json(&PageBody::new(&stored))
 }
 
-/// A page that a caller over a wire may read.
-pub(crate) fn read(house: &House, ws: &WorkspaceId, input: &GetPage) -> Result<StoredPage, Fault> {
-    let key = visible(house, ws, &input.page)?;
+/// A page that a remote caller may read.
+pub(crate) fn read(
+    registry: &WorkspaceRegistry,
+    ws: &WorkspaceId,
+    input: &GetPage,
+) -> Result<StoredPage, Fault> {
+    let key = visible(registry, ws, &input.page)?;
     let stored = match input.version {
-        None => house.store().page(ws, &key)?,
-        Some(version) => house.store().page_at_version(ws, &key, version)?,
+        None => registry.store().page(ws, &key)?,
+        Some(version) => registry.store().page_at_version(ws, &key, version)?,
     };
-    // An older version may have been private though the page no longer is.
+    // An older version may have been private although the page no longer is.
     let stored = stored.filter(|stored| stored.page.visibility == Visibility::World);
-    refuse_hidden(house, ws, &key)?;
+    refuse_hidden(registry, ws, &key)?;
     stored.ok_or_else(|| no_page(&key))
 }
 
-/// The edges of a page.
-pub(crate) fn links(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> {
-    let key = visible(call.house, &call.who.workspace, &input.page)?;
-    let door = call.house.door(&call.who.workspace)?;
-    // The brain would name pages that are close to the one that is missing, private ones too.
+pub(crate) fn links(call: &OperationCall<'_>, input: PageName) -> Result<Reply, Fault> {
+    let key = visible(call.registry, &call.principal.workspace, &input.page)?;
+    let service = call.registry.query_service(&call.principal.workspace)?;
+    // The brain's error would suggest similar page names, including private ones.
     let is_stopped = || call.stop.is_stopped();
-    let links = door.brain().links(&key, Viewer::Untrusted, &is_stopped);
+    let links = service.brain().links(&key, Viewer::Untrusted, &is_stopped);
     let links = links.map_err(|error| match error {
         gbrain_brain::BrainError::NoPage { .. } => no_page(&key),
         error => error.into(),
     })?;
-    refuse_hidden(call.house, &call.who.workspace, &key)?;
+    refuse_hidden(call.registry, &call.principal.workspace, &key)?;
     Reply::json(&LinksBody::new(&key, &links))
 }
 
-/// The versions of a page.
-pub(crate) fn history(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> {
-    let key = visible(call.house, &call.who.workspace, &input.page)?;
-    let mut versions = call.house.store().history(&call.who.workspace, &key)?;
+pub(crate) fn history(call: &OperationCall<'_>, input: PageName) -> Result<Reply, Fault> {
+    let key = visible(call.registry, &call.principal.workspace, &input.page)?;
+    let mut versions = call.registry.store().history(&call.principal.workspace, &key)?;
     versions.retain(|info| info.visibility == Visibility::World);
-    refuse_hidden(call.house, &call.who.workspace, &key)?;
+    refuse_hidden(call.registry, &call.principal.workspace, &key)?;
     Reply::json(&HistoryBody::new(&key, &versions))
 }
 
-/// Writes a page; when it is answered, the page is safe.
-pub(crate) fn put(call: &Call<'_>, input: PageName, text: PageText) -> Result<Reply, Fault> {
+/// Writes a page; the page is stored when this returns.
+pub(crate) fn put(
+    call: &OperationCall<'_>,
+    input: PageName,
+    text: PageText,
+) -> Result<Reply, Fault> {
     let key = named(&input.page)?;
     let format = text.format.unwrap_or(TextFormat::Markdown).into();
-    // Of the body its text stays, while a chat is read from it.
+    // Only the text is still needed while a chat is parsed.
     call.memory.shrink_to(text.content.len());
     let reading = call.memory.reserve(reading_cost(&text.content, format)?)?;
     let page = parsed(&key, &text.content, format)?;
     drop(reading);
     call.check_stop()?;
     let write = PageWrite { page: &page, origin: None };
-    let (store, ws) = (call.house.store(), &call.who.workspace);
+    let (store, ws) = (call.registry.store(), &call.principal.workspace);
     let mut outcomes = store.write_pages_by(Viewer::Untrusted, ws, &[write], call.now)?;
     let outcome = outcomes.pop().expect("one write has one outcome");
-    Reply::json(&PutBody::new(&key, &Put { outcome, warnings: page.warnings }))
+    Reply::json(&PutBody::new(&key, &PutOutcome { outcome, warnings: page.warnings }))
 }
 
-/// A text as a page that a caller over a wire may write, unless the page of that name is private: the store
-/// refuses that in the transaction that writes.
-pub(crate) fn parsed(key: &PageKey, content: &str, format: Format) -> Result<Page, Fault> {
+/// Parses a page that a remote caller may write. The store refuses to overwrite a private page, in
+/// the same transaction.
+pub(crate) fn parsed(key: &PageKey, content: &str, format: PageFormat) -> Result<Page, Fault> {
     reading_cost(content, format)?;
     let file_name = key.slug.as_str().rsplit('/').next();
     let input = PageInput { key: key.clone(), file_name, content, format };
     let page = parse(input).map_err(|error| Fault::of(FaultKind::Page, &error))?;
     if page.visibility == Visibility::Private {
-        return Err(Fault::forbidden("a private page can't be written from here")
+        return Err(Fault::forbidden("a remote caller cannot write a private page")
             .hint("leave `visibility: private` out, or write it with `gbrain put`"));
     }
     Ok(page)
 }
 
-/// What reading a chat takes beside its text: the document, and a turn for each of its objects.
+/// Memory cost of parsing a chat: the document, and a turn for each of its objects.
 const CHAT_COST: ReadingCost = ReadingCost { copies: 3, per_value: 56, per_object: 120 };
 
-/// What a value of frontmatter takes while it is read.
+/// Memory cost of a frontmatter value while it is parsed.
 const FRONTMATTER_VALUE_BYTES: usize = 350;
 
-/// What reading a text takes, if it is a document; an error where that is too much.
-fn reading_cost(content: &str, format: Format) -> Result<usize, Fault> {
+/// Memory cost of parsing a text; an error if it exceeds the limit.
+fn reading_cost(content: &str, format: PageFormat) -> Result<usize, Fault> {
     match format {
-        Format::ChatJson | Format::ChatJsonl => {
+        PageFormat::ChatJson | PageFormat::ChatJsonl => {
             let cost = CHAT_COST.of(Shape::of(content.as_bytes()));
             cost.map_err(|error| Fault::too_large(format!("the content: {error}")))
         }
-        Format::Markdown => Ok(frontmatter_values(content) * FRONTMATTER_VALUE_BYTES),
+        PageFormat::Markdown => Ok(frontmatter_values(content) * FRONTMATTER_VALUE_BYTES),
         _ => Ok(0),
     }
 }
 
-/// No fewer than the values of the frontmatter of a page.
+/// An upper bound on the number of frontmatter values.
 fn frontmatter_values(content: &str) -> usize {
     let mut lines = content.trim_start_matches('\u{feff}').lines();
     if lines.next().is_none_or(|first| first.trim_end() != "---") {
@@ -228,10 +234,11 @@ fn frontmatter_values(content: &str) -> usize {
     lines.take_while(|line| !is_end(line)).map(values_of).sum()
 }
 
-/// Deletes a page; its history stays.
-pub(crate) fn delete(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> {
-    let key = visible(call.house, &call.who.workspace, &input.page)?;
-    let (store, ws, keys) = (call.house.store(), &call.who.workspace, std::slice::from_ref(&key));
+/// Deletes a page; its history is kept.
+pub(crate) fn delete(call: &OperationCall<'_>, input: PageName) -> Result<Reply, Fault> {
+    let key = visible(call.registry, &call.principal.workspace, &input.page)?;
+    let (store, ws, keys) =
+        (call.registry.store(), &call.principal.workspace, std::slice::from_ref(&key));
     let outcomes = store.delete_pages_by(Viewer::Untrusted, ws, keys, call.now)?;
     if outcomes.contains(&DeleteOutcome::Unknown) {
         return Err(no_page(&key));
@@ -239,10 +246,9 @@ pub(crate) fn delete(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> {
     Reply::json(&DeleteBody::new(&[key], &outcomes))
 }
 
-/// Brings a deleted page back.
-pub(crate) fn restore(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> {
-    let key = visible(call.house, &call.who.workspace, &input.page)?;
-    let (store, ws) = (call.house.store(), &call.who.workspace);
+pub(crate) fn restore(call: &OperationCall<'_>, input: PageName) -> Result<Reply, Fault> {
+    let key = visible(call.registry, &call.principal.workspace, &input.page)?;
+    let (store, ws) = (call.registry.store(), &call.principal.workspace);
     match store.restore_page_by(Viewer::Untrusted, ws, &key, call.now) {
         Ok(outcome) => Reply::json(&RestoreBody::new(&key, &outcome)),
         Err(StoreError::NotFound(_)) => Err(no_page(&key)),
@@ -250,25 +256,25 @@ pub(crate) fn restore(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> 
     }
 }
 
-/// The page that a text names. The schema can't say all that the rules of names do, so a text that
-/// breaks them is a document that can't be understood, and not a request.
+/// Parses a page name. A syntactically valid request with an invalid name is an input error,
+/// because the schema cannot express all rules for names.
 pub(crate) fn named(text: &str) -> Result<PageKey, Fault> {
     PageKey::parse(text, &SourceId::default()).map_err(|error| Fault::of(FaultKind::Input, &error))
 }
 
-/// The page of a name, if there is one that may be seen, deleted or not.
-fn visible(house: &House, ws: &WorkspaceId, text: &str) -> Result<PageKey, Fault> {
+/// The key of an existing page that the caller may see, deleted or not.
+fn visible(registry: &WorkspaceRegistry, ws: &WorkspaceId, text: &str) -> Result<PageKey, Fault> {
     let key = named(text)?;
     let keys = if text.contains("::") {
         vec![key.clone()]
     } else {
-        let sources = house.store().sources(ws)?;
+        let sources = registry.store().sources(ws)?;
         sources.into_iter().map(|source| PageKey::new(source.id, key.slug.clone())).collect()
     };
-    let seen = house.store().visibilities(ws, &keys)?;
+    let visibilities = registry.store().visibilities(ws, &keys)?;
     let mut found: Vec<PageKey> = keys
         .into_iter()
-        .zip(seen)
+        .zip(visibilities)
         .filter(|(_, visibility)| *visibility == Some(Visibility::World))
         .map(|(key, _)| key)
         .collect();
@@ -279,16 +285,20 @@ fn visible(house: &House, ws: &WorkspaceId, text: &str) -> Result<PageKey, Fault
             let names: Vec<String> = found.iter().map(|key| format!("`{key}`")).collect();
             let slug = &key.slug;
             Err(Fault::conflict(format!("`{slug}` is in several sources: {}", names.join(", ")))
-                .hint("say which with `source::slug`"))
+                .hint("name the page as `source::slug`"))
         }
     }
 }
 
-/// Refuses a page that was made private while it was read. Checked after reading: what was read then belongs to
-/// a page that callers might still see.
-fn refuse_hidden(house: &House, ws: &WorkspaceId, key: &PageKey) -> Result<(), Fault> {
-    let seen = house.store().visibilities(ws, std::slice::from_ref(key))?;
-    if seen == [Some(Visibility::World)] { Ok(()) } else { Err(no_page(key)) }
+/// Refuses a page that was made private while it was read. Checked after reading, so that the
+/// content read was still visible at some moment before the check.
+fn refuse_hidden(
+    registry: &WorkspaceRegistry,
+    ws: &WorkspaceId,
+    key: &PageKey,
+) -> Result<(), Fault> {
+    let visibilities = registry.store().visibilities(ws, std::slice::from_ref(key))?;
+    if visibilities == [Some(Visibility::World)] { Ok(()) } else { Err(no_page(key)) }
 }
 
 fn no_page(key: &PageKey) -> Fault {

@@ -1,4 +1,4 @@
-//! How captures and measurements stand.
+//! Status of captures and evaluation runs.
 
 use gbrain_core::fault::Fault;
 use gbrain_core::format::serving::EvalStatusBody;
@@ -6,17 +6,14 @@ use gbrain_store::{CaptureFilter, DocumentKind, JobFilter};
 use jiff::SignedDuration;
 
 use super::jobs::shown;
-use crate::http::{Call, NoParameters, Reply};
+use crate::http::{NoParameters, OperationCall, Reply};
 use crate::jobs::RUNS;
 
-/// How many runs are told of.
 const RUNS_SHOWN: usize = 5;
-/// Labels are counted up to this.
 const LABELS_COUNTED: usize = 1_000;
 
-/// Says how it stands.
-pub(crate) fn status(call: &Call<'_>, _: NoParameters) -> Result<Reply, Fault> {
-    let (store, ws) = (call.house.store(), &call.who.workspace);
+pub(crate) fn status(call: &OperationCall<'_>, _: NoParameters) -> Result<Reply, Fault> {
+    let (store, ws) = (call.registry.store(), &call.principal.workspace);
     let remote = CaptureFilter { remote: Some(true), ..CaptureFilter::default() };
     let day_ago = call.now.checked_sub(SignedDuration::from_hours(24)).ok();
     let runs = JobFilter {
@@ -25,7 +22,7 @@ pub(crate) fn status(call: &Call<'_>, _: NoParameters) -> Result<Reply, Fault> {
     };
     let counts = store.job_counts_of(ws)?;
     Reply::json(&EvalStatusBody {
-        capture: call.house.is_capturing(),
+        capture: call.registry.is_capturing(),
         captures: store.count_captures(ws, &remote)?,
         capture_failures_24h: store.count_capture_failures(ws, day_ago, None)?,
         baselines: store.documents(ws, DocumentKind::Baseline)?.len(),

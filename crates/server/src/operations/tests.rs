@@ -5,7 +5,7 @@ use gbrain_core::fault::{Fault, FaultKind};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::job::JobState;
 use gbrain_core::request::Caller;
-use gbrain_store::{Claim, Job, JobInfo, Lease, NewJob, Outcome};
+use gbrain_store::{Job, JobClaim, JobInfo, JobOutcome, Lease, NewJob};
 use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -20,28 +20,30 @@ use super::jobs::{
 };
 use super::pages::{PageName, PageText};
 use super::{ask, documents, pages};
-use crate::house::House;
-use crate::http::{BodyMemory, Call, CallMemory, NoParameters, Origin, Reply};
-use crate::lanes::StopFlag;
-use crate::visitor::Visitor;
+use crate::http::{
+    MemoryBudget, NoParameters, OperationCall, Reply, RequestMemoryAccount, RequestOrigin,
+};
+use crate::principal::Principal;
+use crate::work_queue::StopFlag;
+use crate::workspace_registry::WorkspaceRegistry;
 
 struct Site {
     _dir: TempDir,
-    house: House,
+    registry: WorkspaceRegistry,
 }
 
 impl Site {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let house = House::in_dir(dir.path());
-        Self { _dir: dir, house }
+        let registry = WorkspaceRegistry::in_dir(dir.path());
+        Self { _dir: dir, registry }
     }
 
     /// What a caller of this scope gets.
     fn call(
         &self,
         scope: Scope,
-        ask: impl FnOnce(&Call<'_>) -> Result<Reply, Fault>,
+        ask: impl FnOnce(&OperationCall<'_>) -> Result<Reply, Fault>,
     ) -> Result<Value, Fault> {
         self.call_until(&StopFlag::default(), scope, ask)
     }
@@ -51,24 +53,31 @@ impl Site {
         &self,
         stop: &StopFlag,
         scope: Scope,
-        ask: impl FnOnce(&Call<'_>) -> Result<Reply, Fault>,
+        ask: impl FnOnce(&OperationCall<'_>) -> Result<Reply, Fault>,
     ) -> Result<Value, Fault> {
-        self.call_within(&BodyMemory::new(), stop, scope, ask)
+        self.call_within(&MemoryBudget::new(), stop, scope, ask)
     }
 
     /// The same of a caller who shares memory with others.
     fn call_within(
         &self,
-        budget: &BodyMemory,
+        budget: &MemoryBudget,
         stop: &StopFlag,
         scope: Scope,
-        ask: impl FnOnce(&Call<'_>) -> Result<Reply, Fault>,
+        ask: impl FnOnce(&OperationCall<'_>) -> Result<Reply, Fault>,
     ) -> Result<Value, Fault> {
-        let who = Visitor::local(WorkspaceId::default(), scope, "test");
-        let (caller, origin, now) = (Caller::default(), Origin::default(), Timestamp::now());
-        let memory = &CallMemory::new(budget, self.house.metrics(), 1 << 20);
-        let reply =
-            ask(&Call { house: &self.house, who: &who, now, caller, origin, stop, memory })?;
+        let principal = Principal::local(WorkspaceId::default(), scope, "test");
+        let (caller, origin, now) = (Caller::default(), RequestOrigin::default(), Timestamp::now());
+        let memory = &RequestMemoryAccount::new(budget, self.registry.metrics(), 1 << 20);
+        let reply = ask(&OperationCall {
+            registry: &self.registry,
+            principal: &principal,
+            now,
+            caller,
+            origin,
+            stop,
+            memory,
+        })?;
         match reply {
             Reply::Json(bytes) | Reply::Accepted(bytes) => {
                 Ok(serde_json::from_slice(&bytes).unwrap())
@@ -78,8 +87,8 @@ impl Site {
     }
 
     /// A job of this kind that ended so.
-    fn ended(&self, kind: &str, outcome: &Outcome) -> i64 {
-        let store = self.house.store();
+    fn ended(&self, kind: &str, outcome: &JobOutcome) -> i64 {
+        let store = self.registry.store();
         let (ws, now) = (WorkspaceId::default(), store.clock().unwrap());
         let job = NewJob {
             kind: kind.to_owned(),
@@ -92,8 +101,12 @@ impl Site {
         store.add_job(&ws, &job, now).unwrap();
         let lease_until = now.checked_add(SignedDuration::from_secs(60)).unwrap();
         let worker = "host.example:4711/0".to_owned();
-        let claim =
-            Claim { worker: worker.clone(), kinds: vec![kind.to_owned()], lease_until, last: None };
+        let claim = JobClaim {
+            worker: worker.clone(),
+            kinds: vec![kind.to_owned()],
+            lease_until,
+            last: None,
+        };
         let Job { info, .. } = store.claim_job(&claim, now).unwrap().unwrap();
         let lease = Lease { worker, attempt: info.attempt };
         assert!(store.finish_job(&ws, info.id, &lease, outcome, now).unwrap());
@@ -101,7 +114,7 @@ impl Site {
     }
 
     fn info(&self, id: i64) -> JobInfo {
-        self.house.store().job(&WorkspaceId::default(), id).unwrap().unwrap().info
+        self.registry.store().job(&WorkspaceId::default(), id).unwrap().unwrap().info
     }
 }
 
@@ -113,8 +126,8 @@ fn number(id: i64) -> JobNumber {
     read(json!({ "id": id }))
 }
 
-fn failed(kind: FaultKind, message: &str) -> Outcome {
-    Outcome::Failed(Fault::new(kind, message).hint("look there").to_json().to_string())
+fn failed(kind: FaultKind, message: &str) -> JobOutcome {
+    JobOutcome::Failed(Fault::new(kind, message).hint("look there").to_json().to_string())
 }
 
 #[test]
@@ -159,7 +172,7 @@ fn what_a_caller_can_mend_is_shown() {
 #[test]
 fn results_of_files_are_for_the_owner() {
     let site = Site::new();
-    let done = Outcome::Done(r#"{"failed":[{"path":"/home/ada/x.md"}]}"#.to_owned());
+    let done = JobOutcome::Done(r#"{"failed":[{"path":"/home/ada/x.md"}]}"#.to_owned());
     for (job, is_seen) in [("import", true), ("reindex", true), ("import_files", false)] {
         let id = site.ended(job, &done);
         let result = site.call(Scope::Admin, |call| job_result(call, number(id)));
@@ -174,7 +187,7 @@ fn results_of_files_are_for_the_owner() {
 #[test]
 fn results_of_runs_are_compared_for_admin_only() {
     let site = Site::new();
-    let id = site.ended("replay", &Outcome::Done("{}".to_owned()));
+    let id = site.ended("replay", &JobOutcome::Done("{}".to_owned()));
     let body = json!({ "results": [{ "run": id }, { "body": {} }] });
     let ask = |scope| {
         let compared = site.call(scope, |call| compare(call, NoParameters {}, read(body.clone())));
@@ -249,7 +262,7 @@ fn the_queue_of_a_workspace_is_bounded() {
         assert_eq!(start().unwrap()["id"], n);
     }
     assert_eq!(start().unwrap_err().kind.name(), "overloaded");
-    let (store, ws) = (site.house.store(), WorkspaceId::default());
+    let (store, ws) = (site.registry.store(), WorkspaceId::default());
     let state = store.cancel_job(&ws, 1, store.clock().unwrap()).unwrap();
     assert_eq!(state, Some(JobState::Cancelled));
     assert_eq!(start().unwrap()["id"], 101);
@@ -264,7 +277,7 @@ fn nothing_is_done_for_a_caller_who_has_gone() {
     site.call(Scope::Write, |call| pages::put(call, page, text())).unwrap();
     let stop = StopFlag::default();
     stop.stop();
-    let kind = |ask: &dyn Fn(&Call<'_>) -> Result<Reply, Fault>| {
+    let kind = |ask: &dyn Fn(&OperationCall<'_>) -> Result<Reply, Fault>| {
         site.call_until(&stop, Scope::Admin, ask).unwrap_err().kind.name()
     };
     let name = |name: &str| -> PageName { read(json!({ "page": name })) };
@@ -273,11 +286,12 @@ fn nothing_is_done_for_a_caller_who_has_gone() {
     assert_eq!(kind(&|call| ask::search(call, NoParameters {}, body())), "cancelled");
     assert_eq!(kind(&|call| pages::links(call, name("a"))), "cancelled");
     assert_eq!(kind(&|call| pages::put(call, name("new"), text())), "cancelled");
-    let qrels =
-        |call: &Call<'_>| documents::put_qrels(call, read(json!({ "name": "q" })), "q 0 a 1");
+    let qrels = |call: &OperationCall<'_>| {
+        documents::put_qrels(call, read(json!({ "name": "q" })), "q 0 a 1")
+    };
     assert_eq!(kind(&qrels), "cancelled");
     let results = json!([{ "body": "q1 Q0 a 1 2.0 r" }, { "body": "q1 Q0 a 1 2.0 r" }]);
-    let compared = |call: &Call<'_>| {
+    let compared = |call: &OperationCall<'_>| {
         compare(call, NoParameters {}, read(json!({ "results": results.clone() })))
     };
     assert_eq!(kind(&compared), "cancelled");
@@ -287,7 +301,7 @@ fn nothing_is_done_for_a_caller_who_has_gone() {
     assert_eq!(stored.unwrap()["documents"], json!([]));
 }
 
-type Operation<'o> = Box<dyn Fn(&Call<'_>) -> Result<Reply, Fault> + 'o>;
+type Operation<'o> = Box<dyn Fn(&OperationCall<'_>) -> Result<Reply, Fault> + 'o>;
 
 /// What is read from texts in a body, and from what was stored, is counted in the memory that requests share: it is
 /// refused while others have all of it, and given back when the request is over.
@@ -318,7 +332,7 @@ fn what_is_read_is_counted_in_the_shared_memory() {
     ];
     let stop = StopFlag::default();
     for (name, ask) in calls {
-        let budget = BodyMemory::new();
+        let budget = MemoryBudget::new();
         let all = budget.available();
         let done = site.call_within(&budget, &stop, Scope::Write, &ask);
         assert!(done.is_ok(), "{name}: {done:?}");

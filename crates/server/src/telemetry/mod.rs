@@ -1,18 +1,19 @@
-//! What a server that is left running says of itself: numbers, lines and spans.
+//! Observability of a server: metrics, logs and traces.
 //!
-//! Promises: none of them holds a query, a page's text or a token unless somebody asked for it by
-//! name; neither numbers nor spans can make a caller wait; what a scrape shows of one workspace
-//! shows nothing of another.
+//! Guarantees: no telemetry contains a query, a page's text or a token unless enabled explicitly;
+//! neither metrics nor traces delay a caller; a scrape for one workspace shows nothing of another.
 //!
-//! Deliberately absent: sending anything anywhere that the user did not name. Numbers are read by
-//! who comes for them, lines go to stderr, spans leave only for an address that was given.
+//! Non-goals: sending data to an address the user did not configure. Metrics are pulled, logs go to
+//! stderr, spans are sent only to a configured endpoint.
 
 pub mod logs;
 pub mod metrics;
 pub mod traces;
 
 pub use logs::{LogError, LogFormat, LogOptions};
-pub use metrics::{JobCount, Metrics, Outcome, Readings, Visible, WorkspaceMetrics};
+pub use metrics::{
+    JobCount, MetricReadings, Metrics, RequestOutcome, ScrapeScope, WorkspaceMetrics,
+};
 pub use traces::{
     EvaluationResult, EvaluationSpan, RetrievalSpan, TraceError, TraceOptions, Tracer,
 };

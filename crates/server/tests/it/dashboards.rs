@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use gbrain_server::telemetry::Visible;
+use gbrain_server::telemetry::ScrapeScope;
 
 use crate::metrics::busy;
 
@@ -38,7 +38,7 @@ fn named(text: &str) -> BTreeSet<String> {
 
 #[test]
 fn alerts_and_dashboard_name_what_a_scrape_has() {
-    let samples = samples(&busy().render(Visible::All));
+    let samples = samples(&busy().render(ScrapeScope::All));
     for path in ["prometheus/gbrain-rules.yml", "grafana/gbrain.json"] {
         let named = named(&read(path));
         assert!(named.len() >= 10, "{path}: {named:?}");
@@ -53,7 +53,7 @@ fn the_dashboard_shows_every_family_and_is_json() {
     let dashboard: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(dashboard["uid"], "gbrain");
     let shown = named(&text);
-    for family in families(&busy().render(Visible::All)) {
+    for family in families(&busy().render(ScrapeScope::All)) {
         assert!(shown.iter().any(|name| name.starts_with(&family)), "{family}");
     }
 }
@@ -63,5 +63,5 @@ fn the_manual_lists_every_family_and_no_other() {
     let manual = read("telemetry.md");
     let rows = manual.lines().filter_map(|line| line.strip_prefix("| `gbrain_")?.split_once('`'));
     let listed: BTreeSet<String> = rows.map(|(name, _)| format!("gbrain_{name}")).collect();
-    assert_eq!(listed, families(&busy().render(Visible::All)));
+    assert_eq!(listed, families(&busy().render(ScrapeScope::All)));
 }

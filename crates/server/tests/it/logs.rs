@@ -139,7 +139,7 @@ fn only_what_the_filter_asks_for_is_written() {
     assert_eq!(said("off"), [""; 0]);
     let bad = LogOptions { format: LogFormat::Text, filter: "info,verbose".to_owned() };
     let error = subscriber(&bad, std::io::sink()).err().unwrap();
-    assert!(error.to_string().starts_with("\"verbose\" is not a log filter; it takes a level"));
+    assert!(error.to_string().contains("\"verbose\""), "{error}");
 }
 
 #[test]

@@ -5,15 +5,15 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::{Duration, UNIX_EPOCH};
 
-use gbrain_core::alert::metrics::{Reading, SuiteReading};
+use gbrain_core::alert::metrics::{SuiteAlertMetrics, SuiteMetrics};
 use gbrain_core::capture::FailureReason;
 use gbrain_core::gate::Verdict;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::provenance::Software;
-use gbrain_core::ranking::Degraded;
+use gbrain_core::ranking::DegradedStage;
 use gbrain_core::ranking::StageTime;
 use gbrain_server::telemetry::metrics::MAX_WORKSPACES;
-use gbrain_server::telemetry::{JobCount, Metrics, Outcome, Readings, Visible};
+use gbrain_server::telemetry::{JobCount, MetricReadings, Metrics, RequestOutcome, ScrapeScope};
 
 fn ws(name: &str) -> WorkspaceId {
     WorkspaceId::new(name).unwrap()
@@ -26,16 +26,16 @@ pub(crate) fn busy() -> Metrics {
     for (name, times) in [("acme", 3), ("zeta", 5)] {
         let workspace = metrics.workspace(&ws(name));
         for _ in 0..times {
-            workspace.request("query", Outcome::Ok, Duration::from_millis(3));
+            workspace.request("query", RequestOutcome::Ok, Duration::from_millis(3));
             workspace.served(
                 &[
                     StageTime { stage: "plan", micros: 20 },
                     StageTime { stage: "rank", micros: 700 },
                 ],
-                &[Degraded { stage: "rerank", reason: "failed" }],
+                &[DegradedStage { stage: "rerank", reason: "failed" }],
             );
         }
-        workspace.request("get_page", Outcome::Refused, Duration::from_micros(90));
+        workspace.request("get_page", RequestOutcome::Refused, Duration::from_micros(90));
         workspace.captured(times);
         workspace.capture_failed(FailureReason::DbDown, 2);
         workspace.verdict("gate", Verdict::Fail);
@@ -44,7 +44,7 @@ pub(crate) fn busy() -> Metrics {
         workspace.run_finished("replay", 7, UNIX_EPOCH + Duration::from_secs(1_600_000_000));
     }
     metrics.refused("queue_full");
-    metrics.read_with(|_| Readings {
+    metrics.read_with(|_| MetricReadings {
         connections: 4,
         queue_depth: vec![("reads", 2), ("writes", 0)],
         jobs: ["acme", "zeta"]
@@ -57,23 +57,23 @@ pub(crate) fn busy() -> Metrics {
 }
 
 /// What a workspace has to say of its suites and alerts.
-fn suites(workspace: &str) -> Reading {
+fn suites(workspace: &str) -> SuiteAlertMetrics {
     let measure = serde_json::json!({
         "segment": "source:a \\ \"b\"\n", "measure": "rerank_relevance", "value": 0.7, "n": 30,
         "baseline": 0.8, "status": "alert", "decides": true, "pages": false,
     });
-    let suite = SuiteReading {
+    let suite = SuiteMetrics {
         suite: "weekly".to_owned(),
         verdict: Verdict::Fail,
         at: "2026-11-17T12:00:00Z".parse().unwrap(),
         measures: vec![serde_json::from_value(measure).unwrap()],
     };
-    Reading {
+    SuiteAlertMetrics {
         workspace: workspace.to_owned(),
         suites: vec![suite],
         queued: 3,
         oldest_queued: 0.25,
-        ..Reading::default()
+        ..SuiteAlertMetrics::default()
     }
 }
 
@@ -85,7 +85,7 @@ fn sample(text: &str, series: &str) -> Option<f64> {
 
 #[test]
 fn every_family_is_described_once_and_the_text_ends() {
-    let text = busy().render(Visible::All);
+    let text = busy().render(ScrapeScope::All);
     let mut types = BTreeMap::new();
     for line in text.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
         let (name, kind) = line.split_once(' ').unwrap();
@@ -101,7 +101,7 @@ fn every_family_is_described_once_and_the_text_ends() {
 
 #[test]
 fn counts_are_what_was_counted() {
-    let text = busy().render(Visible::All);
+    let text = busy().render(ScrapeScope::All);
     let expected = [
         (
             "gbrain_request_seconds_count{workspace=\"acme\",operation=\"query\",outcome=\"ok\"}",
@@ -139,15 +139,15 @@ fn counts_are_what_was_counted() {
 #[test]
 fn a_scrape_of_one_workspace_holds_nothing_of_another() {
     let metrics = busy();
-    let text = metrics.render(Visible::One(&ws("acme")));
+    let text = metrics.render(ScrapeScope::One(&ws("acme")));
     assert!(text.contains("workspace=\"acme\""));
     assert!(!text.contains("zeta"), "{text}");
-    let all = metrics.render(Visible::All);
+    let all = metrics.render(ScrapeScope::All);
     let of_others = |line: &&str| !line.contains("zeta") && !line.starts_with("gbrain_process");
     let expected: Vec<&str> = all.lines().filter(of_others).collect();
     let shown: Vec<&str> = text.lines().filter(of_others).collect();
     assert_eq!(shown, expected);
-    let nobody = metrics.render(Visible::One(&ws("nobody")));
+    let nobody = metrics.render(ScrapeScope::One(&ws("nobody")));
     assert!(!nobody.contains("workspace="), "{nobody}");
 }
 
@@ -157,7 +157,7 @@ fn workspaces_beyond_the_bound_have_no_series() {
     for n in 0..MAX_WORKSPACES + 10 {
         metrics.workspace(&ws(&format!("w{n}"))).captured(1);
     }
-    let text = metrics.render(Visible::All);
+    let text = metrics.render(ScrapeScope::All);
     let with_captures = text.lines().filter(|line| line.starts_with("gbrain_captures_total"));
     assert_eq!(with_captures.count(), MAX_WORKSPACES);
 }
@@ -171,16 +171,16 @@ fn counting_and_scraping_at_once_loses_nothing() {
             std::thread::spawn(move || {
                 let name = ws(["acme", "zeta"][n % 2]);
                 for _ in 0..2_000 {
-                    metrics.workspace(&name).request("search", Outcome::Ok, Duration::ZERO);
+                    metrics.workspace(&name).request("search", RequestOutcome::Ok, Duration::ZERO);
                 }
             })
         })
         .collect();
     while threads.iter().any(|thread| !thread.is_finished()) {
-        assert!(metrics.render(Visible::All).ends_with("# EOF\n"));
+        assert!(metrics.render(ScrapeScope::All).ends_with("# EOF\n"));
     }
     threads.into_iter().for_each(|thread| thread.join().unwrap());
-    let text = metrics.render(Visible::All);
+    let text = metrics.render(ScrapeScope::All);
     let series =
         "gbrain_request_seconds_count{workspace=\"zeta\",operation=\"search\",outcome=\"ok\"}";
     assert_eq!(sample(&text, series), Some(4_000.0));
@@ -204,7 +204,7 @@ fn the_reference_parser_accepts_a_scrape() {
         return;
     };
     let acme = ws("acme");
-    for visible in [Visible::All, Visible::One(&acme)] {
+    for visible in [ScrapeScope::All, ScrapeScope::One(&acme)] {
         let families = parse(&python, &busy().render(visible));
         let shown: BTreeSet<&str> =
             families.lines().filter_map(|line| line.split(' ').next()).collect();

@@ -1,7 +1,7 @@
-//! Alerts, how far runs have been looked at for them, and silences.
+//! Alerts, the cursor of their evaluation, and silences.
 //!
-//! Whoever has looked moves the cursor first, and holds it to the end of the transaction: of several
-//! who looked from one place one is heard.
+//! An evaluation advances the cursor first and locks it until the end of the transaction: of
+//! several evaluations from the same cursor, one succeeds.
 
 use gbrain_core::id::WorkspaceId;
 use jiff::Timestamp;
@@ -10,7 +10,7 @@ use super::{captures, counters, deliveries, workspaces, write};
 use crate::alert::{
     AlertBoard, AlertCursor, AlertState, AlertStatus, NewDelivery, NewSilence, Silence,
 };
-use crate::driver::{Scope, Session, collect, first};
+use crate::driver::{RowScope, SqlSession, collect, first};
 use crate::store::Store;
 use crate::{Result, row};
 
@@ -37,10 +37,10 @@ const END_SILENCE: &str = "UPDATE alert_silences \
      WHERE workspace_id = $1 AND id = $2 AND ends_at > $3 AND starts_at < ends_at";
 
 impl Store {
-    /// The alerts, and how far runs have been looked at for them, at one moment.
+    /// A snapshot of the alerts and of the evaluation cursor.
     pub fn alert_board(&self, ws: &WorkspaceId) -> Result<AlertBoard> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             let cursor = first(session, CURSOR, &[ws.into()], |row| {
                 Ok(AlertCursor { run: row.int(0)?, revision: row.int(1)? })
             })?;
@@ -59,10 +59,10 @@ impl Store {
         })
     }
 
-    /// Keeps what looking at runs up to `run` gave: states, each in place of the one of its key, and messages
-    /// to send, in their order. All or nothing: false, and nothing is written, if somebody else has
-    /// looked since the board was read, so every run is looked at once.
-    pub fn raise_alerts(
+    /// Stores the result of evaluating runs up to `run`: states, each replacing the one with its
+    /// key, and messages to send, in order. Atomic: returns false and writes nothing if another
+    /// evaluation was stored since the board was read, so every run is evaluated once.
+    pub fn store_alert_evaluation(
         &self,
         ws: &WorkspaceId,
         seen: AlertCursor,
@@ -71,17 +71,20 @@ impl Store {
         deliveries: &[NewDelivery],
         now: Timestamp,
     ) -> Result<bool> {
-        self.write_beside(ws, |session| raise(session, ws, seen, run, states, deliveries, now))
+        self.write_beside(ws, |session| {
+            store_evaluation(session, ws, seen, run, states, deliveries, now)
+        })
     }
 
-    /// Keeps a silence; its number.
+    /// Stores a silence; returns its number.
     pub fn add_silence(&self, ws: &WorkspaceId, silence: &NewSilence) -> Result<i64> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             let NewSilence { starts_at, ends_at, body } = silence;
             write::refuse_nul_in(body, || "the silence".to_owned())?;
             let id = counters::take(session, ws, "alert_silences", 1)?;
-            let (starts_at, ends_at) = (captures::reached(*starts_at), captures::reached(*ends_at));
+            let (starts_at, ends_at) =
+                (captures::first_millisecond(*starts_at), captures::first_millisecond(*ends_at));
             let params =
                 [ws.into(), id.into(), starts_at.into(), ends_at.into(), body.as_str().into()];
             session.execute(ADD_SILENCE, &params)?;
@@ -89,10 +92,10 @@ impl Store {
         })
     }
 
-    /// Silences that are not over at a time, or all, by number.
+    /// Silences that end after a time, or all, by number.
     pub fn silences(&self, ws: &WorkspaceId, at: Option<Timestamp>) -> Result<Vec<Silence>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             let mut params = vec![ws.into()];
             params.extend(at.map(|at| at.as_millisecond().into()));
             let sql = if at.is_some() { SILENCES } else { ALL_SILENCES };
@@ -107,19 +110,19 @@ impl Store {
         })
     }
 
-    /// Ends a silence; whether there was one that was not over. One to come never is.
+    /// Ends a silence; returns whether it had not ended yet. A future silence never starts then.
     pub fn end_silence(&self, ws: &WorkspaceId, id: i64, now: Timestamp) -> Result<bool> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             let params = [ws.into(), id.into(), now.as_millisecond().into()];
             Ok(session.execute(END_SILENCE, &params)? > 0)
         })
     }
 }
 
-/// Whether nobody else has looked since.
-pub(super) fn raise(
-    session: &mut dyn Session,
+/// Returns false if another evaluation was stored since `seen`.
+pub(super) fn store_evaluation(
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     seen: AlertCursor,
     run: i64,
@@ -127,7 +130,7 @@ pub(super) fn raise(
     messages: &[NewDelivery],
     now: Timestamp,
 ) -> Result<bool> {
-    workspaces::ledger(session, ws)?;
+    workspaces::workspace_state(session, ws)?;
     let params = [ws.into(), run.into(), seen.revision.into()];
     let moved = match seen.revision {
         0 => session.execute(BEGIN, &params[..2])?,
@@ -143,7 +146,7 @@ pub(super) fn raise(
     Ok(true)
 }
 
-fn put_state(session: &mut dyn Session, ws: &WorkspaceId, alert: &AlertState) -> Result<()> {
+fn put_state(session: &mut dyn SqlSession, ws: &WorkspaceId, alert: &AlertState) -> Result<()> {
     let AlertState { dedup_key, state, severity, suite, since, updated_at, body } = alert;
     for text in [dedup_key, severity, body].into_iter().chain(suite) {
         write::refuse_nul_in(text, || "the alert".to_owned())?;

@@ -1,4 +1,4 @@
-//! Pairs that people judged, thresholds and their scores.
+//! Judged pairs, thresholds and their scores.
 
 use gbrain_core::id::WorkspaceId;
 use jiff::Timestamp;
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{config, counters, workspaces, write};
 use crate::calibration::*;
-use crate::driver::{Columns, Scope, Session, collect, first};
+use crate::driver::{RowScope, SqlRow, SqlSession, collect, first};
 use crate::schema::RERANK_SCORES;
 use crate::store::Store;
 use crate::types::WriteKind;
@@ -35,7 +35,7 @@ const SCORES: &str = "SELECT pair_id, score FROM rerank_scores \
      WHERE workspace_id = $1 AND threshold_id = $2 ORDER BY pair_id";
 
 impl Store {
-    /// Keeps pairs, all or none; what became of them, in order.
+    /// Stores pairs, all or none; returns the outcomes, in order.
     pub fn put_pairs(
         &self,
         ws: &WorkspaceId,
@@ -43,22 +43,23 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<PairPut>> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
-            // Held to the end of the transaction: of two who put one pair one is the first.
+            workspaces::workspace_state(session, ws)?;
+            // Locked until the end of the transaction: concurrent inserts of one pair are
+            // serialised.
             counters::take(session, ws, "calibration_pairs", 0)?;
             pairs.iter().map(|pair| put_pair(session, ws, pair, now)).collect()
         })
     }
 
-    /// Pairs, newest first, at most `limit`; those with a label, or all.
+    /// Pairs with a label, or all, newest first, at most `limit`.
     pub fn pairs(
         &self,
         ws: &WorkspaceId,
         label: Option<&str>,
         limit: usize,
-    ) -> Result<Vec<CalibrationPair>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+    ) -> Result<Vec<StoredPair>> {
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             refuse_nul(&[label.unwrap_or("")])?;
             let sql = format!(
                 "{PAIRS} AND (label = $2 OR $2 IS NULL) ORDER BY created_at DESC, id DESC LIMIT $3"
@@ -67,15 +68,15 @@ impl Store {
         })
     }
 
-    /// Erases a pair; whether there was one. Scores that it had stay.
+    /// Deletes a pair; returns whether it existed. Its scores remain.
     pub fn delete_pair(&self, ws: &WorkspaceId, id: i64) -> Result<bool> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             Ok(session.execute(DELETE_PAIR, &[ws.into(), id.into()])? > 0)
         })
     }
 
-    /// Keeps a threshold as a candidate with its scores, all or none; its number.
+    /// Stores a threshold as a candidate with its scores, all or none; returns its number.
     pub fn add_threshold(
         &self,
         ws: &WorkspaceId,
@@ -85,9 +86,10 @@ impl Store {
         self.write_beside(ws, |session| add_threshold(session, ws, threshold, now))
     }
 
-    /// Says where a threshold is to be; whether there is one. The active one of the same model is
-    /// superseded by one that becomes active, and the settings are set with it: all or nothing.
-    pub fn set_threshold_status(
+    /// Sets the status of a threshold; returns whether it exists. A threshold that becomes active
+    /// supersedes the active one of the same model, and the settings are set in the same
+    /// transaction.
+    pub fn set_rerank_threshold_status(
         &self,
         ws: &WorkspaceId,
         id: i64,
@@ -96,8 +98,9 @@ impl Store {
         now: Timestamp,
     ) -> Result<bool> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
-            // Held to the end of the transaction, or two that become active at once would not see each other.
+            workspaces::workspace_state(session, ws)?;
+            // Locked until the end of the transaction, or two concurrent activations would not see
+            // each other.
             counters::take(session, ws, "rerank_thresholds", 0)?;
             let at = now.as_millisecond();
             if status == ThresholdStatus::Active {
@@ -114,8 +117,8 @@ impl Store {
         })
     }
 
-    /// Writes what else is known of a threshold anew, made of what it says: nobody else changes it
-    /// meanwhile. The threshold as it is then; none if there is none.
+    /// Replaces the details of a threshold with the result of `edit`, excluding concurrent changes.
+    /// Returns the new threshold, if it exists.
     pub fn edit_threshold(
         &self,
         ws: &WorkspaceId,
@@ -125,20 +128,19 @@ impl Store {
         self.write_beside(ws, |session| rewrite_threshold(session, ws, id, edit))
     }
 
-    /// A threshold.
     pub fn threshold(&self, ws: &WorkspaceId, id: i64) -> Result<Option<RerankThreshold>> {
-        self.read(Scope::Workspace(ws), |session| threshold(session, ws, id))
+        self.read(RowScope::Workspace(ws), |session| threshold(session, ws, id))
     }
 
-    /// Thresholds, newest first, at most `limit`; those of a model, or all.
+    /// Thresholds of a model, or all, newest first, at most `limit`.
     pub fn thresholds(
         &self,
         ws: &WorkspaceId,
         model: Option<&str>,
         limit: usize,
     ) -> Result<Vec<RerankThreshold>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             refuse_nul(&[model.unwrap_or("")])?;
             let sql =
                 format!("{THRESHOLDS} AND (model = $2 OR $2 IS NULL) ORDER BY id DESC LIMIT $3");
@@ -146,10 +148,10 @@ impl Store {
         })
     }
 
-    /// The scores that a threshold was made of, by pair.
+    /// The scores of a threshold, by pair.
     pub fn rerank_scores(&self, ws: &WorkspaceId, threshold: i64) -> Result<Vec<RerankScore>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             collect(session, SCORES, &[ws.into(), threshold.into()], |row| {
                 Ok(RerankScore { pair: row.int(0)?, score: row.real(1)? })
             })
@@ -158,7 +160,7 @@ impl Store {
 }
 
 fn put_pair(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     new: &NewPair,
     now: Timestamp,
@@ -200,12 +202,12 @@ fn put_pair(
 }
 
 pub(super) fn add_threshold(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     new: &NewThreshold,
     now: Timestamp,
 ) -> Result<i64> {
-    workspaces::ledger(session, ws)?;
+    workspaces::workspace_state(session, ws)?;
     let NewThreshold { model, threshold, n, mean, sigma, body, scores } = new;
     refuse_nul(&[model, body])?;
     let id = counters::take(session, ws, "rerank_thresholds", 1)?;
@@ -219,7 +221,7 @@ pub(super) fn add_threshold(
         (*sigma).into(),
         now.as_millisecond().into(),
         body.as_str().into(),
-        shown(scores).into(),
+        scores_json(scores).into(),
     ];
     session.execute(ADD, &params)?;
     let values: Vec<_> = scores
@@ -230,23 +232,24 @@ pub(super) fn add_threshold(
     Ok(id)
 }
 
-/// Scores as the row of their threshold shows them to readers of the table. `rerank_scores` is what we read.
-fn shown(scores: &[RerankScore]) -> String {
+/// The scores as JSON in the threshold's row, for external readers of the table. gbrain itself
+/// reads `rerank_scores`.
+fn scores_json(scores: &[RerankScore]) -> String {
     let mut scores = scores.to_vec();
     scores.sort_by_key(|score| score.pair);
-    let shown =
+    let scores =
         scores.iter().map(|RerankScore { pair, score }| json!({ "pair_id": pair, "score": score }));
-    serde_json::Value::from_iter(shown).to_string()
+    serde_json::Value::from_iter(scores).to_string()
 }
 
 fn rewrite_threshold(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     id: i64,
     edit: &(dyn Fn(&RerankThreshold) -> String + Sync),
 ) -> Result<Option<RerankThreshold>> {
-    workspaces::ledger(session, ws)?;
-    // Held to the end of the transaction: what is read here is what is replaced.
+    workspaces::workspace_state(session, ws)?;
+    // Locked until the end of the transaction, so the replaced value is the one read here.
     counters::take(session, ws, "rerank_thresholds", 0)?;
     let Some(mut found) = threshold(session, ws, id)? else { return Ok(None) };
     found.body = edit(&found);
@@ -256,17 +259,17 @@ fn rewrite_threshold(
 }
 
 pub(super) fn threshold(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     id: i64,
 ) -> Result<Option<RerankThreshold>> {
-    workspaces::ledger(session, ws)?;
+    workspaces::workspace_state(session, ws)?;
     let sql = format!("{THRESHOLDS} AND id = $2");
     first(session, &sql, &[ws.into(), id.into()], threshold_of)
 }
 
-fn pair(row: &dyn Columns) -> Result<CalibrationPair> {
-    Ok(CalibrationPair {
+fn pair(row: &dyn SqlRow) -> Result<StoredPair> {
+    Ok(StoredPair {
         id: row.int(0)?,
         query_hash: row::hash(row, 1)?,
         chunk_id: row.text(2)?,
@@ -277,7 +280,7 @@ fn pair(row: &dyn Columns) -> Result<CalibrationPair> {
     })
 }
 
-fn threshold_of(row: &dyn Columns) -> Result<RerankThreshold> {
+fn threshold_of(row: &dyn SqlRow) -> Result<RerankThreshold> {
     Ok(RerankThreshold {
         id: row.int(0)?,
         model: row.text(1)?,

@@ -1,14 +1,15 @@
-//! Captured requests and what went wrong while capturing.
+//! Captured requests, and capture failures.
 //!
-//! Every workspace has a clock, a row that a transaction which stores captures locks until its end. It gives the
-//! numbers, which rise in the order of the commits. Closing a window locks the same row: it waits for captures on their
-//! way, and records the window's end with the last number given out.
+//! Every workspace has a clock row, which a transaction that stores captures locks until its end.
+//! It assigns the numbers, which increase in commit order. Closing a window locks the same row: it
+//! waits for captures in flight, and records the window's end with the last assigned number.
 //!
-//! Times come from the callers' clocks, and clocks can be wrong. A capture is dated `now`, or at the time of the capture
-//! before it or the end of a closed window if that is later by [`CLOCK_SKEW`] at most: small differences between clocks
-//! change no order. A larger difference means that some clock is wrong, and `now` is believed: a capture from the
-//! future must not take all later ones along. A capture that is dated into a window that was closed before it came is
-//! given to the window that begins at that end: it has a higher number than the record of the end.
+//! Times come from the callers' clocks, which may be wrong. A capture is dated `now`, or at the
+//! time of the previous capture or the end of a closed window if that is later by at most
+//! [`CLOCK_SKEW`]: small differences between clocks do not change the order. A larger difference
+//! means that some clock is wrong, and `now` is used: a capture from the future must not shift all
+//! later ones. A capture dated into a window that was closed earlier belongs to the window that
+//! begins at that end: its number is above the recorded one.
 
 use std::ops::ControlFlow;
 
@@ -22,18 +23,18 @@ use jiff::{SignedDuration, Timestamp};
 use super::retrievals;
 use super::{workspaces, write};
 use crate::capture::{CaptureFilter, CaptureSummary};
-use crate::driver::{Scope, Session, Value, collect, first};
+use crate::driver::{RowScope, SqlSession, SqlValue, collect, first};
 use crate::retrieval_log::NewRetrievalLog;
 use crate::schema::{CAPTURE_FAILURES, CAPTURES};
 use crate::store::Store;
 use crate::{Result, StoreError, row};
 
-/// Locks the clock, sets it to a time unless it is a little later ($4), and takes numbers from it.
+/// Locks the clock, sets it to a time unless it is slightly later ($4), and takes numbers from it.
 const TAKE_NUMBERS: &str = "INSERT INTO eval_clock (workspace_id, at, last_id) VALUES ($1, $2, $3) \
      ON CONFLICT (workspace_id) DO UPDATE SET last_id = eval_clock.last_id + excluded.last_id, \
      at = CASE WHEN eval_clock.at > excluded.at AND eval_clock.at <= $4 THEN eval_clock.at \
      ELSE excluded.at END RETURNING at, last_id";
-/// Locks the clock and leaves it as it is.
+/// Locks the clock without changing it.
 const LOCK_CLOCK: &str = "INSERT INTO eval_clock (workspace_id, at, last_id) VALUES ($1, 0, 0) \
      ON CONFLICT (workspace_id) DO UPDATE SET last_id = eval_clock.last_id RETURNING last_id";
 const CLOSE: &str = "INSERT INTO eval_windows (workspace_id, until, last_id) VALUES ($1, $2, $3) \
@@ -42,7 +43,7 @@ const FORGET_WINDOWS: &str = "DELETE FROM eval_windows WHERE workspace_id = $1 A
 const LAST_CLOSED: &str =
     "SELECT max(until) FROM eval_windows WHERE workspace_id = $1 AND until <= $2";
 /// The last number before a window was closed at `$2`, if a later capture is dated before that.
-const LATE: &str = "SELECT last_id FROM eval_windows w WHERE workspace_id = $1 AND until = $2 \
+const LATE_AFTER: &str = "SELECT last_id FROM eval_windows w WHERE workspace_id = $1 AND until = $2 \
      AND EXISTS (SELECT 1 FROM eval_candidates c WHERE c.workspace_id = w.workspace_id \
      AND c.id > w.last_id AND c.created_at < w.until)";
 const REDATE: &str = "UPDATE eval_candidates SET created_at = $2 \
@@ -63,14 +64,15 @@ const FAILURE_REASONS: &str = "SELECT reason, count(*) FROM eval_capture_failure
      WHERE workspace_id = $1 AND ts >= $2 GROUP BY reason";
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
-/// How long the ends of windows are remembered.
-const REMEMBERED: SignedDuration = SignedDuration::from_hours(24 * 400);
+/// How long the ends of windows are stored.
+const WINDOW_RETENTION: SignedDuration = SignedDuration::from_hours(24 * 400);
 
 impl Store {
-    /// Stores captures, all or none, in their order. Each gets the next number of the workspace: numbers rise in the
-    /// order in which captures become visible. Each is dated `now`, or at the time of the captures so far or the end of
-    /// a closed window if that is later by [`CLOCK_SKEW`] at most: a clock that was
-    /// further ahead takes no later captures along. Does not wait for writers of pages on PostgreSQL.
+    /// Stores captures, all or none, in order. Each gets the next number of the workspace: numbers
+    /// increase in the order in which captures become visible. Each is dated `now`, or at the time
+    /// of the captures so far or the end of a closed window if that is later by at most
+    /// [`CLOCK_SKEW`]: a clock that was further ahead does not shift later captures. Does not wait
+    /// for page writers on PostgreSQL.
     pub fn add_captures(
         &self,
         ws: &WorkspaceId,
@@ -80,8 +82,8 @@ impl Store {
         self.write_beside(ws, |session| add(session, ws, captures, now))
     }
 
-    /// Stores captures as [`Store::add_captures`] does, and logs of retrievals beside them: all or none.
-    pub fn add_observed(
+    /// Stores captures like [`Store::add_captures`], together with retrieval logs: all or none.
+    pub fn add_captures_with_logs(
         &self,
         ws: &WorkspaceId,
         captures: &[CaptureFields],
@@ -94,35 +96,36 @@ impl Store {
         })
     }
 
-    /// Closes the time before `until`: waits for captures on their way, and records the end. What [`Store::captures`]
-    /// then reads of a window that ends at `until` is final, so windows `[since, until)` that follow each other miss and
-    /// repeat nothing: a capture that comes later and is dated before `until`, because a clock was behind, is in the
-    /// window that begins at `until`.
+    /// Closes the time before `until`: waits for captures in flight, and records the end. The
+    /// result of [`Store::captures`] for a window that ends at `until` is final then, so
+    /// consecutive windows `[since, until)` miss and repeat nothing: a later capture that is dated
+    /// before `until`, because a clock was behind, belongs to the window that begins at `until`.
     pub fn close_captures(&self, ws: &WorkspaceId, until: Timestamp) -> Result<()> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
-            let until = reached(until);
+            workspaces::workspace_state(session, ws)?;
+            let until = first_millisecond(until);
             let last_id = first(session, LOCK_CLOCK, &[ws.into()], |row| row.int(0))?;
             let last_id = last_id.ok_or_else(no_time)?;
             session.execute(CLOSE, &[ws.into(), until.into(), last_id.into()])?;
-            let forgotten = until.saturating_sub(REMEMBERED.as_millis() as i64);
+            let forgotten = until.saturating_sub(WINDOW_RETENTION.as_millis() as i64);
             session.execute(FORGET_WINDOWS, &[ws.into(), forgotten.into()])?;
             Ok(())
         })
     }
 
-    /// Reads captures, newest first, as they are at one moment and in constant memory, until `each`
-    /// has had enough. Its errors end the reading and come back.
+    /// Reads captures, newest first, in one snapshot and in constant memory, until `each` breaks.
+    /// Its errors end the read and are returned.
     pub fn captures(
         &self,
         ws: &WorkspaceId,
         filter: &CaptureFilter,
         each: &mut dyn FnMut(StoredCapture) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        self.scan(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
-            let late = late(session, ws, filter)?;
-            let (mut sql, mut params) = narrowed(&CAPTURES.select(), ws, filter, late);
+        self.scan(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
+            let late_after = late_after(session, ws, filter)?;
+            let (mut sql, mut params) =
+                filtered_statement(&CAPTURES.select(), ws, filter, late_after);
             sql.push_str(" ORDER BY created_at DESC, id DESC");
             if let Some(limit) = filter.limit {
                 params.push(limit.into());
@@ -132,21 +135,21 @@ impl Store {
         })
     }
 
-    /// How many captures [`Store::captures`] would read.
+    /// The number of captures that [`Store::captures`] would read.
     pub fn count_captures(&self, ws: &WorkspaceId, filter: &CaptureFilter) -> Result<u64> {
-        self.read(Scope::Workspace(ws), |session| count(session, ws, filter))
+        self.read(RowScope::Workspace(ws), |session| count(session, ws, filter))
     }
 
-    /// Erases captures: those that [`Store::count_captures`] counts, and says how many. Their
-    /// numbers are not used again. Refuses a filter with a limit, which would leave the oldest.
+    /// Deletes the captures that [`Store::count_captures`] counts; returns their number. Capture
+    /// numbers are not reused. Refuses a filter with a limit, which would leave the oldest.
     pub fn prune_captures(&self, ws: &WorkspaceId, filter: &CaptureFilter) -> Result<u64> {
         let pruned = self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             if filter.limit.is_some() {
                 return Err(StoreError::LimitedPrune);
             }
-            let late = late(session, ws, filter)?;
-            let (sql, params) = narrowed(PRUNE, ws, filter, late);
+            let late_after = late_after(session, ws, filter)?;
+            let (sql, params) = filtered_statement(PRUNE, ws, filter, late_after);
             session.execute(&sql, &params)
         })?;
         if pruned > 0 {
@@ -155,14 +158,14 @@ impl Store {
         Ok(pruned)
     }
 
-    /// Keeps what went wrong while capturing, all or none. An event that is kept is left alone.
+    /// Stores capture failures, all or none. A stored event is not changed.
     pub fn add_capture_failures(
         &self,
         ws: &WorkspaceId,
         failures: &[CaptureFailure],
     ) -> Result<()> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             let mut values = Vec::with_capacity(failures.len() * CAPTURE_FAILURES.columns.len());
             for CaptureFailure { event_id, at, reason, detail } in failures {
                 for text in [event_id, detail] {
@@ -179,63 +182,67 @@ impl Store {
         })
     }
 
-    /// What went wrong at `since` or later, newest first, at most `limit`.
+    /// Capture failures at `since` or later, newest first, at most `limit`.
     pub fn capture_failures(
         &self,
         ws: &WorkspaceId,
         since: Option<Timestamp>,
         limit: usize,
     ) -> Result<Vec<CaptureFailure>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
-            let params = [ws.into(), since.map_or(i64::MIN, reached).into(), limit.into()];
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
+            let params =
+                [ws.into(), since.map_or(i64::MIN, first_millisecond).into(), limit.into()];
             collect(session, FAILURES, &params, row::capture_failure)
         })
     }
 
-    /// How often something went wrong at `since` or later and before `until`.
+    /// The number of capture failures at `since` or later and before `until`.
     pub fn count_capture_failures(
         &self,
         ws: &WorkspaceId,
         since: Option<Timestamp>,
         until: Option<Timestamp>,
     ) -> Result<u64> {
-        self.read(Scope::Workspace(ws), |session| count_failures(session, ws, since, until))
+        self.read(RowScope::Workspace(ws), |session| count_failures(session, ws, since, until))
     }
 
-    /// Erases what went wrong before `until`, or everything that did, and says how many.
+    /// Deletes capture failures before `until`, or all; returns their number.
     pub fn prune_capture_failures(
         &self,
         ws: &WorkspaceId,
         until: Option<Timestamp>,
     ) -> Result<u64> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
-            session.execute(PRUNE_FAILURES, &[ws.into(), until.map_or(i64::MAX, reached).into()])
+            workspaces::workspace_state(session, ws)?;
+            session.execute(
+                PRUNE_FAILURES,
+                &[ws.into(), until.map_or(i64::MAX, first_millisecond).into()],
+            )
         })
     }
 
-    /// Dates captures from the future (see [`CaptureSummary::future`]) `now`, and says how many. They come into the
-    /// next window.
+    /// Dates captures from the future (see [`CaptureSummary::future`]) `now`; returns their number.
+    /// They belong to the next window.
     pub fn redate_captures(&self, ws: &WorkspaceId, now: Timestamp) -> Result<u64> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             let (at, _) = take_numbers(session, ws, now, 0)?;
             session.execute(REDATE, &[ws.into(), at.into(), ahead_of(now).into()])
         })
     }
 
-    /// Captures and failures in figures.
+    /// Counts of captures and failures.
     pub fn capture_summary(&self, ws: &WorkspaceId, now: Timestamp) -> Result<CaptureSummary> {
-        self.read(Scope::Workspace(ws), |session| {
+        self.read(RowScope::Workspace(ws), |session| {
             let yesterday = now.checked_sub(DAY).unwrap_or(Timestamp::MIN);
-            let params = [ws.into(), reached(yesterday).into()];
+            let params = [ws.into(), first_millisecond(yesterday).into()];
             let failures = count_failures(session, ws, None, None)?;
             let mut failures_last_day = collect(session, FAILURE_REASONS, &params, |row| {
                 Ok((row::name(row, 0, FailureReason::from_name)?, row::natural(row, 1)?))
             })?;
             failures_last_day.sort();
-            let params = [ws.into(), reached(yesterday).into(), ahead_of(now).into()];
+            let params = [ws.into(), first_millisecond(yesterday).into(), ahead_of(now).into()];
             let tools = Operation::ALL.iter().map(|tool| (*tool, 0)).collect();
             let mut summary =
                 CaptureSummary { tools, failures, failures_last_day, ..CaptureSummary::default() };
@@ -259,12 +266,12 @@ impl Store {
 }
 
 pub(super) fn add(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     captures: &[CaptureFields],
     now: Timestamp,
 ) -> Result<()> {
-    workspaces::ledger(session, ws)?;
+    workspaces::workspace_state(session, ws)?;
     if captures.is_empty() {
         return Ok(());
     }
@@ -279,9 +286,9 @@ pub(super) fn add(
     session.insert(&CAPTURES, ws, &values)
 }
 
-/// Locks the clock; the time of captures that are stored now, and the last of the numbers taken.
+/// Locks the clock; returns the time for captures stored now, and the last of the numbers taken.
 fn take_numbers(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     now: Timestamp,
     numbers: usize,
@@ -290,7 +297,7 @@ fn take_numbers(
     let params = [ws.into(), now.as_millisecond().into(), numbers.into(), latest.into()];
     let taken = first(session, TAKE_NUMBERS, &params, |row| Ok((row.int(0)?, row.int(1)?)))?;
     let (at, last_id) = taken.ok_or_else(no_time)?;
-    // Invariant: read under the lock, which a transaction that closes a window holds to its end.
+    // Invariant: read under the lock, which a transaction that closes a window holds until its end.
     let closed = first(session, LAST_CLOSED, &[ws.into(), latest.into()], |row| row.opt_int(0))?;
     Ok((closed.flatten().map_or(at, |until| until.max(at)), last_id))
 }
@@ -299,80 +306,81 @@ fn no_time() -> StoreError {
     StoreError::corrupt("the clock of captures gave no time")
 }
 
-/// The last millisecond that is not from the future.
+/// The last millisecond that does not count as the future.
 fn ahead_of(now: Timestamp) -> i64 {
     now.as_millisecond().saturating_add(CLOCK_SKEW.as_millis() as i64)
 }
 
 pub(super) fn count(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     filter: &CaptureFilter,
 ) -> Result<u64> {
-    workspaces::ledger(session, ws)?;
-    let late = late(session, ws, filter)?;
-    let (sql, params) = narrowed(COUNT, ws, filter, late);
+    workspaces::workspace_state(session, ws)?;
+    let late_after = late_after(session, ws, filter)?;
+    let (sql, params) = filtered_statement(COUNT, ws, filter, late_after);
     let count = first(session, &sql, &params, |row| row::natural(row, 0))?.unwrap_or(0);
     Ok(count.min(filter.limit.unwrap_or(u64::MAX)))
 }
 
 pub(super) fn count_failures(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     since: Option<Timestamp>,
     until: Option<Timestamp>,
 ) -> Result<u64> {
-    workspaces::ledger(session, ws)?;
-    let (since, until) = (since.map_or(i64::MIN, reached), until.map_or(i64::MAX, reached));
+    workspaces::workspace_state(session, ws)?;
+    let (since, until) =
+        (since.map_or(i64::MIN, first_millisecond), until.map_or(i64::MAX, first_millisecond));
     let params = [ws.into(), since.into(), until.into()];
     Ok(first(session, COUNT_FAILURES, &params, |row| row::natural(row, 0))?.unwrap_or(0))
 }
 
-/// The number that late captures are above: those that came after a window had been closed where this one begins, and
-/// are dated before that. None if there are none.
-fn late(
-    session: &mut dyn Session,
+/// The number above which late captures are: those stored after a window was closed where this one
+/// begins, and dated before that. `None` if there are none.
+fn late_after(
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     filter: &CaptureFilter,
 ) -> Result<Option<i64>> {
     let Some(since) = filter.since else { return Ok(None) };
-    first(session, LATE, &[ws.into(), reached(since).into()], |row| row.int(0))
+    first(session, LATE_AFTER, &[ws.into(), first_millisecond(since).into()], |row| row.int(0))
 }
 
-/// A statement on the rows that pass a filter, but for its limit.
-fn narrowed<'a>(
+/// A statement on the rows that pass a filter, ignoring its limit.
+fn filtered_statement<'a>(
     sql: &str,
     ws: &'a WorkspaceId,
     filter: &CaptureFilter,
-    late: Option<i64>,
-) -> (String, Vec<Value<'a>>) {
+    late_after: Option<i64>,
+) -> (String, Vec<SqlValue<'a>>) {
     let CaptureFilter { since, until, tool, remote, after_id, limit: _ } = *filter;
     let mut sql = format!("{sql} WHERE workspace_id = $1");
     let mut params = vec![ws.into()];
     if let Some(since) = since {
-        params.push(reached(since).into());
-        params.extend(late.map(Value::from));
+        params.push(first_millisecond(since).into());
+        params.extend(late_after.map(SqlValue::from));
         // Without late captures the index by time is enough.
-        sql.push_str(match late {
+        sql.push_str(match late_after {
             Some(_) => " AND (created_at >= $2 OR id > $3)",
             None => " AND created_at >= $2",
         });
     }
-    let narrowings: [(&str, Option<Value<'a>>); 4] = [
-        ("created_at <", until.map(|until| reached(until).into())),
+    let narrowings: [(&str, Option<SqlValue<'a>>); 4] = [
+        ("created_at <", until.map(|until| first_millisecond(until).into())),
         ("tool_name =", tool.map(|tool| tool.name().into())),
-        ("remote =", remote.map(Value::from)),
-        ("id >", after_id.map(Value::from)),
+        ("remote =", remote.map(SqlValue::from)),
+        ("id >", after_id.map(SqlValue::from)),
     ];
-    narrow(sql, params, narrowings)
+    add_conditions(sql, params, narrowings)
 }
 
-/// A statement with those of the conditions that have a value.
-pub(super) fn narrow<'a>(
+/// Appends the conditions that have a value to a statement.
+pub(super) fn add_conditions<'a>(
     mut sql: String,
-    mut params: Vec<Value<'a>>,
-    narrowings: impl IntoIterator<Item = (&'static str, Option<Value<'a>>)>,
-) -> (String, Vec<Value<'a>>) {
+    mut params: Vec<SqlValue<'a>>,
+    narrowings: impl IntoIterator<Item = (&'static str, Option<SqlValue<'a>>)>,
+) -> (String, Vec<SqlValue<'a>>) {
     for (clause, value) in narrowings {
         let Some(value) = value else { continue };
         params.push(value);
@@ -381,17 +389,17 @@ pub(super) fn narrow<'a>(
     (sql, params)
 }
 
-/// The first millisecond that is not before a moment: rows have whole ones. None is after the last that can be read.
-pub(super) fn reached(moment: Timestamp) -> i64 {
-    let (whole, rest) = (moment.as_second() * 1000, moment.subsec_nanosecond());
+/// The first millisecond that is not before a time: rows store whole milliseconds. Limited to the
+/// last readable one.
+pub(super) fn first_millisecond(time: Timestamp) -> i64 {
+    let (whole, rest) = (time.as_second() * 1000, time.subsec_nanosecond());
     let first =
         whole + i64::from(rest.div_euclid(1_000_000)) + i64::from(rest.rem_euclid(1_000_000) > 0);
     first.min(Timestamp::MAX.as_millisecond())
 }
 
-/// The columns of [`CAPTURES`] after the number and the time.
 /// The columns of [`CAPTURES`] after `id` and `created_at`.
-fn values_of(capture: &CaptureFields) -> [Value<'_>; CAPTURES.columns.len() - 2] {
+fn values_of(capture: &CaptureFields) -> [SqlValue<'_>; CAPTURES.columns.len() - 2] {
     let CaptureFields {
         tool_name,
         query,
@@ -446,7 +454,7 @@ mod tests {
     fn moments_end_at_whole_milliseconds() {
         let check = |nanoseconds: i128, expected: i64| {
             let moment = Timestamp::from_nanosecond(nanoseconds).unwrap();
-            assert_eq!(reached(moment), expected, "{nanoseconds}");
+            assert_eq!(first_millisecond(moment), expected, "{nanoseconds}");
         };
         check(0, 0);
         check(1, 1);

@@ -1,11 +1,11 @@
-//! Every invariant of a workspace's rows, checked against the rows themselves.
+//! Checks every invariant of a workspace's rows.
 
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageId, WorkspaceId};
 use gbrain_core::page::PageKind;
 
 use super::{feed, workspaces};
-use crate::driver::{Columns, Scope, Session, Value, collect, first};
+use crate::driver::{RowScope, SqlRow, SqlSession, SqlValue, collect, first};
 use crate::schema::CHUNK_ROWS;
 use crate::store::Store;
 use crate::types::*;
@@ -15,8 +15,8 @@ const LIVE: &str = "SELECT source_id, slug, content_hash, derive_version, chunk_
      WHERE workspace_id = $1 AND deleted_at IS NULL";
 const FEED: &str = "SELECT count(*), coalesce(min(generation), 1), coalesce(max(generation), 0) \
      FROM changes WHERE workspace_id = $1";
-/// Pages whose pointer and versions disagree. Every page has versions 1 to its own, and its own
-/// says what the page says.
+/// Pages whose pointer and versions disagree. Every page has versions 1 to its current one, which
+/// must equal the page's row.
 const POINTERS: &str = "SELECT p.source_id, p.slug FROM pages p LEFT JOIN page_versions v \
      ON v.workspace_id = p.workspace_id AND v.page_id = p.page_id AND v.version = p.version \
      WHERE p.workspace_id = $1 AND (v.version IS NULL OR v.generation <> p.generation \
@@ -117,11 +117,11 @@ const ORPHANS: &[(&str, &str)] = &[
 ];
 
 impl Store {
-    /// Checks every invariant, reading everything once; empty when all is well.
-    pub fn check(&self, ws: &WorkspaceId) -> Result<Vec<Finding>> {
+    /// Checks every invariant, reading everything once; empty if all hold.
+    pub fn check(&self, ws: &WorkspaceId) -> Result<Vec<InvariantViolation>> {
         let mut findings = self.structure()?;
-        findings.extend(self.read(Scope::Workspace(ws), |session| {
-            let head = workspaces::ledger(session, ws)?.head;
+        findings.extend(self.read(RowScope::Workspace(ws), |session| {
+            let head = workspaces::workspace_state(session, ws)?.head;
             let mut findings = Vec::new();
             check_head(session, ws, head, &mut findings)?;
             check_feed(session, ws, head, &mut findings)?;
@@ -139,12 +139,12 @@ impl Store {
 }
 
 fn check_head(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
-    head: Head,
-    findings: &mut Vec<Finding>,
+    head: CorpusHead,
+    findings: &mut Vec<InvariantViolation>,
 ) -> Result<()> {
-    let mut real = Head { generation: head.generation, ..Head::default() };
+    let mut real = CorpusHead { generation: head.generation, ..CorpusHead::default() };
     session.query(LIVE, &[ws.into()], &mut |row| {
         let hash = member(&row::key(row, 0)?, row::hash(row, 2)?, row::small(row, 3)?);
         real.enter(hash, row::small(row, 4)?);
@@ -152,67 +152,67 @@ fn check_head(
     })?;
     if real.root != head.root {
         let detail = format!("stored {}, real {}", head.root.short(), real.root.short());
-        findings.push(Finding { invariant: Invariant::Root, detail });
+        findings.push(InvariantViolation { invariant: Invariant::Root, detail });
     }
     if (real.pages, real.chunks) != (head.pages, head.chunks) {
-        let Head { pages, chunks, .. } = head;
+        let CorpusHead { pages, chunks, .. } = head;
         let detail = format!(
             "stored {pages} pages and {chunks} chunks, real {} and {}",
             real.pages, real.chunks
         );
-        findings.push(Finding { invariant: Invariant::Counts, detail });
+        findings.push(InvariantViolation { invariant: Invariant::Counts, detail });
     }
     Ok(())
 }
 
 fn check_feed(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
-    head: Head,
-    findings: &mut Vec<Finding>,
+    head: CorpusHead,
+    findings: &mut Vec<InvariantViolation>,
 ) -> Result<()> {
     let last = head.generation.0;
     let feed =
         first(session, FEED, &[ws.into()], |row| Ok((row.int(0)?, row.int(1)?, row.int(2)?)))?;
     if feed != Some((last, 1, last)) {
         let detail = format!("changes are not dense from 1 to {last}");
-        findings.push(Finding { invariant: Invariant::Feed, detail });
+        findings.push(InvariantViolation { invariant: Invariant::Feed, detail });
     }
     if feed::head_at(session, ws, head.generation)? != Some(head) {
         let detail = format!("change {last} does not carry the head's root and counts");
-        findings.push(Finding { invariant: Invariant::Feed, detail });
+        findings.push(InvariantViolation { invariant: Invariant::Feed, detail });
     }
     Ok(())
 }
 
-/// Reports the pages that a query finds at fault.
+/// Reports the pages that a query returns.
 fn check_pages(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     sql: &str,
     invariant: Invariant,
-    findings: &mut Vec<Finding>,
+    findings: &mut Vec<InvariantViolation>,
 ) -> Result<()> {
     session.query(sql, &[ws.into()], &mut |row| {
         let detail = format!("page {}", row::key(row, 0)?);
-        findings.push(Finding { invariant, detail });
+        findings.push(InvariantViolation { invariant, detail });
         Ok(())
     })
 }
 
-/// A text as far as it has been checked.
-struct Text {
+/// A partially checked text.
+struct CheckedText {
     at: PageVersion,
     is_sound: bool,
-    /// Set when its chunks have still to be asked: a chat's hash is of the file that the text was
-    /// rendered from.
+    /// Set while its chunks have to be checked: a chat's hash is that of the file from which the
+    /// text was rendered.
     rendered: Option<String>,
 }
 
 fn check_content(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
-    findings: &mut Vec<Finding>,
+    findings: &mut Vec<InvariantViolation>,
 ) -> Result<()> {
     let mut after = PageVersion { id: PageId(0), version: 0 };
     loop {
@@ -221,27 +221,31 @@ fn check_content(
         let Some(last) = texts.last() else { return Ok(()) };
         after = last.at;
         check_rendered(session, ws, &mut texts)?;
-        for Text { at, .. } in texts.iter().filter(|text| !text.is_sound) {
+        for CheckedText { at, .. } in texts.iter().filter(|text| !text.is_sound) {
             let detail = format!("version {} of page number {}", at.version, at.id.0);
-            findings.push(Finding { invariant: Invariant::Content, detail });
+            findings.push(InvariantViolation { invariant: Invariant::Content, detail });
         }
     }
 }
 
-fn text(row: &dyn Columns) -> Result<Text> {
+fn text(row: &dyn SqlRow) -> Result<CheckedText> {
     let content = row.text(5)?;
     let is_chat = row::name(row, 4, PageKind::from_name)? == PageKind::Chat;
     let is_sound = content.len() as u64 == row::natural(row, 3)?
         && (is_chat || Hash::of(content.as_bytes()) == row::hash(row, 2)?);
     let at = PageVersion { id: PageId(row.int(0)?), version: row::small(row, 1)? };
-    Ok(Text { at, is_sound, rendered: is_chat.then_some(content) })
+    Ok(CheckedText { at, is_sound, rendered: is_chat.then_some(content) })
 }
 
 /// Checks rendered texts by the hashes of their chunks.
-fn check_rendered(session: &mut dyn Session, ws: &WorkspaceId, texts: &mut [Text]) -> Result<()> {
-    let mut rendered: Vec<&mut Text> =
+fn check_rendered(
+    session: &mut dyn SqlSession,
+    ws: &WorkspaceId,
+    texts: &mut [CheckedText],
+) -> Result<()> {
+    let mut rendered: Vec<&mut CheckedText> =
         texts.iter_mut().filter(|text| text.rendered.is_some()).collect();
-    let keys: Vec<Value<'_>> =
+    let keys: Vec<SqlValue<'_>> =
         rendered.iter().flat_map(|text| [text.at.id.0.into(), text.at.version.into()]).collect();
     let starts: Vec<Vec<usize>> =
         rendered.iter().map(|text| byte_offsets(text.rendered.as_deref().unwrap_or(""))).collect();
@@ -255,7 +259,7 @@ fn check_rendered(session: &mut dyn Session, ws: &WorkspaceId, texts: &mut [Text
     })
 }
 
-/// Where each character starts, and the end.
+/// The byte offset of each character, and of the end.
 pub(super) fn byte_offsets(content: &str) -> Vec<usize> {
     content.char_indices().map(|(at, _)| at).chain([content.len()]).collect()
 }
@@ -269,18 +273,18 @@ pub(super) fn slice<'t>(
     content.get(*offsets.get(start as usize)?..*offsets.get(end as usize)?)
 }
 
-/// Reports the queries that count anything.
+/// Reports the queries with a count above zero.
 fn check_none(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     queries: &[(&str, &str)],
     invariant: Invariant,
-    findings: &mut Vec<Finding>,
+    findings: &mut Vec<InvariantViolation>,
 ) -> Result<()> {
     for (what, sql) in queries {
         let count = first(session, sql, &[ws.into()], |row| row.int(0))?.unwrap_or(0);
         if count > 0 {
-            findings.push(Finding { invariant, detail: format!("{count} {what}") });
+            findings.push(InvariantViolation { invariant, detail: format!("{count} {what}") });
         }
     }
     Ok(())

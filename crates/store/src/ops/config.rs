@@ -1,10 +1,10 @@
-//! The database plane of settings.
+//! Settings stored in the database.
 
 use gbrain_core::id::WorkspaceId;
 
 use super::{workspaces, write};
 use crate::Result;
-use crate::driver::{Scope, Session, collect, first};
+use crate::driver::{RowScope, SqlSession, collect, first};
 use crate::store::Store;
 
 const GET: &str = "SELECT value FROM config WHERE workspace_id = $1 AND key = $2";
@@ -14,43 +14,41 @@ const UNSET: &str = "DELETE FROM config WHERE workspace_id = $1 AND key = $2";
 const LIST: &str = "SELECT key, value FROM config WHERE workspace_id = $1 ORDER BY key";
 
 impl Store {
-    /// A setting of the database plane.
     pub fn config_get(&self, ws: &WorkspaceId, key: &str) -> Result<Option<String>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             first(session, GET, &[ws.into(), key.into()], |row| row.text(0))
         })
     }
 
-    /// Sets a setting.
     pub fn config_set(&self, ws: &WorkspaceId, key: &str, value: &str) -> Result<()> {
         self.write(ws, |session| set(session, ws, key, value))
     }
 
-    /// Removes a setting; whether there was one.
+    /// Removes a setting; returns whether it existed.
     pub fn config_unset(&self, ws: &WorkspaceId, key: &str) -> Result<bool> {
         self.write(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             Ok(session.execute(UNSET, &[ws.into(), key.into()])? > 0)
         })
     }
 
     /// All settings, by key.
     pub fn config_list(&self, ws: &WorkspaceId) -> Result<Vec<(String, String)>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             collect(session, LIST, &[ws.into()], |row| Ok((row.text(0)?, row.text(1)?)))
         })
     }
 }
 
 pub(super) fn set(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     key: &str,
     value: &str,
 ) -> Result<()> {
-    workspaces::ledger(session, ws)?;
+    workspaces::workspace_state(session, ws)?;
     write::refuse_nul_in(key, || "the key of a setting".to_owned())?;
     write::refuse_nul_in(value, || format!("the setting {key}"))?;
     session.execute(SET, &[ws.into(), key.into(), value.into()])?;

@@ -1,9 +1,9 @@
-//! Numbers of rows. Whoever takes one holds the counter to the end of the transaction, so numbers
-//! rise in the order in which rows become visible, and those of a transaction that fails come back.
+//! Row numbers. Taking one locks the counter until the end of the transaction, so numbers increase
+//! in the order in which rows become visible, and those of a failed transaction are reused.
 
 use gbrain_core::id::WorkspaceId;
 
-use crate::driver::{Session, first};
+use crate::driver::{SqlSession, first};
 use crate::{Result, StoreError};
 
 const TAKE: &str = "INSERT INTO counters (workspace_id, name, last_id) VALUES ($1, $2, $3) \
@@ -12,14 +12,14 @@ const TAKE: &str = "INSERT INTO counters (workspace_id, name, last_id) VALUES ($
 
 const LAST: &str = "SELECT last_id FROM counters WHERE workspace_id = $1 AND name = $2";
 
-/// The last number that was given out; 0 if none was.
-pub(super) fn last(session: &mut dyn Session, ws: &WorkspaceId, name: &str) -> Result<i64> {
+/// The last assigned number; 0 if none.
+pub(super) fn last(session: &mut dyn SqlSession, ws: &WorkspaceId, name: &str) -> Result<i64> {
     Ok(first(session, LAST, &[ws.into(), name.into()], |row| row.int(0))?.unwrap_or(0))
 }
 
-/// Takes numbers; the last of them. Taking none only holds the counter.
+/// Takes numbers; returns the last of them. Taking none only locks the counter.
 pub(super) fn take(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     name: &str,
     numbers: usize,

@@ -1,15 +1,15 @@
-//! Messages on their way to people.
+//! The queue of alert messages.
 //!
-//! Of a channel and a key only the first message that is neither sent nor dead may be claimed. It is one
-//! row, so nobody passes it and no two senders have it. Every word of a sender is fenced: it counts
-//! while the message is queued under the same sender and the same attempt.
+//! Only the first message of a channel and key that is neither sent nor dead may be claimed. It is
+//! one row, so no message overtakes it and no two senders claim it. Updates of a sender are fenced:
+//! they apply only while the message is queued under the same sender and attempt.
 
 use gbrain_core::id::WorkspaceId;
 use jiff::Timestamp;
 
 use super::{captures, counters, workspaces, write};
 use crate::alert::*;
-use crate::driver::{Columns, Scope, Session, Value, collect, first};
+use crate::driver::{RowScope, SqlRow, SqlSession, SqlValue, collect, first};
 use crate::job::Lease;
 use crate::schema::DELIVERIES;
 use crate::store::Store;
@@ -18,7 +18,7 @@ use crate::{Result, row};
 const ROWS: &str = "SELECT workspace_id, id, channel, dedup_key, action, state, attempt, \
      run_after, worker, lease_until, created_at, ended_at, error, payload FROM alert_deliveries \
      WHERE workspace_id = $1";
-/// Whether no earlier message of the same channel and key waits.
+/// Whether no earlier message of the same channel and key is queued.
 macro_rules! is_next {
     () => {
         "NOT EXISTS (SELECT 1 FROM alert_deliveries AS earlier WHERE earlier.state = 'queued' \
@@ -28,22 +28,22 @@ macro_rules! is_next {
     };
 }
 
-/// What a sender may take at the moment `$1`.
+/// The condition for messages that may be claimed at the time `$1`.
 const CLAIMABLE: &str = concat!(
     "state = 'queued' AND run_after <= $1 AND (lease_until IS NULL OR lease_until <= $1) AND ",
     is_next!()
 );
-/// How many messages of a workspace somebody is sending.
-const ON_THE_WAY: &str = "SELECT count(*) FROM alert_deliveries AS held \
+/// The number of a workspace's messages that are being sent.
+const LEASED_MESSAGES: &str = "SELECT count(*) FROM alert_deliveries AS held \
      WHERE held.state = 'queued' AND held.workspace_id = alert_deliveries.workspace_id \
      AND held.lease_until > $1";
-/// Looks once more whether it is the next: an earlier one may have been queued again since.
+/// Checks again that it is the next: an earlier one may have been queued again since.
 const CLAIM: &str = concat!(
     "UPDATE alert_deliveries SET attempt = attempt + 1, worker = $3, lease_until = $4 \
      WHERE workspace_id = $1 AND id = $2 AND ",
     is_next!()
 );
-/// Whose message it is. The first four parameters of what a sender says.
+/// The condition that a sender holds the lease on a message. Uses the first four parameters.
 const FENCE: &str = "WHERE workspace_id = $1 AND id = $2 AND worker = $3 AND attempt = $4 \
      AND state = 'queued' AND lease_until IS NOT NULL";
 const DROP: &str = "UPDATE alert_deliveries SET state = 'dead', ended_at = $3, error = $4, \
@@ -53,12 +53,12 @@ const QUEUED: &str = "SELECT id FROM alert_deliveries \
      WHERE workspace_id = $1 AND id = $2 AND state = 'queued'";
 const REQUEUE: &str = "UPDATE alert_deliveries SET state = 'queued', ended_at = NULL, \
      run_after = $3 WHERE workspace_id = $1 AND id = $2 AND state = 'dead'";
-/// Keeps senders from those behind one that was given up, to the end of the transaction.
-const HOLD_LATER: &str = "UPDATE alert_deliveries SET run_after = run_after \
+/// Locks the messages behind a dead one until the end of the transaction.
+const LOCK_LATER: &str = "UPDATE alert_deliveries SET run_after = run_after \
      WHERE workspace_id = $1 AND state = 'queued' AND id > $2 AND EXISTS (SELECT 1 \
      FROM alert_deliveries AS dead WHERE dead.workspace_id = $1 AND dead.id = $2 \
      AND dead.channel = alert_deliveries.channel AND dead.dedup_key = alert_deliveries.dedup_key)";
-/// Messages behind one that was given up that were sent, or that somebody is sending.
+/// Messages behind a dead one that were sent or are being sent.
 const OVERTAKEN: &str = "SELECT later.id FROM alert_deliveries AS dead JOIN alert_deliveries AS later \
      ON later.workspace_id = dead.workspace_id AND later.channel = dead.channel \
      AND later.dedup_key = dead.dedup_key AND later.id > dead.id \
@@ -70,7 +70,7 @@ const COUNTS: &str = "SELECT count(CASE WHEN state = 'queued' THEN 1 END), \
 const PRUNE: &str = "DELETE FROM alert_deliveries WHERE workspace_id = $1 AND ended_at < $2";
 
 impl Store {
-    /// Queues messages, all or none; their numbers, in order.
+    /// Queues messages, all or none; returns their numbers, in order.
     pub fn add_deliveries(
         &self,
         ws: &WorkspaceId,
@@ -80,23 +80,23 @@ impl Store {
         self.write_beside(ws, |session| add(session, ws, deliveries, now))
     }
 
-    /// Gives a sender messages that are due or whose sender let its lease run out, of all workspaces in
-    /// turn and the oldest first. Of a channel and a key only the first that is neither sent nor dead
-    /// is ever given, and to one sender: none passes another. Looking opens no write transaction.
+    /// Claims messages that are due or whose sender's lease expired, of all workspaces in turn and
+    /// the oldest first. Only the first message of a channel and key that is neither sent nor dead
+    /// is claimed, by one sender, so messages stay in order. The search opens no write transaction.
     pub fn claim_deliveries(&self, claim: &DeliveryClaim, now: Timestamp) -> Result<Vec<Delivery>> {
         let skip_locked = self.skip_locked();
-        let workspaces = self.read(Scope::Directory, |session| {
+        let workspaces = self.read(RowScope::Directory, |session| {
             refuse_nul(&[&claim.worker])?;
             let (sql, params) = wanted(claim, vec![now.as_millisecond().into()])?;
             let sql = format!(
                 "SELECT workspace_id FROM alert_deliveries WHERE {sql} \
-         GROUP BY workspace_id ORDER BY ({ON_THE_WAY}), workspace_id"
+         GROUP BY workspace_id ORDER BY ({LEASED_MESSAGES}), workspace_id"
             );
             collect(session, &sql, &params, |row| Ok(WorkspaceId::new(&row.text(0)?)?))
         })?;
         let mut claimed = Vec::new();
         for (at, ws) in workspaces.iter().enumerate() {
-            // What is left, shared with those behind it.
+            // An equal share of the remaining limit.
             let share = (claim.limit - claimed.len()).div_ceil(workspaces.len() - at);
             if share == 0 {
                 break;
@@ -107,14 +107,15 @@ impl Store {
             match taken {
                 Ok(taken) => claimed.extend(taken),
                 Err(error) if claimed.is_empty() => return Err(error),
-                // What was taken is sent; who can't be asked now is asked the next time.
+                // Return the messages claimed so far; the other workspaces are tried again next
+                // time.
                 Err(_) => break,
             }
         }
         Ok(claimed)
     }
 
-    /// Says what became of an attempt to send; false if the message is not this sender's any more.
+    /// Records the result of an attempt to send; returns false if the sender has lost its lease.
     pub fn end_delivery(
         &self,
         ws: &WorkspaceId,
@@ -124,14 +125,14 @@ impl Store {
         now: Timestamp,
     ) -> Result<bool> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             let now = now.as_millisecond();
             let (state, ended_at, retry_at, error) = match end {
                 DeliveryEnd::Sent => (DeliveryState::Sent, Some(now), None, None),
                 DeliveryEnd::Retry { at, error } => (
                     DeliveryState::Queued,
                     None,
-                    Some(captures::reached(*at)),
+                    Some(captures::first_millisecond(*at)),
                     Some(error.as_str()),
                 ),
                 DeliveryEnd::Dead { error } => {
@@ -158,43 +159,49 @@ impl Store {
         })
     }
 
-    /// Queues a message again that was given up, unless one behind it has passed it for good.
-    pub fn requeue_delivery(&self, ws: &WorkspaceId, id: i64, now: Timestamp) -> Result<Requeued> {
+    /// Queues a dead message again, unless a later one was already sent.
+    pub fn requeue_delivery(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        now: Timestamp,
+    ) -> Result<RequeueOutcome> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
-            // Held to the end of the transaction: none is added behind it, and none queued again, meanwhile.
+            workspaces::workspace_state(session, ws)?;
+            // Locked until the end of the transaction: no message is added or queued again
+            // meanwhile.
             counters::take(session, ws, "alert_deliveries", 0)?;
-            session.execute(HOLD_LATER, &[ws.into(), id.into()])?;
+            session.execute(LOCK_LATER, &[ws.into(), id.into()])?;
             let is_overtaken =
                 first(session, OVERTAKEN, &[ws.into(), id.into()], |row| row.int(0))?;
             if is_overtaken.is_some() {
-                return Ok(Requeued::Overtaken);
+                return Ok(RequeueOutcome::Overtaken);
             }
             let params = [ws.into(), id.into(), now.as_millisecond().into()];
             Ok(match session.execute(REQUEUE, &params)? {
-                0 => Requeued::NotDead,
-                _ => Requeued::Queued,
+                0 => RequeueOutcome::NotDead,
+                _ => RequeueOutcome::Queued,
             })
         })
     }
 
-    /// Gives a message up that is queued and that nobody is sending. The next one passes it.
+    /// Makes a queued message dead unless it is being sent. The next one may then be sent.
     pub fn drop_delivery(
         &self,
         ws: &WorkspaceId,
         id: i64,
         why: &str,
         now: Timestamp,
-    ) -> Result<Dropped> {
+    ) -> Result<DropOutcome> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             refuse_nul(&[why])?;
             let params = [ws.into(), id.into(), now.as_millisecond().into(), why.into()];
             if session.execute(DROP, &params)? > 0 {
-                return Ok(Dropped::Dropped);
+                return Ok(DropOutcome::Dropped);
             }
             let queued = first(session, QUEUED, &params[..2], |row| row.int(0))?;
-            Ok(queued.map_or(Dropped::NotQueued, |_| Dropped::OnTheWay))
+            Ok(queued.map_or(DropOutcome::NotQueued, |_| DropOutcome::BeingSent))
         })
     }
 
@@ -205,28 +212,28 @@ impl Store {
         filter: &DeliveryFilter,
         limit: usize,
     ) -> Result<Vec<Delivery>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             let DeliveryFilter { state, channel, dedup_key, before } = filter;
             refuse_nul(&[channel.as_deref().unwrap_or(""), dedup_key.as_deref().unwrap_or("")])?;
-            let narrowings: [(&str, Option<Value<'_>>); 4] = [
+            let narrowings: [(&str, Option<SqlValue<'_>>); 4] = [
                 ("state =", state.map(|state| state.name().into())),
-                ("channel =", channel.as_deref().map(Value::from)),
-                ("dedup_key =", dedup_key.as_deref().map(Value::from)),
-                ("id <", before.map(Value::from)),
+                ("channel =", channel.as_deref().map(SqlValue::from)),
+                ("dedup_key =", dedup_key.as_deref().map(SqlValue::from)),
+                ("id <", before.map(SqlValue::from)),
             ];
             let (mut sql, mut params) =
-                captures::narrow(ROWS.to_owned(), vec![ws.into()], narrowings);
+                captures::add_conditions(ROWS.to_owned(), vec![ws.into()], narrowings);
             params.push(limit.into());
             sql.push_str(&format!(" ORDER BY id DESC LIMIT ${}", params.len()));
             collect(session, &sql, &params, delivery)
         })
     }
 
-    /// Messages in figures.
+    /// Numbers of messages by state.
     pub fn delivery_counts(&self, ws: &WorkspaceId) -> Result<DeliveryCounts> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             let counts = first(session, COUNTS, &[ws.into()], |row| {
                 Ok(DeliveryCounts {
                     queued: row::natural(row, 0)?,
@@ -238,22 +245,22 @@ impl Store {
         })
     }
 
-    /// Erases messages that were sent or given up before `until`, and says how many.
+    /// Deletes messages that were sent or became dead before `until`; returns their number.
     pub fn prune_deliveries(&self, ws: &WorkspaceId, until: Timestamp) -> Result<u64> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
-            session.execute(PRUNE, &[ws.into(), captures::reached(until).into()])
+            workspaces::workspace_state(session, ws)?;
+            session.execute(PRUNE, &[ws.into(), captures::first_millisecond(until).into()])
         })
     }
 }
 
 pub(super) fn add(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     messages: &[NewDelivery],
     now: Timestamp,
 ) -> Result<Vec<i64>> {
-    workspaces::ledger(session, ws)?;
+    workspaces::workspace_state(session, ws)?;
     if messages.is_empty() {
         return Ok(Vec::new());
     }
@@ -279,12 +286,12 @@ pub(super) fn add(
     Ok(ids)
 }
 
-/// What a sender may take and wants, with its parameters behind those that are there; the first is the
-/// moment.
+/// The condition for messages that a sender wants, with parameters appended to `params`; the first
+/// is the time.
 fn wanted<'a>(
     claim: &'a DeliveryClaim,
-    mut params: Vec<Value<'a>>,
-) -> Result<(String, Vec<Value<'a>>)> {
+    mut params: Vec<SqlValue<'a>>,
+) -> Result<(String, Vec<SqlValue<'a>>)> {
     let mut sql = CLAIMABLE.to_owned();
     for channel in &claim.except {
         refuse_nul(&[channel])?;
@@ -294,9 +301,9 @@ fn wanted<'a>(
     Ok((sql, params))
 }
 
-/// Takes the oldest claimable messages of a workspace that nobody else is taking.
+/// Claims the oldest claimable messages of a workspace that are not locked.
 fn claim_oldest(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     skip_locked: &str,
     claim: &DeliveryClaim,
@@ -322,7 +329,7 @@ fn claim_oldest(
     Ok(claimed)
 }
 
-fn delivery(row: &dyn Columns) -> Result<Delivery> {
+fn delivery(row: &dyn SqlRow) -> Result<Delivery> {
     Ok(Delivery {
         workspace: WorkspaceId::new(&row.text(0)?)?,
         id: row.int(1)?,

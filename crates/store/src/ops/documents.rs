@@ -1,4 +1,4 @@
-//! Documents under their names.
+//! Stores baselines and qrels by name.
 
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::{workspaces, write};
 use crate::Result;
 use crate::document::{Document, DocumentInfo, DocumentKind};
-use crate::driver::{Scope, collect, first};
+use crate::driver::{RowScope, collect, first};
 use crate::row;
 use crate::store::Store;
 
@@ -22,7 +22,7 @@ const LIST: &str = "SELECT name, hash, bytes, created_at FROM documents \
 const DELETE: &str = "DELETE FROM documents WHERE workspace_id = $1 AND kind = $2 AND name = $3";
 
 impl Store {
-    /// Puts a document under a name; whether one was there.
+    /// Stores a document under a name; returns whether it replaced one.
     pub fn put_document(
         &self,
         ws: &WorkspaceId,
@@ -32,7 +32,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<bool> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             for text in [name, body] {
                 write::refuse_nul_in(text, || format!("the {kind} document"))?;
             }
@@ -50,7 +50,7 @@ impl Store {
                 if session.execute(ADD, &params)? > 0 {
                     return Ok(false);
                 }
-                // Nothing to replace means that somebody deleted it just now.
+                // No row to replace means that it was deleted concurrently.
                 if session.execute(REPLACE, &params)? > 0 {
                     return Ok(true);
                 }
@@ -58,15 +58,14 @@ impl Store {
         })
     }
 
-    /// A document.
     pub fn document(
         &self,
         ws: &WorkspaceId,
         kind: DocumentKind,
         name: &str,
     ) -> Result<Option<Document>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             write::refuse_nul_in(name, || format!("the name of a {kind} document"))?;
             first(session, GET, &[ws.into(), kind.name().into(), name.into()], |row| {
                 Ok(Document { info: row::document_info(row)?, body: row.text(4)? })
@@ -76,13 +75,13 @@ impl Store {
 
     /// The documents of a kind, by name.
     pub fn documents(&self, ws: &WorkspaceId, kind: DocumentKind) -> Result<Vec<DocumentInfo>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             collect(session, LIST, &[ws.into(), kind.name().into()], row::document_info)
         })
     }
 
-    /// Erases a document; whether there was one.
+    /// Deletes a document; returns whether it existed.
     pub fn delete_document(
         &self,
         ws: &WorkspaceId,
@@ -90,7 +89,7 @@ impl Store {
         name: &str,
     ) -> Result<bool> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             write::refuse_nul_in(name, || format!("the name of a {kind} document"))?;
             Ok(session.execute(DELETE, &[ws.into(), kind.name().into(), name.into()])? > 0)
         })

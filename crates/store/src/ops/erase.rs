@@ -1,14 +1,14 @@
-//! Erasing a page from every generation.
+//! Erases a page from every generation.
 //!
-//! The feed's roots and counts are set right for every generation in which the page lived: what
-//! was built from the feed before matches again once the reader drops the page, and no root keeps
-//! a trace of the erased text.
+//! The feed's roots and counts are corrected for every generation in which the page existed: an
+//! index built from the old feed matches again once it drops the page, and no root depends on the
+//! erased text.
 
 use gbrain_core::id::{Generation, PageId, PageKey, WorkspaceId};
 use jiff::Timestamp;
 
 use super::{forget, workspaces, write};
-use crate::driver::{Session, Value, collect};
+use crate::driver::{SqlSession, SqlValue, collect};
 use crate::plan::{ChangeOp, PastVersion, without_page};
 use crate::schema::REWRITTEN_CHANGES;
 use crate::store::Store;
@@ -22,43 +22,49 @@ const LATER_CHANGES: &str = "SELECT generation, pages, chunks, root, op, page_id
 const ERASE: &str = "DELETE FROM pages WHERE workspace_id = $1 AND page_id = $2";
 
 impl Store {
-    /// Erases a page from every generation, as if it had never been written: its versions go, and
-    /// roots and counts of the feed are set right. Only its number stays, for readers to drop. Records that name it
-    /// lose its name and its text and nothing else; verdicts, counts and alerts stay as they are. One transaction.
-    pub fn purge_page(&self, ws: &WorkspaceId, key: &PageKey, now: Timestamp) -> Result<Purged> {
+    /// Erases a page from every generation, as if it had never been written: its versions are
+    /// deleted, and roots and counts of the feed are corrected. Only its number remains, for
+    /// readers to drop. Records that name it lose its name and its text and nothing else; verdicts,
+    /// counts and alerts do not change. One transaction.
+    pub fn purge_page(
+        &self,
+        ws: &WorkspaceId,
+        key: &PageKey,
+        now: Timestamp,
+    ) -> Result<PurgeCounts> {
         self.erase_page(ws, key, &PurgeKeys::default(), now)
     }
 
-    /// [`Store::purge_page`] by an owner who has keys: names that scrubbing changed are recognised by their hashes, and
-    /// signed baselines are signed again.
+    /// Like [`Store::purge_page`], with keys: names that scrubbing changed are recognised by their
+    /// hashes, and signed baselines are signed again.
     pub fn erase_page(
         &self,
         ws: &WorkspaceId,
         key: &PageKey,
         keys: &PurgeKeys,
         now: Timestamp,
-    ) -> Result<Purged> {
+    ) -> Result<PurgeCounts> {
         let purged = self.write(ws, |session| {
-            let mut ledger = workspaces::ledger(session, ws)?;
+            let mut workspace_state = workspaces::workspace_state(session, ws)?;
             let found = write::current(session, ws, std::iter::once(key))?.pop().flatten();
             let id = found.ok_or_else(|| StoreError::NotFound(key.clone()))?.id;
             let versions = past_versions(session, ws, key, id)?;
             rewrite_feed(session, ws, id, &versions)?;
             let erased = forget::page(session, ws, key, id, keys)?;
             session.execute(ERASE, &[ws.into(), id.0.into()])?;
-            ledger.head = without_page(ledger.head, &versions);
-            let change = ledger.record(ChangeOp::Purge, Some(id), None);
-            workspaces::save(session, ws, &ledger, &[change], now)?;
+            workspace_state.head = without_page(workspace_state.head, &versions);
+            let change = workspace_state.record(ChangeOp::Purge, Some(id), None);
+            workspaces::save(session, ws, &workspace_state, &[change], now)?;
             let count = u32::try_from(versions.len()).unwrap_or(u32::MAX);
             let generation = change.head.generation;
-            Ok(Purged { versions: count, generation, scrubbed: false, erased })
+            Ok(PurgeCounts { versions: count, generation, scrubbed: false, erased })
         })?;
-        Ok(Purged { scrubbed: self.scrub()?, ..purged })
+        Ok(PurgeCounts { scrubbed: self.scrub()?, ..purged })
     }
 }
 
 fn past_versions(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     key: &PageKey,
     id: PageId,
@@ -73,9 +79,9 @@ fn past_versions(
     })
 }
 
-/// Sets every change since the page's first right, some thousands at a time.
+/// Corrects every change since the page's first version, in batches.
 fn rewrite_feed(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     id: PageId,
     versions: &[PastVersion],
@@ -83,7 +89,7 @@ fn rewrite_feed(
     let Some(first) = versions.first() else { return Ok(()) };
     let mut after = first.generation.0 - 1;
     loop {
-        let mut values: Vec<Value<'_>> = Vec::new();
+        let mut values: Vec<SqlValue<'_>> = Vec::new();
         session.query(LATER_CHANGES, &[ws.into(), after.into()], &mut |row| {
             after = row.int(0)?;
             let head = without_page(row::head(row)?, versions);

@@ -1,12 +1,12 @@
-//! Events that suites wait for.
+//! Events that trigger suites.
 
 use gbrain_core::id::{Generation, WorkspaceId};
 use jiff::Timestamp;
 
 use super::{counters, workspaces, write};
-use crate::driver::{Scope, collect, first};
+use crate::driver::{RowScope, collect, first};
 use crate::store::Store;
-use crate::suite::{EventReceipt, NewEvent, Stirred, Stirring, SuiteEvent};
+use crate::suite::{ChangeSpan, EventReceipt, NewEvent, SuiteEvent, WatchedChanges};
 use crate::{Result, row};
 
 const KNOWN: &str = "SELECT id FROM suite_events \
@@ -15,9 +15,9 @@ const ADD: &str = "INSERT INTO suite_events (workspace_id, kind, document, versi
      VALUES ($1, $2, $3, $4, $5, $6, $7)";
 const AFTER: &str = "SELECT id, kind, document, version, body, at FROM suite_events \
      WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3";
-const STIRRED: &str = "SELECT min(c.at), max(c.at), max(c.generation) FROM changes c \
+const CHANGE_SPAN: &str = "SELECT min(c.at), max(c.at), max(c.generation) FROM changes c \
      WHERE c.workspace_id = $1 AND c.generation > $2 AND c.op <> 'source'";
-/// Whether a change leaves other links than the version before it had. One that was deleted has none.
+/// Whether a change has other links than the version before it. A deletion has none.
 const OTHER_LINKS: &str = "c.op = 'purge' \
      OR EXISTS (SELECT link_type, direction, target, since, until FROM links n \
          WHERE n.workspace_id = c.workspace_id AND n.page_id = c.page_id AND n.version = c.version \
@@ -31,7 +31,7 @@ const OTHER_LINKS: &str = "c.op = 'purge' \
          WHERE n.workspace_id = c.workspace_id AND n.page_id = c.page_id AND n.version = c.version)";
 
 impl Store {
-    /// Keeps an event. One of the same kind, document and version is kept once.
+    /// Stores an event. An event of the same kind, document and version is stored once.
     pub fn add_event(
         &self,
         ws: &WorkspaceId,
@@ -39,7 +39,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<EventReceipt> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             let NewEvent { kind, document, version, body } = event;
             for text in [kind, document, version, body] {
                 write::refuse_nul_in(text, || "the event".to_owned())?;
@@ -50,7 +50,8 @@ impl Store {
                 document.as_str().into(),
                 version.as_str().into(),
             ];
-            // The counter is held to the end of the transaction: of two who tell one event one is the first.
+            // The counter is locked until the end of the transaction: concurrent reports of one
+            // event are serialised.
             counters::take(session, ws, "suite_events", 0)?;
             if let Some(seq) = first(session, KNOWN, &params, |row| row.int(0))? {
                 return Ok(EventReceipt { seq, is_new: false });
@@ -62,16 +63,16 @@ impl Store {
         })
     }
 
-    /// Events with a higher number than `seq`, by number, at most `limit`. Numbers become visible in order:
-    /// whoever has seen one has seen all before it.
+    /// Events with a higher number than `seq`, by number, at most `limit`. Numbers become visible
+    /// in order: a reader that has seen one has seen all before it.
     pub fn events_after(
         &self,
         ws: &WorkspaceId,
         seq: i64,
         limit: usize,
     ) -> Result<Vec<SuiteEvent>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             collect(session, AFTER, &[ws.into(), seq.into(), limit.into()], |row| {
                 Ok(SuiteEvent {
                     seq: row.int(0)?,
@@ -85,26 +86,26 @@ impl Store {
         })
     }
 
-    /// The number of the last event; 0 if there was none.
+    /// The number of the last event; 0 if none.
     pub fn event_head(&self, ws: &WorkspaceId) -> Result<i64> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             counters::last(session, ws, "suite_events")
         })
     }
 
-    /// Changes of the corpus after a generation, in short; none if there are none.
-    pub fn stirred(
+    /// The time span of corpus changes after a generation; `None` if there are none.
+    pub fn changes_since(
         &self,
         ws: &WorkspaceId,
         after: Generation,
-        which: Stirring,
-    ) -> Result<Option<Stirred>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        which: WatchedChanges,
+    ) -> Result<Option<ChangeSpan>> {
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             let sql = match which {
-                Stirring::Pages => STIRRED.to_owned(),
-                Stirring::Links => format!("{STIRRED} AND ({OTHER_LINKS})"),
+                WatchedChanges::Pages => CHANGE_SPAN.to_owned(),
+                WatchedChanges::Links => format!("{CHANGE_SPAN} AND ({OTHER_LINKS})"),
             };
             let found = first(session, &sql, &[ws.into(), after.0.into()], |row| {
                 let (Some(first), Some(last), Some(up_to)) =
@@ -113,7 +114,7 @@ impl Store {
                     return Ok(None);
                 };
                 let (first, last) = (row::timestamp(first)?, row::timestamp(last)?);
-                Ok(Some(Stirred { first, last, up_to: Generation(up_to) }))
+                Ok(Some(ChangeSpan { first, last, up_to: Generation(up_to) }))
             })?;
             Ok(found.flatten())
         })

@@ -1,12 +1,12 @@
-//! The change feed, folded: what a reader at `after` needs to be at `upto`.
+//! The change feed, folded: the difference between generation `after` and `upto`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use gbrain_core::id::{Generation, PageId, WorkspaceId};
 
 use super::{load, workspaces};
-use crate::driver::{Columns, Scope, Session, collect, first};
-use crate::plan::{Change, ChangeOp};
+use crate::driver::{RowScope, SqlRow, SqlSession, collect, first};
+use crate::plan::{ChangeOp, PlannedChange};
 use crate::store::Store;
 use crate::types::*;
 use crate::{Result, StoreError, row};
@@ -33,21 +33,21 @@ impl Store {
         self.read_feed(ws, &FeedRange { after, until: None, max_changes: limit, max_bytes })
     }
 
-    /// The corpus at a generation; none for one that has not been.
-    pub fn head_at(&self, ws: &WorkspaceId, generation: Generation) -> Result<Option<Head>> {
-        self.read(Scope::Workspace(ws), |session| head_at(session, ws, generation))
+    /// The corpus at a generation; `None` for a future one.
+    pub fn head_at(&self, ws: &WorkspaceId, generation: Generation) -> Result<Option<CorpusHead>> {
+        self.read(RowScope::Workspace(ws), |session| head_at(session, ws, generation))
     }
 
     /// Reads a part of the feed, folded, in one snapshot.
     pub fn read_feed(&self, ws: &WorkspaceId, range: &FeedRange) -> Result<ChangeBatch> {
-        self.read(Scope::Workspace(ws), |session| {
-            let head = workspaces::ledger(session, ws)?.head;
+        self.read(RowScope::Workspace(ws), |session| {
+            let head = workspaces::workspace_state(session, ws)?.head;
             let changes = changes(session, ws, range)?;
             let at = match changes.last() {
                 Some(last) => last.head,
-                None => standing(session, ws, range.after, head)?,
+                None => head_without_changes(session, ws, range.after, head)?,
             };
-            let mut folded = Folded::of(&changes);
+            let mut folded = ChangeFold::of(&changes);
             for purged in
                 collect(session, PURGED, &[ws.into(), range.after.0.into()], |row| row.int(0))?
             {
@@ -69,24 +69,24 @@ impl Store {
 }
 
 pub(super) fn head_at(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     generation: Generation,
-) -> Result<Option<Head>> {
-    workspaces::ledger(session, ws)?;
+) -> Result<Option<CorpusHead>> {
+    workspaces::workspace_state(session, ws)?;
     if generation == Generation(0) {
-        return Ok(Some(Head::default()));
+        return Ok(Some(CorpusHead::default()));
     }
     first(session, HEAD_AT, &[ws.into(), generation.0.into()], row::head)
 }
 
 /// The head at `after` when no change follows in the range.
-fn standing(
-    session: &mut dyn Session,
+fn head_without_changes(
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     after: Generation,
-    head: Head,
-) -> Result<Head> {
+    head: CorpusHead,
+) -> Result<CorpusHead> {
     if after >= head.generation {
         Ok(head)
     } else {
@@ -95,29 +95,33 @@ fn standing(
 }
 
 /// Changes of the range, cut where their text exceeds its bytes.
-fn changes(session: &mut dyn Session, ws: &WorkspaceId, range: &FeedRange) -> Result<Vec<Change>> {
+fn changes(
+    session: &mut dyn SqlSession,
+    ws: &WorkspaceId,
+    range: &FeedRange,
+) -> Result<Vec<PlannedChange>> {
     let until = range.until.map_or(i64::MAX, |until| until.0);
     let limit = range.max_changes.max(1);
     let params = [ws.into(), range.after.0.into(), until.into(), limit.into()];
     let rows = collect(session, CHANGES, &params, |row| Ok((change(row)?, row.opt_int(7)?)))?;
     let mut bytes = 0;
-    let mut kept = Vec::with_capacity(rows.len());
+    let mut included = Vec::with_capacity(rows.len());
     for (change, size) in rows {
         bytes += usize::try_from(size.unwrap_or(0)).unwrap_or(usize::MAX);
-        if bytes > range.max_bytes && !kept.is_empty() {
+        if bytes > range.max_bytes && !included.is_empty() {
             break;
         }
-        kept.push(change);
+        included.push(change);
     }
-    Ok(kept)
+    Ok(included)
 }
 
-fn change(row: &dyn Columns) -> Result<Change> {
+fn change(row: &dyn SqlRow) -> Result<PlannedChange> {
     let version = match row.opt_int(6)? {
         Some(_) => Some(row::small(row, 6)?),
         None => None,
     };
-    Ok(Change {
+    Ok(PlannedChange {
         head: row::head(row)?,
         op: row::name(row, 4, ChangeOp::from_name)?,
         page: row.opt_int(5)?.map(PageId),
@@ -125,17 +129,17 @@ fn change(row: &dyn Columns) -> Result<Change> {
     })
 }
 
-/// The last word on each page of a list of changes.
+/// The final state of each page in a list of changes.
 #[derive(Debug, Default)]
-struct Folded {
-    /// By the change that was the last.
+struct ChangeFold {
+    /// By the generation of the page's last change.
     upserts: BTreeMap<Generation, PageVersion>,
     removals: BTreeSet<PageId>,
     last: BTreeMap<PageId, Generation>,
 }
 
-impl Folded {
-    fn of(changes: &[Change]) -> Self {
+impl ChangeFold {
+    fn of(changes: &[PlannedChange]) -> Self {
         let mut folded = Self::default();
         for change in changes {
             let Some(page) = change.page else { continue };
@@ -169,7 +173,7 @@ impl Folded {
 
     fn load(
         &self,
-        session: &mut dyn Session,
+        session: &mut dyn SqlSession,
         ws: &WorkspaceId,
     ) -> Result<Vec<gbrain_core::page::StoredPage>> {
         let wanted: Vec<PageVersion> = self.upserts.values().copied().collect();

@@ -4,7 +4,7 @@ use gbrain_core::id::WorkspaceId;
 use jiff::Timestamp;
 
 use super::{counters, workspaces, write};
-use crate::driver::{Columns, Scope, Session, collect, first};
+use crate::driver::{RowScope, SqlRow, SqlSession, collect, first};
 use crate::incident::{Incident, IncidentState};
 use crate::store::Store;
 use crate::{Result, row};
@@ -13,14 +13,14 @@ const OPEN: &str = "INSERT INTO incidents (workspace_id, id, state, opened_at, t
      VALUES ($1, $2, 'open', $3, $4, $5)";
 const LIST: &str = "SELECT id, state, opened_at, resolved_at, title, body FROM incidents \
      WHERE workspace_id = $1";
-/// Changes nothing, and holds the row to the end of the transaction.
-const HOLD: &str = "UPDATE incidents SET state = state WHERE workspace_id = $1 AND id = $2 \
+/// Changes nothing, but locks the row until the end of the transaction.
+const LOCK_ROW: &str = "UPDATE incidents SET state = state WHERE workspace_id = $1 AND id = $2 \
      RETURNING id, state, opened_at, resolved_at, title, body";
 const WRITE: &str = "UPDATE incidents SET state = $3, resolved_at = $4, body = $5 \
      WHERE workspace_id = $1 AND id = $2";
 
 impl Store {
-    /// Opens an incident; its number.
+    /// Opens an incident; returns its number.
     pub fn open_incident(
         &self,
         ws: &WorkspaceId,
@@ -29,7 +29,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<i64> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             refuse_nul(title)?;
             refuse_nul(body)?;
             let id = counters::take(session, ws, "incidents", 1)?;
@@ -39,8 +39,8 @@ impl Store {
         })
     }
 
-    /// Writes the record of an incident anew, made of what it says: nobody else changes it meanwhile. The
-    /// incident as it is then; none if there is none.
+    /// Replaces the record of an incident with the result of `edit`, excluding concurrent changes.
+    /// Returns the new incident, if it exists.
     pub fn edit_incident(
         &self,
         ws: &WorkspaceId,
@@ -50,7 +50,8 @@ impl Store {
         self.write_beside(ws, |session| rewrite(session, ws, id, edit, None))
     }
 
-    /// Ends an incident, with its record written anew. None if there is none that is open.
+    /// Resolves an incident and replaces its record. `None` if there is no open incident with this
+    /// number.
     pub fn resolve_incident(
         &self,
         ws: &WorkspaceId,
@@ -61,20 +62,19 @@ impl Store {
         self.write_beside(ws, |session| rewrite(session, ws, id, edit, Some(now)))
     }
 
-    /// An incident.
     pub fn incident(&self, ws: &WorkspaceId, id: i64) -> Result<Option<Incident>> {
-        self.read(Scope::Workspace(ws), |session| get(session, ws, id))
+        self.read(RowScope::Workspace(ws), |session| get(session, ws, id))
     }
 
-    /// Incidents, newest first, at most `limit`; those in a state, or all.
+    /// Incidents in a state, or all, newest first, at most `limit`.
     pub fn incidents(
         &self,
         ws: &WorkspaceId,
         state: Option<IncidentState>,
         limit: usize,
     ) -> Result<Vec<Incident>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             let sql = format!("{LIST} AND (state = $2 OR $2 IS NULL) ORDER BY id DESC LIMIT $3");
             let state = state.map(IncidentState::name);
             collect(session, &sql, &[ws.into(), state.into(), limit.into()], incident)
@@ -82,16 +82,16 @@ impl Store {
     }
 }
 
-/// Writes the record anew and, at a time, ends the incident if it is open.
+/// Replaces the record and, if `resolved_at` is given, resolves the incident if it is open.
 fn rewrite(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     id: i64,
     edit: &(dyn Fn(&Incident) -> String + Sync),
     resolved_at: Option<Timestamp>,
 ) -> Result<Option<Incident>> {
-    workspaces::ledger(session, ws)?;
-    let found = first(session, HOLD, &[ws.into(), id.into()], incident)?;
+    workspaces::workspace_state(session, ws)?;
+    let found = first(session, LOCK_ROW, &[ws.into(), id.into()], incident)?;
     let Some(mut found) = found else { return Ok(None) };
     if resolved_at.is_some() {
         if found.state != IncidentState::Open {
@@ -113,15 +113,15 @@ fn rewrite(
 }
 
 pub(super) fn get(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     id: i64,
 ) -> Result<Option<Incident>> {
-    workspaces::ledger(session, ws)?;
+    workspaces::workspace_state(session, ws)?;
     first(session, &format!("{LIST} AND id = $2"), &[ws.into(), id.into()], incident)
 }
 
-fn incident(row: &dyn Columns) -> Result<Incident> {
+fn incident(row: &dyn SqlRow) -> Result<Incident> {
     Ok(Incident {
         id: row.int(0)?,
         state: row::name(row, 1, IncidentState::from_name)?,

@@ -1,11 +1,11 @@
-//! Background jobs, as everybody sees them. What a worker says of its job is in `leases`.
+//! Background jobs: queueing, listing, cancelling. Operations of workers are in `leases`.
 
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::job::JobState;
 use jiff::Timestamp;
 
 use super::{captures, counters, workspaces, write};
-use crate::driver::{Scope, Session, Value, collect, first};
+use crate::driver::{RowScope, SqlSession, SqlValue, collect, first};
 use crate::job::{Job, JobCounts, JobFilter, JobInfo, NewJob};
 use crate::store::Store;
 use crate::{Result, row};
@@ -18,7 +18,7 @@ macro_rules! info {
          updated_at, finished_at, key, grp"
     };
 }
-/// What a job needs to go on is of no use when it is over, and may be long.
+/// Specification and checkpoint are useless when a job has ended, and may be long.
 macro_rules! emptied {
     () => {
         "spec = '', checkpoint = NULL"
@@ -48,21 +48,21 @@ const COUNTS: &str = "SELECT count(CASE WHEN state = 'queued' THEN 1 END), \
      count(CASE WHEN state = 'running' THEN 1 END) FROM jobs WHERE state IN ('queued', 'running')";
 
 impl Store {
-    /// Queues a job, due at once; its number. Numbers of a workspace are dense and not used again. One
-    /// whose kind and key are there already, over or not, is not queued again: its number is told.
+    /// Queues a job, due immediately; returns its number. Numbers of a workspace are dense and not
+    /// reused. If a job with the same kind and key exists, ended or not, nothing is queued and its
+    /// number is returned.
     pub fn add_job(&self, ws: &WorkspaceId, job: &NewJob, now: Timestamp) -> Result<i64> {
         self.write_beside(ws, |session| add(session, ws, job, now))
     }
 
-    /// A job.
     pub fn job(&self, ws: &WorkspaceId, id: i64) -> Result<Option<Job>> {
-        self.read(Scope::Workspace(ws), |session| get(session, ws, id))
+        self.read(RowScope::Workspace(ws), |session| get(session, ws, id))
     }
 
     /// Jobs, newest first, at most `limit`.
     pub fn jobs(&self, ws: &WorkspaceId, filter: &JobFilter, limit: usize) -> Result<Vec<JobInfo>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             let JobFilter { state, kinds, before } = filter;
             let (mut sql, mut params) = (LIST.to_owned(), vec![ws.into()]);
             if let Some(state) = state {
@@ -74,7 +74,7 @@ impl Store {
                 sql.push_str(&format!(" AND id < ${}", params.len()));
             }
             if !kinds.is_empty() {
-                narrow_to_kinds(&mut sql, &mut params, kinds)?;
+                add_kinds(&mut sql, &mut params, kinds)?;
             }
             params.push(limit.into());
             sql.push_str(&format!(" ORDER BY id DESC LIMIT ${}", params.len()));
@@ -82,8 +82,9 @@ impl Store {
         })
     }
 
-    /// Asks for a job's end, and says where it is now: a queued one is cancelled at once, the
-    /// worker of a running one hears of it at its next beat, and one that is over stays as it is.
+    /// Requests the cancellation of a job; returns its state. A queued job is cancelled
+    /// immediately, the worker of a running one is notified at its next heartbeat, and an ended one
+    /// does not change.
     pub fn cancel_job(
         &self,
         ws: &WorkspaceId,
@@ -91,8 +92,8 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<JobState>> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
-            let state = |row: &dyn crate::driver::Columns| row::name(row, 0, JobState::from_name);
+            workspaces::workspace_state(session, ws)?;
+            let state = |row: &dyn crate::driver::SqlRow| row::name(row, 0, JobState::from_name);
             let params = [ws.into(), id.into(), now.as_millisecond().into()];
             match first(session, CANCEL, &params, state)? {
                 Some(state) => Ok(Some(state)),
@@ -101,18 +102,18 @@ impl Store {
         })
     }
 
-    /// Erases jobs that ended before `until`, and says how many.
+    /// Deletes jobs that ended before `until`; returns their number.
     pub fn prune_jobs(&self, ws: &WorkspaceId, until: Timestamp) -> Result<u64> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
-            session.execute(PRUNE, &[ws.into(), captures::reached(until).into()])
+            workspaces::workspace_state(session, ws)?;
+            session.execute(PRUNE, &[ws.into(), captures::first_millisecond(until).into()])
         })
     }
 
-    /// Jobs of a workspace that are not over.
+    /// Numbers of a workspace's jobs that have not ended.
     pub fn job_counts_of(&self, ws: &WorkspaceId) -> Result<JobCounts> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             let sql = format!("{COUNTS} AND workspace_id = $1");
             Ok(first(session, &sql, &[ws.into()], row::job_counts)?.unwrap_or_default())
         })
@@ -120,12 +121,12 @@ impl Store {
 }
 
 pub(super) fn add(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     job: &NewJob,
     now: Timestamp,
 ) -> Result<i64> {
-    workspaces::ledger(session, ws)?;
+    workspaces::workspace_state(session, ws)?;
     if let Some(id) = keyed(session, ws, job)? {
         return Ok(id);
     }
@@ -147,10 +148,10 @@ pub(super) fn add(
     Ok(id)
 }
 
-/// The job that has the key of this one. The counter is held to the end of the transaction, so of two
-/// who find none only one adds one.
+/// The job with the key of this one. The counter is locked until the end of the transaction, so of
+/// two concurrent callers only one adds a job.
 pub(super) fn keyed(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     job: &NewJob,
 ) -> Result<Option<i64>> {
@@ -161,15 +162,15 @@ pub(super) fn keyed(
     first(session, KEYED, &[ws.into(), kind.as_str().into(), key.as_str().into()], |row| row.int(0))
 }
 
-pub(super) fn get(session: &mut dyn Session, ws: &WorkspaceId, id: i64) -> Result<Option<Job>> {
-    workspaces::ledger(session, ws)?;
+pub(super) fn get(session: &mut dyn SqlSession, ws: &WorkspaceId, id: i64) -> Result<Option<Job>> {
+    workspaces::workspace_state(session, ws)?;
     first(session, GET, &[ws.into(), id.into()], row::job)
 }
 
 /// Adds ` AND kind IN (...)` to a statement.
-pub(super) fn narrow_to_kinds<'a>(
+pub(super) fn add_kinds<'a>(
     sql: &mut String,
-    params: &mut Vec<Value<'a>>,
+    params: &mut Vec<SqlValue<'a>>,
     kinds: &'a [String],
 ) -> Result<()> {
     let first = params.len() + 1;

@@ -1,4 +1,4 @@
-//! Answers of models, and runs of measurements.
+//! Model answers, and runs of measurements.
 
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use serde_json::Value as Json;
 
 use super::{workspaces, write};
-use crate::driver::{Scope, Session, collect, first};
-use crate::judging::{AnswerKind, ModelAnswer, Run, RunKind};
+use crate::driver::{RowScope, SqlSession, collect, first};
+use crate::judging::{AnswerKind, JudgingRun, ModelAnswer, RunKind};
 use crate::store::Store;
 use crate::{Result, row};
 
@@ -24,7 +24,7 @@ const RUNS: &str = "SELECT id, at, outcome, body FROM eval_runs \
      WHERE workspace_id = $1 AND kind = $2 AND at >= $3 ORDER BY at DESC, id DESC LIMIT $4";
 
 impl Store {
-    /// What models said before under these keys, in their order; none for what is past its end.
+    /// Stored model answers with these keys, in order; `None` for expired or unknown ones.
     pub fn model_answers(
         &self,
         ws: &WorkspaceId,
@@ -32,8 +32,8 @@ impl Store {
         keys: &[Hash],
         now: Timestamp,
     ) -> Result<Vec<Option<String>>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             let mut answer = |key: &Hash| {
                 let params =
                     [ws.into(), kind.name().into(), key.into(), now.as_millisecond().into()];
@@ -43,9 +43,9 @@ impl Store {
         })
     }
 
-    /// Keeps what models said until a time, all or none, in place of what they said before. Drops what is
-    /// past its end.
-    pub fn keep_model_answers(
+    /// Stores model answers until a time, all or none, replacing earlier ones. Deletes expired
+    /// answers.
+    pub fn store_model_answers(
         &self,
         ws: &WorkspaceId,
         kind: AnswerKind,
@@ -54,7 +54,7 @@ impl Store {
         until: Timestamp,
     ) -> Result<()> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             session.execute(FORGET, &[ws.into(), now.as_millisecond().into()])?;
             for ModelAnswer { key, body, pages } in answers {
                 let pages = pages.as_ref().map(|pages| Json::from(pages.clone()).to_string());
@@ -76,8 +76,8 @@ impl Store {
         })
     }
 
-    /// Keeps a run of a measurement; false if one of its kind has this name already.
-    pub fn add_run(&self, ws: &WorkspaceId, kind: RunKind, run: &Run) -> Result<bool> {
+    /// Stores a run of a measurement; returns false if one of its kind has this name already.
+    pub fn add_run(&self, ws: &WorkspaceId, kind: RunKind, run: &JudgingRun) -> Result<bool> {
         self.write_beside(ws, |session| add_run(session, ws, kind, run))
     }
 
@@ -88,13 +88,13 @@ impl Store {
         kind: RunKind,
         since: Timestamp,
         limit: usize,
-    ) -> Result<Vec<Run>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+    ) -> Result<Vec<JudgingRun>> {
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             let params =
                 [ws.into(), kind.name().into(), since.as_millisecond().into(), limit.into()];
             collect(session, RUNS, &params, |row| {
-                Ok(Run {
+                Ok(JudgingRun {
                     id: row.text(0)?,
                     at: row::timestamp(row.int(1)?)?,
                     outcome: row.text(2)?,
@@ -106,13 +106,13 @@ impl Store {
 }
 
 pub(super) fn add_run(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     kind: RunKind,
-    run: &Run,
+    run: &JudgingRun,
 ) -> Result<bool> {
-    let Run { id, at, outcome, body } = run;
-    workspaces::ledger(session, ws)?;
+    let JudgingRun { id, at, outcome, body } = run;
+    workspaces::workspace_state(session, ws)?;
     for text in [id, outcome, body] {
         write::refuse_nul_in(text, || format!("the run of {kind}"))?;
     }

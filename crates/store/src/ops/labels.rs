@@ -1,12 +1,12 @@
-//! Labels, one for a query and a page.
+//! Labels, one per query and page.
 
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
 use jiff::Timestamp;
 
 use super::{counters, workspaces, write};
-use crate::driver::{Scope, Session, collect, first};
-use crate::label::{Label, NewLabel};
+use crate::driver::{RowScope, SqlSession, collect, first};
+use crate::label::{NewLabel, StoredLabel};
 use crate::store::Store;
 use crate::{Result, StoreError, row};
 
@@ -20,8 +20,9 @@ const LIST: &str = "SELECT id, query, source_id, slug, grade, note, labelled_by,
 const DELETE: &str = "DELETE FROM labels WHERE workspace_id = $1 AND id = $2";
 
 impl Store {
-    /// Keeps labels, all or none; their numbers, in order. A label for the same query and page is
-    /// replaced and keeps its number. New numbers rise in the order in which labels become visible.
+    /// Stores labels, all or none; returns their numbers, in order. A label for the same query and
+    /// page is replaced and keeps its number. New numbers increase in the order in which labels
+    /// become visible.
     pub fn put_labels(
         &self,
         ws: &WorkspaceId,
@@ -30,7 +31,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<i64>> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             refuse_nul(labels, by)?;
             if labels.is_empty() {
                 return Ok(Vec::new());
@@ -43,9 +44,14 @@ impl Store {
     }
 
     /// Labels with a higher number than `after`, by number, at most `limit`.
-    pub fn labels(&self, ws: &WorkspaceId, after: Option<i64>, limit: usize) -> Result<Vec<Label>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+    pub fn labels(
+        &self,
+        ws: &WorkspaceId,
+        after: Option<i64>,
+        limit: usize,
+    ) -> Result<Vec<StoredLabel>> {
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             collect(
                 session,
                 LIST,
@@ -55,17 +61,17 @@ impl Store {
         })
     }
 
-    /// Erases a label; whether there was one.
+    /// Deletes a label; returns whether it existed.
     pub fn delete_label(&self, ws: &WorkspaceId, id: i64) -> Result<bool> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             Ok(session.execute(DELETE, &[ws.into(), id.into()])? > 0)
         })
     }
 }
 
 fn put_one(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     id: i64,
     label: &NewLabel,

@@ -1,8 +1,7 @@
-//! What workers do with jobs: claim, tell how far they are, end.
+//! Operations of workers on jobs: claim, heartbeat, checkpoint, finish, retry, release.
 //!
-//! Every word of a worker is fenced: it counts while the job runs under the same worker and the
-//! same attempt, and changes nothing otherwise. The number of an attempt is never used again, so an
-//! attempt that is given back is given as one more that is allowed.
+//! Updates of a worker are fenced: they apply only while the job runs under the same worker and
+//! attempt. Attempt numbers are never reused, so releasing an attempt increases the maximum.
 
 use gbrain_core::clock::moment_of_milliseconds;
 use gbrain_core::fault::Fault;
@@ -12,27 +11,28 @@ use jiff::Timestamp;
 
 use super::jobs::{self, emptied};
 use super::{counters, judging, workspaces, write};
-use crate::driver::{Scope, Session, Value, collect, first};
-use crate::job::{Beat, Claim, Job, JobStep, Lease, NewJob, Outcome, Progress};
-use crate::judging::{Run, RunKind};
+use crate::driver::{RowScope, SqlSession, SqlValue, collect, first};
+use crate::job::{HeartbeatReply, Job, JobClaim, JobOutcome, JobProgress, JobStep, Lease, NewJob};
+use crate::judging::{JudgingRun, RunKind};
 use crate::store::Store;
 use crate::types::{DeleteOutcome, PageWrite, WriteOutcome};
 use crate::{Result, StoreError};
 
-/// What a worker may take at the moment `$1`: not what is of a group that another job is at work for.
+/// The condition for jobs that may be claimed at the time `$1`: no other job of the group is
+/// running.
 const CLAIMABLE: &str = "state IN ('queued', 'running') \
      AND ((state = 'queued' AND run_after <= $1) OR (state = 'running' AND lease_until <= $1)) \
      AND (grp IS NULL OR NOT EXISTS (SELECT 1 FROM jobs AS busy WHERE busy.state = 'running' \
      AND busy.workspace_id = jobs.workspace_id AND busy.grp = jobs.grp AND busy.id <> jobs.id))";
-/// The index that lets one job of a group run.
-const ONE_AT_WORK: &str = "jobs_at_work";
-/// How many races for a group a claim may lose. Whoever lost one finds the group at work, so two in a row
-/// are rare.
-const RACES: usize = 100;
-/// How many jobs of a workspace somebody works on.
-const AT_WORK: &str = "SELECT count(*) FROM jobs AS held WHERE held.state = 'running' \
+/// The index that allows one running job per group.
+const ONE_JOB_PER_GROUP_INDEX: &str = "jobs_at_work";
+/// How many races for a group a claim may lose. The loser of one finds the group running, so two in
+/// a row are rare.
+const MAX_LOST_RACES: usize = 100;
+/// The number of a workspace's jobs with a valid lease.
+const LEASED_JOBS: &str = "SELECT count(*) FROM jobs AS held WHERE held.state = 'running' \
      AND held.workspace_id = jobs.workspace_id AND held.lease_until > $1";
-/// Whose job it is. The first four parameters of what a worker says.
+/// The condition that a worker holds the lease on a job. Uses the first four parameters.
 const FENCE: &str = "WHERE workspace_id = $1 AND id = $2 AND worker = $3 AND attempt = $4 \
      AND state = 'running'";
 const CLAIM: &str = "UPDATE jobs SET state = 'running', attempt = attempt + 1, worker = $3, \
@@ -54,13 +54,13 @@ const CLOSE_EXHAUSTED: &str = concat!(
 );
 
 impl Store {
-    /// [`Store::write_pages`], and the job's checkpoint moves with the pages: both or neither. A
-    /// worker that lost its job writes nothing, which is
+    /// Like [`Store::write_pages`], but moves the job's checkpoint in the same transaction. A
+    /// worker that lost its job writes nothing and gets
     /// [`LeaseLost`](crate::StoreError::LeaseLost); so the pages of a step are written once, and
-    /// never again over what somebody else wrote since.
+    /// never over later writes of others.
     ///
-    /// After [`Down`](crate::StoreError::Down), the job's checkpoint tells whether it happened:
-    /// read it before writing again.
+    /// After [`Down`](crate::StoreError::Down), the job's checkpoint shows whether the write
+    /// happened: read it before writing again.
     pub fn write_pages_in_job(
         &self,
         ws: &WorkspaceId,
@@ -71,22 +71,22 @@ impl Store {
         self.write_pages_in_job_by(Viewer::Trusted, ws, writes, step, now)
     }
 
-    /// The time by the database's clock, which is the same for everybody who works on it. Also the
-    /// least that can be asked, to see whether it answers.
+    /// The time by the database's clock, which all processes share. Also the cheapest query to
+    /// check that the database responds.
     pub fn clock(&self) -> Result<Timestamp> {
-        self.read(Scope::Directory, |session| clock(session, self.clock_query()))
+        self.read(RowScope::Directory, |session| clock(session, self.clock_query()))
     }
 
-    /// Gives a worker a job that is due or whose worker let its lease run out: of the workspaces that
-    /// have one, that with the fewest jobs at work, and among equals the next after
-    /// [`Claim::last`] by name; of its jobs the oldest whose group is not at work. One that was to be
-    /// cancelled, or has used up its attempts, is closed instead (the latter as failed, with an error
-    /// of kind `attempts_exhausted`). No two workers get one
-    /// attempt, and nobody waits: jobs that others are looking at are passed over on PostgreSQL,
-    /// so none may also mean that others are at it. Looking opens no write transaction.
-    pub fn claim_job(&self, claim: &Claim, now: Timestamp) -> Result<Option<Job>> {
+    /// Claims a job that is due or whose worker's lease expired: in the workspace with the fewest
+    /// running jobs, and among equals the next after [`JobClaim::last`] by name; there the oldest
+    /// job whose group is not running. A job whose cancellation was requested, or that has used all
+    /// attempts, is closed instead (the latter as failed, with an error of kind
+    /// `attempts_exhausted`). No two workers get one attempt, and no worker waits: on PostgreSQL,
+    /// jobs locked by others are skipped, so `None` may also mean that others are claiming them.
+    /// The search opens no write transaction.
+    pub fn claim_job(&self, claim: &JobClaim, now: Timestamp) -> Result<Option<Job>> {
         let skip_locked = self.skip_locked();
-        for ws in self.read(Scope::Directory, |session| {
+        for ws in self.read(RowScope::Directory, |session| {
             jobs::refuse_nul(&[&claim.worker])?;
             if claim.kinds.is_empty() {
                 return Ok(Vec::new());
@@ -94,17 +94,17 @@ impl Store {
             let last = claim.last.as_ref().map_or("", WorkspaceId::as_str);
             let mut sql = format!("SELECT workspace_id FROM jobs WHERE {CLAIMABLE}");
             let mut params = vec![now.as_millisecond().into(), last.into()];
-            jobs::narrow_to_kinds(&mut sql, &mut params, &claim.kinds)?;
+            jobs::add_kinds(&mut sql, &mut params, &claim.kinds)?;
             sql.push_str(&format!(
-                " GROUP BY workspace_id ORDER BY ({AT_WORK}), \
+                " GROUP BY workspace_id ORDER BY ({LEASED_JOBS}), \
          CASE WHEN workspace_id > $2 THEN 0 ELSE 1 END, workspace_id"
             ));
             collect(session, &sql, &params, |row| Ok(WorkspaceId::new(&row.text(0)?)?))
         })? {
-            let claimed = unless_beaten(|| {
+            let claimed = retry_lost_race(|| {
                 self.write_beside(&ws, |session| claim_due(session, &ws, skip_locked, claim, now))
             });
-            // Nothing: others were quicker there.
+            // Other workers claimed the jobs of this workspace.
             if let Some(job) = claimed? {
                 return Ok(Some(job));
             }
@@ -112,9 +112,9 @@ impl Store {
         Ok(None)
     }
 
-    /// Gives a worker the one job of its kind: the open one if it is due or its worker let its lease run
-    /// out, else a new one. None while the open one is another's, so that what is done through here is
-    /// done by one at a time, in whatever process; and one whose worker died goes on under its number.
+    /// Claims the only job of its kind: the open one if it is due or its worker's lease expired,
+    /// otherwise a new one. `None` while another worker holds it, so that this work is done by one
+    /// process at a time; a job whose worker died continues under its number.
     pub fn take_job(
         &self,
         ws: &WorkspaceId,
@@ -124,25 +124,25 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<Job>> {
         let (worker, kinds) = (worker.to_owned(), vec![job.kind.clone()]);
-        let claim = Claim { worker, kinds, lease_until, last: None };
+        let claim = JobClaim { worker, kinds, lease_until, last: None };
         let skip_locked = self.skip_locked();
-        unless_beaten(|| {
+        retry_lost_race(|| {
             self.write_beside(ws, |session| take(session, ws, skip_locked, job, &claim, now))
         })
     }
 
-    /// Tells how far a job is, and keeps it until `lease_until`.
-    pub fn beat_job(
+    /// Records progress, and extends the lease to `lease_until`.
+    pub fn heartbeat_job(
         &self,
         ws: &WorkspaceId,
         id: i64,
         lease: &Lease,
-        progress: &Progress,
+        progress: &JobProgress,
         lease_until: Timestamp,
         now: Timestamp,
-    ) -> Result<Beat> {
+    ) -> Result<HeartbeatReply> {
         self.write_beside(ws, |session| {
-            let Progress { done, total, note } = progress;
+            let JobProgress { done, total, note } = progress;
             jobs::refuse_nul(&[note])?;
             let sql = format!(
                 "UPDATE jobs SET done = $5, total = $6, note = $7, lease_until = $8, \
@@ -157,14 +157,14 @@ impl Store {
                 now.as_millisecond().into(),
             ]);
             Ok(match first(session, &sql, &params, |row| row.flag(0))? {
-                None => Beat::Lost,
-                Some(true) => Beat::Cancel,
-                Some(false) => Beat::Go,
+                None => HeartbeatReply::Lost,
+                Some(true) => HeartbeatReply::Cancel,
+                Some(false) => HeartbeatReply::Continue,
             })
         })
     }
 
-    /// [`Store::delete_pages`] in the same way.
+    /// Like [`Store::delete_pages`], but moves the job's checkpoint in the same transaction.
     pub fn delete_pages_in_job(
         &self,
         ws: &WorkspaceId,
@@ -180,27 +180,28 @@ impl Store {
         })
     }
 
-    /// Ends a job; false if it is not this worker's any more.
+    /// Ends a job; returns false if the worker has lost its lease.
     pub fn finish_job(
         &self,
         ws: &WorkspaceId,
         id: i64,
         lease: &Lease,
-        outcome: &Outcome,
+        outcome: &JobOutcome,
         now: Timestamp,
     ) -> Result<bool> {
         self.write_beside(ws, |session| finish(session, ws, id, lease, outcome, now))
     }
 
-    /// [`Store::finish_job`], and what the job measured is kept with it: both or neither. A worker that
-    /// lost its job keeps nothing, so a measurement that was begun twice is kept once.
+    /// Like [`Store::finish_job`], but stores the job's measurement in the same transaction. A
+    /// worker that lost its job stores nothing, so a measurement that was started twice is stored
+    /// once.
     pub fn finish_job_with_run(
         &self,
         ws: &WorkspaceId,
         id: i64,
         lease: &Lease,
-        outcome: &Outcome,
-        (kind, run): (RunKind, &Run),
+        outcome: &JobOutcome,
+        (kind, run): (RunKind, &JudgingRun),
         now: Timestamp,
     ) -> Result<bool> {
         self.write_beside(ws, |session| {
@@ -213,8 +214,8 @@ impl Store {
     }
 
     /// Ends an attempt with an error: the job is due again at `run_after`, or failed if that was
-    /// its last attempt, or cancelled if somebody asked for that. False if it is not this worker's
-    /// any more.
+    /// its last attempt, or cancelled if that was requested. Returns false if the worker has lost
+    /// its lease.
     pub fn retry_job(
         &self,
         ws: &WorkspaceId,
@@ -245,8 +246,8 @@ impl Store {
         })
     }
 
-    /// Gives a job back, for a worker that stops: it is due at once and has one attempt more, or is
-    /// cancelled if somebody asked for that. False if it is not this worker's any more.
+    /// Releases a job when its worker stops: it is due immediately with one more attempt, or
+    /// cancelled if that was requested. Returns false if the worker has lost its lease.
     pub fn release_job(
         &self,
         ws: &WorkspaceId,
@@ -271,24 +272,24 @@ impl Store {
     }
 }
 
-/// The time by which leases run out.
-pub(super) fn clock(session: &mut dyn Session, sql: &str) -> Result<Timestamp> {
+/// The clock that determines when leases expire.
+pub(super) fn clock(session: &mut dyn SqlSession, sql: &str) -> Result<Timestamp> {
     let time = first(session, sql, &[], |row| Ok(moment_of_milliseconds(row.int(0)?)))?;
     time.ok_or_else(|| StoreError::corrupt("the database has no time"))
 }
 
-/// Takes the oldest claimable job of a workspace that nobody else is taking, and closes those on
-/// the way to it that are not to be run again.
+/// Claims the oldest claimable job of a workspace that is not locked, and closes cancelled and
+/// exhausted jobs on the way.
 fn claim_due(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     skip_locked: &str,
-    claim: &Claim,
+    claim: &JobClaim,
     now: Timestamp,
 ) -> Result<Option<Job>> {
     let at = now.as_millisecond();
     while let Some(found) = oldest(session, ws, skip_locked, claim, now)? {
-        let Found { id, attempt, max_attempts, cancel_requested } = found;
+        let ClaimableJob { id, attempt, max_attempts, cancel_requested } = found;
         if cancel_requested {
             session.execute(CLOSE_CANCELLED, &[ws.into(), id.into(), at.into()])?;
         } else if attempt >= max_attempts {
@@ -304,17 +305,17 @@ fn claim_due(
     Ok(None)
 }
 
-/// Takes the open job of a kind, or makes one if none is open. The counter is held to the end of the
-/// transaction, so of two who find none open only one makes one.
+/// Claims the open job of a kind, or adds one if none is open. The counter is locked until the end
+/// of the transaction, so of two concurrent callers only one adds a job.
 pub(super) fn take(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     skip_locked: &str,
     job: &NewJob,
-    taker: &Claim,
+    taker: &JobClaim,
     now: Timestamp,
 ) -> Result<Option<Job>> {
-    workspaces::ledger(session, ws)?;
+    workspaces::workspace_state(session, ws)?;
     jobs::refuse_nul(&[&taker.worker])?;
     counters::take(session, ws, "jobs", 0)?;
     if let Some(job) = claim_due(session, ws, skip_locked, taker, now)? {
@@ -328,20 +329,20 @@ pub(super) fn take(
     claim_due(session, ws, skip_locked, taker, now)
 }
 
-/// Claims again when another job of the group was claimed at the same moment: the group is at work then,
-/// and its other jobs are passed over.
-pub(super) fn unless_beaten<T>(claim: impl Fn() -> Result<T>) -> Result<T> {
-    for _ in 0..RACES {
+/// Retries a claim when another job of the group was claimed at the same time: the group is running
+/// then, and its other jobs are skipped.
+pub(super) fn retry_lost_race<T>(claim: impl Fn() -> Result<T>) -> Result<T> {
+    for _ in 0..MAX_LOST_RACES {
         match claim() {
-            Err(StoreError::Constraint { which }) if which == ONE_AT_WORK => {}
+            Err(StoreError::Constraint { which }) if which == ONE_JOB_PER_GROUP_INDEX => {}
             claimed => return claimed,
         }
     }
     Err(StoreError::Busy)
 }
 
-/// What decides about a claimable job.
-struct Found {
+/// The columns that decide whether a job is claimed or closed.
+struct ClaimableJob {
     id: i64,
     attempt: i64,
     max_attempts: i64,
@@ -349,21 +350,21 @@ struct Found {
 }
 
 fn oldest(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     skip_locked: &str,
-    claim: &Claim,
+    claim: &JobClaim,
     now: Timestamp,
-) -> Result<Option<Found>> {
+) -> Result<Option<ClaimableJob>> {
     let mut sql = format!(
         "SELECT id, attempt, max_attempts, cancel_requested FROM jobs WHERE {CLAIMABLE} \
          AND workspace_id = $2"
     );
     let mut params = vec![now.as_millisecond().into(), ws.into()];
-    jobs::narrow_to_kinds(&mut sql, &mut params, &claim.kinds)?;
+    jobs::add_kinds(&mut sql, &mut params, &claim.kinds)?;
     sql.push_str(&format!(" ORDER BY created_at, id LIMIT 1 {skip_locked}"));
     first(session, &sql, &params, |row| {
-        Ok(Found {
+        Ok(ClaimableJob {
             id: row.int(0)?,
             attempt: row.int(1)?,
             max_attempts: row.int(2)?,
@@ -377,9 +378,9 @@ fn exhausted(attempts: i64) -> String {
     Fault::attempts_exhausted(message).to_json().to_string()
 }
 
-/// Refuses early what [`checkpoint`] would refuse after the work.
+/// Fails before the work if [`checkpoint`] would fail after it.
 pub(super) fn require<T>(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     step: &JobStep<'_, T>,
 ) -> Result<()> {
@@ -388,10 +389,10 @@ pub(super) fn require<T>(
         .ok_or(StoreError::LeaseLost { job: step.id })
 }
 
-/// Moves the checkpoint, or fails and with it the transaction. From here to the commit nobody can
-/// claim the job.
+/// Moves the checkpoint, or fails and aborts the transaction. From here to the commit the job
+/// cannot be claimed.
 pub(super) fn checkpoint<T>(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     step: &JobStep<'_, T>,
     outcomes: &[T],
@@ -415,9 +416,9 @@ pub(super) fn checkpoint<T>(
     }
 }
 
-/// Whether the job is this worker's. If so it stays that to the end of the transaction.
+/// Whether the worker holds the lease. If so, the job is locked until the end of the transaction.
 pub(super) fn hold(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     id: i64,
     lease: &Lease,
@@ -427,17 +428,17 @@ pub(super) fn hold(
 }
 
 pub(super) fn finish(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     id: i64,
     lease: &Lease,
-    outcome: &Outcome,
+    outcome: &JobOutcome,
     now: Timestamp,
 ) -> Result<bool> {
     let (result, error) = match outcome {
-        Outcome::Done(result) => (Some(result.as_str()), None),
-        Outcome::Failed(error) => (None, Some(error.as_str())),
-        Outcome::Cancelled => (None, None),
+        JobOutcome::Done(result) => (Some(result.as_str()), None),
+        JobOutcome::Failed(error) => (None, Some(error.as_str())),
+        JobOutcome::Cancelled => (None, None),
     };
     jobs::refuse_nul(&[result.or(error).unwrap_or("")])?;
     let sql = format!(
@@ -456,12 +457,12 @@ pub(super) fn finish(
 
 /// The parameters of [`FENCE`], for a workspace that must exist.
 fn fence<'a>(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &'a WorkspaceId,
     id: i64,
     lease: &'a Lease,
-) -> Result<Vec<Value<'a>>> {
-    workspaces::ledger(session, ws)?;
+) -> Result<Vec<SqlValue<'a>>> {
+    workspaces::workspace_state(session, ws)?;
     let Lease { worker, attempt } = lease;
     jobs::refuse_nul(&[worker])?;
     Ok(vec![ws.into(), id.into(), worker.as_str().into(), (*attempt).into()])

@@ -1,19 +1,19 @@
-//! Loading whole pages, many at once: one statement per table, not per page.
+//! Loads whole pages, many at once: one statement per table, not per page.
 
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::page::{Page, StoredPage};
 
-use crate::driver::{Columns, Lookup, Scope, Session, Value};
+use crate::driver::{Lookup, RowScope, SqlRow, SqlSession, SqlValue};
 use crate::schema::{ALIAS_ROWS, CHUNK_ROWS, LINK_ROWS, TAKE_ROWS, TEXTS, VERSION_ROWS};
 use crate::store::Store;
 use crate::types::PageVersion;
 use crate::{Result, row};
 
 impl Store {
-    /// The bare text of versions, in the order asked for; for snippets.
+    /// The texts of versions, in the given order; for snippets.
     pub fn texts(&self, ws: &WorkspaceId, versions: &[PageVersion]) -> Result<Vec<Option<String>>> {
-        self.read(Scope::Workspace(ws), |session| {
-            super::workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            super::workspaces::workspace_state(session, ws)?;
             let mut found = vec![None; versions.len()];
             session.lookup(&TEXTS, ws, &key_values(versions), &mut |at, row| {
                 found[at] = row.opt_text(0)?;
@@ -24,9 +24,9 @@ impl Store {
     }
 }
 
-/// Pages at versions, in the order asked for; none where there is no such text.
+/// Pages at versions, in the given order; `None` where there is no such text.
 pub(super) fn pages(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     versions: &[PageVersion],
 ) -> Result<Vec<Option<StoredPage>>> {
@@ -34,9 +34,9 @@ pub(super) fn pages(
     Ok(found.into_iter().map(|found| found.map(|(page, _)| page)).collect())
 }
 
-/// Like [`pages`], each with the derivation it was made by.
+/// Like [`pages`], each with the version of its derivation.
 pub(super) fn derived(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     versions: &[PageVersion],
 ) -> Result<Vec<Option<(StoredPage, u32)>>> {
@@ -46,7 +46,7 @@ pub(super) fn derived(
         found[at] = row::version(row)?;
         Ok(())
     })?;
-    let mut part = |lookup: &Lookup, add: fn(&mut Page, &dyn Columns) -> Result<()>| {
+    let mut part = |lookup: &Lookup, add: fn(&mut Page, &dyn SqlRow) -> Result<()>| {
         session.lookup(lookup, ws, &keys, &mut |at, row| match &mut found[at] {
             Some((stored, _)) => add(&mut stored.page, row),
             None => Ok(()),
@@ -59,6 +59,6 @@ pub(super) fn derived(
     Ok(found)
 }
 
-pub(super) fn key_values(versions: &[PageVersion]) -> Vec<Value<'static>> {
+pub(super) fn key_values(versions: &[PageVersion]) -> Vec<SqlValue<'static>> {
     versions.iter().flat_map(|at| [at.id.0.into(), at.version.into()]).collect()
 }

@@ -15,7 +15,6 @@ mod forget;
 mod incidents;
 mod jobs;
 mod judging;
-mod kept;
 mod labels;
 mod leases;
 mod load;
@@ -23,6 +22,7 @@ mod queries;
 #[cfg(test)]
 mod races;
 mod read;
+mod retention;
 mod retrievals;
 mod sources;
 mod spend;

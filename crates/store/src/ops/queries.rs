@@ -1,11 +1,13 @@
-//! Canonical queries, one for a text.
+//! Canonical queries, one per text.
 
 use gbrain_core::id::WorkspaceId;
 use jiff::Timestamp;
 
 use super::{captures, counters, workspaces, write};
-use crate::driver::{Columns, Scope, Session, Value, collect, first};
-use crate::query_set::{CanonicalQuery, Known, NewQuery, QueryFilter, QueryPut, QueryState};
+use crate::driver::{RowScope, SqlRow, SqlSession, SqlValue, collect, first};
+use crate::query_set::{
+    NewQuery, OnDuplicate, QueryFilter, QueryPut, QueryState, StoredCanonicalQuery,
+};
 use crate::store::Store;
 use crate::types::WriteKind;
 use crate::{Result, row};
@@ -21,27 +23,31 @@ const SET_STATE: &str = "UPDATE canonical_queries SET state = $3, reviewed_at = 
 const DELETE: &str = "DELETE FROM canonical_queries WHERE workspace_id = $1 AND id = $2";
 
 impl Store {
-    /// Keeps canonical queries, all or none; what became of them, in order. One of the same text is there
-    /// once: `known` says which stays.
+    /// Stores canonical queries, all or none; returns the outcomes, in order. A text is stored
+    /// once: `on_duplicate` decides which one remains.
     pub fn put_queries(
         &self,
         ws: &WorkspaceId,
         queries: &[NewQuery],
-        known: Known,
+        on_duplicate: OnDuplicate,
         now: Timestamp,
     ) -> Result<Vec<QueryPut>> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
-            // Held to the end of the transaction: of two who put one text one is the first.
+            workspaces::workspace_state(session, ws)?;
+            // Locked until the end of the transaction: concurrent inserts of one text are
+            // serialised.
             counters::take(session, ws, "canonical_queries", 0)?;
-            queries.iter().map(|query| put_one(session, ws, query, known, now)).collect()
+            queries.iter().map(|query| put_one(session, ws, query, on_duplicate, now)).collect()
         })
     }
 
-    /// A canonical query.
-    pub fn canonical_query(&self, ws: &WorkspaceId, id: i64) -> Result<Option<CanonicalQuery>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+    pub fn canonical_query(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+    ) -> Result<Option<StoredCanonicalQuery>> {
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             first(session, &format!("{LIST} AND id = $2"), &[ws.into(), id.into()], query)
         })
     }
@@ -52,29 +58,29 @@ impl Store {
         ws: &WorkspaceId,
         filter: &QueryFilter,
         limit: usize,
-    ) -> Result<Vec<CanonicalQuery>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+    ) -> Result<Vec<StoredCanonicalQuery>> {
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             let QueryFilter { state, source, difficulty, origin, after } = filter;
             for text in [source, difficulty, origin].into_iter().flatten() {
                 refuse_nul(&[text])?;
             }
-            let narrowings: [(&str, Option<Value<'_>>); 5] = [
+            let narrowings: [(&str, Option<SqlValue<'_>>); 5] = [
                 ("state =", state.map(|state| state.name().into())),
-                ("source =", source.as_deref().map(Value::from)),
-                ("difficulty =", difficulty.as_deref().map(Value::from)),
-                ("origin =", origin.as_deref().map(Value::from)),
-                ("id >", after.map(Value::from)),
+                ("source =", source.as_deref().map(SqlValue::from)),
+                ("difficulty =", difficulty.as_deref().map(SqlValue::from)),
+                ("origin =", origin.as_deref().map(SqlValue::from)),
+                ("id >", after.map(SqlValue::from)),
             ];
             let (mut sql, mut params) =
-                captures::narrow(LIST.to_owned(), vec![ws.into()], narrowings);
+                captures::add_conditions(LIST.to_owned(), vec![ws.into()], narrowings);
             params.push(limit.into());
             sql.push_str(&format!(" ORDER BY id LIMIT ${}", params.len()));
             collect(session, &sql, &params, query)
         })
     }
 
-    /// Says where a canonical query is to be; whether there is one.
+    /// Sets the state of a canonical query; returns whether it exists.
     pub fn set_query_state(
         &self,
         ws: &WorkspaceId,
@@ -83,26 +89,26 @@ impl Store {
         now: Timestamp,
     ) -> Result<bool> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             let params = [ws.into(), id.into(), state.name().into(), now.as_millisecond().into()];
             Ok(session.execute(SET_STATE, &params)? > 0)
         })
     }
 
-    /// Erases a canonical query; whether there was one.
+    /// Deletes a canonical query; returns whether it existed.
     pub fn delete_query(&self, ws: &WorkspaceId, id: i64) -> Result<bool> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             Ok(session.execute(DELETE, &[ws.into(), id.into()])? > 0)
         })
     }
 }
 
 fn put_one(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     query: &NewQuery,
-    known: Known,
+    on_duplicate: OnDuplicate,
     now: Timestamp,
 ) -> Result<QueryPut> {
     let NewQuery { text_hash, state, source, difficulty, origin, body } = query;
@@ -110,7 +116,7 @@ fn put_one(
     let sql = format!("{LIST} AND text_hash = $2");
     let found = first(session, &sql, &[ws.into(), text_hash.into()], self::query)?;
     if let Some(found) = &found
-        && (known == Known::Keep || is_same(found, query))
+        && (on_duplicate == OnDuplicate::Keep || is_same(found, query))
     {
         return Ok(QueryPut { id: found.id, kind: WriteKind::Unchanged });
     }
@@ -135,15 +141,15 @@ fn put_one(
     Ok(QueryPut { id, kind: WriteKind::Added })
 }
 
-/// Whether replacing one by the other changes nothing.
-fn is_same(found: &CanonicalQuery, query: &NewQuery) -> bool {
+/// Whether a replacement would change nothing.
+fn is_same(found: &StoredCanonicalQuery, query: &NewQuery) -> bool {
     let NewQuery { text_hash: _, state: _, source, difficulty, origin, body } = query;
     (source, difficulty, origin, body)
         == (&found.source, &found.difficulty, &found.origin, &found.body)
 }
 
-fn query(row: &dyn Columns) -> Result<CanonicalQuery> {
-    Ok(CanonicalQuery {
+fn query(row: &dyn SqlRow) -> Result<StoredCanonicalQuery> {
+    Ok(StoredCanonicalQuery {
         id: row.int(0)?,
         text_hash: row::hash(row, 1)?,
         state: row::name(row, 2, QueryState::from_name)?,

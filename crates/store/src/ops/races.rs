@@ -1,14 +1,14 @@
-//! A page that is made private while an untrusted caller writes to it: between what the caller's operation reads and
-//! its writing transaction, on both engines.
+//! A page becomes private while an untrusted caller writes to it: between the reads of the caller's
+//! operation and its write transaction, on both engines.
 
-use gbrain_core::chunk::{Chunk, Part};
+use gbrain_core::chunk::{Chunk, PagePart};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
 use gbrain_core::page::{Page, PageKind, Visibility};
 use gbrain_core::request::Viewer;
 use jiff::Timestamp;
 
-use crate::job::{Claim, JobStep, Lease, NewJob};
+use crate::job::{JobClaim, JobStep, Lease, NewJob};
 use crate::types::{DeleteOutcome, PageWrite, WriteKind};
 use crate::{Location, OpenMode, Store, StoreError};
 
@@ -40,7 +40,7 @@ fn page(text: &str, visibility: Visibility) -> Page {
         visibility,
         content: text.to_owned(),
         content_hash: hash,
-        chunks: vec![Chunk { ordinal: 0, part: Part::Truth, section, start: 0, end, hash }],
+        chunks: vec![Chunk { ordinal: 0, part: PagePart::Truth, section, start: 0, end, hash }],
         links: Vec::new(),
         takes: Vec::new(),
         warnings: Vec::new(),
@@ -71,7 +71,7 @@ fn lease(store: &Store) -> (i64, Lease) {
         group: None,
     };
     let id = store.add_job(&ws(), &job, at(3)).unwrap();
-    let claim = Claim {
+    let claim = JobClaim {
         worker: "w".to_owned(),
         kinds: vec!["import".to_owned()],
         lease_until: at(100),
@@ -81,7 +81,7 @@ fn lease(store: &Store) -> (i64, Lease) {
     (id, Lease { worker: "w".to_owned(), attempt: 1 })
 }
 
-/// What an untrusted caller's write came to, as a text; what is stored then is still the owner's.
+/// Every write of the untrusted caller is refused, and the owner's text is unchanged.
 fn check_each_operation(location: &Location) {
     let store = Store::open(location, OpenMode::Init, at(0)).unwrap();
     let caller = Viewer::Untrusted;
@@ -126,7 +126,7 @@ fn check_each_operation(location: &Location) {
     assert!(matches!(refused, StoreError::NotFound(missing) if missing == key()));
     assert_eq!(store.page(&ws(), &key()).unwrap(), None);
 
-    // The name is taken while the page is deleted, and its owner may do all of it.
+    // The name stays taken while the page is deleted; its owner may do everything.
     let refused = store.write_pages_by(caller, &ws(), &writes, at(7)).unwrap_err();
     assert!(matches!(refused, StoreError::Hidden(_)));
     store.restore_page(&ws(), &key(), at(8)).unwrap();

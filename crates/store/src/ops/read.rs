@@ -1,10 +1,10 @@
-//! Reading pages, their history and lists of them.
+//! Reads pages, their history and lists of them.
 
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
 use gbrain_core::page::{StoredPage, Visibility};
 
 use super::{load, sources, workspaces, write};
-use crate::driver::{Scope, Value, collect};
+use crate::driver::{RowScope, SqlValue, collect};
 use crate::schema::VISIBILITIES;
 use crate::store::Store;
 use crate::types::*;
@@ -24,19 +24,18 @@ const LIST: &str = "SELECT page_id, source_id, slug, version, generation, kind, 
 const VISIBLE_PAGES: &str = "SELECT source_id, count(*) FROM pages WHERE workspace_id = $1 \
      AND deleted_at IS NULL AND visibility = 'world' GROUP BY source_id ORDER BY source_id";
 
-/// Greater than every source's name, which are ASCII letters, digits and hyphens.
+/// Sorts after every source id, which consist of ASCII letters, digits and hyphens.
 const LAST_SOURCE: &str = "~";
 
 impl Store {
-    /// A live page.
     pub fn page(&self, ws: &WorkspaceId, key: &PageKey) -> Result<Option<StoredPage>> {
         Ok(self.pages(ws, std::slice::from_ref(key))?.pop().flatten())
     }
 
     /// Live pages, in the order of `keys`.
     pub fn pages(&self, ws: &WorkspaceId, keys: &[PageKey]) -> Result<Vec<Option<StoredPage>>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             let current = write::current(session, ws, keys.iter())?;
             let live: Vec<_> =
                 current.into_iter().map(|found| found.filter(|c| !c.deleted)).collect();
@@ -50,15 +49,15 @@ impl Store {
         })
     }
 
-    /// A page as it was; none for a version that never was or that is a deletion.
+    /// A page at a version; `None` for an unknown version or a deletion.
     pub fn page_at_version(
         &self,
         ws: &WorkspaceId,
         key: &PageKey,
         version: u32,
     ) -> Result<Option<StoredPage>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             let Some(current) = write::current(session, ws, std::iter::once(key))?.pop().flatten()
             else {
                 return Ok(None);
@@ -70,8 +69,8 @@ impl Store {
 
     /// All versions of a page, oldest first; empty for an unknown page.
     pub fn history(&self, ws: &WorkspaceId, key: &PageKey) -> Result<Vec<VersionInfo>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             let params = [ws.into(), key.source.as_str().into(), key.slug.as_str().into()];
             collect(session, HISTORY, &params, row::version_info)
         })
@@ -86,15 +85,15 @@ impl Store {
         limit: usize,
     ) -> Result<Vec<PageInfo>> {
         let has_tag = self.tag_filter();
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             for text in [&filter.page_type, &filter.tag, &filter.prefix].into_iter().flatten() {
                 write::refuse_nul_in(text, || "the filter".to_owned())?;
             }
             let start = list_start(filter, after);
             let last = filter.source.as_ref().map_or(LAST_SOURCE, SourceId::as_str);
             let mut sql = LIST.to_owned();
-            let mut params: Vec<Value<'_>> =
+            let mut params: Vec<SqlValue<'_>> =
                 vec![ws.into(), start.0.into(), start.1.into(), last.into()];
             let narrowings = [
                 ("page_type = $$", filter.page_type.as_deref()),
@@ -117,17 +116,17 @@ impl Store {
         })
     }
 
-    /// Who may see the last text of pages, deleted or not, in the order of `keys`; none for pages
-    /// that never were.
+    /// The visibility of the last text of pages, deleted or not, in the order of `keys`; `None` for
+    /// unknown pages.
     pub fn visibilities(
         &self,
         ws: &WorkspaceId,
         keys: &[PageKey],
     ) -> Result<Vec<Option<Visibility>>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             let mut found = vec![None; keys.len()];
-            let keys: Vec<Value<'_>> = keys
+            let keys: Vec<SqlValue<'_>> = keys
                 .iter()
                 .flat_map(|key| [key.source.as_str().into(), key.slug.as_str().into()])
                 .collect();
@@ -139,30 +138,31 @@ impl Store {
         })
     }
 
-    /// How many live pages every caller may see, by source, in order. A source without any is not
-    /// named.
+    /// The number of live pages visible to every caller, by source, in order. Sources without any
+    /// are omitted.
     pub fn visible_pages(&self, ws: &WorkspaceId) -> Result<Vec<(SourceId, u64)>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             collect(session, VISIBLE_PAGES, &[ws.into()], |row| {
                 Ok((SourceId::new(&row.text(0)?)?, row::natural(row, 1)?))
             })
         })
     }
 
-    /// What an import compares files with: all pages of a source, deleted ones too, by slug.
+    /// The digests of all pages of a source, including deleted ones, by slug; an import compares
+    /// files with them.
     pub fn digests(&self, ws: &WorkspaceId, source: &SourceId) -> Result<Vec<PageDigest>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             sources::require(session, ws, source)?;
             collect(session, DIGESTS, &[ws.into(), source.as_str().into()], row::digest)
         })
     }
 }
 
-/// The key that the list starts after: the later of the caller's and the filter's.
+/// The key after which the list starts: the later of the caller's and the filter's.
 fn list_start<'a>(filter: &'a PageFilter, after: Option<&'a PageKey>) -> (&'a str, &'a str) {
-    let asked = after.map_or(("", ""), |key| (key.source.as_str(), key.slug.as_str()));
+    let caller_start = after.map_or(("", ""), |key| (key.source.as_str(), key.slug.as_str()));
     let first = filter.source.as_ref().map_or(("", ""), |source| (source.as_str(), ""));
-    asked.max(first)
+    caller_start.max(first)
 }

@@ -1,4 +1,4 @@
-//! Logged retrievals and what was said of them.
+//! Retrieval logs and their feedback.
 
 use std::ops::ControlFlow;
 
@@ -6,7 +6,7 @@ use gbrain_core::id::WorkspaceId;
 use jiff::Timestamp;
 
 use super::{captures, counters, workspaces, write};
-use crate::driver::{Columns, Scope, Session, Value};
+use crate::driver::{RowScope, SqlRow, SqlSession, SqlValue};
 use crate::retrieval_log::{
     Feedback, NewFeedback, NewRetrievalLog, RetrievalFields, RetrievalFilter, RetrievalLog, Traffic,
 };
@@ -17,16 +17,19 @@ use crate::{Result, StoreError, row};
 const ROWS: &str = "SELECT id, created_at, request_id, query_text, retrieval_mode, experiment_id, \
      user_id, top_k, rerank_threshold, total_ms, dense_ms, rerank_ms, hydration_ms, body \
      FROM retrieval_logs WHERE workspace_id = $1";
-const SAID: &str = "EXISTS (SELECT 1 FROM feedback_events f \
+const HAS_FEEDBACK: &str = "EXISTS (SELECT 1 FROM feedback_events f \
      WHERE f.workspace_id = retrieval_logs.workspace_id \
      AND f.retrieval_log_id = retrieval_logs.id AND f.signal_type";
-/// Holds the retrieval to the end of the transaction, so that it is not pruned under what is said of it.
-const HOLD: &str = "UPDATE retrieval_logs SET top_k = top_k WHERE workspace_id = $1 AND id = $2";
+/// Locks the retrieval log until the end of the transaction, so that it is not pruned while
+/// feedback is added.
+const LOCK_ROW: &str =
+    "UPDATE retrieval_logs SET top_k = top_k WHERE workspace_id = $1 AND id = $2";
 const PRUNE_LIVE: &str = "DELETE FROM retrieval_logs WHERE workspace_id = $1 AND created_at < $2 \
      AND experiment_id IS NULL AND (user_id IS NULL OR user_id <> $3 OR $3 IS NULL)";
 
 impl Store {
-    /// Logged retrievals, newest first. For many of them, [`Store::scan_retrieval_logs`] takes less room.
+    /// Retrieval logs, newest first. For many of them, [`Store::scan_retrieval_logs`] needs less
+    /// memory.
     pub fn retrieval_logs(
         &self,
         ws: &WorkspaceId,
@@ -40,7 +43,7 @@ impl Store {
         Ok(logs)
     }
 
-    /// Logs retrievals with what is known of them, all or none; their numbers, in order.
+    /// Stores retrieval logs with their feedback, all or none; returns their numbers, in order.
     pub fn add_retrieval_logs(
         &self,
         ws: &WorkspaceId,
@@ -50,8 +53,7 @@ impl Store {
         self.write_beside(ws, |session| add(session, ws, logs, now))
     }
 
-    /// Keeps something that was said of a logged retrieval; its number. None if there is no such
-    /// retrieval.
+    /// Stores feedback on a retrieval log; returns its number. `None` if there is no such log.
     pub fn add_feedback(
         &self,
         ws: &WorkspaceId,
@@ -60,26 +62,26 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<i64>> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             refuse_feedback(feedback)?;
-            if session.execute(HOLD, &[ws.into(), log.into()])? == 0 {
+            if session.execute(LOCK_ROW, &[ws.into(), log.into()])? == 0 {
                 return Ok(None);
             }
-            say(session, ws, &[(log, feedback)], now).map(Some)
+            insert_feedback(session, ws, &[(log, feedback)], now).map(Some)
         })
     }
 
-    /// Reads logged retrievals, newest first, as they are at one moment and in constant memory, until
-    /// `each` has had enough. Its errors end the reading and come back.
+    /// Reads retrieval logs, newest first, in one snapshot and in constant memory, until `each`
+    /// breaks. Its errors end the read and are returned.
     pub fn scan_retrieval_logs(
         &self,
         ws: &WorkspaceId,
         filter: &RetrievalFilter,
         each: &mut dyn FnMut(RetrievalLog) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        self.scan(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
-            let (mut sql, mut params) = narrowed(ws, filter)?;
+        self.scan(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
+            let (mut sql, mut params) = filtered_statement(ws, filter)?;
             sql.push_str(" ORDER BY created_at DESC, id DESC");
             if let Some(limit) = filter.limit {
                 params.push(limit.into());
@@ -89,14 +91,14 @@ impl Store {
         })
     }
 
-    /// What was said of logged retrievals, in the order of `logs`, each by number.
+    /// The feedback on retrieval logs, in the order of `logs`, each by number.
     pub fn feedback(&self, ws: &WorkspaceId, logs: &[i64]) -> Result<Vec<Vec<Feedback>>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
-            let keys: Vec<Value<'_>> = logs.iter().map(|id| (*id).into()).collect();
-            let mut said = vec![Vec::new(); logs.len()];
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
+            let keys: Vec<SqlValue<'_>> = logs.iter().map(|id| (*id).into()).collect();
+            let mut feedback = vec![Vec::new(); logs.len()];
             session.lookup(&FEEDBACK_ROWS, ws, &keys, &mut |place, row| {
-                said[place].push(Feedback {
+                feedback[place].push(Feedback {
                     id: row.int(0)?,
                     retrieval_log_id: row.int(1)?,
                     signal_type: row.text(2)?,
@@ -106,12 +108,12 @@ impl Store {
                 });
                 Ok(())
             })?;
-            Ok(said)
+            Ok(feedback)
         })
     }
 
-    /// Erases retrievals of live traffic that were asked before `until` with what was said of them, and says
-    /// how many. Those of runs stay, and so do those of the user `except`.
+    /// Deletes logs of live traffic before `until`, with their feedback; returns their number. Logs
+    /// of suite runs stay, and so do those of the user `except`.
     pub fn prune_live_logs(
         &self,
         ws: &WorkspaceId,
@@ -119,21 +121,23 @@ impl Store {
         except: Option<&str>,
     ) -> Result<u64> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             refuse_nul(except.unwrap_or(""))?;
-            session
-                .execute(PRUNE_LIVE, &[ws.into(), captures::reached(until).into(), except.into()])
+            session.execute(
+                PRUNE_LIVE,
+                &[ws.into(), captures::first_millisecond(until).into(), except.into()],
+            )
         })
     }
 }
 
 pub(super) fn add(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     logs: &[NewRetrievalLog],
     now: Timestamp,
 ) -> Result<Vec<i64>> {
-    workspaces::ledger(session, ws)?;
+    workspaces::workspace_state(session, ws)?;
     if logs.is_empty() {
         return Ok(Vec::new());
     }
@@ -149,27 +153,27 @@ pub(super) fn add(
         values.extend(values_of(&log.fields));
     }
     session.insert(&RETRIEVAL_LOGS, ws, &values)?;
-    let said: Vec<(i64, &NewFeedback)> = ids
+    let feedback: Vec<(i64, &NewFeedback)> = ids
         .iter()
         .zip(logs)
         .flat_map(|(id, log)| log.feedback.iter().map(|feedback| (*id, feedback)))
         .collect();
-    if !said.is_empty() {
-        say(session, ws, &said, now)?;
+    if !feedback.is_empty() {
+        insert_feedback(session, ws, &feedback, now)?;
     }
     Ok(ids)
 }
 
-/// Keeps what was said of retrievals that are there; the last number.
-fn say(
-    session: &mut dyn Session,
+/// Stores feedback on existing logs; returns the last number.
+fn insert_feedback(
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
-    said: &[(i64, &NewFeedback)],
+    feedback: &[(i64, &NewFeedback)],
     now: Timestamp,
 ) -> Result<i64> {
-    let last = counters::take(session, ws, "feedback_events", said.len())?;
-    let mut values = Vec::with_capacity(said.len() * FEEDBACK.columns.len());
-    for (id, (log, feedback)) in (last - said.len() as i64 + 1..).zip(said) {
+    let last = counters::take(session, ws, "feedback_events", feedback.len())?;
+    let mut values = Vec::with_capacity(feedback.len() * FEEDBACK.columns.len());
+    for (id, (log, feedback)) in (last - feedback.len() as i64 + 1..).zip(feedback) {
         let NewFeedback { signal_type, score, comment } = feedback;
         values.extend([
             id.into(),
@@ -184,11 +188,11 @@ fn say(
     Ok(last)
 }
 
-/// The statement that reads what passes a filter, but for its limit.
-fn narrowed<'a>(
+/// The statement that reads the logs that pass a filter, ignoring its limit.
+fn filtered_statement<'a>(
     ws: &'a WorkspaceId,
     filter: &'a RetrievalFilter,
-) -> Result<(String, Vec<Value<'a>>)> {
+) -> Result<(String, Vec<SqlValue<'a>>)> {
     let RetrievalFilter {
         id,
         since,
@@ -206,15 +210,16 @@ fn narrowed<'a>(
     for text in [retrieval_mode, request_id, signal_type].into_iter().flatten().chain(experiment) {
         refuse_nul(text)?;
     }
-    let narrowings: [(&str, Option<Value<'a>>); 6] = [
-        ("id =", id.map(Value::from)),
-        ("created_at >=", since.map(|since| captures::reached(since).into())),
-        ("created_at <", until.map(|until| captures::reached(until).into())),
+    let narrowings: [(&str, Option<SqlValue<'a>>); 6] = [
+        ("id =", id.map(SqlValue::from)),
+        ("created_at >=", since.map(|since| captures::first_millisecond(since).into())),
+        ("created_at <", until.map(|until| captures::first_millisecond(until).into())),
         ("experiment_id =", experiment.map(|id| id.as_str().into())),
-        ("retrieval_mode =", retrieval_mode.as_deref().map(Value::from)),
-        ("request_id =", request_id.as_deref().map(Value::from)),
+        ("retrieval_mode =", retrieval_mode.as_deref().map(SqlValue::from)),
+        ("request_id =", request_id.as_deref().map(SqlValue::from)),
     ];
-    let (mut sql, mut params) = captures::narrow(ROWS.to_owned(), vec![ws.into()], narrowings);
+    let (mut sql, mut params) =
+        captures::add_conditions(ROWS.to_owned(), vec![ws.into()], narrowings);
     sql.push_str(match traffic {
         Some(Traffic::Live) => " AND experiment_id IS NULL",
         Some(Traffic::Experiments) => " AND experiment_id IS NOT NULL",
@@ -222,12 +227,12 @@ fn narrowed<'a>(
     });
     if let Some(signal) = signal_type {
         params.push(signal.as_str().into());
-        sql.push_str(&format!(" AND {SAID} = ${})", params.len()));
+        sql.push_str(&format!(" AND {HAS_FEEDBACK} = ${})", params.len()));
     }
     Ok((sql, params))
 }
 
-fn log(row: &dyn Columns) -> Result<RetrievalLog> {
+fn log(row: &dyn SqlRow) -> Result<RetrievalLog> {
     Ok(RetrievalLog {
         id: row.int(0)?,
         created_at: row::timestamp(row.int(1)?)?,
@@ -249,7 +254,7 @@ fn log(row: &dyn Columns) -> Result<RetrievalLog> {
 }
 
 /// The columns of [`RETRIEVAL_LOGS`] after the number and the time.
-fn values_of(fields: &RetrievalFields) -> [Value<'_>; 12] {
+fn values_of(fields: &RetrievalFields) -> [SqlValue<'_>; 12] {
     let RetrievalFields {
         request_id,
         query_text,
@@ -280,12 +285,12 @@ fn values_of(fields: &RetrievalFields) -> [Value<'_>; 12] {
     ]
 }
 
-/// What one of the engines cannot hold: NUL, and in SQLite NaN, which would become nothing.
+/// Refuses values that one of the engines cannot store: NUL, and NaN, which SQLite stores as NULL.
 fn refuse(fields: &RetrievalFields) -> Result<()> {
     for value in values_of(fields) {
         match value {
-            Value::Text(text) => refuse_nul(&text)?,
-            Value::Real(number) => refuse_nan(number, "log_number")?,
+            SqlValue::Text(text) => refuse_nul(&text)?,
+            SqlValue::Real(number) => refuse_nan(number, "log_number")?,
             _ => {}
         }
     }

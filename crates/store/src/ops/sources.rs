@@ -5,10 +5,10 @@ use gbrain_core::request::Viewer;
 use jiff::Timestamp;
 
 use super::{workspaces, write};
-use crate::driver::{Scope, Session, collect, first};
+use crate::driver::{RowScope, SqlSession, collect, first};
 use crate::plan::ChangeOp;
 use crate::store::Store;
-use crate::types::{Removal, Source, SourceTrust};
+use crate::types::{Source, SourceRemoval, SourceTrust};
 use crate::{Result, StoreError, row};
 
 const LIST: &str = "SELECT id, name, trusted, created_at FROM sources \
@@ -26,13 +26,13 @@ const LIVE_SLUGS: &str = "SELECT slug FROM pages WHERE workspace_id = $1 AND sou
 impl Store {
     /// The sources of a workspace, by id.
     pub fn sources(&self, ws: &WorkspaceId) -> Result<Vec<Source>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             collect(session, LIST, &[ws.into()], row::source)
         })
     }
 
-    /// Adds a source, or brings back a removed one. Tells the feed.
+    /// Adds a source, or restores a removed one. Recorded in the feed.
     pub fn add_source(
         &self,
         ws: &WorkspaceId,
@@ -42,7 +42,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<()> {
         self.write(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             if trust_of(session, ws, id)?.is_some() {
                 return Err(StoreError::SourceExists(id.clone()));
             }
@@ -53,39 +53,39 @@ impl Store {
                 ADD,
                 &[ws.into(), id.as_str().into(), name.into(), trusted.into(), at.into()],
             )?;
-            tell_feed(session, ws, now)
+            record_in_feed(session, ws, now)
         })
     }
 
-    /// Removes a source; its pages' history stays. `default` stays. Returns how many live pages
-    /// were deleted with it. Tells the feed.
+    /// Removes a source; its pages' history stays. `default` cannot be removed. Returns how many
+    /// live pages were deleted with it. Recorded in the feed.
     pub fn remove_source(
         &self,
         ws: &WorkspaceId,
         id: &SourceId,
-        removal: Removal,
+        removal: SourceRemoval,
         now: Timestamp,
     ) -> Result<u64> {
         self.write(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             if *id == SourceId::default() {
                 return Err(StoreError::Protected { what: "source" });
             }
             require(session, ws, id)?;
             let keys = live_keys(session, ws, id)?;
             let pages = keys.len() as u64;
-            if removal == Removal::OnlyEmpty && pages > 0 {
+            if removal == SourceRemoval::OnlyEmpty && pages > 0 {
                 return Err(StoreError::SourceInUse { id: id.clone(), pages });
             }
             write::deletions(session, ws, &keys, Viewer::Trusted, now)?;
             session
                 .execute(REMOVE, &[ws.into(), id.as_str().into(), now.as_millisecond().into()])?;
-            tell_feed(session, ws, now)?;
+            record_in_feed(session, ws, now)?;
             Ok(pages)
         })
     }
 
-    /// Changes what a source is believed. Tells the feed if that is new.
+    /// Sets whether a source is trusted. A change is recorded in the feed.
     pub fn set_source_trust(
         &self,
         ws: &WorkspaceId,
@@ -94,20 +94,20 @@ impl Store {
         now: Timestamp,
     ) -> Result<()> {
         self.write(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             if require(session, ws, id)? == trust {
                 return Ok(());
             }
             let trusted = trust == SourceTrust::Trusted;
             session.execute(SET_TRUST, &[ws.into(), id.as_str().into(), trusted.into()])?;
-            tell_feed(session, ws, now)
+            record_in_feed(session, ws, now)
         })
     }
 }
 
-/// What a source that is there is believed.
+/// The trust of a source, if it exists.
 fn trust_of(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     id: &SourceId,
 ) -> Result<Option<SourceTrust>> {
@@ -121,23 +121,27 @@ fn trust_of(
     })
 }
 
-/// The trust of a source that must be there.
+/// The trust of a source that must exist.
 pub(super) fn require(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     id: &SourceId,
 ) -> Result<SourceTrust> {
     trust_of(session, ws, id)?.ok_or_else(|| StoreError::UnknownSource(id.clone()))
 }
 
-fn live_keys(session: &mut dyn Session, ws: &WorkspaceId, id: &SourceId) -> Result<Vec<PageKey>> {
+fn live_keys(
+    session: &mut dyn SqlSession,
+    ws: &WorkspaceId,
+    id: &SourceId,
+) -> Result<Vec<PageKey>> {
     collect(session, LIVE_SLUGS, &[ws.into(), id.as_str().into()], |row| {
         Ok(PageKey::new(id.clone(), Slug::new(&row.text(0)?)?))
     })
 }
 
-fn tell_feed(session: &mut dyn Session, ws: &WorkspaceId, now: Timestamp) -> Result<()> {
-    let mut ledger = workspaces::ledger(session, ws)?;
-    let change = ledger.record(ChangeOp::Source, None, None);
-    workspaces::save(session, ws, &ledger, &[change], now)
+fn record_in_feed(session: &mut dyn SqlSession, ws: &WorkspaceId, now: Timestamp) -> Result<()> {
+    let mut workspace_state = workspaces::workspace_state(session, ws)?;
+    let change = workspace_state.record(ChangeOp::Source, None, None);
+    workspaces::save(session, ws, &workspace_state, &[change], now)
 }

@@ -1,18 +1,18 @@
-//! Charges and the budgets they count against.
+//! Charges and their budgets.
 
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
 use jiff::Timestamp;
 
 use super::{workspaces, write};
-use crate::driver::{Columns, Scope, Session, collect, first};
+use crate::driver::{RowScope, SqlRow, SqlSession, collect, first};
 use crate::spend::{
     Budget, BudgetState, Charge, ChargeId, ChargeState, NewCharge, Settlement, SpendLine,
 };
 use crate::store::Store;
 use crate::{Result, StoreError, row};
 
-/// Holds the budget's row to the end of the transaction, so charges of a budget follow each other.
+/// Locks the budget's row until the end of the transaction, so charges of a budget are serialised.
 const CLAIM: &str = "INSERT INTO budgets (workspace_id, name, cap, charged, calls, created_at) \
      VALUES ($1, $2, $3, $4, 1, $5) ON CONFLICT (workspace_id, name) DO UPDATE SET \
      cap = excluded.cap, charged = budgets.charged + excluded.charged, calls = budgets.calls + 1 \
@@ -34,14 +34,15 @@ const LINES: &str = "SELECT model, purpose, count(*), \
      CAST(sum(COALESCE(actual, worst)) AS bigint) FROM charges \
      WHERE workspace_id = $1 AND created_at >= $2 GROUP BY model, purpose ORDER BY model, purpose";
 
-/// The most that a call is settled at: a million dollars. A count of tokens that a provider made up fills any
-/// budget with that, and does not overflow it, which would leave the charge at its worst.
-const DEAREST: Usd = Usd::cents(100_000_000);
+/// The maximum settled cost of a call: a million dollars. An absurd token count from a provider
+/// exhausts any budget with that, without overflowing it, which would leave the charge at its worst
+/// case.
+const MAX_SETTLED_COST: Usd = Usd::cents(100_000_000);
 
 impl Store {
-    /// Charges a call that is about to be made with the most that it can cost, against its budgets, all
-    /// or none: [`StoreError::OverBudget`] if one of them has no room.
-    /// Callers of one budget follow each other, in whatever process.
+    /// Reserves the maximum cost of a call in its budgets before it is made, all or none:
+    /// [`StoreError::OverBudget`] if it does not fit one of them. Callers of one budget are
+    /// serialised, across processes.
     pub fn reserve(
         &self,
         ws: &WorkspaceId,
@@ -50,7 +51,7 @@ impl Store {
     ) -> Result<ChargeId> {
         self.write_beside(ws, |session| {
             let NewCharge { budget, standing, model, purpose, worst } = charge;
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             for text in [&budget.name, model, purpose] {
                 write::refuse_nul_in(text, || "a charge".to_owned())?;
             }
@@ -75,7 +76,8 @@ impl Store {
         })
     }
 
-    /// Sets a charge to what the call did cost. False if it was settled before: then nothing changes.
+    /// Settles a charge with the actual cost of the call. Returns false and changes nothing if it
+    /// was settled before.
     pub fn settle(
         &self,
         ws: &WorkspaceId,
@@ -84,11 +86,11 @@ impl Store {
         now: Timestamp,
     ) -> Result<bool> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             let (state, actual, input, output) = match *settlement {
                 Settlement::Cost { usd, input, output } => (
                     ChargeState::Settled,
-                    Some(usd.min(DEAREST).as_nanos()),
+                    Some(usd.min(MAX_SETTLED_COST).as_nanos()),
                     Some(input),
                     Some(output),
                 ),
@@ -116,10 +118,10 @@ impl Store {
         })
     }
 
-    /// A budget that was ever charged.
+    /// A budget with at least one charge.
     pub fn budget(&self, ws: &WorkspaceId, name: &str) -> Result<Option<BudgetState>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             write::refuse_nul_in(name, || "the name of a budget".to_owned())?;
             state(session, ws, name)
         })
@@ -127,13 +129,13 @@ impl Store {
 
     /// The charges of a budget, by number.
     pub fn charges(&self, ws: &WorkspaceId, budget: &str) -> Result<Vec<Charge>> {
-        self.read(Scope::Workspace(ws), |session| charges(session, ws, budget))
+        self.read(RowScope::Workspace(ws), |session| charges(session, ws, budget))
     }
 
-    /// What was charged at `since` or later, by model and purpose.
+    /// The charges at `since` or later, by model and purpose.
     pub fn spend(&self, ws: &WorkspaceId, since: Timestamp) -> Result<Vec<SpendLine>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             collect(session, LINES, &[ws.into(), since.as_millisecond().into()], |row| {
                 Ok(SpendLine {
                     model: row.text(0)?,
@@ -147,9 +149,9 @@ impl Store {
     }
 }
 
-/// Charges a budget, if the amount fits; the number of the call in it.
+/// Charges a budget, if the amount fits; returns the number of the call in it.
 fn claim(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     budget: &Budget,
     worst: Usd,
@@ -172,7 +174,11 @@ fn claim(
     Err(StoreError::OverBudget { budget: name.clone(), left: cap.less(charged), worst })
 }
 
-fn state(session: &mut dyn Session, ws: &WorkspaceId, name: &str) -> Result<Option<BudgetState>> {
+fn state(
+    session: &mut dyn SqlSession,
+    ws: &WorkspaceId,
+    name: &str,
+) -> Result<Option<BudgetState>> {
     first(session, BUDGET, &[ws.into(), name.into()], |row| {
         Ok(BudgetState {
             name: row.text(0)?,
@@ -185,11 +191,11 @@ fn state(session: &mut dyn Session, ws: &WorkspaceId, name: &str) -> Result<Opti
 }
 
 pub(super) fn charges(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     name: &str,
 ) -> Result<Vec<Charge>> {
-    workspaces::ledger(session, ws)?;
+    workspaces::workspace_state(session, ws)?;
     write::refuse_nul_in(name, || "the name of a budget".to_owned())?;
     collect(session, CHARGES, &[ws.into(), name.into()], |row| {
         Ok(Charge {
@@ -207,7 +213,7 @@ pub(super) fn charges(
     })
 }
 
-fn tokens(row: &dyn Columns, at: usize) -> Result<Option<u64>> {
+fn tokens(row: &dyn SqlRow, at: usize) -> Result<Option<u64>> {
     let negative = |_| StoreError::corrupt("a count is negative");
     row.opt_int(at)?.map(u64::try_from).transpose().map_err(negative)
 }

@@ -1,12 +1,12 @@
-//! A corpus in figures.
+//! Counts of a corpus.
 
 use gbrain_core::id::{SourceId, WorkspaceId};
 use gbrain_core::link::LinkType;
 
 use super::workspaces;
-use crate::driver::{Columns, Scope, Session, collect, first};
+use crate::driver::{RowScope, SqlRow, SqlSession, collect, first};
 use crate::store::Store;
-use crate::types::{SourceStats, Stats};
+use crate::types::{CorpusStats, SourceStats};
 use crate::{Result, row};
 
 const SOURCES: &str = "SELECT s.id, \
@@ -31,11 +31,10 @@ const TAKES: &str = "SELECT count(*) FROM pages p JOIN takes t \
      WHERE p.workspace_id = $1 AND p.deleted_at IS NULL";
 
 impl Store {
-    /// The corpus in figures.
-    pub fn stats(&self, ws: &WorkspaceId) -> Result<Stats> {
+    pub fn stats(&self, ws: &WorkspaceId) -> Result<CorpusStats> {
         let size = self.size_query();
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             let mut types = collect(session, TYPES, &[ws.into()], |row| {
                 Ok((row.text(0)?, row::natural(row, 1)?))
             })?;
@@ -48,7 +47,7 @@ impl Store {
                 Ok((row::natural(row, 0)?, row::natural(row, 1)?))
             })?;
             let (versions, history_bytes) = versions.unwrap_or_default();
-            Ok(Stats {
+            Ok(CorpusStats {
                 sources: collect(session, SOURCES, &[ws.into()], source)?,
                 types,
                 versions,
@@ -62,7 +61,7 @@ impl Store {
     }
 }
 
-fn source(row: &dyn Columns) -> Result<SourceStats> {
+fn source(row: &dyn SqlRow) -> Result<SourceStats> {
     Ok(SourceStats {
         source: SourceId::new(&row.text(0)?)?,
         pages: row::natural(row, 1)?,
@@ -72,6 +71,6 @@ fn source(row: &dyn Columns) -> Result<SourceStats> {
     })
 }
 
-fn count(session: &mut dyn Session, sql: &str, ws: &WorkspaceId) -> Result<u64> {
+fn count(session: &mut dyn SqlSession, sql: &str, ws: &WorkspaceId) -> Result<u64> {
     Ok(first(session, sql, &[ws.into()], |row| row::natural(row, 0))?.unwrap_or(0))
 }

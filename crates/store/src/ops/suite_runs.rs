@@ -1,13 +1,14 @@
-//! Recorded runs of suites. Numbers come from a counter that is held to the end of the transaction: so
-//! they rise in the order in which runs become visible, and of two who record one key one does.
+//! Recorded runs of suites. Their counter is locked until the end of the transaction: numbers
+//! increase in the order in which runs become visible, and concurrent runs with one key are
+//! recorded once.
 
 use gbrain_core::gate::Verdict;
 use gbrain_core::id::WorkspaceId;
 use jiff::Timestamp;
 
 use super::{captures, counters, leases, workspaces, write};
-use crate::driver::{Columns, Scope, Session, Value, collect, first};
-use crate::job::{Lease, Outcome};
+use crate::driver::{RowScope, SqlRow, SqlSession, SqlValue, collect, first};
+use crate::job::{JobOutcome, Lease};
 use crate::store::Store;
 use crate::suite::{NewSuiteRun, StoredSuiteRun, SuiteRunFilter, SuiteRunInfo};
 use crate::{Result, row};
@@ -28,7 +29,7 @@ const GET: &str =
     concat!("SELECT ", info!(), ", report FROM suite_runs WHERE workspace_id = $1 AND id = $2");
 
 impl Store {
-    /// Records a run that is no job; its number. None if its key is recorded already.
+    /// Records a run that is not a job; returns its number. `None` if its key is already recorded.
     pub fn add_suite_run(
         &self,
         ws: &WorkspaceId,
@@ -36,15 +37,16 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<i64>> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
-            let Recorded { id, is_new } = record(session, ws, run, None, now)?;
+            workspaces::workspace_state(session, ws)?;
+            let RecordedRun { id, is_new } = record(session, ws, run, None, now)?;
             Ok(is_new.then_some(id))
         })
     }
 
-    /// Records the run that a job was and ends the job as done, both or neither; the number of the run, from
-    /// which `result` makes the job's result. None for a worker that lost its job: nothing is
-    /// written. A key that is recorded already is not recorded again: its number is told, and the job ends.
+    /// Records the run of a job and ends the job as done, in one transaction; returns the number of
+    /// the run, from which `result` makes the job's result. `None` for a worker that lost its job:
+    /// nothing is written. If the key is already recorded, the job ends and the number of that run
+    /// is returned.
     pub fn finish_suite_run(
         &self,
         ws: &WorkspaceId,
@@ -57,10 +59,9 @@ impl Store {
         self.write_beside(ws, |session| finish(session, ws, (job, lease), run, result, now))
     }
 
-    /// A recorded run.
     pub fn suite_run(&self, ws: &WorkspaceId, id: i64) -> Result<Option<StoredSuiteRun>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             first(session, GET, &[ws.into(), id.into()], |row| {
                 Ok(StoredSuiteRun { info: info(row)?, report: row.opt_text(10)? })
             })
@@ -74,44 +75,44 @@ impl Store {
         filter: &SuiteRunFilter,
         limit: usize,
     ) -> Result<Vec<SuiteRunInfo>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             let SuiteRunFilter { suite, verdict, since, until, before } = filter;
             refuse_nul(&[suite.as_deref().unwrap_or("")])?;
-            let narrowings: [(&str, Option<Value<'_>>); 5] = [
-                ("suite =", suite.as_deref().map(Value::from)),
+            let narrowings: [(&str, Option<SqlValue<'_>>); 5] = [
+                ("suite =", suite.as_deref().map(SqlValue::from)),
                 ("verdict =", verdict.map(|verdict| verdict.name().into())),
-                ("finished_at >=", since.map(|since| captures::reached(since).into())),
-                ("finished_at <", until.map(|until| captures::reached(until).into())),
-                ("id <", before.map(Value::from)),
+                ("finished_at >=", since.map(|since| captures::first_millisecond(since).into())),
+                ("finished_at <", until.map(|until| captures::first_millisecond(until).into())),
+                ("id <", before.map(SqlValue::from)),
             ];
             let (mut sql, mut params) =
-                captures::narrow(LIST.to_owned(), vec![ws.into()], narrowings);
+                captures::add_conditions(LIST.to_owned(), vec![ws.into()], narrowings);
             params.push(limit.into());
             sql.push_str(&format!(" ORDER BY id DESC LIMIT ${}", params.len()));
             collect(session, &sql, &params, info)
         })
     }
 
-    /// Recorded runs with a higher number than `id`, by number, at most `limit`. Numbers become visible in
-    /// order: whoever has seen one has seen all before it.
+    /// Recorded runs with a higher number than `id`, by number, at most `limit`. Numbers become
+    /// visible in order: a reader that has seen one has seen all before it.
     pub fn suite_runs_after(
         &self,
         ws: &WorkspaceId,
         id: i64,
         limit: usize,
     ) -> Result<Vec<SuiteRunInfo>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             let sql = format!("{LIST} AND id > $2 ORDER BY id LIMIT $3");
             collect(session, &sql, &[ws.into(), id.into(), limit.into()], info)
         })
     }
 }
 
-/// The number of the run that has a key.
+/// The number of the run with a key.
 pub(super) fn recorded(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     suite: &str,
     key: &str,
@@ -120,43 +121,43 @@ pub(super) fn recorded(
     first(session, RECORDED, &[ws.into(), suite.into(), key.into()], |row| row.int(0))
 }
 
-/// Its number; none for a worker that lost its job.
+/// Returns the number of the run; `None` for a worker that lost its job.
 pub(super) fn finish(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     (job, lease): (i64, &Lease),
     run: &NewSuiteRun,
     result: &(dyn Fn(i64) -> String + Sync),
     now: Timestamp,
 ) -> Result<Option<i64>> {
-    // From here to the commit nobody can claim the job.
+    // From here to the commit the job cannot be claimed.
     if !leases::hold(session, ws, job, lease)? {
         return Ok(None);
     }
     let id = record(session, ws, run, Some((job, lease)), now)?.id;
-    leases::finish(session, ws, job, lease, &Outcome::Done(result(id)), now)?;
+    leases::finish(session, ws, job, lease, &JobOutcome::Done(result(id)), now)?;
     Ok(Some(id))
 }
 
-struct Recorded {
+struct RecordedRun {
     id: i64,
     is_new: bool,
 }
 
 fn record(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     run: &NewSuiteRun,
     job: Option<(i64, &Lease)>,
     now: Timestamp,
-) -> Result<Recorded> {
+) -> Result<RecordedRun> {
     let NewSuiteRun { suite, key, trigger, started_at, verdict, summary, report } = run;
     refuse_nul(&[suite, key.as_deref().unwrap_or(""), trigger, summary, report])?;
     counters::take(session, ws, "suite_runs", 0)?;
     if let Some(key) = key
         && let Some(id) = recorded(session, ws, suite, key)?
     {
-        return Ok(Recorded { id, is_new: false });
+        return Ok(RecordedRun { id, is_new: false });
     }
     let id = counters::take(session, ws, "suite_runs", 1)?;
     let params = [
@@ -174,10 +175,10 @@ fn record(
         report.as_str().into(),
     ];
     session.execute(ADD, &params)?;
-    Ok(Recorded { id, is_new: true })
+    Ok(RecordedRun { id, is_new: true })
 }
 
-fn info(row: &dyn Columns) -> Result<SuiteRunInfo> {
+fn info(row: &dyn SqlRow) -> Result<SuiteRunInfo> {
     Ok(SuiteRunInfo {
         id: row.int(0)?,
         suite: row.text(1)?,

@@ -1,16 +1,16 @@
-//! Suites, how far their triggers have been fired, and firing.
+//! Suites, the cursors of their triggers, and queueing due runs.
 //!
-//! Whoever fires locks the suite's row first. So the switch does not move meanwhile, and of several
-//! who fire for one suite each sees what the one before it queued.
+//! Queueing a run locks the suite's row first. So the suite cannot be disabled meanwhile, and
+//! concurrent callers see the runs that earlier ones queued.
 
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
 use jiff::Timestamp;
 
 use super::{jobs, suite_runs, workspaces, write};
-use crate::driver::{Columns, Scope, Session, collect, first};
+use crate::driver::{RowScope, SqlRow, SqlSession, collect, first};
 use crate::store::Store;
-use crate::suite::{Advance, Backlog, Due, Suite, SuiteCursor};
+use crate::suite::{BacklogPolicy, CursorMove, NewDueRun, StoredSuite, SuiteCursor};
 use crate::types::WriteKind;
 use crate::{Result, row};
 
@@ -27,8 +27,8 @@ const SWITCH: &str = "UPDATE suites SET enabled = $3, \
      updated_at = CASE WHEN enabled AND enabled = $3 THEN updated_at ELSE $4 END \
      WHERE workspace_id = $1 AND name = $2";
 const REMOVE: &str = "DELETE FROM suites WHERE workspace_id = $1 AND name = $2";
-/// Changes nothing, and holds the row to the end of the transaction.
-const HOLD: &str = "UPDATE suites SET enabled = enabled WHERE workspace_id = $1 AND name = $2 \
+/// Changes nothing, but locks the row until the end of the transaction.
+const LOCK_ROW: &str = "UPDATE suites SET enabled = enabled WHERE workspace_id = $1 AND name = $2 \
      RETURNING enabled, hash";
 const CURSORS: &str = "SELECT suite, trigger, at FROM suite_cursors WHERE workspace_id = $1 \
      ORDER BY suite, trigger";
@@ -39,12 +39,12 @@ const BEGIN: &str = "INSERT INTO suite_cursors (workspace_id, suite, trigger, at
      VALUES ($1, $2, $3, $4) ON CONFLICT (workspace_id, suite, trigger) DO NOTHING";
 const ADVANCE: &str = "UPDATE suite_cursors SET at = $4 \
      WHERE workspace_id = $1 AND suite = $2 AND trigger = $3 AND at = $5";
-/// One that has not begun: it will see whatever a later one would.
+/// A queued run that has not started: it will cover every later one.
 const WAITING: &str = "SELECT 1 FROM jobs WHERE workspace_id = $1 AND grp = $2 \
      AND state = 'queued' AND attempt = 0 LIMIT 1";
 
 impl Store {
-    /// Keeps a suite: a new one, switched off, or a new spec for the one of that name.
+    /// Stores a suite: a new one, disabled, or a new spec for an existing one.
     pub fn put_suite(
         &self,
         ws: &WorkspaceId,
@@ -53,7 +53,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<WriteKind> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             refuse_nul(&[name, spec])?;
             let hash = Hash::of(spec.as_bytes());
             let at = now.as_millisecond();
@@ -62,90 +62,96 @@ impl Store {
                 if session.execute(ADD, &params)? > 0 {
                     return Ok(WriteKind::Added);
                 }
-                match first(session, HOLD, &params[..2], |row| row::hash(row, 1))? {
+                match first(session, LOCK_ROW, &params[..2], |row| row::hash(row, 1))? {
                     Some(before) if before == hash => return Ok(WriteKind::Unchanged),
                     Some(_) => {
                         session.execute(CHANGE, &params)?;
                         return Ok(WriteKind::Changed);
                     }
-                    // Somebody removed it just now.
+                    // It was removed concurrently.
                     None => {}
                 }
             }
         })
     }
 
-    /// A suite.
-    pub fn suite(&self, ws: &WorkspaceId, name: &str) -> Result<Option<Suite>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+    pub fn suite(&self, ws: &WorkspaceId, name: &str) -> Result<Option<StoredSuite>> {
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             refuse_nul(&[name])?;
             first(session, &format!("{LIST} AND name = $2"), &[ws.into(), name.into()], suite)
         })
     }
 
     /// All suites, by name.
-    pub fn suites(&self, ws: &WorkspaceId) -> Result<Vec<Suite>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+    pub fn suites(&self, ws: &WorkspaceId) -> Result<Vec<StoredSuite>> {
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             collect(session, &format!("{LIST} ORDER BY name"), &[ws.into()], suite)
         })
     }
 
-    /// The workspaces with a suite that is on, by name.
+    /// The workspaces with an enabled suite, by name.
     pub fn workspaces_with_suites(&self) -> Result<Vec<WorkspaceId>> {
-        self.read(Scope::Directory, with_suites)
+        self.read(RowScope::Directory, with_suites)
     }
 
-    /// Lets the triggers of a suite fire; whether there is one of that name.
+    /// Enables a suite's triggers; returns whether the suite exists.
     pub fn enable_suite(&self, ws: &WorkspaceId, name: &str, now: Timestamp) -> Result<bool> {
         self.write_beside(ws, |session| switch(session, ws, name, true, now))
     }
 
-    /// Keeps the triggers of a suite from firing; whether there is one of that name. Its cursors go: when it
-    /// is switched on again, what it missed is not made up for.
+    /// Disables a suite's triggers; returns whether the suite exists. Its cursors are deleted: runs
+    /// missed while it is disabled are not made up.
     pub fn disable_suite(&self, ws: &WorkspaceId, name: &str, now: Timestamp) -> Result<bool> {
         self.write_beside(ws, |session| switch(session, ws, name, false, now))
     }
 
-    /// Erases a suite with its cursors; whether there was one. Its runs stay.
+    /// Deletes a suite with its cursors; returns whether it existed. Its runs stay.
     pub fn remove_suite(&self, ws: &WorkspaceId, name: &str) -> Result<bool> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             refuse_nul(&[name])?;
             Ok(session.execute(REMOVE, &[ws.into(), name.into()])? > 0)
         })
     }
 
-    /// How far the triggers of all suites have been fired, by suite and trigger.
+    /// The trigger cursors of all suites, by suite and trigger.
     pub fn suite_cursors(&self, ws: &WorkspaceId) -> Result<Vec<SuiteCursor>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             collect(session, CURSORS, &[ws.into()], |row| {
                 Ok(SuiteCursor { suite: row.text(0)?, trigger: row.text(1)?, at: row.int(2)? })
             })
         })
     }
 
-    /// Moves a cursor without a run. False, and nothing happens, if it is not where it was seen or the
-    /// suite is not on.
+    /// Moves a cursor without a run. Returns false and changes nothing if the cursor has moved
+    /// since or the suite is disabled.
     pub fn advance_cursor(
         &self,
         ws: &WorkspaceId,
         suite: &str,
         trigger: &str,
-        advance: Advance,
+        advance: CursorMove,
     ) -> Result<bool> {
         self.write_beside(ws, |session| move_cursor(session, ws, suite, trigger, advance))
     }
 
-    /// Queues a due run and moves its trigger's cursor, both or neither; the number of the job. Whoever
-    /// fires for a suite waits for others who do. None if there is nothing to queue:
-    /// - the cursor is not where it was seen, or the suite is not on: nothing happens;
-    /// - the key is queued or recorded already, or a run that waits covers this one: only the cursor moves.
-    pub fn fire(&self, ws: &WorkspaceId, due: &Due, now: Timestamp) -> Result<Option<i64>> {
+    /// Queues a due run and moves its trigger's cursor, in one transaction; returns the number of
+    /// the job. Concurrent calls for one suite are serialised. `None` if there is nothing to queue:
+    ///
+    /// - the cursor has moved since, or the suite is disabled: nothing changes;
+    /// - the key is already queued or recorded, or a waiting run covers this one: only the cursor
+    ///   moves.
+    pub fn queue_due_run(
+        &self,
+        ws: &WorkspaceId,
+        due: &NewDueRun,
+        now: Timestamp,
+    ) -> Result<Option<i64>> {
         self.write_beside(ws, |session| {
-            let Due { suite, trigger, cursor, backlog, job } = due;
+            let NewDueRun { suite, trigger, cursor, backlog, job } = due;
             match cursor {
                 Some(cursor) => {
                     if !move_cursor(session, ws, suite, trigger, *cursor)? {
@@ -153,9 +159,9 @@ impl Store {
                     }
                 }
                 None => {
-                    workspaces::ledger(session, ws)?;
+                    workspaces::workspace_state(session, ws)?;
                     refuse_nul(&[suite, trigger])?;
-                    first(session, HOLD, &[ws.into(), suite.as_str().into()], |_| Ok(()))?;
+                    first(session, LOCK_ROW, &[ws.into(), suite.as_str().into()], |_| Ok(()))?;
                 }
             }
             if let Some(key) = &job.key
@@ -164,7 +170,7 @@ impl Store {
             {
                 return Ok(None);
             }
-            if *backlog == Backlog::Coalesce
+            if *backlog == BacklogPolicy::Coalesce
                 && let Some(group) = &job.group
             {
                 refuse_nul(&[group])?;
@@ -178,18 +184,18 @@ impl Store {
         })
     }
 
-    /// Forgets how far a trigger was fired; whether it was known.
-    pub fn forget_cursor(&self, ws: &WorkspaceId, suite: &str, trigger: &str) -> Result<bool> {
+    /// Deletes the cursor of a trigger; returns whether it existed.
+    pub fn delete_cursor(&self, ws: &WorkspaceId, suite: &str, trigger: &str) -> Result<bool> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             refuse_nul(&[suite, trigger])?;
             Ok(session.execute(FORGET_CURSOR, &[ws.into(), suite.into(), trigger.into()])? > 0)
         })
     }
 }
 
-fn suite(row: &dyn Columns) -> Result<Suite> {
-    Ok(Suite {
+fn suite(row: &dyn SqlRow) -> Result<StoredSuite> {
+    Ok(StoredSuite {
         name: row.text(0)?,
         spec: row.text(1)?,
         hash: row::hash(row, 2)?,
@@ -199,19 +205,19 @@ fn suite(row: &dyn Columns) -> Result<Suite> {
     })
 }
 
-pub(super) fn with_suites(session: &mut dyn Session) -> Result<Vec<WorkspaceId>> {
+pub(super) fn with_suites(session: &mut dyn SqlSession) -> Result<Vec<WorkspaceId>> {
     collect(session, WITH_SUITES, &[], |row| Ok(WorkspaceId::new(&row.text(0)?)?))
 }
 
-/// Whether there is one of that name.
+/// Returns whether the suite exists.
 pub(super) fn switch(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     name: &str,
     is_on: bool,
     now: Timestamp,
 ) -> Result<bool> {
-    workspaces::ledger(session, ws)?;
+    workspaces::workspace_state(session, ws)?;
     refuse_nul(&[name])?;
     let params = [ws.into(), name.into(), is_on.into(), now.as_millisecond().into()];
     let found = session.execute(SWITCH, &params)? > 0;
@@ -221,21 +227,21 @@ pub(super) fn switch(
     Ok(found)
 }
 
-/// Whether the cursor was where it was seen, and the suite is on.
+/// Returns false if the cursor has moved since or the suite is disabled.
 fn move_cursor(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     suite: &str,
     trigger: &str,
-    advance: Advance,
+    advance: CursorMove,
 ) -> Result<bool> {
-    workspaces::ledger(session, ws)?;
+    workspaces::workspace_state(session, ws)?;
     refuse_nul(&[suite, trigger])?;
-    let is_on = first(session, HOLD, &[ws.into(), suite.into()], |row| row.flag(0))?;
+    let is_on = first(session, LOCK_ROW, &[ws.into(), suite.into()], |row| row.flag(0))?;
     if is_on != Some(true) {
         return Ok(false);
     }
-    let Advance { from, to } = advance;
+    let CursorMove { from, to } = advance;
     let mut params = vec![ws.into(), suite.into(), trigger.into(), to.into()];
     let moved = match from {
         None => session.execute(BEGIN, &params)?,

@@ -1,8 +1,9 @@
-//! Whether the store still has the texts that it was given.
+//! Verifies stored texts before pages are called unchanged.
 //!
-//! A page is unchanged if its hash is the one in the store, and if the text in the store still has that hash: disks
-//! damage what they hold, and a damaged text that is called unchanged is never repaired. Only texts that seem unchanged
-//! are looked at. PostgreSQL hashes where they are, so that none travels; SQLite's are read from the file.
+//! A page is unchanged if its hash equals the stored one and the stored text still has that hash:
+//! disks corrupt data, and a damaged text that counts as unchanged would never be repaired. Only
+//! texts that seem unchanged are verified. PostgreSQL computes the hashes on the server, so that no
+//! text is transferred; SQLite's texts are read from the file.
 
 use gbrain_core::chunk::Chunk;
 use gbrain_core::hash::Hash;
@@ -12,23 +13,24 @@ use gbrain_core::request::Viewer;
 
 use super::check::{byte_offsets, slice};
 use super::write;
-use crate::driver::{Scope, Session};
+use crate::driver::{RowScope, SqlSession};
 use crate::schema::{TEXT_BYTES, TEXT_HASHES};
 use crate::store::Store;
 use crate::types::{Engine, PageVersion, PageWrite, WriteOutcome};
 use crate::{Result, StoreError, row};
 
-/// What is known before anything is locked.
+/// The result of planning before anything is locked.
 pub(super) enum BeforeWrite {
     /// There is nothing to write.
     Unchanged(Vec<WriteOutcome>),
-    /// Something is to be written. The text of these versions is damaged.
+    /// There is something to write. The texts of these versions are damaged.
     Write(Vec<PageVersion>),
 }
 
 impl Store {
-    /// The SHA-256 of the stored text of versions, in the order asked for; none where there is no text or it can't be
-    /// read. It is computed from the text as it is now. PostgreSQL computes it where the text is.
+    /// The SHA-256 of the stored texts of versions, in the given order; `None` where there is no
+    /// text or it cannot be read. It is computed from the text as it is now, on the server for
+    /// PostgreSQL.
     pub fn text_hashes(
         &self,
         ws: &WorkspaceId,
@@ -38,10 +40,11 @@ impl Store {
             return Ok(Vec::new());
         }
         let engine = self.engine();
-        let read = self.read(Scope::Workspace(ws), |session| load(session, ws, engine, versions));
+        let read =
+            self.read(RowScope::Workspace(ws), |session| load(session, ws, engine, versions));
         match read {
             Err(StoreError::Corrupt { .. }) if versions.len() == 1 => Ok(vec![None]),
-            // A text that can't be read takes its batch along: each is read by itself.
+            // An unreadable text fails its batch: read each one separately.
             Err(StoreError::Corrupt { .. }) => {
                 let each = versions.iter().map(|at| Ok(self.text_hashes(ws, &[*at])?[0]));
                 each.collect()
@@ -57,8 +60,8 @@ impl Store {
         writes: &[PageWrite<'_>],
         writer: Viewer,
     ) -> Result<BeforeWrite> {
-        let preview =
-            self.read(Scope::Workspace(ws), |session| write::preview(session, ws, writes, writer))?;
+        let preview = self
+            .read(RowScope::Workspace(ws), |session| write::preview(session, ws, writes, writer))?;
         let versions: Vec<PageVersion> = preview.same.iter().map(|(at, _)| *at).collect();
         let stored = self.text_hashes(ws, &versions)?;
         let damaged = preview.same.iter().zip(stored);
@@ -72,8 +75,8 @@ impl Store {
     }
 }
 
-/// Whether a page that was read has the text it was written with. The hash of a chat is that of the file that its text
-/// was rendered from; its chunks have hashes of their own.
+/// Whether a page's text has its stored hash. The hash of a chat is that of the file from which its
+/// text was rendered; its chunks have separate hashes.
 pub(super) fn is_sound(page: &Page) -> bool {
     match page.kind {
         PageKind::Chat => {
@@ -87,7 +90,7 @@ pub(super) fn is_sound(page: &Page) -> bool {
 }
 
 fn load(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     engine: Engine,
     versions: &[PageVersion],

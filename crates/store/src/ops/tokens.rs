@@ -1,12 +1,12 @@
-//! Tokens. They are found by id over all workspaces, and changed in their own.
+//! API tokens. They are looked up by id across all workspaces, and changed in their own.
 
 use gbrain_core::id::WorkspaceId;
 use jiff::Timestamp;
 
 use super::{workspaces, write};
-use crate::driver::{Scope, Session, Value, collect, first};
+use crate::driver::{RowScope, SqlSession, SqlValue, collect, first};
 use crate::store::Store;
-use crate::token::{NewToken, Token};
+use crate::token::{ApiToken, NewToken};
 use crate::{Result, row};
 
 const COLUMNS: &str = "SELECT workspace_id, id, name, scope, digest, rate_per_second, created_at, \
@@ -22,10 +22,10 @@ const TOUCH: &str = "UPDATE tokens SET last_used_at = $3 WHERE workspace_id = $1
      AND (last_used_at IS NULL OR last_used_at < $3)";
 
 impl Store {
-    /// Keeps a token. An id that is taken, in whichever workspace, is refused.
+    /// Stores a token. Refuses an id that is taken, in any workspace.
     pub fn add_token(&self, ws: &WorkspaceId, token: &NewToken, now: Timestamp) -> Result<()> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             let NewToken { id, name, scope, digest, rate_per_second, expires_at } = token;
             for text in [id, name] {
                 write::refuse_nul_in(text, || "the token".to_owned())?;
@@ -35,7 +35,7 @@ impl Store {
                 id.as_str().into(),
                 name.as_str().into(),
                 scope.name().into(),
-                Value::Blob((&digest.0[..]).into()),
+                SqlValue::Blob((&digest.0[..]).into()),
                 (*rate_per_second).into(),
                 now.as_millisecond().into(),
                 expires_at.map(Timestamp::as_millisecond).into(),
@@ -45,51 +45,51 @@ impl Store {
         })
     }
 
-    /// The tokens of a workspace, dead ones too, oldest first.
-    pub fn tokens(&self, ws: &WorkspaceId) -> Result<Vec<Token>> {
-        self.read(Scope::Workspace(ws), |session| {
-            workspaces::ledger(session, ws)?;
+    /// The tokens of a workspace, including expired and revoked ones, oldest first.
+    pub fn tokens(&self, ws: &WorkspaceId) -> Result<Vec<ApiToken>> {
+        self.read(RowScope::Workspace(ws), |session| {
+            workspaces::workspace_state(session, ws)?;
             let sql = format!("{COLUMNS} WHERE workspace_id = $1 ORDER BY created_at, id");
             collect(session, &sql, &[ws.into()], row::token)
         })
     }
 
-    /// The token with an id, dead or not, of whichever workspace.
-    pub fn find_token(&self, id: &str) -> Result<Option<Token>> {
+    /// The token with an id, in any workspace, even if expired or revoked.
+    pub fn find_token(&self, id: &str) -> Result<Option<ApiToken>> {
         if id.contains('\0') {
             return Ok(None);
         }
-        self.read(Scope::Directory, |session| {
+        self.read(RowScope::Directory, |session| {
             first(session, &format!("{COLUMNS} WHERE id = $1"), &[id.into()], row::token)
         })
     }
 
-    /// Whether any workspace has a token that is neither revoked nor past its end.
+    /// Whether any workspace has a token that is neither revoked nor expired.
     pub fn has_live_tokens(&self, now: Timestamp) -> Result<bool> {
-        self.read(Scope::Directory, |session| {
+        self.read(RowScope::Directory, |session| {
             let live = first(session, LIVE, &[now.as_millisecond().into()], |row| row.int(0))?;
             Ok(live.is_some_and(|count| count > 0))
         })
     }
 
-    /// Whether there was ever a token, in any workspace, also one that was revoked or ran out.
+    /// Whether any workspace has a token, even if expired or revoked.
     pub fn has_tokens(&self) -> Result<bool> {
-        self.read(Scope::Directory, has_any)
+        self.read(RowScope::Directory, has_any)
     }
 
-    /// Ends a token; whether there was one that nobody had ended.
+    /// Revokes a token; returns whether it existed and was not revoked yet.
     pub fn revoke_token(&self, ws: &WorkspaceId, id: &str, now: Timestamp) -> Result<bool> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             write::refuse_nul_in(id, || "the token".to_owned())?;
             Ok(session.execute(REVOKE, &[ws.into(), id.into(), now.as_millisecond().into()])? > 0)
         })
     }
 
-    /// Tells that a token was used. The latest time stays.
+    /// Records the use of a token. The latest time is stored.
     pub fn touch_token(&self, ws: &WorkspaceId, id: &str, at: Timestamp) -> Result<()> {
         self.write_beside(ws, |session| {
-            workspaces::ledger(session, ws)?;
+            workspaces::workspace_state(session, ws)?;
             write::refuse_nul_in(id, || "the token".to_owned())?;
             session.execute(TOUCH, &[ws.into(), id.into(), at.as_millisecond().into()])?;
             Ok(())
@@ -97,7 +97,7 @@ impl Store {
     }
 }
 
-pub(super) fn has_any(session: &mut dyn Session) -> Result<bool> {
+pub(super) fn has_any(session: &mut dyn SqlSession) -> Result<bool> {
     let some = first(session, ANY, &[], |row| row.int(0))?;
     Ok(some.is_some_and(|count| count > 0))
 }

@@ -1,15 +1,15 @@
-//! Workspaces and their ledgers.
+//! Workspaces and the states of their corpora.
 
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{SourceId, WorkspaceId};
 use jiff::Timestamp;
 
-use crate::driver::{Scope, Session, collect, first};
-use crate::plan::{Change, Ledger};
+use crate::driver::{RowScope, SqlSession, collect, first};
+use crate::plan::{PlannedChange, WorkspaceState};
 use crate::row;
 use crate::schema::CHANGES;
 use crate::store::Store;
-use crate::types::Head;
+use crate::types::CorpusHead;
 use crate::types::Workspace;
 use crate::{Result, StoreError};
 
@@ -25,19 +25,19 @@ const REMOVE: &str = "DELETE FROM workspaces WHERE id = $1";
 impl Store {
     /// All workspaces, by name.
     pub fn workspaces(&self) -> Result<Vec<Workspace>> {
-        self.read(Scope::Directory, list)
+        self.read(RowScope::Directory, list)
     }
 
-    /// Makes a workspace with its `default` source, trusted.
+    /// Creates a workspace with its `default` source, trusted.
     pub fn add_workspace(&self, id: &WorkspaceId, now: Timestamp) -> Result<()> {
-        self.write(id, |session| match ledger(session, id) {
+        self.write(id, |session| match workspace_state(session, id) {
             Ok(_) => Err(StoreError::WorkspaceExists(id.clone())),
             Err(StoreError::UnknownWorkspace(_)) => insert_workspace(session, id, now),
             Err(error) => Err(error),
         })
     }
 
-    /// Erases a workspace with everything in it. `default` stays.
+    /// Deletes a workspace with everything in it. `default` cannot be removed.
     pub fn remove_workspace(&self, id: &WorkspaceId) -> Result<()> {
         self.write(id, |session| {
             if *id == WorkspaceId::default() {
@@ -51,31 +51,34 @@ impl Store {
         self.scrub().map(|_| ())
     }
 
-    /// The corpus now.
-    pub fn head(&self, ws: &WorkspaceId) -> Result<Head> {
-        self.read(Scope::Workspace(ws), |session| Ok(ledger(session, ws)?.head))
+    /// The current state of the corpus.
+    pub fn head(&self, ws: &WorkspaceId) -> Result<CorpusHead> {
+        self.read(RowScope::Workspace(ws), |session| Ok(workspace_state(session, ws)?.head))
     }
 }
 
-pub(super) fn list(session: &mut dyn Session) -> Result<Vec<Workspace>> {
+pub(super) fn list(session: &mut dyn SqlSession) -> Result<Vec<Workspace>> {
     collect(session, LIST, &[], row::workspace)
 }
 
-/// The ledger of a workspace that must exist.
-pub(super) fn ledger(session: &mut dyn Session, ws: &WorkspaceId) -> Result<Ledger> {
-    first(session, LEDGER, &[ws.into()], row::ledger)?
+/// The state of a workspace that must exist.
+pub(super) fn workspace_state(
+    session: &mut dyn SqlSession,
+    ws: &WorkspaceId,
+) -> Result<WorkspaceState> {
+    first(session, LEDGER, &[ws.into()], row::workspace_state)?
         .ok_or_else(|| StoreError::UnknownWorkspace(ws.clone()))
 }
 
-/// Writes the ledger and the changes that led to it.
+/// Writes the state of a workspace and the changes that led to it.
 pub(super) fn save(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
-    ledger: &Ledger,
-    changes: &[Change],
+    workspace_state: &WorkspaceState,
+    changes: &[PlannedChange],
     now: Timestamp,
 ) -> Result<()> {
-    let head = &ledger.head;
+    let head = &workspace_state.head;
     session.execute(
         SAVE,
         &[
@@ -84,7 +87,7 @@ pub(super) fn save(
             head.pages.into(),
             head.chunks.into(),
             head.root.to_hex().into(),
-            ledger.last_page.into(),
+            workspace_state.last_page.into(),
         ],
     )?;
     let mut values = Vec::with_capacity(changes.len() * CHANGES.columns.len());
@@ -103,9 +106,9 @@ pub(super) fn save(
     session.insert(&CHANGES, ws, &values)
 }
 
-/// Makes a workspace and its `default` source.
+/// Creates a workspace and its `default` source.
 pub(crate) fn insert_workspace(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     id: &WorkspaceId,
     now: Timestamp,
 ) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Writing, deleting and restoring pages: load what is there, plan, write the rows of the plan.
+//! Writes, deletes and restores pages: load the current state, plan, write the rows of the plan.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,19 +9,19 @@ use jiff::Timestamp;
 
 use super::texts::{self, BeforeWrite};
 use super::{leases, load, sources, workspaces};
-use crate::driver::{Scope, Session, Value};
+use crate::driver::{RowScope, SqlSession, SqlValue};
 use crate::job::JobStep;
-use crate::plan::{self, Current, NewVersion, WritePlan};
+use crate::plan::{self, CurrentPage, NewVersion, WritePlan};
 use crate::schema::{ALIASES, CHUNKS, CURRENT, LINKS, PAGES, TAKES, VERSIONS};
 use crate::store::Store;
 use crate::types::*;
 use crate::{Result, StoreError, row};
 
-/// Text of versions that is handed to the database at once.
+/// Maximum text of versions in one insert.
 const BATCH_BYTES: usize = 16 << 20;
 
 const MOVE: &str = "UPDATE pages SET origin = $3 WHERE workspace_id = $1 AND page_id = $2";
-/// Every version that was written with this text gets it back.
+/// Every version with this text gets it again.
 const REPAIR: &str = "UPDATE page_versions SET content = $3 WHERE workspace_id = $1 \
      AND page_id = $2 AND content_hash = $4 AND derive_version = $5 AND content IS NOT NULL \
      AND content_bytes = $6";
@@ -38,7 +38,7 @@ const DELETED_PAGES: &str = "UPDATE pages SET version = c.version, generation = 
      AND c.generation > $2 AND c.generation <= $3 AND pages.workspace_id = c.workspace_id \
      AND pages.page_id = c.page_id";
 
-/// What writes would come to if no stored text were damaged.
+/// The result of writes if no stored text were damaged.
 pub(super) struct WritePreview<'a> {
     /// The outcomes, if there is nothing to write.
     pub(super) unchanged: Option<Vec<WriteOutcome>>,
@@ -47,7 +47,7 @@ pub(super) struct WritePreview<'a> {
 }
 
 impl Store {
-    /// Brings back the last text of a deleted page. A live page is left alone.
+    /// Restores the last text of a deleted page. A live page is not changed.
     pub fn restore_page(
         &self,
         ws: &WorkspaceId,
@@ -68,11 +68,11 @@ impl Store {
     }
 
     /// Writes pages, all or none; outcomes in the order of `writes`. Pages whose live version has
-    /// the same text, kind and derivation are left alone, and if that is all of them no write
-    /// transaction is opened. A page may come twice: the later one wins.
+    /// the same text, kind and derivation are not changed, and if that is all of them no write
+    /// transaction is opened. A page may occur twice: the later one wins.
     ///
-    /// A text that has the same hash and is damaged in the store is not left alone: its version gets the text back, and
-    /// the page gets a version more, so that the feed and the index follow.
+    /// A stored text with the same hash that is damaged is repaired: its version gets the text
+    /// again, and the page gets a new version, so that the feed and the index follow.
     pub fn write_pages(
         &self,
         ws: &WorkspaceId,
@@ -82,8 +82,9 @@ impl Store {
         self.write_pages_by(Viewer::Trusted, ws, writes, now)
     }
 
-    /// [`Store::write_pages`] by a caller. For an untrusted one a page whose last text is private, deleted or not, is
-    /// [`Hidden`](crate::StoreError::Hidden), as of the transaction that writes, and nothing is written.
+    /// [`Store::write_pages`] on behalf of a caller. For an untrusted one, a page whose last text
+    /// is private in the write transaction, deleted or not, is
+    /// [`Hidden`](crate::StoreError::Hidden), and nothing is written.
     pub fn write_pages_by(
         &self,
         writer: Viewer,
@@ -100,8 +101,8 @@ impl Store {
         }
     }
 
-    /// [`Store::delete_pages`] by a caller. For an untrusted one a page whose last text is private, as of the
-    /// transaction that deletes, is [`Unknown`](DeleteOutcome::Unknown).
+    /// [`Store::delete_pages`] on behalf of a caller. For an untrusted one, a page whose last text
+    /// is private in the write transaction is [`Unknown`](DeleteOutcome::Unknown).
     pub fn delete_pages_by(
         &self,
         writer: Viewer,
@@ -109,20 +110,20 @@ impl Store {
         keys: &[PageKey],
         now: Timestamp,
     ) -> Result<Vec<DeleteOutcome>> {
-        let gone = self.read(Scope::Workspace(ws), |session| {
-            let ledger = workspaces::ledger(session, ws)?;
-            let found = known_to(session, ws, keys.iter(), writer)?;
-            let plan = plan::plan_deletions(ledger, found, keys);
+        let results = self.read(RowScope::Workspace(ws), |session| {
+            let workspace_state = workspaces::workspace_state(session, ws)?;
+            let found = visible_to(session, ws, keys.iter(), writer)?;
+            let plan = plan::plan_deletions(workspace_state, found, keys);
             Ok(plan.deletions.is_empty().then_some(plan.outcomes))
         })?;
-        match gone {
+        match results {
             Some(outcomes) => Ok(outcomes),
             None => self.write(ws, |session| deletions(session, ws, keys, writer, now)),
         }
     }
 
-    /// [`Store::restore_page`] by a caller. For an untrusted one a page whose last text is private, as of the
-    /// transaction that restores, is [`NotFound`](crate::StoreError::NotFound).
+    /// [`Store::restore_page`] on behalf of a caller. For an untrusted one, a page whose last text
+    /// is private in the write transaction is [`NotFound`](crate::StoreError::NotFound).
     pub fn restore_page_by(
         &self,
         writer: Viewer,
@@ -131,10 +132,10 @@ impl Store {
         now: Timestamp,
     ) -> Result<WriteOutcome> {
         self.write(ws, |session| {
-            let ledger = workspaces::ledger(session, ws)?;
-            let found = known_to(session, ws, std::iter::once(key), writer)?.pop().flatten();
+            let workspace_state = workspaces::workspace_state(session, ws)?;
+            let found = visible_to(session, ws, std::iter::once(key), writer)?.pop().flatten();
             let found = found.ok_or_else(|| StoreError::NotFound(key.clone()))?;
-            let Current { id, version, generation, deleted, .. } = found;
+            let CurrentPage { id, version, generation, deleted, .. } = found;
             if !deleted {
                 return Ok(WriteOutcome { id, version, generation, kind: WriteKind::Unchanged });
             }
@@ -150,13 +151,13 @@ impl Store {
                     "the last text of {key} has not its hash any more"
                 )));
             }
-            let plan = plan::plan_restore(ledger, &found, &last, derive_version);
+            let plan = plan::plan_restore(workspace_state, &found, &last, derive_version);
             apply(session, ws, &plan, now)?;
             Ok(plan.outcomes[0])
         })
     }
 
-    /// [`Store::write_pages_in_job`] for a caller, as [`Store::write_pages_by`] writes.
+    /// [`Store::write_pages_in_job`] on behalf of a caller, like [`Store::write_pages_by`].
     pub fn write_pages_in_job_by(
         &self,
         writer: Viewer,
@@ -178,7 +179,7 @@ impl Store {
         self.write(ws, |session| {
             leases::require(session, ws, step)?;
             let outcomes = pages(session, ws, writes, &damaged, writer, now)?;
-            // Last, so that the worker's beats do not wait for its own pages.
+            // Last, so that the worker's heartbeats do not wait for its own pages.
             leases::checkpoint(session, ws, step, &outcomes, now)?;
             Ok(outcomes)
         })
@@ -186,32 +187,33 @@ impl Store {
 }
 
 pub(super) fn preview<'a>(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     writes: &[PageWrite<'a>],
     writer: Viewer,
 ) -> Result<WritePreview<'a>> {
-    let ledger = workspaces::ledger(session, ws)?;
+    let workspace_state = workspaces::workspace_state(session, ws)?;
     let found = current(session, ws, writes.iter().map(|write| &write.page.key))?;
     refuse_hidden(writes, &found, writer)?;
     let same = writes.iter().zip(&found).filter_map(|(write, found)| {
-        let current = found.as_ref().filter(|found| plan::says_the_same(found, write.page))?;
+        let current =
+            found.as_ref().filter(|found| plan::repeats_current_text(found, write.page))?;
         Some((current.at(), write.page.content.as_str()))
     });
     let same = same.collect();
-    let plan = plan::plan_writes(ledger, found, writes);
+    let plan = plan::plan_writes(workspace_state, found, writes);
     Ok(WritePreview { unchanged: plan.is_empty().then_some(plan.outcomes), same })
 }
 
 pub(super) fn pages(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     writes: &[PageWrite<'_>],
     damaged: &[PageVersion],
     writer: Viewer,
     now: Timestamp,
 ) -> Result<Vec<WriteOutcome>> {
-    let ledger = workspaces::ledger(session, ws)?;
+    let workspace_state = workspaces::workspace_state(session, ws)?;
     let wanted: BTreeSet<_> = writes.iter().map(|write| &write.page.key.source).collect();
     for source in wanted {
         sources::require(session, ws, source)?;
@@ -221,20 +223,20 @@ pub(super) fn pages(
     for current in found.iter_mut().flatten() {
         current.is_damaged = damaged.contains(&current.at());
     }
-    let plan = plan::plan_writes(ledger, found, writes);
+    let plan = plan::plan_writes(workspace_state, found, writes);
     apply(session, ws, &plan, now)?;
     Ok(plan.outcomes)
 }
 
-/// Refuses pages that an untrusted writer may not know of: their last text is private. Checked in the
-/// transaction that writes, so a page that was made private a moment ago is not overwritten.
+/// Refuses pages that are hidden from an untrusted writer because their last text is private.
+/// Checked in the write transaction, so a page that has just become private is not overwritten.
 fn refuse_hidden(
     writes: &[PageWrite<'_>],
-    found: &[Option<Current>],
+    found: &[Option<CurrentPage>],
     writer: Viewer,
 ) -> Result<()> {
-    let is_hidden = |found: &Option<Current>| {
-        found.as_ref().is_some_and(|current| !current.is_known_to(writer))
+    let is_hidden = |found: &Option<CurrentPage>| {
+        found.as_ref().is_some_and(|current| !current.is_visible_to(writer))
     };
     match writes.iter().zip(found).find(|(_, found)| is_hidden(found)) {
         Some((write, _)) => Err(StoreError::Hidden(write.page.key.clone())),
@@ -242,44 +244,45 @@ fn refuse_hidden(
     }
 }
 
-/// What is known of pages, as a caller may know it: private ones are not there for untrusted callers.
-fn known_to<'k>(
-    session: &mut dyn Session,
+/// The current state of pages, as visible to a caller: private ones do not exist for untrusted
+/// callers.
+fn visible_to<'k>(
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     keys: impl ExactSizeIterator<Item = &'k PageKey>,
     caller: Viewer,
-) -> Result<Vec<Option<Current>>> {
+) -> Result<Vec<Option<CurrentPage>>> {
     let found = current(session, ws, keys)?;
-    Ok(found.into_iter().map(|found| found.filter(|found| found.is_known_to(caller))).collect())
+    Ok(found.into_iter().map(|found| found.filter(|found| found.is_visible_to(caller))).collect())
 }
 
 pub(super) fn deletions(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     keys: &[PageKey],
     writer: Viewer,
     now: Timestamp,
 ) -> Result<Vec<DeleteOutcome>> {
-    let ledger = workspaces::ledger(session, ws)?;
-    let found = known_to(session, ws, keys.iter(), writer)?;
-    let plan = plan::plan_deletions(ledger, found, keys);
-    workspaces::save(session, ws, &plan.ledger, &plan.changes, now)?;
-    // The feed now names exactly the deleted pages, so both tables can follow it in one go.
-    let (from, to) = (ledger.head.generation.0, plan.ledger.head.generation.0);
+    let workspace_state = workspaces::workspace_state(session, ws)?;
+    let found = visible_to(session, ws, keys.iter(), writer)?;
+    let plan = plan::plan_deletions(workspace_state, found, keys);
+    workspaces::save(session, ws, &plan.workspace_state, &plan.changes, now)?;
+    // The feed now names exactly the deleted pages, so both tables are updated from it at once.
+    let (from, to) = (workspace_state.head.generation.0, plan.workspace_state.head.generation.0);
     for sql in [DELETED_VERSIONS, DELETED_PAGES] {
         session.execute(sql, &[ws.into(), from.into(), to.into()])?;
     }
     Ok(plan.outcomes)
 }
 
-/// What is known of pages, in the order of `keys`.
+/// The current state of pages, in the order of `keys`.
 pub(super) fn current<'k>(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     keys: impl ExactSizeIterator<Item = &'k PageKey>,
-) -> Result<Vec<Option<Current>>> {
+) -> Result<Vec<Option<CurrentPage>>> {
     let mut found = vec![None; keys.len()];
-    let keys: Vec<Value<'_>> =
+    let keys: Vec<SqlValue<'_>> =
         keys.flat_map(|key| [key.source.as_str().into(), key.slug.as_str().into()]).collect();
     session.lookup(&CURRENT, ws, &keys, &mut |at, row| {
         found[at] = Some(row::current(row)?);
@@ -289,7 +292,7 @@ pub(super) fn current<'k>(
 }
 
 fn apply(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     plan: &WritePlan<'_>,
     now: Timestamp,
@@ -309,12 +312,12 @@ fn apply(
     insert_pages(session, ws, &plan.versions, now)?;
     insert_versions(session, ws, &plan.versions, now)?;
     insert_parts(session, ws, &plan.versions)?;
-    workspaces::save(session, ws, &plan.ledger, &plan.changes, now)
+    workspaces::save(session, ws, &plan.workspace_state, &plan.changes, now)
 }
 
 /// Points each page to its last version in the plan.
 fn insert_pages(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     versions: &[NewVersion<'_>],
     now: Timestamp,
@@ -330,7 +333,7 @@ fn insert_pages(
             page.key.slug.as_str().into(),
             new.version.into(),
             new.generation.0.into(),
-            Value::Null,
+            SqlValue::Null,
             at.into(),
             at.into(),
         ]);
@@ -341,7 +344,7 @@ fn insert_pages(
 }
 
 fn insert_versions(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     versions: &[NewVersion<'_>],
     now: Timestamp,
@@ -367,7 +370,7 @@ fn insert_versions(
 }
 
 /// The columns that pages and page_versions share, from `kind` to `content_bytes`.
-fn description<'a>(new: &NewVersion<'a>) -> [Value<'a>; 11] {
+fn description<'a>(new: &NewVersion<'a>) -> [SqlValue<'a>; 11] {
     let page = new.page;
     [
         page.kind.name().into(),
@@ -385,7 +388,7 @@ fn description<'a>(new: &NewVersion<'a>) -> [Value<'a>; 11] {
 }
 
 fn insert_parts(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     versions: &[NewVersion<'_>],
 ) -> Result<()> {
@@ -403,7 +406,7 @@ fn insert_parts(
     session.insert(&TAKES, ws, &takes)
 }
 
-fn chunk_values<'a>(new: &NewVersion<'a>, values: &mut Vec<Value<'a>>) {
+fn chunk_values<'a>(new: &NewVersion<'a>, values: &mut Vec<SqlValue<'a>>) {
     for chunk in &new.page.chunks {
         values.extend([
             new.id.0.into(),
@@ -419,7 +422,7 @@ fn chunk_values<'a>(new: &NewVersion<'a>, values: &mut Vec<Value<'a>>) {
     }
 }
 
-fn link_values<'a>(new: &NewVersion<'a>, values: &mut Vec<Value<'a>>) {
+fn link_values<'a>(new: &NewVersion<'a>, values: &mut Vec<SqlValue<'a>>) {
     for (ordinal, link) in new.page.links.iter().enumerate() {
         values.extend([
             new.id.0.into(),
@@ -439,13 +442,13 @@ fn link_values<'a>(new: &NewVersion<'a>, values: &mut Vec<Value<'a>>) {
     }
 }
 
-fn alias_values<'a>(new: &NewVersion<'a>, values: &mut Vec<Value<'a>>) {
+fn alias_values<'a>(new: &NewVersion<'a>, values: &mut Vec<SqlValue<'a>>) {
     for (ordinal, alias) in new.page.aliases.iter().enumerate() {
         values.extend([new.id.0.into(), new.version.into(), ordinal.into(), alias.as_str().into()]);
     }
 }
 
-fn take_values<'a>(new: &NewVersion<'a>, values: &mut Vec<Value<'a>>) {
+fn take_values<'a>(new: &NewVersion<'a>, values: &mut Vec<SqlValue<'a>>) {
     for (ordinal, take) in new.page.takes.iter().enumerate() {
         values.extend([
             new.id.0.into(),
@@ -462,7 +465,7 @@ fn take_values<'a>(new: &NewVersion<'a>, values: &mut Vec<Value<'a>>) {
     }
 }
 
-/// Refuses what PostgreSQL cannot hold, on both engines alike.
+/// Refuses NUL characters, which PostgreSQL cannot store, on both engines.
 pub(super) fn refuse_nul(writes: &[PageWrite<'_>]) -> Result<()> {
     for write in writes {
         for text in texts_of(write.page).chain(write.origin) {

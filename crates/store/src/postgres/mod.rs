@@ -1,12 +1,12 @@
-//! PostgreSQL: for many machines. Any server from version 12 on; no extension is needed.
+//! PostgreSQL: for several machines. Any server from version 12 on; no extension is needed.
 //!
-//! Promises: writers of a workspace queue on its row, so the feed's numbers are in commit order;
-//! readers see one moment (`REPEATABLE READ`) and never wait; captures, tokens, jobs, documents,
-//! labels and what the playbook keeps do not wait for pages. Every transaction names its workspace, and row-level security
-//! holds a role that does not own the tables to it.
+//! Guarantees: writers of a workspace queue on its row, so the feed's numbers are in commit order;
+//! readers see one snapshot (`REPEATABLE READ`) and never wait; writes of captures, tokens, jobs,
+//! documents, labels and the playbook's tables do not wait for page writes. Every transaction names
+//! its workspace, and row-level security confines roles that do not own the tables to it.
 //!
-//! Calls block, and must not be made from inside an async runtime's own threads. Statements are
-//! prepared once per connection: behind a pooler, use its session mode.
+//! Calls block, and must not be made on the threads of an async runtime. Statements are prepared
+//! once per connection: behind a pooler, use its session mode.
 
 mod open;
 mod pool;
@@ -17,31 +17,29 @@ mod tls;
 use gbrain_core::id::WorkspaceId;
 use jiff::Timestamp;
 
-use crate::driver::{Driver, Scope, Session};
-use crate::types::{Engine, Finding};
+use crate::driver::{Driver, RowScope, SqlSession};
+use crate::types::{Engine, InvariantViolation};
 use crate::{OpenMode, Result, StoreError};
-use pool::{Lease, Pool};
+use pool::{ConnectionPool, PooledConnection};
 use session::PostgresSession;
 
-pub(crate) use pool::MOST_CONNECTIONS;
+pub(crate) use pool::MAX_CONNECTIONS;
 pub(crate) use target::{address, has_password};
 
-/// A store in a PostgreSQL database.
 #[derive(Debug)]
 pub(crate) struct PostgresStore {
-    pool: Pool,
+    pool: ConnectionPool,
     identity: String,
 }
 
 impl PostgresStore {
     /// Opens a database by URL or keyword string.
     ///
-    /// `sslmode` means what libpq means by it: `disable`; `prefer` (the default) and `require`
-    /// encrypt without asking who the server is; `verify-ca` and `verify-full` check its
-    /// certificate and name against the system's roots or those in `sslrootcert`. Unix sockets
-    /// are not encrypted.
+    /// `sslmode` has libpq's meaning: `disable`; `prefer` (the default) and `require` encrypt
+    /// without verifying the server; `verify-ca` and `verify-full` check its certificate and name
+    /// against the system's roots or those in `sslrootcert`. Unix sockets are not encrypted.
     pub(crate) fn open(url: &str, mode: OpenMode, now: Timestamp) -> Result<Self> {
-        let pool = Pool::new(target::parse(url)?);
+        let pool = ConnectionPool::new(target::parse(url)?);
         let identity = open::open(&mut pool.take()?, mode, now)?;
         Ok(Self { pool, identity })
     }
@@ -49,15 +47,15 @@ impl PostgresStore {
     fn transaction<T>(
         &self,
         begin: &str,
-        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+        job: impl FnOnce(&mut dyn SqlSession) -> Result<T>,
     ) -> Result<T> {
         let mut lease = self.begin(begin)?;
         in_transaction(&mut lease, |session| job(session))
     }
 
-    /// Begins on an idle connection, or on a new one if the idle ones were cut off. Nothing has
-    /// been done yet, so trying again is safe.
-    fn begin(&self, begin: &str) -> Result<Lease<'_>> {
+    /// Begins on an idle connection, or on a new one if the idle ones were closed by the server.
+    /// Nothing has been done yet, so a retry is safe.
+    fn begin(&self, begin: &str) -> Result<PooledConnection<'_>> {
         loop {
             let mut lease = self.pool.take()?;
             let is_new = lease.is_new();
@@ -75,7 +73,7 @@ impl PostgresStore {
 
 /// Runs a job in a transaction that has begun; commits, or rolls back if it fails.
 fn in_transaction<T>(
-    lease: &mut Lease<'_>,
+    lease: &mut PooledConnection<'_>,
     job: impl FnOnce(&mut PostgresSession<'_>) -> Result<T>,
 ) -> Result<T> {
     let result = job(&mut PostgresSession::new(lease.connection()));
@@ -87,13 +85,13 @@ fn in_transaction<T>(
     result
 }
 
-/// Names the workspace of a transaction. Names hold letters, digits and hyphens only, so they may
-/// stand between quotes.
+/// Sets the workspace of a transaction. Workspace names contain only letters, digits and hyphens,
+/// so they can be quoted without escaping.
 fn name_workspace(name: &str) -> String {
     format!("SELECT set_config('gbrain.workspace', '{name}', true)")
 }
 
-/// Begins a transaction that writes, with a lock on the workspace's row.
+/// Begins a write transaction, with a lock on the workspace's row.
 fn begin_write(ws: &WorkspaceId, lock: &str) -> String {
     format!(
         "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {}; \
@@ -136,12 +134,12 @@ impl Driver for PostgresStore {
 
     fn read<T>(
         &self,
-        scope: Scope<'_>,
-        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+        scope: RowScope<'_>,
+        job: impl FnOnce(&mut dyn SqlSession) -> Result<T>,
     ) -> Result<T> {
         let name = match scope {
-            Scope::Workspace(ws) => ws.as_str(),
-            Scope::Directory => "*",
+            RowScope::Workspace(ws) => ws.as_str(),
+            RowScope::Directory => "*",
         };
         let named = name_workspace(name);
         let begin = format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {named}");
@@ -150,8 +148,8 @@ impl Driver for PostgresStore {
 
     fn scan<T>(
         &self,
-        scope: Scope<'_>,
-        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+        scope: RowScope<'_>,
+        job: impl FnOnce(&mut dyn SqlSession) -> Result<T>,
     ) -> Result<T> {
         self.read(scope, job)
     }
@@ -159,20 +157,21 @@ impl Driver for PostgresStore {
     fn write<T>(
         &self,
         ws: &WorkspaceId,
-        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+        job: impl FnOnce(&mut dyn SqlSession) -> Result<T>,
     ) -> Result<T> {
         // Invariant: the workspace's row is locked before anything is read, and each later
-        // statement takes a new snapshot (READ COMMITTED), so the ledger it reads is the last.
+        // statement takes a new snapshot (READ COMMITTED), so it reads the latest state.
         self.transaction(&begin_write(ws, "FOR NO KEY UPDATE"), job)
     }
 
     fn write_beside<T>(
         &self,
         ws: &WorkspaceId,
-        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+        job: impl FnOnce(&mut dyn SqlSession) -> Result<T>,
     ) -> Result<T> {
-        // The one lock that a writer of the workspace leaves room for. It is the lock of the
-        // foreign keys: taken first, so that a removal of the workspace cannot meet it half-way.
+        // The only lock that does not conflict with a writer of the workspace. It is the lock of
+        // the foreign keys: taken first, so that it cannot deadlock with a removal of the
+        // workspace.
         self.transaction(&begin_write(ws, "FOR KEY SHARE"), job)
     }
 
@@ -180,7 +179,7 @@ impl Driver for PostgresStore {
         Ok(false)
     }
 
-    fn structure(&self) -> Result<Vec<Finding>> {
+    fn structure(&self) -> Result<Vec<InvariantViolation>> {
         Ok(Vec::new())
     }
 }

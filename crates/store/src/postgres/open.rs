@@ -1,22 +1,26 @@
-//! Opening a PostgreSQL database: the schema is made by `gbrain init` only, brought up to date
-//! under an advisory lock, and refused if its tables are somebody else's.
+//! Opens a PostgreSQL database: the schema is created by `gbrain init` only, migrated under an
+//! advisory lock, and refused if its tables belong to other software.
 
 use gbrain_core::id::WorkspaceId;
 use jiff::Timestamp;
 
-use super::pool::Lease;
+use super::pool::PooledConnection;
 use super::session::PostgresSession;
 use super::{in_transaction, name_workspace};
-use crate::driver::{Session, collect, first};
+use crate::driver::{SqlSession, collect, first};
 use crate::ops::insert_workspace;
-use crate::schema::{MIGRATIONS, Migration, TABLES, in_the_way_of_views, known_schema};
+use crate::schema::{MIGRATIONS, Migration, TABLES, conflicts_with_views, known_schema};
 use crate::{OpenMode, Result, StoreError};
 
-/// Taken by whoever migrates; spells `gbrain` in ASCII.
+/// Advisory lock of migrations; spells `gbrain` in ASCII.
 const LOCK: i64 = 0x6762_7261_696e;
 
-/// Makes sure of the schema; gives the store's identity.
-pub(super) fn open(lease: &mut Lease<'_>, mode: OpenMode, now: Timestamp) -> Result<String> {
+/// Checks and migrates the schema; returns the store's identity.
+pub(super) fn open(
+    lease: &mut PooledConnection<'_>,
+    mode: OpenMode,
+    now: Timestamp,
+) -> Result<String> {
     lease.batch("BEGIN READ ONLY")?;
     let found = in_transaction(lease, schema_of)?;
     if found == 0 && mode == OpenMode::Use {
@@ -39,7 +43,7 @@ pub(super) fn open(lease: &mut Lease<'_>, mode: OpenMode, now: Timestamp) -> Res
     })
 }
 
-/// The schema's number, 0 for none. Other people's tables and newer schemas are refused.
+/// The schema's number, 0 for none. Refuses tables of other software, and newer schemas.
 fn schema_of(session: &mut PostgresSession<'_>) -> Result<i64> {
     let sql = "SELECT relname::text FROM pg_class \
          WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) \
@@ -55,7 +59,7 @@ fn schema_of(session: &mut PostgresSession<'_>) -> Result<i64> {
     if found > known {
         return Err(StoreError::NewerSchema { found, known });
     }
-    let mut tables = in_the_way_of_views(found, &relations);
+    let mut tables = conflicts_with_views(found, &relations);
     if found == 0 {
         tables.extend(relations.into_iter().filter(|name| TABLES.contains(&name.as_str())));
     }
@@ -63,7 +67,7 @@ fn schema_of(session: &mut PostgresSession<'_>) -> Result<i64> {
     if tables.is_empty() { Ok(found) } else { Err(StoreError::ForeignDatabase { tables }) }
 }
 
-/// Applies what is missing. Runs under the lock, so it looks again at what is there.
+/// Applies missing migrations. Runs under the lock, so it reads the schema's number again.
 fn migrate(session: &mut PostgresSession<'_>, now: Timestamp) -> Result<()> {
     session.batch(&format!("SELECT pg_advisory_xact_lock({LOCK})"))?;
     let found = schema_of(session)?;

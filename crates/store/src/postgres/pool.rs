@@ -1,4 +1,4 @@
-//! Connections: at most [`MOST_CONNECTIONS`] at once, each with its prepared statements.
+//! Connection pool: at most [`MAX_CONNECTIONS`] at once, each with its prepared statements.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -7,60 +7,60 @@ use std::time::Duration;
 
 use postgres::{Client, Statement};
 
-use super::target::Target;
+use super::target::ConnectionTarget;
 use super::tls;
 use crate::{Result, StoreError};
 
-/// Connections of one store.
-pub(crate) const MOST_CONNECTIONS: usize = 8;
+/// Maximum number of connections per store.
+pub(crate) const MAX_CONNECTIONS: usize = 8;
 
 /// How long a caller waits for a connection, and a writer for another.
-const PATIENCE: Duration = Duration::from_secs(30);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Plans are kept while tables grow: one that reads a whole table because it was small when the
-/// plan was made must not be made.
+/// Prepared plans are reused while tables grow, so plans that scan a whole table, chosen because it
+/// was small, are disabled.
 const SETTINGS: &str = "SET lock_timeout = '30s'; SET client_min_messages = warning; \
      SET jit = off; SET enable_seqscan = off; SET enable_hashjoin = off; \
      SET enable_mergejoin = off; SET enable_material = off";
 
-/// A connection and what it has prepared.
+/// A connection and its prepared statements.
 pub(super) struct Connection {
     client: Client,
     statements: HashMap<String, Statement>,
 }
 
-/// The connections of a store.
-pub(super) struct Pool {
-    target: Target,
-    state: Mutex<State>,
+pub(super) struct ConnectionPool {
+    target: ConnectionTarget,
+    state: Mutex<PoolState>,
     freed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct PoolState {
     idle: Vec<Connection>,
     open: usize,
 }
 
-/// A connection in use. Goes back to the pool if it is kept, and is closed if not.
-pub(super) struct Lease<'p> {
-    pool: &'p Pool,
+/// A connection in use. Returned to the pool if it was marked as reusable, otherwise closed.
+pub(super) struct PooledConnection<'p> {
+    pool: &'p ConnectionPool,
     connection: Option<Connection>,
     is_new: bool,
     is_kept: bool,
 }
 
-impl Pool {
-    pub(super) fn new(target: Target) -> Self {
+impl ConnectionPool {
+    pub(super) fn new(target: ConnectionTarget) -> Self {
         Self { target, state: Mutex::default(), freed: Condvar::new() }
     }
 
-    /// An idle connection, or a new one, or whichever comes free.
-    pub(super) fn take(&self) -> Result<Lease<'_>> {
-        let has_none = |state: &mut State| state.idle.is_empty() && state.open >= MOST_CONNECTIONS;
+    /// Takes an idle connection, opens a new one, or waits for one.
+    pub(super) fn take(&self) -> Result<PooledConnection<'_>> {
+        let has_none =
+            |state: &mut PoolState| state.idle.is_empty() && state.open >= MAX_CONNECTIONS;
         let (mut state, waited) = self
             .freed
-            .wait_timeout_while(self.lock(), PATIENCE, has_none)
+            .wait_timeout_while(self.lock(), WAIT_TIMEOUT, has_none)
             .unwrap_or_else(PoisonError::into_inner);
         if waited.timed_out() {
             return Err(StoreError::PoolExhausted);
@@ -70,29 +70,29 @@ impl Pool {
         }
         state.open += 1;
         drop(state);
-        // From here on the lease gives the place back, also when connecting fails.
+        // From here on the lease releases its slot, even if connecting fails.
         let mut lease = self.lease(None, true);
         lease.connection = Some(Connection::open(&self.target)?);
         Ok(lease)
     }
 
-    fn lease(&self, connection: Option<Connection>, is_new: bool) -> Lease<'_> {
-        Lease { pool: self, connection, is_new, is_kept: false }
+    fn lease(&self, connection: Option<Connection>, is_new: bool) -> PooledConnection<'_> {
+        PooledConnection { pool: self, connection, is_new, is_kept: false }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl fmt::Debug for Pool {
+impl fmt::Debug for ConnectionPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.lock();
         write!(f, "Pool({} open, {} idle)", state.open, state.idle.len())
     }
 }
 
-impl Lease<'_> {
+impl PooledConnection<'_> {
     /// Whether it was opened for this lease.
     pub(super) fn is_new(&self) -> bool {
         self.is_new
@@ -107,18 +107,18 @@ impl Lease<'_> {
         Ok(self.connection().client.batch_execute(sql)?)
     }
 
-    /// The connection is in order.
+    /// Marks the connection as reusable.
     pub(super) fn keep(&mut self) {
         self.is_kept = true;
     }
 
-    /// Leaves a transaction that failed. A connection that cannot is not kept.
+    /// Rolls back a failed transaction. If that fails, the connection is closed.
     pub(super) fn roll_back(&mut self) {
         self.is_kept = self.batch("ROLLBACK").is_ok();
     }
 }
 
-impl Drop for Lease<'_> {
+impl Drop for PooledConnection<'_> {
     fn drop(&mut self) {
         let connection = self.connection.take();
         let mut state = self.pool.lock();
@@ -132,10 +132,10 @@ impl Drop for Lease<'_> {
 }
 
 impl Connection {
-    fn open(target: &Target) -> Result<Self> {
+    fn open(target: &ConnectionTarget) -> Result<Self> {
         let mut client = tls::connect(target)?;
         if client.batch_execute(SETTINGS).is_err() {
-            // A relative of PostgreSQL that lacks one of these does without.
+            // A PostgreSQL-compatible server that lacks one of these settings works without it.
             for setting in SETTINGS.split("; ") {
                 let _ = client.batch_execute(setting);
             }
@@ -147,7 +147,7 @@ impl Connection {
         &mut self.client
     }
 
-    /// A statement, prepared once.
+    /// Prepares a statement once per connection.
     pub(super) fn prepare(&mut self, sql: &str) -> Result<Statement> {
         if let Some(statement) = self.statements.get(sql) {
             return Ok(statement.clone());

@@ -1,4 +1,4 @@
-//! Statements on a PostgreSQL connection. Rows go in, and keys go out, as one array per column.
+//! Statements on a PostgreSQL connection. Rows and keys are sent as one array per column.
 
 use std::error::Error;
 use std::ops::ControlFlow;
@@ -12,13 +12,16 @@ use postgres::{Row, Statement};
 
 use super::pool::Connection;
 use crate::Result;
-use crate::driver::{Col, Columns, Each, EachKeyed, EachUntil, Lookup, Session, Table, Value};
+use crate::driver::{
+    ColumnType, KeyedRowVisitor, Lookup, RowPredicate, RowVisitor, SqlRow, SqlSession, SqlValue,
+    Table,
+};
 use crate::error::StoreError;
 
-/// Rows asked for at once from a cursor. They are streamed too, so this is no measure of memory.
+/// Number of rows per fetch from a cursor. They are streamed too, so this does not limit memory.
 const FETCHED: usize = 1000;
 
-const NO_PARAMS: [Value<'_>; 0] = [];
+const NO_PARAMS: [SqlValue<'_>; 0] = [];
 
 pub(super) struct PostgresSession<'c> {
     connection: &'c mut Connection,
@@ -33,8 +36,8 @@ impl<'c> PostgresSession<'c> {
         Ok(self.connection.client().batch_execute(sql)?)
     }
 
-    /// Hands out the next rows of a cursor; breaks when there are no more or they are not wanted.
-    fn fetch(&mut self, fetch: &Statement, each: EachUntil<'_>) -> Result<ControlFlow<()>> {
+    /// Passes on the next rows of a cursor; breaks when there are no more or `each` breaks.
+    fn fetch(&mut self, fetch: &Statement, each: RowPredicate<'_>) -> Result<ControlFlow<()>> {
         let mut rows = self.connection.client().query_raw(fetch, NO_PARAMS)?;
         let mut count = 0;
         while let Some(row) = rows.next()? {
@@ -47,8 +50,8 @@ impl<'c> PostgresSession<'c> {
     }
 }
 
-impl Session for PostgresSession<'_> {
-    fn query(&mut self, sql: &str, params: &[Value<'_>], each: Each<'_>) -> Result<()> {
+impl SqlSession for PostgresSession<'_> {
+    fn query(&mut self, sql: &str, params: &[SqlValue<'_>], each: RowVisitor<'_>) -> Result<()> {
         let statement = self.connection.prepare(sql)?;
         let mut rows = self.connection.client().query_raw(&statement, params)?;
         while let Some(row) = rows.next()? {
@@ -57,22 +60,22 @@ impl Session for PostgresSession<'_> {
         Ok(())
     }
 
-    fn stream(&mut self, sql: &str, params: &[Value<'_>], each: EachUntil<'_>) -> Result<()> {
-        // A cursor, because a plain query cannot be left early: its rows would still be sent.
+    fn stream(&mut self, sql: &str, params: &[SqlValue<'_>], each: RowPredicate<'_>) -> Result<()> {
+        // A cursor, because the remaining rows of a plain query would still be sent.
         self.execute(&format!("DECLARE stream NO SCROLL CURSOR FOR {sql}"), params)?;
         let fetch = self.connection.client().prepare(&format!("FETCH {FETCHED} FROM stream"))?;
         while self.fetch(&fetch, each)?.is_continue() {}
         self.batch("CLOSE stream")
     }
 
-    fn execute(&mut self, sql: &str, params: &[Value<'_>]) -> Result<u64> {
+    fn execute(&mut self, sql: &str, params: &[SqlValue<'_>]) -> Result<u64> {
         let statement = self.connection.prepare(sql)?;
         let params: Vec<&(dyn ToSql + Sync)> =
             params.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
         Ok(self.connection.client().execute(&statement, &params)?)
     }
 
-    fn insert(&mut self, table: &Table, ws: &WorkspaceId, values: &[Value<'_>]) -> Result<()> {
+    fn insert(&mut self, table: &Table, ws: &WorkspaceId, values: &[SqlValue<'_>]) -> Result<()> {
         if values.is_empty() {
             return Ok(());
         }
@@ -87,8 +90,8 @@ impl Session for PostgresSession<'_> {
         &mut self,
         lookup: &Lookup,
         ws: &WorkspaceId,
-        keys: &[Value<'_>],
-        each: EachKeyed<'_>,
+        keys: &[SqlValue<'_>],
+        each: KeyedRowVisitor<'_>,
     ) -> Result<()> {
         if keys.is_empty() {
             return Ok(());
@@ -107,18 +110,18 @@ impl Session for PostgresSession<'_> {
     }
 }
 
-fn array_type(column: Col) -> &'static str {
+fn array_type(column: ColumnType) -> &'static str {
     match column {
-        Col::Int => "bigint[]",
-        Col::Real => "double precision[]",
-        Col::Flag => "boolean[]",
-        Col::Text => "text[]",
-        Col::Blob => "bytea[]",
+        ColumnType::Int => "bigint[]",
+        ColumnType::Real => "double precision[]",
+        ColumnType::Flag => "boolean[]",
+        ColumnType::Text => "text[]",
+        ColumnType::Blob => "bytea[]",
     }
 }
 
-/// `$2::bigint[], $3::text[]`: one array per column, behind the workspace.
-fn arrays(columns: &[(&str, Col)]) -> String {
+/// `$2::bigint[], $3::text[]`: one array per column, after the workspace.
+fn arrays(columns: &[(&str, ColumnType)]) -> String {
     let typed = columns.iter().enumerate();
     let typed = typed.map(|(at, (_, column))| format!("${}::{}", at + 2, array_type(*column)));
     typed.collect::<Vec<_>>().join(", ")
@@ -135,7 +138,7 @@ fn insert_sql(table: &Table) -> String {
     )
 }
 
-/// The keys drive: `OFFSET 0` keeps the planner from turning the join round, which it would do
+/// The keys drive the join: `OFFSET 0` prevents the planner from reversing it, which it would do
 /// while a table has no statistics, and read the whole workspace for every key.
 fn lookup_sql(lookup: &Lookup) -> String {
     let Lookup { columns, from, keys, order } = lookup;
@@ -164,44 +167,44 @@ enum Array<'a> {
     Blob(Vec<Option<&'a [u8]>>),
 }
 
-fn transpose<'a>(columns: &[(&str, Col)], values: &'a [Value<'a>]) -> Vec<Array<'a>> {
+fn transpose<'a>(columns: &[(&str, ColumnType)], values: &'a [SqlValue<'a>]) -> Vec<Array<'a>> {
     let width = columns.len();
     let arrays = columns.iter().enumerate();
     arrays.map(|(at, (_, column))| array(*column, values[at..].iter().step_by(width))).collect()
 }
 
-/// Invariant: a value has its column's type or is null; the tables of `schema` say which.
-fn array<'a>(column: Col, values: impl Iterator<Item = &'a Value<'a>>) -> Array<'a> {
+/// Invariant: a value has its column's type, as declared in `schema`, or is null.
+fn array<'a>(column: ColumnType, values: impl Iterator<Item = &'a SqlValue<'a>>) -> Array<'a> {
     match column {
-        Col::Int => Array::Int(values.map(as_int).collect()),
-        Col::Real => Array::Real(values.map(as_real).collect()),
-        Col::Flag => Array::Flag(values.map(as_flag).collect()),
-        Col::Text => Array::Text(values.map(as_text).collect()),
-        Col::Blob => Array::Blob(values.map(as_blob).collect()),
+        ColumnType::Int => Array::Int(values.map(as_int).collect()),
+        ColumnType::Real => Array::Real(values.map(as_real).collect()),
+        ColumnType::Flag => Array::Flag(values.map(as_flag).collect()),
+        ColumnType::Text => Array::Text(values.map(as_text).collect()),
+        ColumnType::Blob => Array::Blob(values.map(as_blob).collect()),
     }
 }
 
-fn as_int(value: &Value<'_>) -> Option<i64> {
-    if let Value::Int(number) = value { Some(*number) } else { None }
+fn as_int(value: &SqlValue<'_>) -> Option<i64> {
+    if let SqlValue::Int(number) = value { Some(*number) } else { None }
 }
 
-fn as_real(value: &Value<'_>) -> Option<f64> {
-    if let Value::Real(number) = value { Some(*number) } else { None }
+fn as_real(value: &SqlValue<'_>) -> Option<f64> {
+    if let SqlValue::Real(number) = value { Some(*number) } else { None }
 }
 
-fn as_flag(value: &Value<'_>) -> Option<bool> {
-    if let Value::Flag(flag) = value { Some(*flag) } else { None }
+fn as_flag(value: &SqlValue<'_>) -> Option<bool> {
+    if let SqlValue::Flag(flag) = value { Some(*flag) } else { None }
 }
 
-fn as_text<'a>(value: &'a Value<'a>) -> Option<&'a str> {
-    if let Value::Text(text) = value { Some(text) } else { None }
+fn as_text<'a>(value: &'a SqlValue<'a>) -> Option<&'a str> {
+    if let SqlValue::Text(text) = value { Some(text) } else { None }
 }
 
-fn as_blob<'a>(value: &'a Value<'a>) -> Option<&'a [u8]> {
-    if let Value::Blob(bytes) = value { Some(bytes) } else { None }
+fn as_blob<'a>(value: &'a SqlValue<'a>) -> Option<&'a [u8]> {
+    if let SqlValue::Blob(bytes) = value { Some(bytes) } else { None }
 }
 
-/// The parameters of a statement over arrays.
+/// A parameter of a statement over arrays.
 #[derive(Debug)]
 enum Param<'a> {
     Workspace(&'a str),
@@ -217,10 +220,10 @@ fn as_dyn<'a>(params: &'a [Param<'a>]) -> Vec<&'a (dyn ToSql + Sync)> {
     params.iter().map(|param| param as &(dyn ToSql + Sync)).collect()
 }
 
-type Encoded = std::result::Result<IsNull, Box<dyn Error + Sync + Send>>;
+type EncodeResult = std::result::Result<IsNull, Box<dyn Error + Sync + Send>>;
 
 impl ToSql for Param<'_> {
-    fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Encoded {
+    fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> EncodeResult {
         match self {
             Self::Workspace(name) => name.to_sql(ty, out),
             Self::Array(Array::Int(values)) => values.to_sql(ty, out),
@@ -239,8 +242,8 @@ impl ToSql for Param<'_> {
     to_sql_checked!();
 }
 
-impl ToSql for Value<'_> {
-    fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Encoded {
+impl ToSql for SqlValue<'_> {
+    fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> EncodeResult {
         match self {
             Self::Null => Ok(IsNull::Yes),
             Self::Int(number) => number.to_sql_checked(ty, out),
@@ -252,14 +255,14 @@ impl ToSql for Value<'_> {
     }
 
     fn accepts(_: &Type) -> bool {
-        // Each variant checks for itself.
+        // Each variant checks its own type.
         true
     }
 
     to_sql_checked!();
 }
 
-impl Columns for Row {
+impl SqlRow for Row {
     fn int(&self, at: usize) -> Result<i64> {
         Ok(self.try_get(at)?)
     }

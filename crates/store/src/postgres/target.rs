@@ -1,4 +1,4 @@
-//! Where a database URL leads, and how the way there is protected.
+//! The server that a database URL refers to, and the TLS protection of the connection.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,31 +9,31 @@ use postgres::config::{Host, SslMode};
 
 use crate::{Result, StoreError};
 
-/// How long a connection may take to come up, unless the URL says.
+/// Connection timeout, unless the URL sets one.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone)]
-pub(super) struct Target {
+pub(super) struct ConnectionTarget {
     pub config: Config,
-    pub protection: Protection,
+    pub protection: TlsMode,
 }
 
-/// What TLS is asked to do.
+/// The TLS protection of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Protection {
+pub(super) enum TlsMode {
     None,
-    /// Encrypt; any server will do.
+    /// Encrypt without verifying the server.
     Encrypted,
-    /// Encrypt, and check the server against the system's roots or those in a file.
+    /// Encrypt, and verify the server against the system's roots or those in a file.
     Verified {
         roots: Option<PathBuf>,
     },
 }
 
-pub(super) fn parse(url: &str) -> Result<Target> {
+pub(super) fn parse(url: &str) -> Result<ConnectionTarget> {
     let (mode, rest) = take_setting(url, "sslmode");
     let (roots, rest) = take_setting(&rest, "sslrootcert");
-    // The parser's own message may quote the URL, password and all.
+    // The parser's own message may quote the URL with its password.
     let bad = |detail: &str| StoreError::Url { detail: detail.to_owned() };
     let mut config: Config = rest.parse().map_err(|_| {
         bad("it is neither postgres://USER@HOST/DATABASE nor host=... user=... dbname=...")
@@ -51,31 +51,31 @@ pub(super) fn parse(url: &str) -> Result<Target> {
     if config.get_application_name().is_none() {
         config.application_name("gbrain");
     }
-    Ok(Target { config, protection })
+    Ok(ConnectionTarget { config, protection })
 }
 
 fn protection(
     mode: Option<&str>,
     roots: Option<String>,
     config: &Config,
-) -> Option<(SslMode, Protection)> {
+) -> Option<(SslMode, TlsMode)> {
     let hosts = config.get_hosts();
     if !hosts.is_empty() && hosts.iter().all(|host| matches!(host, Host::Unix(_))) {
-        return Some((SslMode::Disable, Protection::None));
+        return Some((SslMode::Disable, TlsMode::None));
     }
     let roots = roots.map(PathBuf::from);
     match mode.unwrap_or("prefer") {
-        "disable" => Some((SslMode::Disable, Protection::None)),
-        "allow" | "prefer" => Some((SslMode::Prefer, Protection::Encrypted)),
-        "require" if roots.is_none() => Some((SslMode::Require, Protection::Encrypted)),
+        "disable" => Some((SslMode::Disable, TlsMode::None)),
+        "allow" | "prefer" => Some((SslMode::Prefer, TlsMode::Encrypted)),
+        "require" if roots.is_none() => Some((SslMode::Require, TlsMode::Encrypted)),
         "require" | "verify-ca" | "verify-full" => {
-            Some((SslMode::Require, Protection::Verified { roots }))
+            Some((SslMode::Require, TlsMode::Verified { roots }))
         }
         _ => None,
     }
 }
 
-/// Takes a setting out of a URL's query or a keyword string.
+/// Removes a setting from a URL's query or a keyword string.
 fn take_setting(url: &str, name: &str) -> (Option<String>, String) {
     let (before, settings, separator) = match url.split_once('?') {
         Some((before, query)) if url.contains("://") => (format!("{before}?"), query, '&'),
@@ -83,7 +83,7 @@ fn take_setting(url: &str, name: &str) -> (Option<String>, String) {
         _ => (String::new(), url, ' '),
     };
     let mut value = None;
-    let kept: Vec<&str> = settings
+    let remaining: Vec<&str> = settings
         .split(separator)
         .filter(|setting| match setting.split_once('=') {
             Some((key, found)) if key == name => {
@@ -93,18 +93,19 @@ fn take_setting(url: &str, name: &str) -> (Option<String>, String) {
             _ => true,
         })
         .collect();
-    let rest = format!("{before}{}", kept.join(&separator.to_string()));
+    let rest = format!("{before}{}", remaining.join(&separator.to_string()));
     (value, rest.trim_end_matches('?').to_owned())
 }
 
-/// Whether a URL or keyword string holds a password. One that can't be read may.
+/// Whether a URL or keyword string contains a password. One that cannot be parsed may.
 pub(crate) fn has_password(url: &str) -> bool {
     parse(url).map_or(true, |target| target.config.get_password().is_some())
 }
 
-/// Where a URL leads, without its password. A mistake in a URL makes a password part of another name in it.
+/// The address of a URL, without its password. A mistake in a URL can make a password part of
+/// another field.
 pub(crate) fn address(url: &str) -> String {
-    let Ok(Target { config, .. }) = parse(url) else { return "postgres".to_owned() };
+    let Ok(ConnectionTarget { config, .. }) = parse(url) else { return "postgres".to_owned() };
     let user = config.get_user().map(|user| format!("{}@", without_passwords(user)));
     let user = user.unwrap_or_default();
     let port = config.get_ports().first().copied().unwrap_or(5432);
@@ -125,23 +126,23 @@ pub(crate) fn address(url: &str) -> String {
 mod tests {
     use super::*;
 
-    fn protection_of(url: &str) -> (SslMode, Protection) {
+    fn protection_of(url: &str) -> (SslMode, TlsMode) {
         let target = parse(url).unwrap();
         (target.config.get_ssl_mode(), target.protection)
     }
 
     #[test]
     fn sslmode_means_what_libpq_means() {
-        let encrypted = Protection::Encrypted;
+        let encrypted = TlsMode::Encrypted;
         assert_eq!(protection_of("postgres://h/d"), (SslMode::Prefer, encrypted.clone()));
         assert_eq!(protection_of("host=h sslmode=require"), (SslMode::Require, encrypted));
-        let verified = Protection::Verified { roots: None };
+        let verified = TlsMode::Verified { roots: None };
         let full = "postgres://u:p@h/d?sslmode=verify-full&application_name=x";
         assert_eq!(protection_of(full), (SslMode::Require, verified));
-        let rooted = Protection::Verified { roots: Some("/ca.pem".into()) };
+        let rooted = TlsMode::Verified { roots: Some("/ca.pem".into()) };
         let require = "host=h sslrootcert=/ca.pem user=u sslmode=require";
         assert_eq!(protection_of(require), (SslMode::Require, rooted));
-        let off = (SslMode::Disable, Protection::None);
+        let off = (SslMode::Disable, TlsMode::None);
         assert_eq!(protection_of("postgres://h/d?sslmode=disable"), off);
         assert_eq!(protection_of("host=/run/postgresql sslmode=require"), off);
         assert!(parse("host=h sslmode=maybe").is_err());

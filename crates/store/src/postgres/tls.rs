@@ -11,15 +11,15 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::target::{Protection, Target};
+use super::target::{ConnectionTarget, TlsMode};
 use crate::{Result, StoreError};
 
-/// Connects, protected as the target asks.
-pub(super) fn connect(target: &Target) -> Result<Client> {
+/// Connects with the target's protection.
+pub(super) fn connect(target: &ConnectionTarget) -> Result<Client> {
     let client = match &target.protection {
-        Protection::None => target.config.connect(NoTls),
-        Protection::Encrypted => target.config.connect(MakeRustlsConnect::new(encrypt_only()?)),
-        Protection::Verified { roots } => {
+        TlsMode::None => target.config.connect(NoTls),
+        TlsMode::Encrypted => target.config.connect(MakeRustlsConnect::new(encrypt_only()?)),
+        TlsMode::Verified { roots } => {
             target.config.connect(MakeRustlsConnect::new(verify(roots.as_deref())?))
         }
     };
@@ -45,7 +45,7 @@ fn verify(file: Option<&Path>) -> Result<ClientConfig> {
                 roots.add(certificate.map_err(failed)?).map_err(failed)?;
             }
         }
-        // Some systems carry roots that cannot be read; the rest will do.
+        // Some systems have unreadable roots; the others are used.
         None => {
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         }
@@ -62,7 +62,7 @@ fn encrypt_only() -> Result<ClientConfig> {
     Ok(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
 }
 
-/// Believes any certificate, as `sslmode=require` does; the handshake must still be signed by it.
+/// Accepts any certificate, like `sslmode=require`; the handshake must still be signed by it.
 #[derive(Debug)]
 struct AnyServer(Arc<CryptoProvider>);
 

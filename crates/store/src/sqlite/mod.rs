@@ -1,9 +1,10 @@
 //! SQLite: one file in WAL mode, one writer at a time per file, readers that never wait.
 //!
-//! Promises: a returned write has been synced to disk; two processes may open, write and read at
-//! once; opening a database in WAL mode whose schema is current takes no write lock; nothing is written to a file that was removed
-//! or replaced while it was open. A file in a directory that can't be written to is read, also while another user writes
-//! to it: a read that the other's write runs into fails, and the next one sees what was written.
+//! Guarantees: a returned write has been synced to disk; two processes may open, write and read at
+//! once; opening a database in WAL mode whose schema is current takes no write lock; nothing is
+//! written to a file that was removed or replaced while it was open. A file in a read-only
+//! directory can be read, even while another user writes to it: a read that overlaps with such a
+//! write fails, and the next one sees the new data.
 
 mod open;
 mod session;
@@ -16,41 +17,40 @@ use gbrain_core::id::WorkspaceId;
 use jiff::Timestamp;
 use rusqlite::Connection;
 
-use crate::driver::{Driver, Scope, Session};
-use crate::types::{Engine, Finding, Invariant};
+use crate::driver::{Driver, RowScope, SqlSession};
+use crate::types::{Engine, Invariant, InvariantViolation};
 use crate::{Result, StoreError};
-use open::{Access, FileId, Opened, Reader};
+use open::{FileAccess, FileId, OpenedDatabase, SqliteReader};
 use session::SqliteSession;
 
-/// Idle readers that are kept.
-const KEPT_READERS: usize = 8;
+/// Maximum number of idle readers.
+const MAX_IDLE_READERS: usize = 8;
 
-/// How long one attempt to empty the log waits for readers, and how many attempts there are.
-const SCRUB_PATIENCE: Duration = Duration::from_millis(100);
+/// How long one attempt to empty the log waits for readers, and the number of attempts.
+const SCRUB_TIMEOUT: Duration = Duration::from_millis(100);
 const SCRUB_TRIES: usize = 10;
 
-/// A store in a SQLite file.
 #[derive(Debug)]
 pub(crate) struct SqliteStore {
     path: PathBuf,
     identity: String,
     is_writable: bool,
-    /// The file as it was when it was opened.
+    /// The file at the time of opening.
     file: Option<FileId>,
-    /// Opened by the first write. Taken out while in use, so that a panic cannot leave a
-    /// transaction open behind it.
+    /// Opened by the first write. Taken out while in use, so that a panic cannot leave an open
+    /// transaction behind.
     writer: Mutex<Option<Connection>>,
-    readers: Mutex<Vec<Reader>>,
+    readers: Mutex<Vec<SqliteReader>>,
 }
 
 impl SqliteStore {
-    /// Opens the file, creating it and its schema if there is none. `now` stamps what is created.
+    /// Opens the file, creating it and its schema if necessary. `now` stamps the created rows.
     pub(crate) fn open(path: &Path, now: Timestamp) -> Result<Self> {
         Self::of(path, open::open(path, now)?)
     }
 
-    fn of(path: &Path, opened: Opened) -> Result<Self> {
-        let Opened { reader, identity, is_writable } = opened;
+    fn of(path: &Path, opened: OpenedDatabase) -> Result<Self> {
+        let OpenedDatabase { reader, identity, is_writable } = opened;
         open::make_reader(&reader.connection)?;
         Ok(Self {
             path: path.to_owned(),
@@ -62,7 +62,7 @@ impl SqliteStore {
         })
     }
 
-    /// Runs a job on the writer's connection, alone in this process.
+    /// Runs a job on the writer's connection, exclusively in this process.
     fn with_writer<T>(&self, job: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
         if !self.is_writable {
             return Err(StoreError::ReadOnly);
@@ -71,7 +71,7 @@ impl SqliteStore {
         self.check_file()?;
         let mut connection = match slot.take() {
             Some(connection) => connection,
-            None => open::connect(&self.path, Access::ReadWrite)?,
+            None => open::connect(&self.path, FileAccess::ReadWrite)?,
         };
         let result = job(&mut connection);
         if connection.is_autocommit() {
@@ -80,8 +80,8 @@ impl SqliteStore {
         result
     }
 
-    /// Fails if the path leads to another file than it did, or to none: what is written to the file that is open would
-    /// be gone with the process.
+    /// Fails if the path refers to another file than before, or to none: writes to the open file
+    /// would be lost when the process ends.
     fn check_file(&self) -> Result<()> {
         match FileId::of(&self.path) == self.file {
             true => Ok(()),
@@ -89,8 +89,8 @@ impl SqliteStore {
         }
     }
 
-    /// Fails if the write-ahead log was removed. It is made when the file is first read, and is there until the last
-    /// connection goes.
+    /// Fails if the write-ahead log was removed. It is created when the file is first read, and
+    /// exists until the last connection closes.
     fn check_log(&self, session: &SqliteSession<'_>) -> Result<()> {
         let log = open::log_path(&self.path);
         if log.exists() || !open::is_wal(session.connection())? {
@@ -108,37 +108,38 @@ impl SqliteStore {
                 reader
             }
         };
-        let result = self.read_whole(&reader, job);
+        let result = self.read_one_state(&reader, job);
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
-        if reader.connection.is_autocommit() && readers.len() < KEPT_READERS {
+        if reader.connection.is_autocommit() && readers.len() < MAX_IDLE_READERS {
             readers.push(reader);
         }
         result
     }
 
-    /// A connection that was kept. One that opened the file as immutable is closed once the file can change.
-    fn idle_reader(&self) -> Option<Reader> {
+    /// An idle connection. One that opened the file as immutable is closed once the file can
+    /// change.
+    fn idle_reader(&self) -> Option<SqliteReader> {
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         readers.retain(|reader| reader.is_current(&self.path));
         readers.pop()
     }
 
-    fn open_reader(&self) -> Result<Reader> {
+    fn open_reader(&self) -> Result<SqliteReader> {
         match self.is_writable {
-            true => Reader::of_writable(&self.path),
-            false => Reader::of_read_only(&self.path),
+            true => SqliteReader::of_writable(&self.path),
+            false => SqliteReader::of_read_only(&self.path),
         }
     }
 
-    /// Runs a job that reads. What a reader without locks gives of a file that was written to meanwhile may be pages of
-    /// two states, an error of such pages included: nobody gets that.
-    fn read_whole<T>(
+    /// Runs a reading job. A reader without locks may have seen pages of two states, or an error
+    /// caused by them, if the file was written to meanwhile: such a result is discarded.
+    fn read_one_state<T>(
         &self,
-        reader: &Reader,
+        reader: &SqliteReader,
         job: impl FnOnce(&Connection) -> Result<T>,
     ) -> Result<T> {
         let result = job(&reader.connection);
-        if reader.has_read_whole(&self.path) { result } else { Err(StoreError::Changed) }
+        if reader.has_read_one_state(&self.path) { result } else { Err(StoreError::Changed) }
     }
 }
 
@@ -148,7 +149,7 @@ impl Driver for SqliteStore {
     }
 
     fn skip_locked(&self) -> &'static str {
-        // A file has one writer at a time, so nothing is locked by another.
+        // A file has one writer at a time, so no row is locked by another.
         ""
     }
 
@@ -174,11 +175,11 @@ impl Driver for SqliteStore {
 
     fn read<T>(
         &self,
-        scope: Scope<'_>,
-        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+        scope: RowScope<'_>,
+        job: impl FnOnce(&mut dyn SqlSession) -> Result<T>,
     ) -> Result<T> {
-        // What is asked to learn whether the database is there, and what work there is.
-        if matches!(scope, Scope::Directory) {
+        // Health checks and searches for work use this scope.
+        if matches!(scope, RowScope::Directory) {
             self.check_file()?;
         }
         self.with_reader(|connection| {
@@ -188,14 +189,14 @@ impl Driver for SqliteStore {
 
     fn scan<T>(
         &self,
-        _scope: Scope<'_>,
-        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+        _scope: RowScope<'_>,
+        job: impl FnOnce(&mut dyn SqlSession) -> Result<T>,
     ) -> Result<T> {
-        // A reader keeps what it has read, for the next one. Rows that are seen once are not worth
-        // that, so they get a connection that keeps little and goes away.
+        // A reader caches pages for later reads. Rows of a scan are read once, so it uses a
+        // temporary connection with a small cache.
         let reader = self.open_reader()?;
         open::make_scanner(&reader.connection)?;
-        self.read_whole(&reader, |connection| {
+        self.read_one_state(&reader, |connection| {
             in_transaction(connection, "BEGIN DEFERRED", |session| job(session))
         })
     }
@@ -203,7 +204,7 @@ impl Driver for SqliteStore {
     fn write<T>(
         &self,
         _ws: &WorkspaceId,
-        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+        job: impl FnOnce(&mut dyn SqlSession) -> Result<T>,
     ) -> Result<T> {
         self.with_writer(|connection| {
             in_transaction(connection, "BEGIN IMMEDIATE", |session| {
@@ -218,37 +219,39 @@ impl Driver for SqliteStore {
     fn write_beside<T>(
         &self,
         ws: &WorkspaceId,
-        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+        job: impl FnOnce(&mut dyn SqlSession) -> Result<T>,
     ) -> Result<T> {
-        // A file has one writer at a time, whatever it writes.
+        // A file has one writer at a time.
         self.write(ws, job)
     }
 
     fn scrub(&self) -> Result<bool> {
-        // Deleted rows are overwritten in the file (secure_delete); the log still has them.
+        // Deleted rows are overwritten in the file (secure_delete), but the log still contains
+        // them.
         self.with_writer(|connection| {
-            // While it waits for readers it keeps writers out, so it waits a little, often.
-            connection.busy_timeout(SCRUB_PATIENCE)?;
+            // While it waits for readers it blocks writers, so it waits briefly and retries.
+            connection.busy_timeout(SCRUB_TIMEOUT)?;
             let scrubbed = (0..SCRUB_TRIES)
                 .try_fold(false, |done, _| if done { Ok(true) } else { empty_log(connection) });
-            open::be_patient(connection)?;
+            open::wait_for_writers(connection)?;
             scrubbed
         })
     }
 
-    fn structure(&self) -> Result<Vec<Finding>> {
+    fn structure(&self) -> Result<Vec<InvariantViolation>> {
         self.with_reader(|connection| {
             let mut statement = connection.prepare("PRAGMA quick_check")?;
-            let said = statement.query_map([], |row| row.get::<_, String>(0))?;
-            let said = said.collect::<Result<Vec<_>, _>>()?;
-            let faults = said.into_iter().filter(|line| line != "ok");
+            let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
+            let lines = lines.collect::<Result<Vec<_>, _>>()?;
+            let faults = lines.into_iter().filter(|line| line != "ok");
             let invariant = Invariant::Structure;
-            Ok(faults.map(|detail| Finding { invariant, detail }).collect())
+            Ok(faults.map(|detail| InvariantViolation { invariant, detail }).collect())
         })
     }
 }
 
-/// Moves the write-ahead log into the file and cuts it to nothing; whether readers let it.
+/// Moves the write-ahead log into the file and truncates it; returns false if readers prevented
+/// that.
 fn empty_log(connection: &Connection) -> Result<bool> {
     let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
     let busy: i64 = connection.query_row(sql, [], |row| row.get(0))?;
@@ -267,7 +270,7 @@ fn in_transaction<T>(
         Ok(value)
     });
     if result.is_err() && !connection.is_autocommit() {
-        // The first error is the one to report; a connection that cannot roll back is dropped.
+        // Report the first error; a connection that cannot roll back is dropped.
         let _ = connection.execute_batch("ROLLBACK");
     }
     result
@@ -277,7 +280,7 @@ fn in_transaction<T>(
 mod tests {
     use super::*;
 
-    /// A database of one number, with so many rows that they are on many pages of the file.
+    /// A database of one number, with enough rows to fill many pages of the file.
     fn numbers(path: &Path) {
         let store = SqliteStore::open(path, Timestamp::UNIX_EPOCH).unwrap();
         let sql = "CREATE TABLE numbers (n INTEGER, filler TEXT); \
@@ -286,7 +289,7 @@ mod tests {
         store.with_writer(|connection| Ok(connection.execute_batch(sql)?)).unwrap();
     }
 
-    /// Another user's process: writes a number everywhere, and moves the log into the file.
+    /// Another user's process: writes a number to all rows, and moves the log into the file.
     fn write_number(path: &Path, number: i64) -> SqliteStore {
         let store = SqliteStore::open(path, Timestamp::UNIX_EPOCH).unwrap();
         let sql = format!("UPDATE numbers SET n = {number}; PRAGMA wal_checkpoint(PASSIVE)");
@@ -294,7 +297,7 @@ mod tests {
         store
     }
 
-    /// The least and the greatest number.
+    /// The smallest and the largest number.
     fn range(connection: &Connection) -> Result<(i64, i64)> {
         let sql = "SELECT min(n), max(n) FROM numbers";
         Ok(connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?)
@@ -311,11 +314,11 @@ mod tests {
         numbers(&path);
         let store = read_only(&path);
         assert_eq!(store.with_reader(range).unwrap(), (1, 1));
-        // One that came, wrote and went between two reads.
+        // A writer that opened, wrote and closed between two reads.
         drop(write_number(&path, 2));
         assert_eq!(store.with_reader(range).unwrap(), (2, 2));
         assert_eq!(store.structure().unwrap(), []);
-        // One that is still there, with a log.
+        // A writer that is still open, with a log.
         let writer = write_number(&path, 3);
         assert_eq!(store.with_reader(range).unwrap(), (3, 3));
         writer.with_writer(|other| Ok(other.execute_batch("UPDATE numbers SET n = 4")?)).unwrap();
@@ -338,12 +341,12 @@ mod tests {
         });
         assert!(matches!(torn, Err(StoreError::Changed)), "{torn:?}");
         assert_eq!(store.with_reader(range).unwrap(), (2, 2));
-        let scanned = store.scan(Scope::Directory, |_| {
+        let scanned = store.scan(RowScope::Directory, |_| {
             drop(write_number(&path, 3));
             Ok(())
         });
         assert!(matches!(scanned, Err(StoreError::Changed)), "{scanned:?}");
-        // A writer that has not come to the file yet is no reason to fail.
+        // A writer that has not changed the file yet does not make the read fail.
         let reading = store.with_reader(|connection| {
             let other = SqliteStore::open(&path, Timestamp::UNIX_EPOCH)?;
             other.with_writer(|other| Ok(other.execute_batch("UPDATE numbers SET n = 4")?))?;

@@ -1,5 +1,5 @@
-//! Opening a SQLite file: made on first use, migrated under a write lock, refused if it is not
-//! ours. Ten processes may do this at once.
+//! Opens a SQLite file: created on first use, migrated under a write lock, refused if it belongs to
+//! other software. Ten processes may do this at once.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -11,34 +11,36 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::in_transaction;
 use super::session::SqliteSession;
-use crate::driver::Session;
+use crate::driver::SqlSession;
 use crate::ops::insert_workspace;
-use crate::schema::{MIGRATIONS, Migration, in_the_way_of_views, known_schema};
+use crate::schema::{MIGRATIONS, Migration, conflicts_with_views, known_schema};
 use crate::{Result, StoreError, private};
 
 /// How long a writer waits for another. With ten processes on two cores one waited for 38 s.
-const BUSY: Duration = Duration::from_secs(120);
+const WRITER_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// How long it sleeps between two tries. SQLite's own waits grow to a tenth of a second, so that whoever waits
-/// longest tries least often: of 32 callers in four processes one in a hundred waited 100 ms, and some a second.
-const PAUSE: Duration = Duration::from_millis(2);
+/// Sleep between two attempts. SQLite's own waits grow to a tenth of a second, so the caller that
+/// has waited longest retries least often: of 32 callers in four processes one in a hundred waited
+/// 100 ms, and some a second.
+const RETRY_PAUSE: Duration = Duration::from_millis(2);
 
-/// Statements kept prepared per connection: all that the operations use.
+/// Prepared statements cached per connection: all that the operations use.
 const STATEMENTS: usize = 128;
 
 /// How a connection uses a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Access {
+pub(super) enum FileAccess {
     ReadWrite,
-    /// Its directory can't be written to. A log is beside the file, so another process may be writing: what the log's
-    /// readers share is there too.
+    /// The directory is read-only. A log exists, so another process may be writing, and its shared
+    /// memory exists too.
     ReadOnly,
-    /// Its directory can't be written to, and there is no log: no process has it open for writing. SQLite then takes no
-    /// locks and believes that the file never changes, so a reader checks that itself: see [`FileState`].
+    /// The directory is read-only, and there is no log: no process has the file open for writing.
+    /// SQLite then takes no locks and assumes that the file never changes, so a reader checks that
+    /// itself: see [`FileState`].
     Immutable,
 }
 
-/// Which file a path leads to.
+/// Identifies the file that a path refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileId {
     device: u64,
@@ -52,8 +54,8 @@ impl FileId {
     }
 }
 
-/// What shows that a file was written to. A writer in WAL mode changes the log first and the file later, so a file whose
-/// state is the same after a read was read whole.
+/// Metadata that shows whether a file was written to. A writer in WAL mode changes the log first
+/// and the file later, so a read is consistent if the state is the same afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileState {
     file: FileId,
@@ -72,58 +74,57 @@ impl FileState {
     }
 }
 
-/// A connection that reads.
+/// A connection for reading, with the state of the file if SQLite takes no locks.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct SqliteReader {
     pub(super) connection: Connection,
-    /// The file as it was before it was opened as one that does not change; none where SQLite takes locks.
+    /// The file's state before it was opened as immutable; `None` where SQLite takes locks.
     immutable: Option<FileState>,
 }
 
-impl Reader {
+impl SqliteReader {
     /// A reader of a file that this process may write to.
     pub(super) fn of_writable(path: &Path) -> Result<Self> {
-        Ok(Self { connection: connect(path, Access::ReadWrite)?, immutable: None })
+        Ok(Self { connection: connect(path, FileAccess::ReadWrite)?, immutable: None })
     }
 
-    /// A reader of a file that this process can't write to.
+    /// A reader of a file that this process cannot write to.
     pub(super) fn of_read_only(path: &Path) -> Result<Self> {
-        // Before the log is looked for: what is written between the two is noticed.
+        // Before the check for a log, so that a write between the two is noticed.
         let state = FileState::of(path);
         if has_log(path) {
-            match connect(path, Access::ReadOnly).and_then(is_readable) {
-                // The last writer took the log away in the meantime.
+            match connect(path, FileAccess::ReadOnly).and_then(is_readable) {
+                // The last writer removed the log meanwhile.
                 Err(error) if is_refusal(&error) && !has_log(path) => {}
                 opened => return Ok(Self { connection: opened?, immutable: None }),
             }
         }
-        Ok(Self { connection: connect(path, Access::Immutable)?, immutable: state })
+        Ok(Self { connection: connect(path, FileAccess::Immutable)?, immutable: state })
     }
 
-    /// Whether another read may use it: a file that was opened as one that does not change must not have changed, and
-    /// no writer may have come.
+    /// Whether another read may use it: a file opened as immutable must not have changed, and there
+    /// must be no writer.
     pub(super) fn is_current(&self, path: &Path) -> bool {
-        self.immutable.is_none() || (self.has_read_whole(path) && !has_log(path))
+        self.immutable.is_none() || (self.has_read_one_state(path) && !has_log(path))
     }
 
-    /// Whether what was read since it was opened is of one state of the file.
-    pub(super) fn has_read_whole(&self, path: &Path) -> bool {
+    /// Whether everything read since opening is from one state of the file.
+    pub(super) fn has_read_one_state(&self, path: &Path) -> bool {
         self.immutable.is_none_or(|before| FileState::of(path) == Some(before))
     }
 }
 
-/// Fails if SQLite can't share what the readers of a log share.
+/// Fails if SQLite cannot use the shared memory of the log.
 fn is_readable(connection: Connection) -> Result<Connection> {
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     Ok(connection)
 }
 
-/// The write-ahead log of a database.
 pub(super) fn log_path(path: &Path) -> PathBuf {
     beside(path, "-wal")
 }
 
-/// Whether a writer may be at work, or ended in the middle of it: a write-ahead log or a rollback journal is there.
+/// Whether a writer may be active, or was killed: a write-ahead log or a rollback journal exists.
 fn has_log(path: &Path) -> bool {
     log_path(path).exists() || beside(path, "-journal").exists()
 }
@@ -134,16 +135,15 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// What opening a database gives: a reader, the store's identity, and whether it can be written to.
-pub(super) struct Opened {
-    pub(super) reader: Reader,
+/// The result of opening a database file.
+pub(super) struct OpenedDatabase {
+    pub(super) reader: SqliteReader,
     pub(super) identity: String,
     pub(super) is_writable: bool,
 }
 
-/// Opens a database and brings its schema up to date. A file in a directory that can't be written to is opened for
-/// reading.
-pub(super) fn open(path: &Path, now: Timestamp) -> Result<Opened> {
+/// Opens a database and migrates its schema. A file in a read-only directory is opened for reading.
+pub(super) fn open(path: &Path, now: Timestamp) -> Result<OpenedDatabase> {
     create_file(path)?;
     match open_to_write(path, now) {
         Err(error) if is_refusal(&error) && !is_writable(path) => open_to_read(path),
@@ -155,18 +155,18 @@ fn is_refusal(error: &StoreError) -> bool {
     matches!(error, StoreError::File { .. } | StoreError::Files { .. } | StoreError::ReadOnly)
 }
 
-/// Whether a file can be written to, and files made beside it, as SQLite must to write or to share it.
+/// Whether SQLite can write to a file and create files beside it.
 fn is_writable(path: &Path) -> bool {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let can_write = |path: &Path| rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok();
     can_write(dir) && can_write(path)
 }
 
-fn open_to_write(path: &Path, now: Timestamp) -> Result<Opened> {
-    let reader = Reader::of_writable(path)?;
+fn open_to_write(path: &Path, now: Timestamp) -> Result<OpenedDatabase> {
+    let reader = SqliteReader::of_writable(path)?;
     let connection = &reader.connection;
     let schema = schema_of(connection, path)?;
-    // A copy that was made by `VACUUM INTO` has a rollback journal, whatever its schema.
+    // A copy made by `VACUUM INTO` has a rollback journal, even if its schema is current.
     if !is_wal(connection)? {
         switch_to_wal(connection)?;
     }
@@ -174,17 +174,17 @@ fn open_to_write(path: &Path, now: Timestamp) -> Result<Opened> {
         in_transaction(connection, "BEGIN IMMEDIATE", |session| migrate(session, path, now))?;
     }
     let identity = identity_of(connection)?;
-    Ok(Opened { reader, identity, is_writable: true })
+    Ok(OpenedDatabase { reader, identity, is_writable: true })
 }
 
-/// Opens a database that this process can't write to.
-pub(super) fn open_to_read(path: &Path) -> Result<Opened> {
-    let reader = Reader::of_read_only(path)?;
+/// Opens a database that this process cannot write to.
+pub(super) fn open_to_read(path: &Path) -> Result<OpenedDatabase> {
+    let reader = SqliteReader::of_read_only(path)?;
     if schema_of(&reader.connection, path)? < known_schema() {
         return Err(StoreError::ReadOnly);
     }
     let identity = identity_of(&reader.connection)?;
-    Ok(Opened { reader, identity, is_writable: false })
+    Ok(OpenedDatabase { reader, identity, is_writable: false })
 }
 
 fn identity_of(connection: &Connection) -> Result<String> {
@@ -192,30 +192,30 @@ fn identity_of(connection: &Connection) -> Result<String> {
     Ok(connection.query_row(sql, [], |row| row.get(0))?)
 }
 
-/// Whether a database has a write-ahead log.
+/// Whether a database uses a write-ahead log.
 pub(super) fn is_wal(connection: &Connection) -> Result<bool> {
     let sql = "PRAGMA journal_mode";
     let mode: String = connection.query_row(sql, [], |row| row.get(0))?;
     Ok(mode == "wal")
 }
 
-/// A connection with our settings.
-pub(super) fn connect(path: &Path, access: Access) -> Result<Connection> {
+/// Opens a connection with gbrain's settings.
+pub(super) fn connect(path: &Path, access: FileAccess) -> Result<Connection> {
     let shared = OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let opened = match access {
-        Access::ReadWrite => {
+        FileAccess::ReadWrite => {
             Connection::open_with_flags(path, shared | OpenFlags::SQLITE_OPEN_READ_WRITE)
         }
-        Access::ReadOnly => {
+        FileAccess::ReadOnly => {
             Connection::open_with_flags(path, shared | OpenFlags::SQLITE_OPEN_READ_ONLY)
         }
-        Access::Immutable => {
+        FileAccess::Immutable => {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
             Connection::open_with_flags(immutable_uri(path), shared | flags)
         }
     };
     let mut connection = opened.map_err(|error| of_file(path, error))?;
-    be_patient(&mut connection)?;
+    wait_for_writers(&mut connection)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection
         .execute_batch(
@@ -226,32 +226,32 @@ pub(super) fn connect(path: &Path, access: Access) -> Result<Connection> {
     Ok(connection)
 }
 
-/// Makes a connection wait for others that write.
-pub(super) fn be_patient(connection: &mut Connection) -> Result<()> {
+/// Makes a connection wait for other writers.
+pub(super) fn wait_for_writers(connection: &mut Connection) -> Result<()> {
     Ok(connection.busy_handler(Some(|tries| {
-        let waits = u32::try_from(tries).is_ok_and(|tries| PAUSE * tries < BUSY);
+        let waits = u32::try_from(tries).is_ok_and(|tries| RETRY_PAUSE * tries < WRITER_TIMEOUT);
         if waits {
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(RETRY_PAUSE);
         }
         waits
     }))?)
 }
 
-/// Makes a connection one that only reads. The file is not mapped into memory: one that is cut would end the process.
-/// What is not in the cache is cached by the system; with 32 MB of it in each of eight readers a server grew by
-/// 100 MiB.
+/// Makes a connection read-only. The file is not memory-mapped: truncating it would kill the
+/// process. The cache is small because the system caches the file too; with 32 MB in each of eight
+/// readers a server grew by 100 MiB.
 pub(super) fn make_reader(connection: &Connection) -> Result<()> {
     let sql = "PRAGMA query_only = ON; PRAGMA mmap_size = 0; PRAGMA cache_size = -4096;";
     Ok(connection.execute_batch(sql)?)
 }
 
-/// Makes a connection one that only reads, and holds 2 MiB of the file at most.
+/// Makes a connection read-only, with a cache of at most 2 MiB.
 pub(super) fn make_scanner(connection: &Connection) -> Result<()> {
     let sql = "PRAGMA query_only = ON; PRAGMA mmap_size = 0; PRAGMA cache_size = -2048;";
     Ok(connection.execute_batch(sql)?)
 }
 
-/// The URI of a file that does not change, as SQLite reads it.
+/// The SQLite URI of an immutable file.
 fn immutable_uri(path: &Path) -> String {
     use std::fmt::Write as _;
     use std::os::unix::ffi::OsStrExt as _;
@@ -296,7 +296,7 @@ fn of_file(path: &Path, error: rusqlite::Error) -> StoreError {
     }
 }
 
-/// The schema's number, 0 for an empty file. Other people's files and newer schemas are refused.
+/// The schema's number, 0 for an empty file. Refuses files of other software, and newer schemas.
 fn schema_of(connection: &Connection, path: &Path) -> Result<i64> {
     let mut statement = connection
         .prepare("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY name")
@@ -315,11 +315,11 @@ fn schema_of(connection: &Connection, path: &Path) -> Result<i64> {
     if found > known {
         return Err(StoreError::NewerSchema { found, known });
     }
-    let tables = in_the_way_of_views(found, &tables);
+    let tables = conflicts_with_views(found, &tables);
     if tables.is_empty() { Ok(found) } else { Err(StoreError::ForeignDatabase { tables }) }
 }
 
-/// SQLite may refuse to wait for this one lock, so the waiting is here.
+/// SQLite may not wait for this lock, so this function retries.
 fn switch_to_wal(connection: &Connection) -> Result<()> {
     let start = Instant::now();
     loop {
@@ -331,7 +331,7 @@ fn switch_to_wal(connection: &Connection) -> Result<()> {
                 let detail = format!("the file system keeps SQLite in {mode} mode, WAL is needed");
                 return Err(StoreError::Other { detail });
             }
-            Err(StoreError::Busy) if start.elapsed() < BUSY => {
+            Err(StoreError::Busy) if start.elapsed() < WRITER_TIMEOUT => {
                 std::thread::sleep(Duration::from_millis(5));
             }
             Err(error) => return Err(error),
@@ -339,7 +339,7 @@ fn switch_to_wal(connection: &Connection) -> Result<()> {
     }
 }
 
-/// Applies what is missing. Runs under the write lock, so it looks again at what is there.
+/// Applies missing migrations. Runs under the write lock, so it reads the schema's number again.
 fn migrate(session: &mut SqliteSession<'_>, path: &Path, now: Timestamp) -> Result<()> {
     let found = schema_of(session.connection(), path)?;
     let sql = "CREATE TABLE IF NOT EXISTS gbrain_migrations (number INTEGER PRIMARY KEY, \
@@ -366,7 +366,7 @@ fn apply(session: &mut SqliteSession<'_>, migration: &Migration, now: Timestamp)
 mod tests {
     use super::*;
 
-    /// By its own waits SQLite would try after 328 and 428 ms, and come 88 ms late each time.
+    /// With SQLite's own waits the attempts would be after 328 and 428 ms, 88 ms late each time.
     #[test]
     fn a_writer_comes_soon_after_the_one_before_it() {
         let dir = tempfile::tempdir().unwrap();
@@ -376,7 +376,7 @@ mod tests {
             first.execute_batch("BEGIN IMMEDIATE").unwrap();
             std::thread::scope(|scope| {
                 let waiting = scope.spawn(|| {
-                    let second = connect(&path, Access::ReadWrite).unwrap();
+                    let second = connect(&path, FileAccess::ReadWrite).unwrap();
                     second.execute_batch("BEGIN IMMEDIATE; COMMIT").unwrap();
                     Instant::now()
                 });

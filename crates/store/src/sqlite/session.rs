@@ -5,7 +5,9 @@ use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Row, params_from_iter};
 
 use crate::Result;
-use crate::driver::{Columns, Each, EachKeyed, EachUntil, Lookup, Session, Table, Value};
+use crate::driver::{
+    KeyedRowVisitor, Lookup, RowPredicate, RowVisitor, SqlRow, SqlSession, SqlValue, Table,
+};
 
 pub(super) struct SqliteSession<'c> {
     connection: &'c Connection,
@@ -21,8 +23,8 @@ impl<'c> SqliteSession<'c> {
     }
 }
 
-impl Session for SqliteSession<'_> {
-    fn query(&mut self, sql: &str, params: &[Value<'_>], each: Each<'_>) -> Result<()> {
+impl SqlSession for SqliteSession<'_> {
+    fn query(&mut self, sql: &str, params: &[SqlValue<'_>], each: RowVisitor<'_>) -> Result<()> {
         let mut statement = self.connection.prepare_cached(&numbered(sql))?;
         let mut rows = statement.query(params_from_iter(params))?;
         while let Some(row) = rows.next()? {
@@ -31,7 +33,7 @@ impl Session for SqliteSession<'_> {
         Ok(())
     }
 
-    fn stream(&mut self, sql: &str, params: &[Value<'_>], each: EachUntil<'_>) -> Result<()> {
+    fn stream(&mut self, sql: &str, params: &[SqlValue<'_>], each: RowPredicate<'_>) -> Result<()> {
         let mut statement = self.connection.prepare_cached(&numbered(sql))?;
         let mut rows = statement.query(params_from_iter(params))?;
         while let Some(row) = rows.next()? {
@@ -42,12 +44,12 @@ impl Session for SqliteSession<'_> {
         Ok(())
     }
 
-    fn execute(&mut self, sql: &str, params: &[Value<'_>]) -> Result<u64> {
+    fn execute(&mut self, sql: &str, params: &[SqlValue<'_>]) -> Result<u64> {
         let mut statement = self.connection.prepare_cached(&numbered(sql))?;
         Ok(statement.execute(params_from_iter(params))? as u64)
     }
 
-    fn insert(&mut self, table: &Table, ws: &WorkspaceId, values: &[Value<'_>]) -> Result<()> {
+    fn insert(&mut self, table: &Table, ws: &WorkspaceId, values: &[SqlValue<'_>]) -> Result<()> {
         if values.is_empty() {
             return Ok(());
         }
@@ -66,11 +68,11 @@ impl Session for SqliteSession<'_> {
         &mut self,
         lookup: &Lookup,
         ws: &WorkspaceId,
-        keys: &[Value<'_>],
-        each: EachKeyed<'_>,
+        keys: &[SqlValue<'_>],
+        each: KeyedRowVisitor<'_>,
     ) -> Result<()> {
         let mut statement = self.connection.prepare_cached(&lookup_sql(lookup))?;
-        let workspace = Value::from(ws);
+        let workspace = SqlValue::from(ws);
         for (place, key) in keys.chunks_exact(lookup.keys.len()).enumerate() {
             let params = std::iter::once(&workspace).chain(key);
             let mut rows = statement.query(params_from_iter(params))?;
@@ -82,7 +84,7 @@ impl Session for SqliteSession<'_> {
     }
 }
 
-/// The shared `$1` as SQLite's `?1`. No statement of ours has a dollar sign elsewhere.
+/// Converts the shared `$1` to SQLite's `?1`. No statement contains another dollar sign.
 fn numbered(sql: &str) -> String {
     sql.replace('$', "?")
 }
@@ -110,7 +112,7 @@ fn lookup_sql(lookup: &Lookup) -> String {
     sql
 }
 
-impl ToSql for Value<'_> {
+impl ToSql for SqlValue<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match self {
             Self::Null => ValueRef::Null,
@@ -123,7 +125,7 @@ impl ToSql for Value<'_> {
     }
 }
 
-impl Columns for Row<'_> {
+impl SqlRow for Row<'_> {
     fn int(&self, at: usize) -> Result<i64> {
         Ok(self.get(at)?)
     }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use gbrain_store::{
     AlertBoard, AlertCursor, AlertState, AlertStatus, Delivery, DeliveryAction, DeliveryClaim,
-    DeliveryCounts, DeliveryEnd, DeliveryFilter, DeliveryState, Dropped, Incident, IncidentState,
-    Lease, NewDelivery, Requeued, Silence, Store, StoreError,
+    DeliveryCounts, DeliveryEnd, DeliveryFilter, DeliveryState, DropOutcome, Incident,
+    IncidentState, Lease, NewDelivery, RequeueOutcome, Silence, Store, StoreError,
 };
 
 use crate::database::Database;
@@ -34,7 +34,7 @@ fn ids(messages: &[Delivery]) -> Vec<i64> {
     messages.iter().map(|message| message.id).collect()
 }
 
-/// Ends a message that its sender has.
+/// Ends a message on behalf of its sender.
 fn end(store: &Store, message: &Delivery, end: &DeliveryEnd, second: i64) -> bool {
     let lease = message.lease().expect("a claimed message has a lease");
     store.end_delivery(&message.workspace, message.id, &lease, end, at(second)).unwrap()
@@ -55,7 +55,7 @@ fn alerts_are_raised_from_where_the_board_was_seen(db: &Database) {
         store.add_suite_run(&ws(), &new_run("smoke", None), at(1)).unwrap();
     }
     let raise = |seen, run, states: &[AlertState], messages: &[NewDelivery]| {
-        store.raise_alerts(&ws(), seen, run, states, messages, at(2)).unwrap()
+        store.store_alert_evaluation(&ws(), seen, run, states, messages, at(2)).unwrap()
     };
     let nothing = AlertCursor::default();
     let firing = [alert("b", AlertStatus::Firing), alert("a", AlertStatus::Firing)];
@@ -64,7 +64,7 @@ fn alerts_are_raised_from_where_the_board_was_seen(db: &Database) {
     let board = store.alert_board(&ws()).unwrap();
     assert_eq!(board.cursor, AlertCursor { run: 2, revision: 1 });
     assert_eq!(board.states, [firing[1].clone(), firing[0].clone()], "by key");
-    // Nothing was run, and that is an alert too: the revision moves.
+    // There were no new runs, which can be an alert too: the revision increases.
     assert!(raise(board.cursor, 2, &[], &[message("pager", "silence", "3")]));
     assert!(!raise(board.cursor, 2, &[], &[message("pager", "silence", "never")]));
     let cursor = store.alert_board(&ws()).unwrap().cursor;
@@ -175,17 +175,17 @@ fn a_dead_message_is_queued_again_unless_it_was_passed(db: &Database) {
     let both = [message("pager", "k", "1"), message("pager", "k", "2")];
     store.add_deliveries(&ws(), &both, at(1)).unwrap();
     let again = |id: i64, second: i64| store.requeue_delivery(&ws(), id, at(second)).unwrap();
-    assert_eq!((again(1, 1), again(9, 1)), (Requeued::NotDead, Requeued::NotDead));
+    assert_eq!((again(1, 1), again(9, 1)), (RequeueOutcome::NotDead, RequeueOutcome::NotDead));
     let first = send(&store, "w", 9, 2).remove(0);
     assert!(end(&store, &first, &dead(), 3));
-    assert_eq!(again(1, 4), Requeued::Queued);
+    assert_eq!(again(1, 4), RequeueOutcome::Queued);
     let first = send(&store, "w", 9, 4).remove(0);
     assert_eq!((first.id, first.attempt, first.ended_at), (1, 2, None));
     assert!(end(&store, &first, &dead(), 5));
     let second = send(&store, "w", 9, 6).remove(0);
-    assert_eq!(again(1, 7), Requeued::Overtaken, "somebody sends the one behind it");
+    assert_eq!(again(1, 7), RequeueOutcome::Overtaken, "somebody sends the one behind it");
     assert!(end(&store, &second, &DeliveryEnd::Sent, 7));
-    assert_eq!(again(1, 8), Requeued::Overtaken);
+    assert_eq!(again(1, 8), RequeueOutcome::Overtaken);
     assert_sound(&store);
 }
 
@@ -197,12 +197,12 @@ fn a_message_is_dropped_unless_somebody_sends_it(db: &Database) {
         .unwrap();
     let drop = |id, second| store.drop_delivery(&ws(), id, "gone", at(second)).unwrap();
     let sent = send(&store, "w", 9, 2).remove(0);
-    assert_eq!(drop(1, 3), Dropped::OnTheWay);
-    assert_eq!(drop(1, 12), Dropped::Dropped, "its sender let the lease run out");
+    assert_eq!(drop(1, 3), DropOutcome::BeingSent);
+    assert_eq!(drop(1, 12), DropOutcome::Dropped, "its sender let the lease run out");
     assert!(!end(&store, &sent, &DeliveryEnd::Sent, 13), "and is not heard any more");
-    assert_eq!(drop(1, 14), Dropped::NotQueued);
-    assert_eq!(drop(9, 14), Dropped::NotQueued);
-    assert_eq!(store.drop_delivery(&other(), 2, "gone", at(14)).unwrap(), Dropped::NotQueued);
+    assert_eq!(drop(1, 14), DropOutcome::NotQueued);
+    assert_eq!(drop(9, 14), DropOutcome::NotQueued);
+    assert_eq!(store.drop_delivery(&other(), 2, "gone", at(14)).unwrap(), DropOutcome::NotQueued);
     let filter = DeliveryFilter { state: Some(DeliveryState::Dead), ..DeliveryFilter::default() };
     let dead = store.deliveries(&ws(), &filter, 9).unwrap().remove(0);
     assert_eq!((dead.id, dead.error.as_deref(), dead.ended_at), (1, Some("gone"), Some(at(12))));
@@ -210,7 +210,7 @@ fn a_message_is_dropped_unless_somebody_sends_it(db: &Database) {
     assert_sound(&store);
 }
 
-/// Somebody takes the one behind it, and has not said so yet.
+/// A sender has claimed the next message, but has not finished it.
 fn nothing_passes_a_message_that_is_queued_again(db: &Database) {
     let store = db.open();
     store
@@ -228,7 +228,7 @@ fn nothing_passes_a_message_that_is_queued_again(db: &Database) {
         let again = scope.spawn(|| store.requeue_delivery(&ws(), 1, at(4)).unwrap());
         std::thread::sleep(Duration::from_millis(300));
         sender.batch("COMMIT").unwrap();
-        assert_eq!(again.join().unwrap(), Requeued::Overtaken);
+        assert_eq!(again.join().unwrap(), RequeueOutcome::Overtaken);
     });
     assert_sound(&store);
 }
@@ -269,7 +269,7 @@ fn a_sender_that_lost_its_message_is_not_heard(db: &Database) {
     assert!(!store.end_delivery(&ws(), 9, &strangers[0], &DeliveryEnd::Sent, at(13)).unwrap());
     let there = store.deliveries(&ws(), &DeliveryFilter::default(), 9).unwrap();
     assert_eq!(there, std::slice::from_ref(&kept));
-    // Late, and nobody took it: it counts.
+    // Late, but not claimed by another: it counts.
     assert!(end(&store, &kept, &DeliveryEnd::Sent, 99));
     assert!(!end(&store, &kept, &retry(100), 99));
 }
@@ -394,7 +394,7 @@ fn broken_alerts_are_refused_whole(db: &Database) {
     let cursor = AlertCursor::default();
     let check = |state: AlertState, sent: NewDelivery, wanted: &str| {
         let good = message("pager", "good", "{}");
-        match store.raise_alerts(&ws(), cursor, 0, &[state], &[good, sent], at(1)) {
+        match store.store_alert_evaluation(&ws(), cursor, 0, &[state], &[good, sent], at(1)) {
             Err(StoreError::Nul { .. }) => assert_eq!(wanted, "nul"),
             Err(StoreError::Constraint { which }) => assert_eq!(which, wanted),
             other => panic!("{other:?}"),

@@ -2,7 +2,7 @@
 
 use gbrain_core::hash::Hash;
 use gbrain_store::{
-    CalibrationPair, NewPair, NewThreshold, RerankScore, RerankThreshold, Store, StoreError,
+    NewPair, NewThreshold, RerankScore, RerankThreshold, Store, StoreError, StoredPair,
     ThresholdStatus, WriteKind,
 };
 
@@ -33,7 +33,7 @@ fn a_pair_is_kept_once(db: &Database) {
     assert_eq!(put(&both, 1), [(1, Added), (2, Added), (1, Unchanged)]);
     let relevant = NewPair { label: "relevant".to_owned(), ..pair("q", "a") };
     assert_eq!(put(&[relevant, pair("other", "a")], 2), [(1, Changed), (3, Added)]);
-    let expected = CalibrationPair {
+    let expected = StoredPair {
         id: 1,
         query_hash: Hash::of(b"q"),
         chunk_id: "a#0".to_owned(),
@@ -51,7 +51,7 @@ fn a_pair_is_kept_once(db: &Database) {
     assert!(store.delete_pair(&ws(), 2).unwrap());
     assert!(!store.delete_pair(&ws(), 2).unwrap());
     assert_eq!(put(&[pair("q", "b")], 3), [(4, Added)]);
-    // Another passage takes the place of two, with a number of its own; what is gone is replaced by nothing.
+    // Another passage replaces two pairs, with a new number; missing pairs are ignored.
     let instead = NewPair { chunk_id: "b#1".to_owned(), replaces: vec![4, 3], ..pair("q", "b") };
     assert_eq!(put(std::slice::from_ref(&instead), 4), [(5, Changed)]);
     assert_eq!(put(&[instead], 5), [(5, Unchanged)]);
@@ -100,7 +100,7 @@ fn one_of_a_model_is_active(db: &Database) {
         store.add_threshold(&ws(), &threshold(model), at(1)).unwrap();
     }
     let set = |id, status, second| {
-        store.set_threshold_status(&ws(), id, status, &[], at(second)).unwrap()
+        store.set_rerank_threshold_status(&ws(), id, status, &[], at(second)).unwrap()
     };
     assert!(set(1, Active, 2) && set(3, Active, 2));
     assert_eq!(statuses(&store), [Active, Candidate, Active, Candidate]);
@@ -119,7 +119,7 @@ fn a_setting_goes_with_its_threshold(db: &Database) {
     let store = db.open();
     store.add_threshold(&ws(), &threshold("a"), at(1)).unwrap();
     let deploy = |id, value: &str| {
-        store.set_threshold_status(&ws(), id, Active, &[("rerank.threshold", value)], at(2))
+        store.set_rerank_threshold_status(&ws(), id, Active, &[("rerank.threshold", value)], at(2))
     };
     assert!(!deploy(9, "0.9").unwrap());
     assert_eq!(store.config_get(&ws(), "rerank.threshold").unwrap(), None);
@@ -132,7 +132,7 @@ fn a_setting_goes_with_its_threshold(db: &Database) {
 fn a_threshold_says_more_later(db: &Database) {
     let store = db.open();
     store.add_threshold(&ws(), &threshold("a"), at(1)).unwrap();
-    // Everybody adds a letter to what is there, and none is lost.
+    // Each thread appends a letter, and none is lost.
     std::thread::scope(|scope| {
         for _ in 0..8 {
             let store = &store;
@@ -162,7 +162,9 @@ fn threads_activate_at_once(db: &Database) {
                     let value = id.to_string();
                     let settings = [("rerank.threshold", value.as_str())];
                     assert!(
-                        store.set_threshold_status(&ws(), id, Active, &settings, at(n)).unwrap()
+                        store
+                            .set_rerank_threshold_status(&ws(), id, Active, &settings, at(n))
+                            .unwrap()
                     );
                 }
             });

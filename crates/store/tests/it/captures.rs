@@ -1,4 +1,4 @@
-//! Captures: what goes in comes out, in order, once.
+//! Captures: stored rows are read back once, in order.
 
 use std::ops::ControlFlow;
 
@@ -70,7 +70,7 @@ fn full_capture() -> CaptureFields {
     }
 }
 
-/// Everything that passes a filter.
+/// All captures that pass a filter.
 pub(crate) fn read(store: &Store, ws: &WorkspaceId, filter: &CaptureFilter) -> Vec<StoredCapture> {
     let mut rows = Vec::new();
     store
@@ -165,7 +165,7 @@ fn any_fields_come_back(db: &Database) {
 
 fn the_database_bounds_the_query(db: &Database) {
     let store = db.open();
-    // Two bytes each, then four: characters are not what is counted.
+    // Two bytes each, then four: the limit counts bytes, not characters.
     for (letter, count) in [("ü", 25_600), ("🦀", 12_800), ("a", 51_200)] {
         let longest = letter.repeat(count);
         store.add_captures(&ws(), &[capture(&longest)], at(1)).unwrap();
@@ -223,7 +223,7 @@ fn captures_are_read_newest_first(db: &Database) {
     assert_eq!(seconds, [3, 3, 2, 2, 2, 2, 1, 1].map(at));
 }
 
-/// Ten captures, one a second, every kind of tool and caller.
+/// Ten captures, one per second, with every kind of tool and caller.
 fn ten(store: &Store) {
     for second in 0..10 {
         let tool_name = if second % 2 == 0 { Operation::Query } else { Operation::Search };
@@ -250,7 +250,7 @@ fn filters_count_and_prune_what_they_read(db: &Database) {
     for (number, (filter, expected)) in cases.iter().enumerate() {
         ten(&store);
         let base = 10 * number as i64;
-        // Each round has the same times: what was left by the last one goes first.
+        // Each round has the same times, so the rows of the last one are deleted first.
         let filter = CaptureFilter { after_id: filter.after_id.map(|id| id + base), ..*filter };
         let expected: Vec<i64> = expected.iter().map(|id| id + base).collect();
         assert_eq!(ids(&read(&store, &ws(), &filter)), expected, "{filter:?}");
@@ -411,7 +411,7 @@ fn workspaces_do_not_meet(db: &Database) {
     assert_eq!(store.count_capture_failures(&ws(), None, None).unwrap(), 1);
 }
 
-/// Every method on captures of a workspace that is not there.
+/// Every method on captures of a workspace that does not exist.
 fn assert_unknown(store: &Store, ws: &WorkspaceId) {
     let filter = CaptureFilter::default();
     let results: [Result<(), StoreError>; 10] = [
@@ -463,7 +463,7 @@ fn captures_do_not_wait_for_writers_of_pages() {
     let mut importer = db.connect();
     importer.begin_write(&ws());
     importer.batch("UPDATE workspaces SET pages = pages").unwrap();
-    // A wait for a lock would end as an error.
+    // Waiting for a lock would end in an error.
     store.add_captures(&ws(), &[capture("q")], at(1)).unwrap();
     store.close_captures(&ws(), at(2)).unwrap();
     store.add_capture_failures(&ws(), &[failure("e", 1, FailureReason::Other)]).unwrap();

@@ -1,4 +1,4 @@
-//! Other processes: the test binary runs itself with a role to play.
+//! Child processes: the test binary runs itself with a role.
 
 use std::io::{BufRead as _, BufReader, Lines, Read as _, Write as _};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -13,22 +13,22 @@ use crate::firing::run_suites;
 use crate::fixture::*;
 use crate::windows::capture_batches;
 
-/// What a child does with the store.
+/// The task of a child process.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Role {
-    /// Opens it and says its identity.
+    /// Opens the store and reports its identity.
     Open,
-    /// Writes `batches` of `pages` each under its own name, and its turn of one shared page.
+    /// Writes `batches` of `pages` each under its own name, and alternately one shared page.
     Write { name: usize, batches: usize, pages: usize },
     /// Follows the feed to a generation, checking every root on the way.
     Follow { until: i64 },
-    /// Writes batches of 50 until it is killed, telling each one that is acknowledged.
+    /// Writes batches of 50 until it is killed, reporting each acknowledged one.
     WriteForever { start: usize },
-    /// Captures `batches` and says how many captures they were.
+    /// Stores `batches` of captures and reports their number.
     Capture { batches: usize },
-    /// Fires due runs of `suites`, `runs` of each, and works on them until all are over.
+    /// Queues due runs of `suites`, `runs` of each, and executes them until all have ended.
     RunSuites { suites: usize, runs: usize },
-    /// Sends messages until there are none, telling each one before it says so.
+    /// Sends messages until there are none, reporting each one before ending its delivery.
     Send,
 }
 
@@ -38,7 +38,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const ROLE: &str = "GBRAIN_STORE_TEST_ROLE";
 const LOCATION: &str = "GBRAIN_STORE_TEST_LOCATION";
 
-/// A process that plays a role. Dies with its test.
+/// A child process. Killed when its test ends.
 pub(crate) struct Player(Child);
 
 impl Drop for Player {
@@ -49,18 +49,18 @@ impl Drop for Player {
 }
 
 impl Player {
-    /// What it says, line by line.
+    /// Its output, line by line.
     pub(crate) fn lines(&mut self) -> Lines<BufReader<ChildStdout>> {
         BufReader::new(self.0.stdout.take().unwrap()).lines()
     }
 
-    /// Kills it without a warning.
+    /// Kills it.
     pub(crate) fn kill(&mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
     }
 
-    /// Waits for its success; its report.
+    /// Waits for its success; returns its report.
     #[track_caller]
     pub(crate) fn finish(mut self) -> Vec<String> {
         let mut text = String::new();
@@ -71,7 +71,7 @@ impl Player {
     }
 }
 
-/// Starts a child on a store. What it prints on lines with `> ` is its report.
+/// Starts a child on a store. Output lines after `> ` are its report.
 pub(crate) fn spawn(location: &Location, role: Role) -> Player {
     let location = match location {
         Location::Sqlite(path) => path.to_str().unwrap().to_owned(),
@@ -95,7 +95,7 @@ pub(crate) fn spawn(location: &Location, role: Role) -> Player {
     Player(command.spawn().unwrap())
 }
 
-/// The report in a line of a child. The harness may have put its own words before it.
+/// The report in an output line of a child. The test harness may have printed before it.
 pub(crate) fn report_line(line: &str) -> Option<&str> {
     line.split_once("> ").map(|(_, report)| report)
 }

@@ -1,4 +1,5 @@
-//! Clocks that are wrong: a capture from the future hides no other, and windows still see every capture once.
+//! Wrong clocks: a capture from the future hides no other, and windows still contain every capture
+//! once.
 
 use std::collections::BTreeMap;
 
@@ -62,7 +63,7 @@ fn an_export_from_the_future_hides_no_later_capture(db: &Database) {
     assert_sound(&store);
 }
 
-/// Earlier versions let a capture from the future take the clock along.
+/// In earlier versions a capture from the future moved the clock.
 fn a_clock_of_an_older_schema_is_not_followed_into_the_future(db: &Database) {
     let store = db.open();
     add(&store, "dragged", at(10));
@@ -87,7 +88,7 @@ fn a_capture_of_a_clock_that_was_behind_is_in_the_next_window(db: &Database) {
 fn wrong_clocks_lose_and_repeat_nothing(db: &Database) {
     let store = db.open();
     let config = Config { cases: 20, failure_persistence: None, ..Config::default() };
-    // By how many seconds the clock of a capture is wrong; none for the end of a window.
+    // The error of a capture's clock in seconds; `None` for the end of a window.
     let month: i64 = 3600 * 24 * 30;
     let skew = prop_oneof![Just(0), -90..90i64, -month..month];
     let steps = prop::collection::vec(prop::option::weighted(0.7, skew), 1..40);

@@ -1,4 +1,4 @@
-//! Two writers and four readers in processes of their own; many threads in one.
+//! Two writers and four readers in separate processes; many threads in one.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,5 +1,4 @@
-//! Killed between and inside transactions: a batch is there whole or not at all, and what was
-//! acknowledged stays.
+//! Killed between and inside transactions: batches are atomic, and acknowledged ones are durable.
 
 use std::time::Duration;
 
@@ -13,7 +12,8 @@ fn a_killed_writer_loses_nothing_acknowledged(db: &Database) {
     let mut start = 0;
     for round in 0..6 {
         let acknowledged = write_and_kill(db, start, Duration::from_millis(7 * round));
-        // PostgreSQL may still be busy with the last words of the dead: taking the lock waits.
+        // PostgreSQL may still be processing the killed client's last statements: taking the lock
+        // waits.
         let store = db.open();
         store.config_set(&ws(), "round", &round.to_string()).unwrap();
         let head = store.head(&ws()).unwrap();
@@ -25,7 +25,8 @@ fn a_killed_writer_loses_nothing_acknowledged(db: &Database) {
     assert!(start > 0);
 }
 
-/// Lets a child write until it has told of two batches, then a little longer; the last it told.
+/// Lets a child write until it has reported two batches, then a little longer; returns the last
+/// reported one.
 fn write_and_kill(db: &Database, start: usize, longer: Duration) -> usize {
     let mut child = spawn(&db.location(), Role::WriteForever { start });
     let mut lines = child.lines();

@@ -1,4 +1,4 @@
-//! A database of its own for every test, on either engine.
+//! A separate database for every test, on either engine.
 
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::{Location, OpenMode, Store, StoreError};
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::fixture::at;
 
-/// Stamps tests that take a [`Database`] on both engines.
+/// Runs tests that take a [`Database`] on both engines.
 macro_rules! on_both_engines {
     ($($name:ident),+ $(,)?) => {
         mod sqlite {
@@ -19,7 +19,7 @@ macro_rules! on_both_engines {
     };
 }
 
-/// A database that goes away with the test.
+/// A database that is dropped with the test.
 pub(crate) enum Database {
     Sqlite(TempDir),
     Postgres(engine::Database),
@@ -31,7 +31,7 @@ impl Database {
     }
 
     pub(crate) fn postgres() -> Self {
-        // A database that sorts by language: ours must sort by bytes nevertheless.
+        // A database with a language collation: gbrain must sort by bytes nevertheless.
         let sorting = "ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C'";
         let database = engine::Database::create_with(&format!("TEMPLATE template0 {sorting}"));
         Self::Postgres(database.unwrap())
@@ -60,13 +60,13 @@ impl Database {
         self.try_open(OpenMode::Init).unwrap()
     }
 
-    /// Runs statements behind the store's back.
+    /// Runs statements without the store.
     pub(crate) fn raw(&self, sql: &str) -> Result<(), StoreError> {
         let mut raw = self.connect();
         raw.batch(sql)
     }
 
-    /// The one text that a query finds, behind the store's back.
+    /// The single text that a query returns, without the store.
     pub(crate) fn text(&self, sql: &str) -> String {
         match self.connect() {
             Raw::Sqlite(connection) => connection.query_row(sql, [], |row| row.get(0)).unwrap(),
@@ -74,7 +74,7 @@ impl Database {
         }
     }
 
-    /// A connection of its own, behind the store's back.
+    /// A separate connection, without the store.
     pub(crate) fn connect(&self) -> Raw {
         match self.location() {
             Location::Sqlite(path) => Raw::Sqlite(rusqlite::Connection::open(path).unwrap()),
@@ -83,7 +83,7 @@ impl Database {
     }
 }
 
-/// A connection behind the store's back.
+/// A connection without the store.
 pub(crate) enum Raw {
     Sqlite(rusqlite::Connection),
     Postgres(Box<postgres::Client>),
@@ -97,7 +97,7 @@ impl Raw {
         }
     }
 
-    /// Begins a transaction that holds a workspace's write lock, as a writer of ours would.
+    /// Begins a transaction that holds a workspace's write lock, like a writer of the store.
     pub(crate) fn begin_write(&mut self, ws: &WorkspaceId) {
         let sql = match self {
             Self::Sqlite(_) => "BEGIN IMMEDIATE".to_owned(),

@@ -1,5 +1,5 @@
-//! Lookers and senders that race, die and come back: every run is looked at once, and messages arrive in
-//! the order of their key, at least once, and once if nobody dies.
+//! Evaluators and senders that race, die and return: every run is evaluated once, and messages
+//! arrive in the order of their key, at least once, and exactly once if no sender dies.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -23,7 +23,7 @@ on_both_engines! {
     messages_survive_kills,
 }
 
-/// Messages of ten keys on two channels; what they say is their place in their key.
+/// Messages of ten keys on two channels; the payload is the position in the key.
 fn queue(store: &Store, of_each: usize) -> usize {
     let mut messages: Vec<NewDelivery> = Vec::new();
     for n in 0..of_each {
@@ -39,7 +39,7 @@ fn queue(store: &Store, of_each: usize) -> usize {
     messages.len()
 }
 
-/// What arrived: the places of each key in the order of their arrival.
+/// Received messages: the positions of each key in order of arrival.
 #[derive(Default)]
 struct Inbox(BTreeMap<String, Vec<usize>>);
 
@@ -48,7 +48,8 @@ impl Inbox {
         self.0.entry(key.to_owned()).or_default().push(place.parse().unwrap());
     }
 
-    /// Every message of every key arrived, the first time in its order; how many came again.
+    /// Every message of every key arrived, the first time in order; returns the number of
+    /// repetitions.
     fn assert_in_order(&self, of_each: usize) -> usize {
         assert_eq!(self.0.len(), 20, "{:?}", self.0.keys());
         let mut again = 0;
@@ -87,7 +88,7 @@ fn every_run_is_looked_at_once(db: &Database) {
                     let limit = fastrand::usize(1..5);
                     let seen = store.suite_runs_after(&ws(), board.cursor.run, limit).unwrap();
                     let Some(last) = seen.last() else { continue };
-                    // Counts on what the board said, so one that was lost or doubled would show.
+                    // Counts from the board's value, so a lost or repeated evaluation would show.
                     let before =
                         board.states.first().map_or(0, |state| state.body.parse().unwrap());
                     let mut state = alert("count", AlertStatus::Firing);
@@ -99,7 +100,14 @@ fn every_run_is_looked_at_once(db: &Database) {
                         })
                         .collect();
                     store
-                        .raise_alerts(&ws(), board.cursor, last.id, &[state], &messages, at(1))
+                        .store_alert_evaluation(
+                            &ws(),
+                            board.cursor,
+                            last.id,
+                            &[state],
+                            &messages,
+                            at(1),
+                        )
                         .unwrap();
                 }
             });
@@ -141,8 +149,8 @@ fn messages_arrive_once_and_in_order(db: &Database) {
     assert_eq!(store.deliveries(&ws(), &filter, 1000).unwrap().len(), total);
 }
 
-/// Threads on a clock that runs with them. Some fail, some let their lease run out before or after
-/// they sent, and speak up later.
+/// Threads with a running clock. Some fail, some let their lease expire before or after sending,
+/// and report late.
 fn messages_arrive_in_order_whatever_senders_do(db: &Database) {
     let store = db.open();
     queue(&store, 5);
@@ -159,7 +167,7 @@ fn messages_arrive_in_order_whatever_senders_do(db: &Database) {
                         store.end_delivery(&ws(), message.id, &lease, end, at(now)).unwrap()
                     };
                     for message in late.drain(..) {
-                        // Whether it is heard depends on whether somebody took it over.
+                        // Whether it counts depends on whether another sender claimed the message.
                         said(&message, &DeliveryEnd::Sent);
                     }
                     for message in send(&*store, &format!("w{n}"), fastrand::usize(1..9), now) {
@@ -196,7 +204,7 @@ fn messages_arrive_in_order_whatever_senders_do(db: &Database) {
     assert_eq!((counts.queued, counts.dead, counts.oldest_queued), (0, 0, None));
 }
 
-/// What a child does: sends until nothing is queued, by the database's clock.
+/// The task of a child: sends until nothing is queued, by the database's clock.
 pub(crate) fn send_all(store: &Store, tell: &mut dyn FnMut(&str)) {
     let worker = format!("{:016x}", fastrand::u64(..));
     loop {
@@ -210,7 +218,7 @@ pub(crate) fn send_all(store: &Store, tell: &mut dyn FnMut(&str)) {
         }
         for message in messages {
             std::thread::sleep(Duration::from_millis(fastrand::u64(..4)));
-            // One that is late sends nothing more of what it claimed.
+            // A late sender sends no more of its claimed messages.
             if store.clock().unwrap() >= lease_until {
                 break;
             }
@@ -224,12 +232,12 @@ pub(crate) fn send_all(store: &Store, tell: &mut dyn FnMut(&str)) {
     }
 }
 
-/// All that a child told until it ended.
+/// Everything a child reported until it ended.
 fn told(player: &mut Player) -> Vec<(u128, String, String)> {
     let lines = player.lines().map_while(Result::ok);
     let parse = |line: String| {
         let words: Vec<&str> = report_line(&line)?.split(' ').collect();
-        // The last line of a child that was killed may be a part of one.
+        // The last line of a killed child may be incomplete.
         let [at, channel, key, place] = words.as_slice() else { return None };
         Some((at.parse().ok()?, format!("{channel} {key}"), (*place).to_owned()))
     };

@@ -1,4 +1,4 @@
-//! Purging: a page leaves every generation, every row and every file.
+//! Purging: a page is removed from every generation, every row and every file.
 
 use gbrain_core::capture::CaptureFields;
 use gbrain_core::gate::Verdict;
@@ -6,8 +6,8 @@ use gbrain_core::hash::Hash;
 use gbrain_core::id::{Generation, PageKey, SourceId};
 use gbrain_core::page::Page;
 use gbrain_store::{
-    CaptureFilter, DocumentKind, Known, Location, NewJob, NewPair, NewQuery, NewSuiteRun, Outcome,
-    QueryFilter, QueryState, RetrievalFilter, SourceTrust, Store,
+    CaptureFilter, DocumentKind, JobOutcome, Location, NewJob, NewPair, NewQuery, NewSuiteRun,
+    OnDuplicate, QueryFilter, QueryState, RetrievalFilter, SourceTrust, Store,
 };
 use serde_json::json;
 
@@ -71,14 +71,14 @@ fn readers_behind_a_purge_agree_with_every_root(db: &Database) {
             3 => drop(store.delete_pages(&ws(), &[key("gone")], at(step)).unwrap()),
             _ => {
                 let page = full("gone", &format!("text {step}"));
-                // Another page's change comes first: the purge must reach readers before their turn.
+                // Another page's change comes first: the purge must reach readers before it.
                 write(&store, &[&plain(&format!("p{step}"), "x"), &page], step);
             }
         }
     }
     store.purge_page(&ws(), &key("gone"), at(9)).unwrap();
     for mut follower in behind {
-        // One change at a time: every intermediate root is checked on the way.
+        // One change at a time: every intermediate root is checked.
         follower.catch_up(&store, 1);
         assert_eq!(follower.pages.len(), 5);
     }
@@ -113,7 +113,7 @@ fn keep_text_of(store: &Store, name: &str, text: &str) {
     store.add_retrieval_logs(&ws(), &[log], at(1)).unwrap();
     let expected = json!({ "query": name, "expected": [name], "expected_snippets": [text] });
     let query = NewQuery { body: expected.to_string(), ..query(name) };
-    store.put_queries(&ws(), &[query], Known::Keep, at(1)).unwrap();
+    store.put_queries(&ws(), &[query], OnDuplicate::Keep, at(1)).unwrap();
     let body = json!({ "query": "q", "text": text }).to_string();
     store
         .put_pairs(&ws(), &[NewPair { body, document: name.to_owned(), ..pair("q", name) }], at(1))
@@ -165,7 +165,7 @@ fn a_query_keeps_its_other_keys(db: &Database) {
     write(&store, &[&plain("a", "shared words and own words"), &plain("b", "shared words")], 1);
     let put = |text: &str, body: serde_json::Value| {
         let query = NewQuery { body: body.to_string(), state: QueryState::Active, ..query(text) };
-        store.put_queries(&ws(), &[query], Known::Keep, at(1)).unwrap();
+        store.put_queries(&ws(), &[query], OnDuplicate::Keep, at(1)).unwrap();
     };
     put(
         "both",
@@ -203,7 +203,7 @@ fn a_bare_key_is_of_the_source_that_still_has_it(db: &Database) {
     write(&store, &[&plain("go", "x"), &Page { key: other.clone(), ..plain("go", "y") }], 1);
     let query =
         NewQuery { body: json!({ "query": "q", "expected": ["go"] }).to_string(), ..query("q") };
-    store.put_queries(&ws(), &[query], Known::Keep, at(1)).unwrap();
+    store.put_queries(&ws(), &[query], OnDuplicate::Keep, at(1)).unwrap();
     let erased = store.purge_page(&ws(), &key("go"), at(2)).unwrap().erased;
     assert_eq!((erased.queries_changed, erased.queries_retired), (0, 0), "wiki::go is still there");
     let erased = store.purge_page(&ws(), &other, at(3)).unwrap().erased;
@@ -234,7 +234,7 @@ fn labels_captures_qrels_and_jobs_lose_the_name(db: &Database) {
     store.add_job(&ws(), &job, at(1)).unwrap();
     add(&store, 1);
     let (ended, lease) = claim(&store, "w", 1);
-    let outcome = Outcome::Done(r#"{"rows":["default::e","default::every"]}"#.to_owned());
+    let outcome = JobOutcome::Done(r#"{"rows":["default::e","default::every"]}"#.to_owned());
     assert!(store.finish_job(&ws(), ended.info.id, &lease, &outcome, at(1)).unwrap());
     let erased = store.purge_page(&ws(), &key("e"), at(2)).unwrap().erased;
     assert_eq!(
@@ -286,7 +286,7 @@ fn pruned_captures_leave_the_sqlite_files() {
     assert_sound(&store);
 }
 
-/// Whether any of the database's files holds what was to be erased.
+/// Whether any of the database's files contains the erased text.
 fn holds_marker(db: &Database) -> bool {
     let Location::Sqlite(path) = db.location() else { unreachable!() };
     let files = std::fs::read_dir(path.parent().unwrap()).unwrap();

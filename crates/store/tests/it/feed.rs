@@ -6,7 +6,7 @@ use std::time::Duration;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{Generation, PageId};
 use gbrain_core::page::Page;
-use gbrain_store::{ChangeBatch, FeedRange, Head, Store};
+use gbrain_store::{ChangeBatch, CorpusHead, FeedRange, Store};
 
 use crate::database::Database;
 use crate::fixture::*;
@@ -21,12 +21,12 @@ on_both_engines! {
     roots_do_not_depend_on_order,
 }
 
-/// A reader that keeps a corpus, as an index does.
+/// A reader that maintains a corpus, like an index.
 #[derive(Default)]
 pub(crate) struct Follower {
     pub(crate) at: Generation,
     pub(crate) pages: BTreeMap<PageId, Page>,
-    /// The version of the derivation that the pages were stored with, if it is not this one.
+    /// The derivation version of the stored pages, if it is not the current one.
     pub(crate) derived: Option<u32>,
 }
 
@@ -56,7 +56,7 @@ impl Follower {
         })
     }
 
-    /// Reads on until the end of the feed.
+    /// Reads to the end of the feed.
     #[track_caller]
     pub(crate) fn catch_up(&mut self, store: &Store, limit: usize) {
         loop {
@@ -104,7 +104,7 @@ fn batches_are_bounded(db: &Database) {
 
 fn every_generation_can_be_read_back(db: &Database) {
     let store = db.open();
-    let mut heads: Vec<Head> = vec![store.head(&ws()).unwrap()];
+    let mut heads: Vec<CorpusHead> = vec![store.head(&ws()).unwrap()];
     for step in 0..12 {
         let name = format!("p{}", step % 4);
         match step % 3 {
@@ -193,6 +193,6 @@ fn roots_do_not_depend_on_order(db: &Database) {
     for part in pages.chunks(3) {
         write(&store, &part.iter().collect::<Vec<_>>(), 1);
     }
-    // The other engine is held to the same number, which is a function of the pages alone.
+    // The other engine must have the same value, which depends only on the pages.
     assert_eq!(store.head(&ws()).unwrap().root, root(&pages));
 }

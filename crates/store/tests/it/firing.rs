@@ -1,5 +1,5 @@
-//! Schedulers and workers that race, die and come back: every due run is queued once and recorded once,
-//! and of a group one job runs at a time.
+//! Schedulers and workers that race, die and return: every due run is queued once and recorded
+//! once, and one job of a group runs at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -10,7 +10,8 @@ use gbrain_core::gate::Verdict;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::job::JobState;
 use gbrain_store::{
-    Backlog, Claim, Due, EventReceipt, Job, JobFilter, Lease, NewSuiteRun, Store, SuiteRunFilter,
+    BacklogPolicy, EventReceipt, Job, JobClaim, JobFilter, Lease, NewDueRun, NewSuiteRun, Store,
+    SuiteRunFilter,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -34,7 +35,7 @@ on_both_engines! {
 
 const THREADS: usize = 6;
 
-/// Runs a job on many threads that begin at once; what each of them said.
+/// Runs a closure on many threads that start together; returns their results.
 fn at_once<T: Send>(job: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let barrier = Barrier::new(THREADS);
     std::thread::scope(|scope| {
@@ -56,14 +57,14 @@ fn cursor_of(store: &Store, suite: &str) -> Option<i64> {
     cursors.into_iter().find(|cursor| cursor.suite == suite).map(|cursor| cursor.at)
 }
 
-/// Fires what is due after a suite's cursor, up to the last; the job, if there was one.
+/// Queues the next due run after a suite's cursor; returns the job, if there was one.
 fn fire_next(store: &Store, suite: &str, last: i64, now: Timestamp) -> Option<i64> {
     let from = cursor_of(store, suite);
     let to = from.unwrap_or(0) + 1;
     let mut due = due(suite, &to.to_string(), from, to);
-    // Workers die here more often than a job is usually tried.
+    // Workers die here more often than the usual number of attempts.
     due.job.max_attempts = 1_000_000;
-    (to <= last).then(|| store.fire(&ws(), &due, now).unwrap())?
+    (to <= last).then(|| store.queue_due_run(&ws(), &due, now).unwrap())?
 }
 
 fn is_fired(store: &Store, suite: &str, last: i64) -> bool {
@@ -100,10 +101,10 @@ fn triggers_that_race_leave_one_run_waiting(db: &Database) {
             let trigger = format!("trigger {n}");
             let key = format!("{n}");
             let due = due(&suite, &key, None, 1);
-            let mut due = Due { trigger, backlog: Backlog::Coalesce, ..due };
-            // A key holds the counter of jobs; without one it is the suite that is held.
+            let mut due = NewDueRun { trigger, backlog: BacklogPolicy::Coalesce, ..due };
+            // With a key, the counter of jobs is locked; without one, the suite.
             due.job.key = due.job.key.filter(|_| round % 2 == 0);
-            store.fire(&ws(), &due, at(1)).unwrap()
+            store.queue_due_run(&ws(), &due, at(1)).unwrap()
         });
         assert_eq!(fired.iter().flatten().count(), 1, "{fired:?}");
     }
@@ -141,7 +142,7 @@ fn keys_race_to_one_job(db: &Database) {
     }
 }
 
-/// The groups that somebody works on, at one moment.
+/// The groups with a running job, at one time.
 fn assert_one_of_a_group_runs(store: &Store) {
     let filter = JobFilter { state: Some(JobState::Running), ..JobFilter::default() };
     let running = store.jobs(&ws(), &filter, 1000).unwrap();
@@ -162,7 +163,7 @@ fn claims_of_a_group_race_to_one_job(db: &Database) {
         let claimed: Vec<Job> = claimed.into_iter().flatten().collect();
         let groups: BTreeSet<_> = claimed.iter().map(|job| job.info.group.clone()).collect();
         assert_eq!((claimed.len(), groups.len()), (2, 2), "one of each, and nobody failed");
-        // Half of them wait for a time that comes while others claim.
+        // Half of them become due while others claim.
         let filter = JobFilter { state: Some(JobState::Queued), ..JobFilter::default() };
         for job in claimed {
             let lease = lease_of(&job.info).unwrap();
@@ -173,7 +174,7 @@ fn claims_of_a_group_race_to_one_job(db: &Database) {
         for job in store.jobs(&ws(), &JobFilter::default(), 1000).unwrap() {
             match lease_of(&job) {
                 Some(lease) => {
-                    let outcome = gbrain_store::Outcome::Cancelled;
+                    let outcome = gbrain_store::JobOutcome::Cancelled;
                     assert!(store.finish_job(&ws(), job.id, &lease, &outcome, at(9)).unwrap());
                 }
                 None => drop(store.cancel_job(&ws(), job.id, at(9)).unwrap()),
@@ -194,7 +195,7 @@ fn a_result_and_a_claim_race_to_one_record(db: &Database) {
         let key = format!("{round}");
         let id = store.add_job(&ws(), &suite_job("a", Some(&key)), at(round)).unwrap();
         let (_, late) = claim(&store, "late", round);
-        // The lease has run out: the worker tells its result while others take the job over.
+        // The lease has expired: the worker reports its result while others claim the job.
         let heard = at_once(|n| match n {
             0 => record(&store, id, &late, &new_run("a", Some(&key)), at(round + 10)),
             _ => match try_claim(&store, &format!("w{n}"), round + 10) {
@@ -216,7 +217,7 @@ fn an_event_is_news_to_one(db: &Database) {
     let store = db.open();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        // Numbers become visible in order: a reader that goes on from the last one misses none.
+        // Numbers become visible in order: a reader that continues from the last one misses none.
         let reader = scope.spawn(|| {
             let mut seen = Vec::new();
             loop {
@@ -246,7 +247,7 @@ fn an_event_is_news_to_one(db: &Database) {
     assert_eq!(store.event_head(&ws()).unwrap(), 15 + THREADS as i64);
 }
 
-/// What a worker made: told apart by who and which attempt.
+/// The result of a worker, with its name and attempt.
 fn made_by(job: &Job, lease: &Lease) -> NewSuiteRun {
     let group = job.info.group.as_deref().unwrap_or("");
     NewSuiteRun {
@@ -258,7 +259,7 @@ fn made_by(job: &Job, lease: &Lease) -> NewSuiteRun {
     }
 }
 
-/// Every due run has its one record, by the worker and the attempt that its job ended with.
+/// Every due run has exactly one record, by the worker and attempt that ended its job.
 fn assert_recorded_once(store: &Store, suites: &[String], runs: usize) {
     let jobs = store.jobs(&ws(), &JobFilter::default(), 10_000).unwrap();
     assert!(jobs.iter().all(|job| job.state == JobState::Done));
@@ -277,7 +278,7 @@ fn assert_recorded_once(store: &Store, suites: &[String], runs: usize) {
     assert_sound(store);
 }
 
-/// Threads on a clock that runs with them. Some let their lease run out and speak up later.
+/// Threads with a running clock. Some let their lease expire and report late.
 fn due_runs_are_recorded_once_whatever_workers_do(db: &Database) {
     let store = db.open();
     let suites: Vec<String> = (0..4).map(|n| format!("s{n}")).collect();
@@ -325,7 +326,8 @@ fn later(now: Timestamp, milliseconds: i64) -> Timestamp {
     now.checked_add(SignedDuration::from_millis(milliseconds)).unwrap()
 }
 
-/// What a child does: a scheduler and a worker, by the database's clock, until all is recorded.
+/// The task of a child: a scheduler and a worker, by the database's clock, until all runs are
+/// recorded.
 pub(crate) fn run_suites(store: &Store, suites: usize, runs: usize) {
     let worker = format!("{:016x}", fastrand::u64(..));
     let suites: Vec<String> = (0..suites).map(|n| format!("s{n}")).collect();
@@ -334,7 +336,7 @@ pub(crate) fn run_suites(store: &Store, suites: usize, runs: usize) {
         for suite in &suites {
             fire_next(store, suite, runs as i64, now);
         }
-        let claim = Claim {
+        let claim = JobClaim {
             worker: worker.clone(),
             kinds: vec!["import".to_owned()],
             lease_until: later(now, 300),

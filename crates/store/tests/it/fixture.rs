@@ -1,6 +1,6 @@
-//! Pages built by hand, and databases of their own for every test.
+//! Hand-made pages.
 
-use gbrain_core::chunk::{Chunk, Part};
+use gbrain_core::chunk::{Chunk, PagePart};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
 use gbrain_core::link::{DetectedBy, Direction, Link, LinkType};
@@ -9,7 +9,7 @@ use gbrain_store::{PageWrite, Store, WriteOutcome};
 use jiff::Timestamp;
 use jiff::civil::date;
 
-/// A moment: seconds after a fixed start.
+/// A time: seconds after a fixed start.
 pub(crate) fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_700_000_000 + second).unwrap()
 }
@@ -19,7 +19,7 @@ pub(crate) fn key(text: &str) -> PageKey {
     PageKey::parse(text, &SourceId::default()).unwrap()
 }
 
-/// A page with a title and a text and nothing else.
+/// A page with only a title and a text.
 pub(crate) fn plain(name: &str, text: &str) -> Page {
     Page {
         key: key(name),
@@ -40,7 +40,7 @@ pub(crate) fn plain(name: &str, text: &str) -> Page {
     }
 }
 
-/// A page with something in every field.
+/// A page with a value in every field.
 pub(crate) fn full(name: &str, text: &str) -> Page {
     let mut page = plain(name, text);
     page.kind = PageKind::Chat;
@@ -51,8 +51,8 @@ pub(crate) fn full(name: &str, text: &str) -> Page {
     page.date_origin = Some(DateOrigin::Published);
     page.visibility = Visibility::Private;
     page.chunks = vec![chunk(0, text), chunk(1, text), chunk(2, text)];
-    page.chunks[1].part = Part::Timeline;
-    page.chunks[2].part = Part::Turns;
+    page.chunks[1].part = PagePart::Timeline;
+    page.chunks[2].part = PagePart::Turns;
     page.chunks[2].section = "Tail > Ünïcode".to_owned();
     page.links = LinkType::ALL.iter().map(|link_type| link(*link_type)).collect();
     page.takes = vec![take("first", None, true), take("second", Some("ada"), false)];
@@ -62,7 +62,7 @@ pub(crate) fn full(name: &str, text: &str) -> Page {
 pub(crate) fn chunk(ordinal: u32, text: &str) -> Chunk {
     Chunk {
         ordinal,
-        part: Part::Truth,
+        part: PagePart::Truth,
         section: String::new(),
         start: 0,
         end: u32::try_from(text.chars().count()).unwrap(),
@@ -115,7 +115,7 @@ pub(crate) fn root<'a>(pages: impl IntoIterator<Item = &'a Page>) -> Hash {
     pages.into_iter().fold(Hash::default(), |root, page| root.toggle(page.fingerprint()))
 }
 
-/// The store is sound.
+/// Asserts that all invariants hold.
 #[track_caller]
 pub(crate) fn assert_sound(store: &Store) {
     assert_eq!(store.check(&ws()).unwrap(), vec![]);

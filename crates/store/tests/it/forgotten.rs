@@ -1,8 +1,8 @@
 //! The store's own statements without their filter by workspace.
 //!
-//! A tenant's role finds views before the tables. In them every row says that it is of the
-//! workspace that is asked for, so the filter of every statement holds for every row, as if nobody
-//! had written it. Row-level security is then all that is left, and must be enough.
+//! A tenant's role sees views before the tables. In these views every row has the requested
+//! workspace, so the filter of every statement passes all rows, as if it were missing. Row-level
+//! security is then the only protection, and must be enough.
 
 use std::ops::ControlFlow;
 
@@ -18,7 +18,7 @@ use crate::fixture::*;
 use crate::jobs::other;
 use crate::security::{Tenant, owned_tables, two_workspaces};
 
-/// Puts the views in front of a role's tables.
+/// Puts the views before a role's tables.
 fn blind(db: &Database, tenant: &Tenant<'_>) {
     let Location::Postgres(url) = db.location() else { unreachable!() };
     let mut owner = client(&url);
@@ -58,7 +58,7 @@ fn blind(db: &Database, tenant: &Tenant<'_>) {
         .unwrap();
 }
 
-/// Everything that can be read of a workspace, by what was asked.
+/// Everything that can be read from a workspace, by operation.
 fn everything(store: &Store, ws: &WorkspaceId) -> Vec<(&'static str, String)> {
     let said = |what, answer: &dyn std::fmt::Debug| (what, format!("{answer:?}"));
     let (a, b) = (key("a"), key("b"));
@@ -137,7 +137,8 @@ fn a_forgotten_filter_shows_nothing_of_others() {
     }
     assert_eq!(forgetful.find_token("t0 of other").unwrap().unwrap().workspace, other());
 
-    // Without row-level security the same statements tell of others: the filters are gone indeed.
+    // Without row-level security the same statements return rows of others: the filters are indeed
+    // ineffective.
     for (table, _) in owned_tables(&db) {
         db.raw(&format!("ALTER TABLE {table} DISABLE ROW LEVEL SECURITY")).unwrap();
     }

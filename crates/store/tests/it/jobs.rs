@@ -1,11 +1,11 @@
-//! Background jobs as everybody sees them: queued, listed, claimed, ended, cancelled, pruned.
+//! Background jobs: queued, listed, claimed, ended, cancelled, pruned.
 
 use gbrain_core::fault::{FaultBody, FaultKind};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::job::JobState;
 use gbrain_store::{
-    Beat, Claim, Job, JobCounts, JobFilter, JobInfo, JobStep, Lease, NewJob, Outcome, Progress,
-    Store, StoreError,
+    HeartbeatReply, Job, JobClaim, JobCounts, JobFilter, JobInfo, JobOutcome, JobProgress, JobStep,
+    Lease, NewJob, Store, StoreError,
 };
 
 use crate::database::Database;
@@ -49,9 +49,9 @@ pub(crate) fn add(store: &Store, second: i64) -> i64 {
     store.add_job(&ws(), &new_job("import"), at(second)).unwrap()
 }
 
-/// A worker that wants imports for ten seconds.
-pub(crate) fn claim_by(worker: &str, second: i64) -> Claim {
-    Claim {
+/// A claim for imports with a lease of ten seconds.
+pub(crate) fn claim_by(worker: &str, second: i64) -> JobClaim {
+    JobClaim {
         worker: worker.to_owned(),
         kinds: vec!["import".to_owned(), "reindex".to_owned()],
         lease_until: at(second + 10),
@@ -63,20 +63,19 @@ pub(crate) fn try_claim(store: &Store, worker: &str, second: i64) -> Option<Job>
     store.claim_job(&claim_by(worker, second), at(second)).unwrap()
 }
 
-/// Claims a job that must be there.
+/// Claims a job that must exist.
 pub(crate) fn claim(store: &Store, worker: &str, second: i64) -> (Job, Lease) {
     let job = try_claim(store, worker, second).expect("a job is due");
     let lease = lease_of(&job.info).expect("a claimed job is running");
     (job, lease)
 }
 
-/// The lease on a running job.
 pub(crate) fn lease_of(job: &JobInfo) -> Option<Lease> {
     let worker = job.worker.clone().filter(|_| job.state == JobState::Running)?;
     Some(Lease { worker, attempt: job.attempt })
 }
 
-/// Jobs of all workspaces that are not over.
+/// Jobs of all workspaces that have not ended.
 pub(crate) fn open_jobs(store: &Store) -> JobCounts {
     let mut all = JobCounts::default();
     for workspace in store.workspaces().unwrap() {
@@ -151,9 +150,9 @@ fn a_job_goes_from_queue_to_result(db: &Database) {
     assert_eq!(job, Job { info: running.clone(), ..queued });
     assert_eq!(open_jobs(&store), JobCounts { queued: 0, running: 1 });
 
-    let progress = Progress { done: 3, total: Some(9), note: "reading".to_owned() };
-    let beat = store.beat_job(&ws(), id, &lease, &progress, at(20), at(3)).unwrap();
-    assert_eq!(beat, Beat::Go);
+    let progress = JobProgress { done: 3, total: Some(9), note: "reading".to_owned() };
+    let beat = store.heartbeat_job(&ws(), id, &lease, &progress, at(20), at(3)).unwrap();
+    assert_eq!(beat, HeartbeatReply::Continue);
     checkpoint(&store, id, &lease, "at 3", 4);
     let job = store.job(&ws(), id).unwrap().unwrap();
     let beaten = JobInfo {
@@ -166,7 +165,7 @@ fn a_job_goes_from_queue_to_result(db: &Database) {
     };
     assert_eq!((&job.info, job.checkpoint.as_deref()), (&beaten, Some("at 3")));
 
-    let outcome = Outcome::Done("{}".to_owned());
+    let outcome = JobOutcome::Done("{}".to_owned());
     assert!(store.finish_job(&ws(), id, &lease, &outcome, at(5)).unwrap());
     let job = store.job(&ws(), id).unwrap().unwrap();
     let done = JobInfo {
@@ -225,11 +224,11 @@ fn the_oldest_due_job_comes_first(db: &Database) {
     assert_eq!(claimed(9), None);
     assert_eq!(claimed(18), None, "leases hold");
     assert_eq!(claimed(19), Some((ws(), 2)), "and run out");
-    let none = Claim { kinds: Vec::new(), ..claim_by("w", 99) };
+    let none = JobClaim { kinds: Vec::new(), ..claim_by("w", 99) };
     assert_eq!(store.claim_job(&none, at(99)).unwrap(), None);
 }
 
-/// However many jobs of one workspace wait, and however old they are.
+/// Regardless of how many jobs of one workspace wait, and of their age.
 fn workspaces_take_turns(db: &Database) {
     let store = db.open();
     let names = ["a", "b", "c"].map(|name| WorkspaceId::new(name).unwrap());
@@ -241,9 +240,9 @@ fn workspaces_take_turns(db: &Database) {
     }
     let mut last = None;
     let mut alone = |second| {
-        let claim = Claim { last: last.clone(), ..claim_by("w", second) };
+        let claim = JobClaim { last: last.clone(), ..claim_by("w", second) };
         let job = store.claim_job(&claim, at(second)).unwrap().unwrap();
-        let done = Outcome::Done("{}".to_owned());
+        let done = JobOutcome::Done("{}".to_owned());
         let (ws, id) = (&job.info.workspace, job.info.id);
         assert!(store.finish_job(ws, id, &lease_of(&job.info).unwrap(), &done, at(99)).unwrap());
         last = Some(job.info.workspace.clone());
@@ -267,11 +266,11 @@ fn what_a_job_was_given_goes_when_it_is_over(db: &Database) {
     };
     let cancel = |id| store.cancel_job(&ws(), id, at(3)).unwrap();
     let ends: [End<'_>; 6] = [
-        &|id, lease| finish(id, lease, Outcome::Done("{}".to_owned())),
-        &|id, lease| finish(id, lease, Outcome::Failed("{}".to_owned())),
-        &|id, lease| finish(id, lease, Outcome::Cancelled),
+        &|id, lease| finish(id, lease, JobOutcome::Done("{}".to_owned())),
+        &|id, lease| finish(id, lease, JobOutcome::Failed("{}".to_owned())),
+        &|id, lease| finish(id, lease, JobOutcome::Cancelled),
         &|id, lease| {
-            // Given back, it keeps all; cancelled in the queue, nothing.
+            // A released job keeps everything; one cancelled in the queue keeps nothing.
             assert!(store.release_job(&ws(), id, lease, at(4)).unwrap());
             assert_ne!(store.job(&ws(), id).unwrap().unwrap().spec, "");
             cancel(id);
@@ -291,7 +290,7 @@ fn what_a_job_was_given_goes_when_it_is_over(db: &Database) {
         checkpoint(&store, id, &lease, "half", 3);
         end(id, &lease);
         let job = store.job(&ws(), id).unwrap().unwrap();
-        assert!(job.info.state.is_over(), "{n}");
+        assert!(job.info.state.is_finished(), "{n}");
         assert_eq!((job.spec.as_str(), &job.checkpoint), ("", &None), "{n}");
         assert_eq!((job.info.done, job.info.total), (3, Some(9)), "{n}");
     }
@@ -354,7 +353,7 @@ fn a_job_given_back_has_lost_nothing(db: &Database) {
     assert_eq!((queued.attempt, queued.max_attempts), (1, 3), "two are left, as before");
     let (_, again) = claim(&store, "w", 4);
     assert_ne!(again, lease, "a lease is never given twice");
-    assert!(!store.finish_job(&ws(), id, &lease, &Outcome::Cancelled, at(5)).unwrap());
+    assert!(!store.finish_job(&ws(), id, &lease, &JobOutcome::Cancelled, at(5)).unwrap());
     assert_eq!(state(&store, id), JobState::Running);
 }
 
@@ -374,18 +373,18 @@ fn cancelling_depends_on_the_state(db: &Database) {
     let (_, lease) = claim(&store, "w", 5);
     assert_eq!(cancel(running, 6), Some(JobState::Running));
     assert!(info(&store, running).cancel_requested);
-    let progress = Progress::default();
-    let beat = store.beat_job(&ws(), running, &lease, &progress, at(20), at(7)).unwrap();
-    assert_eq!(beat, Beat::Cancel);
-    assert!(store.finish_job(&ws(), running, &lease, &Outcome::Cancelled, at(8)).unwrap());
+    let progress = JobProgress::default();
+    let beat = store.heartbeat_job(&ws(), running, &lease, &progress, at(20), at(7)).unwrap();
+    assert_eq!(beat, HeartbeatReply::Cancel);
+    assert!(store.finish_job(&ws(), running, &lease, &JobOutcome::Cancelled, at(8)).unwrap());
     assert_eq!(state(&store, running), JobState::Cancelled);
-    let beat = store.beat_job(&ws(), running, &lease, &progress, at(20), at(9)).unwrap();
-    assert_eq!(beat, Beat::Lost);
+    let beat = store.heartbeat_job(&ws(), running, &lease, &progress, at(20), at(9)).unwrap();
+    assert_eq!(beat, HeartbeatReply::Lost);
 
     let quick = add(&store, 10);
     let (_, lease) = claim(&store, "w", 11);
     cancel(quick, 12);
-    let done = Outcome::Done("1".to_owned());
+    let done = JobOutcome::Done("1".to_owned());
     assert!(store.finish_job(&ws(), quick, &lease, &done, at(13)).unwrap(), "it was done before");
     assert_eq!(cancel(quick, 14), Some(JobState::Done));
 }
@@ -414,7 +413,7 @@ fn only_ended_jobs_are_pruned(db: &Database) {
     for second in [1, 2, 3] {
         add(&store, second);
         let (job, lease) = claim(&store, "w", second);
-        let outcome = Outcome::Failed("{}".to_owned());
+        let outcome = JobOutcome::Failed("{}".to_owned());
         assert!(store.finish_job(&ws(), job.info.id, &lease, &outcome, at(second)).unwrap());
     }
     add(&store, 1);
@@ -444,14 +443,16 @@ fn jobs_hold_no_nul(db: &Database) {
     let id = add(&store, 1);
     assert_eq!(id, 1, "nothing was taken");
     refused(store.claim_job(&claim_by("\0", 1), at(1)).map(|_| ()));
-    refused(store.claim_job(&Claim { kinds: vec![nul()], ..claim_by("w", 1) }, at(1)).map(|_| ()));
+    refused(
+        store.claim_job(&JobClaim { kinds: vec![nul()], ..claim_by("w", 1) }, at(1)).map(|_| ()),
+    );
     let filter = JobFilter { kinds: vec![nul()], ..JobFilter::default() };
     refused(store.jobs(&ws(), &filter, 1).map(|_| ()));
     let (_, lease) = claim(&store, "w", 1);
-    let progress = Progress { note: nul(), ..Progress::default() };
-    refused(store.beat_job(&ws(), id, &lease, &progress, at(9), at(2)).map(|_| ()));
+    let progress = JobProgress { note: nul(), ..JobProgress::default() };
+    refused(store.heartbeat_job(&ws(), id, &lease, &progress, at(9), at(2)).map(|_| ()));
     refused(store.retry_job(&ws(), id, &lease, "\0", at(2), at(2)).map(|_| ()));
-    for outcome in [Outcome::Done(nul()), Outcome::Failed(nul())] {
+    for outcome in [JobOutcome::Done(nul()), JobOutcome::Failed(nul())] {
         refused(store.finish_job(&ws(), id, &lease, &outcome, at(2)).map(|_| ()));
     }
     assert_eq!(state(&store, id), JobState::Running);
@@ -463,7 +464,7 @@ fn workspaces_have_their_own_jobs(db: &Database) {
         assert!(matches!(result, Err(StoreError::UnknownWorkspace(_))), "{result:?}");
     };
     let lease = Lease { worker: "w".to_owned(), attempt: 1 };
-    let outcome = Outcome::Cancelled;
+    let outcome = JobOutcome::Cancelled;
     unknown(store.add_job(&other(), &new_job("import"), at(1)).map(|_| ()));
     unknown(store.job(&other(), 1).map(|_| ()));
     unknown(store.jobs(&other(), &JobFilter::default(), 1).map(|_| ()));

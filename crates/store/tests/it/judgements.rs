@@ -1,7 +1,9 @@
-//! Documents of measuring, and labels.
+//! Evaluation documents, and labels.
 
 use gbrain_core::hash::Hash;
-use gbrain_store::{Document, DocumentInfo, DocumentKind, Label, NewLabel, Store, StoreError};
+use gbrain_store::{
+    Document, DocumentInfo, DocumentKind, NewLabel, Store, StoreError, StoredLabel,
+};
 
 use crate::database::Database;
 use crate::fixture::*;
@@ -107,11 +109,11 @@ fn put(store: &Store, labels: &[NewLabel], second: i64) -> Vec<i64> {
     store.put_labels(&ws(), labels, "ada", at(second)).unwrap()
 }
 
-fn all(store: &Store) -> Vec<Label> {
+fn all(store: &Store) -> Vec<StoredLabel> {
     store.labels(&ws(), None, 1000).unwrap()
 }
 
-fn numbers(labels: &[Label]) -> Vec<i64> {
+fn numbers(labels: &[StoredLabel]) -> Vec<i64> {
     labels.iter().map(|label| label.id).collect()
 }
 
@@ -121,7 +123,7 @@ fn labels_are_kept(db: &Database) {
     let noted =
         NewLabel { note: Some("weil 🦀".to_owned()), ..label("größe", "wiki::a/b", -1) };
     assert_eq!(put(&store, &[noted.clone(), label("q", "a", 3)], 1), [1, 2]);
-    let expected = Label {
+    let expected = StoredLabel {
         id: 1,
         query: noted.query,
         key: noted.key,
@@ -170,7 +172,7 @@ fn threads_label_at_once(db: &Database) {
             let store = &store;
             scope.spawn(move || {
                 for n in 0..10 {
-                    // Shared ones in every order, and one of its own.
+                    // Shared ones in every order, and one unique to the thread.
                     let mut batch: Vec<_> =
                         (0..5).map(|q| label(&format!("{q}"), "a", n)).collect();
                     fastrand::shuffle(&mut batch);
@@ -188,7 +190,7 @@ fn threads_label_at_once(db: &Database) {
 
 fn broken_labels_are_refused_whole(db: &Database) {
     let store = db.open();
-    // No index of a database holds this, and it is no reason to refuse it.
+    // Too long for any database index, but it must be accepted.
     let long = "wörter ".repeat(51_200 / 8);
     assert_eq!(put(&store, &[label(&long, "a", 1), label(&long, "a", 2)], 1), [1, 1]);
     assert_eq!(all(&store)[0].query, long);

@@ -1,7 +1,7 @@
-//! How long is kept what suites leave behind.
+//! Retention of suite history.
 
 use gbrain_store::{
-    Advance, AlertCursor, NewRetrievalLog, RetrievalFilter, RunParts, Store, SuiteHistory,
+    AlertCursor, CursorMove, NewRetrievalLog, RetrievalFilter, RunParts, Store, SuiteHistory,
     SuiteRunFilter,
 };
 
@@ -17,7 +17,7 @@ on_both_engines! {
     whoever_prunes_waits_for_nobody_who_waits_for_him,
 }
 
-/// Runs of two suites, one a second.
+/// Runs of two suites, one per second.
 fn recorded(store: &Store, count: i64) {
     for n in 0..count {
         let (suite, key) = (if n % 2 == 0 { "even" } else { "odd" }, format!("run {n}"));
@@ -27,12 +27,12 @@ fn recorded(store: &Store, count: i64) {
 
 fn looked_at(store: &Store, run: i64) {
     let seen = store.alert_board(&ws()).unwrap().cursor;
-    assert!(store.raise_alerts(&ws(), seen, run, &[], &[], at(50)).unwrap());
+    assert!(store.store_alert_evaluation(&ws(), seen, run, &[], &[], at(50)).unwrap());
     let AlertCursor { run: at, .. } = store.alert_board(&ws()).unwrap().cursor;
     assert_eq!(at, run);
 }
 
-/// The runs there are, and those that have a report.
+/// The existing runs, and those that have a report.
 fn runs(store: &Store) -> (Vec<i64>, Vec<i64>) {
     let all = store.suite_runs(&ws(), &SuiteRunFilter::default(), 99).unwrap();
     let all: Vec<i64> = all.into_iter().map(|run| run.id).collect();
@@ -109,7 +109,7 @@ fn events_stay_while_somebody_waits_for_them(db: &Database) {
         store.enable_suite(&ws(), name, at(1)).unwrap();
     }
     let moved = |suite: &str, trigger: &str, from, to| {
-        let advance = Advance { from, to };
+        let advance = CursorMove { from, to };
         assert!(store.advance_cursor(&ws(), suite, trigger, advance).unwrap());
     };
     moved("waits", "told:knowledge.persisted", None, 2);
@@ -149,7 +149,7 @@ fn what_is_counted_is_erased(db: &Database) {
     }
 }
 
-/// Pages are purged, runs recorded and looked at, and all of it pruned, at the same time.
+/// Purging pages, recording runs, evaluating them and pruning, all at the same time.
 fn whoever_prunes_waits_for_nobody_who_waits_for_him(db: &Database) {
     let store = db.open();
     const ROUNDS: i64 = 30;

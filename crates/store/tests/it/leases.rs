@@ -1,5 +1,5 @@
-//! Workers that race, die and come back: every job is one worker's at a time, and what is written
-//! in its name is written once.
+//! Workers that race, die and return: every job has one worker at a time, and its writes happen
+//! once.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -9,8 +9,8 @@ use gbrain_core::id::{Generation, WorkspaceId};
 use gbrain_core::job::JobState;
 use gbrain_core::page::Page;
 use gbrain_store::{
-    Beat, DeleteOutcome, Job, JobStep, Lease, NewJob, Outcome, PageWrite, Progress, Run, RunKind,
-    Store, StoreError, WriteKind,
+    DeleteOutcome, HeartbeatReply, Job, JobOutcome, JobProgress, JobStep, JudgingRun, Lease,
+    NewJob, PageWrite, RunKind, Store, StoreError, WriteKind,
 };
 
 use crate::database::Database;
@@ -63,8 +63,8 @@ fn every_job_is_claimed_once(db: &Database) {
     assert_eq!(open_jobs(&store).queued, 0);
 }
 
-/// Claims until there is nothing: on PostgreSQL a job that another looks at is passed over, so
-/// nothing is only nothing when the queue is empty.
+/// Claims until the queue is empty: on PostgreSQL a job locked by another is skipped, so an empty
+/// claim is not enough.
 fn next_of(store: &Store, worker: &str) -> Option<(WorkspaceId, i64)> {
     loop {
         if let Some(job) = try_claim(store, worker, 100) {
@@ -77,11 +77,11 @@ fn next_of(store: &Store, worker: &str) -> Option<(WorkspaceId, i64)> {
     }
 }
 
-/// Everything a worker may say, and whether it was heard.
+/// Every update of a worker, and whether it was accepted.
 fn heard(store: &Store, id: i64, lease: &Lease) -> [bool; 6] {
     let page = plain("zombie", "written by nobody");
-    let progress = Progress { done: 99, ..Progress::default() };
-    let beat = store.beat_job(&ws(), id, lease, &progress, at(999), at(50)).unwrap();
+    let progress = JobProgress { done: 99, ..JobProgress::default() };
+    let beat = store.heartbeat_job(&ws(), id, lease, &progress, at(999), at(50)).unwrap();
     let step = JobStep { id, lease, checkpoint: &|_| "wrong".to_owned(), done: 99, total: None };
     let write = PageWrite { page: &page, origin: None };
     let was_heard = |error: Option<StoreError>| match error {
@@ -97,12 +97,12 @@ fn heard(store: &Store, id: i64, lease: &Lease) -> [bool; 6] {
     let keys = [key("zombie")];
     let deleted = was_heard(store.delete_pages_in_job(&ws(), &keys, &step, at(50)).err());
     [
-        beat != Beat::Lost,
+        beat != HeartbeatReply::Lost,
         written,
         deleted,
         store.retry_job(&ws(), id, lease, "{}", at(50), at(50)).unwrap(),
         store.release_job(&ws(), id, lease, at(50)).unwrap(),
-        store.finish_job(&ws(), id, lease, &Outcome::Done("{}".to_owned()), at(50)).unwrap(),
+        store.finish_job(&ws(), id, lease, &JobOutcome::Done("{}".to_owned()), at(50)).unwrap(),
     ]
 }
 
@@ -110,9 +110,9 @@ fn a_worker_that_lost_its_job_is_not_heard(db: &Database) {
     let store = db.open();
     let id = add(&store, 1);
     let (_, lost) = claim(&store, "first", 2);
-    let progress = Progress::default();
-    let late = store.beat_job(&ws(), id, &lost, &progress, at(13), at(12)).unwrap();
-    assert_eq!(late, Beat::Go, "a late worker has its job until another takes it");
+    let progress = JobProgress::default();
+    let late = store.heartbeat_job(&ws(), id, &lost, &progress, at(13), at(12)).unwrap();
+    assert_eq!(late, HeartbeatReply::Continue, "a late worker has its job until another takes it");
     let (job, kept) = claim(&store, "second", 13);
     assert_eq!(job.info.attempt, 2);
     let strangers = [
@@ -128,7 +128,7 @@ fn a_worker_that_lost_its_job_is_not_heard(db: &Database) {
     assert_eq!(store.job(&ws(), id).unwrap().unwrap(), job, "nothing happened to it");
     assert_eq!(store.head(&ws()).unwrap().pages, 0);
 
-    let outcome = Outcome::Done("{}".to_owned());
+    let outcome = JobOutcome::Done("{}".to_owned());
     assert!(store.finish_job(&ws(), id, &kept, &outcome, at(14)).unwrap());
     assert_eq!(heard(&store, id, &kept), [false; 6], "it is over");
     assert_eq!(state(&store, id), JobState::Done);
@@ -152,7 +152,8 @@ fn pages_and_checkpoint_move_together(db: &Database) {
     assert_eq!(job.checkpoint.as_deref(), Some("b"));
     assert_eq!((job.info.done, job.info.total, job.info.updated_at), (2, Some(4), at(3)));
 
-    // A page that breaks a constraint, a source that is not there, a NUL: neither moves.
+    // A page that violates a constraint, a missing source, a NUL: pages and checkpoint are
+    // unchanged.
     let mut broken = plain("c", "three");
     broken.chunks[0].start = 1000;
     let next = JobStep { checkpoint: &|_| "c".to_owned(), done: 3, ..step };
@@ -216,7 +217,7 @@ fn a_lost_worker_writes_no_page(db: &Database) {
     store.write_pages_in_job(&ws(), &writes(&pages), &step, at(21)).unwrap();
     write(&store, &[&plain("a", "changed by a person")], 22);
     let step = JobStep { lease: &lost, ..step };
-    // Both ways in: pages that would change, and pages that would not.
+    // Both cases: pages that would change, and pages that would not.
     for text in ["imported", "changed by a person"] {
         let pages = [plain("a", text)];
         let error = store.write_pages_in_job(&ws(), &writes(&pages), &step, at(23)).unwrap_err();
@@ -229,9 +230,9 @@ fn a_lost_worker_writes_no_page(db: &Database) {
 
 const PAGES: usize = 40;
 
-/// Imports pages one by one from its checkpoint on, and stops at random without a word.
+/// Imports pages one by one from its checkpoint on, and dies at random.
 fn import_until_it_dies(store: &Store, worker: &str) -> Option<()> {
-    // Leases of no length: every claim takes the job from whoever has it.
+    // Leases without duration: every claim takes the job from its worker.
     let job = store.claim_job(&claim_by(worker, -10), at(1)).unwrap()?;
     let lease = lease_of(&job.info).unwrap();
     let start: usize = job.checkpoint.as_deref().map_or(0, |text| text.parse().unwrap());
@@ -254,10 +255,10 @@ fn import_until_it_dies(store: &Store, worker: &str) -> Option<()> {
             Err(StoreError::LeaseLost { .. }) => return Some(()),
             Err(error) => panic!("{error:?}"),
         }
-        // Somebody edits the page as soon as it is there: an import that came twice would show.
+        // The page is edited as soon as it exists: a repeated import would overwrite the edit.
         write_text(store, n, "edited");
     }
-    store.finish_job(&ws(), 1, &lease, &Outcome::Done("{}".to_owned()), at(3)).unwrap();
+    store.finish_job(&ws(), 1, &lease, &JobOutcome::Done("{}".to_owned()), at(3)).unwrap();
     Some(())
 }
 
@@ -273,7 +274,7 @@ fn workers_that_die_write_every_page_once(db: &Database) {
         for worker in 0..4 {
             let store = &store;
             scope.spawn(move || {
-                while !state(&*store, 1).is_over() {
+                while !state(&*store, 1).is_finished() {
                     import_until_it_dies(&*store, &format!("worker {worker}"));
                 }
             });
@@ -293,7 +294,7 @@ fn a_cancel_and_a_finish_race_to_one_end(db: &Database) {
     for _ in 0..20 {
         let id = add(&store, 1);
         let (_, lease) = claim(&store, "w", 2);
-        let done = Outcome::Done("{}".to_owned());
+        let done = JobOutcome::Done("{}".to_owned());
         let (finished, cancelled) = std::thread::scope(|scope| {
             let finish = scope.spawn(|| store.finish_job(&ws(), id, &lease, &done, at(3)).unwrap());
             let cancel = scope.spawn(|| store.cancel_job(&ws(), id, at(3)).unwrap());
@@ -330,20 +331,21 @@ fn a_beat_and_a_claim_race_to_one_owner(db: &Database) {
     for _ in 0..20 {
         let id = add(&store, 1);
         let (_, lease) = claim(&store, "first", 2);
-        // At second 12 the lease is over: the beat keeps the job or the claim takes it.
-        let progress = Progress::default();
+        // At second 12 the lease expires: either the heartbeat keeps the job or the claim takes it.
+        let progress = JobProgress::default();
         let (beat, claimed) = std::thread::scope(|scope| {
-            let beat = scope
-                .spawn(|| store.beat_job(&ws(), id, &lease, &progress, at(30), at(12)).unwrap());
+            let beat = scope.spawn(|| {
+                store.heartbeat_job(&ws(), id, &lease, &progress, at(30), at(12)).unwrap()
+            });
             let claim = scope.spawn(|| try_claim(&store, "second", 12));
             (beat.join().unwrap(), claim.join().unwrap())
         });
         let owner = lease_of(&info(&store, id)).unwrap();
         match claimed {
             Some(job) => assert_eq!(lease_of(&job.info), Some(owner.clone())),
-            None => assert_eq!((beat, &owner), (Beat::Go, &lease)),
+            None => assert_eq!((beat, &owner), (HeartbeatReply::Continue, &lease)),
         }
-        let end = Outcome::Cancelled;
+        let end = JobOutcome::Cancelled;
         assert!(store.finish_job(&ws(), id, &owner, &end, at(13)).unwrap());
     }
 }
@@ -355,14 +357,14 @@ fn nobody_waits_for_writers_of_pages() {
     let mut importer = db.connect();
     importer.begin_write(&ws());
     importer.batch("UPDATE workspaces SET pages = pages").unwrap();
-    // A wait for a lock would end as an error.
+    // Waiting for a lock would end in an error.
     let id = add(&store, 1);
     let (_, lease) = claim(&store, "w", 2);
-    store.beat_job(&ws(), id, &lease, &Progress::default(), at(9), at(3)).unwrap();
+    store.heartbeat_job(&ws(), id, &lease, &JobProgress::default(), at(9), at(3)).unwrap();
     let step = JobStep { id, lease: &lease, checkpoint: &|_| "y".to_owned(), done: 1, total: None };
     store.write_pages_in_job(&ws(), &[], &step, at(3)).unwrap();
     store.cancel_job(&ws(), id, at(3)).unwrap();
-    store.finish_job(&ws(), id, &lease, &Outcome::Cancelled, at(3)).unwrap();
+    store.finish_job(&ws(), id, &lease, &JobOutcome::Cancelled, at(3)).unwrap();
     store.prune_jobs(&ws(), at(4)).unwrap();
     importer.batch("COMMIT").unwrap();
 }
@@ -374,7 +376,7 @@ fn a_job_that_another_looks_at_is_passed_over() {
     let (first, second) = (add(&store, 1), add(&store, 2));
     let mut looking = db.connect();
     looking.batch(&format!("BEGIN; SELECT 1 FROM jobs WHERE id = {first} FOR UPDATE")).unwrap();
-    // A wait for a lock would end as an error.
+    // Waiting for a lock would end in an error.
     assert_eq!(claim(&store, "w", 3).0.info.id, second);
     assert_eq!(try_claim(&store, "w", 3), None);
     looking.batch("COMMIT").unwrap();
@@ -395,8 +397,9 @@ fn a_worker_beats_while_its_pages_are_written() {
         let writer = scope.spawn(|| store.write_pages_in_job(&ws(), &writes(&pages), &step, at(3)));
         let start = Instant::now();
         while start.elapsed() < Duration::from_millis(500) {
-            let beat = store.beat_job(&ws(), id, &lease, &Progress::default(), at(9), at(3));
-            assert_eq!(beat.unwrap(), Beat::Go);
+            let beat =
+                store.heartbeat_job(&ws(), id, &lease, &JobProgress::default(), at(9), at(3));
+            assert_eq!(beat.unwrap(), HeartbeatReply::Continue);
         }
         assert!(!writer.is_finished(), "it is half-way through its pages");
         slow.batch("COMMIT").unwrap();
@@ -429,7 +432,7 @@ fn a_worker_that_loses_its_job_half_way_writes_nothing() {
     assert_eq!(info(&store, id).worker.as_deref(), Some("second"));
 }
 
-/// Takes the one job of kind `probe` for ten seconds.
+/// Claims the only job of kind `probe` for ten seconds.
 fn take(store: &Store, worker: &str, second: i64) -> Option<Job> {
     store.take_job(&ws(), &new_job("probe"), worker, at(second + 10), at(second)).unwrap()
 }
@@ -455,7 +458,7 @@ fn one_of_a_kind_is_one_workers_at_a_time(db: &Database) {
     store.cancel_job(&ws(), 2, at(14)).unwrap();
     let next = take(&store, "fourth", 30).unwrap();
     assert_eq!((next.info.id, next.info.attempt), (3, 1), "what was cancelled is over");
-    assert!(store.finish_job(&ws(), 3, &lease(&next), &Outcome::Cancelled, at(31)).unwrap());
+    assert!(store.finish_job(&ws(), 3, &lease(&next), &JobOutcome::Cancelled, at(31)).unwrap());
     assert_eq!(take(&store, "fifth", 32).unwrap().info.id, 4);
     let unknown = store.take_job(&other(), &new_job("probe"), "first", at(9), at(1));
     assert!(matches!(unknown, Err(StoreError::UnknownWorkspace(_))), "{unknown:?}");
@@ -484,8 +487,8 @@ fn what_a_job_measured_is_kept_with_its_end(db: &Database) {
     let finish = |job: &Job| {
         let (id, lease) = (job.info.id, lease(job));
         let (outcome, body) = ("pass".to_owned(), "{}".to_owned());
-        let run = Run { id: lease.worker.clone(), at: at(1), outcome, body };
-        let (done, made) = (Outcome::Done("{}".to_owned()), (RunKind::QualityProbe, &run));
+        let run = JudgingRun { id: lease.worker.clone(), at: at(1), outcome, body };
+        let (done, made) = (JobOutcome::Done("{}".to_owned()), (RunKind::QualityProbe, &run));
         store.finish_job_with_run(&ws(), id, &lease, &done, made, at(21)).unwrap()
     };
     assert!(!finish(&lost) && finish(&job) && !finish(&job));

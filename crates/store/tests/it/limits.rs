@@ -1,4 +1,4 @@
-//! What the store takes and refuses: Unicode, big pages, rows that break a constraint.
+//! Limits of the store: Unicode, large pages, rows that violate a constraint.
 
 use gbrain_core::link::{DetectedBy, Direction, Link, LinkType};
 use gbrain_core::page::{MAX_TAG_BYTES, MAX_TITLE, MAX_TYPE, Page};

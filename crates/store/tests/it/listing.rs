@@ -1,4 +1,4 @@
-//! Lists: order by bytes, pages of them, filters.
+//! Lists: byte order, paging, filters.
 
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::page::{Page, Visibility};
@@ -16,7 +16,7 @@ on_both_engines! {
     what_everybody_may_see_is_told_apart,
 }
 
-/// Slugs whose order differs between bytes and languages.
+/// Slugs whose byte order differs from language collations.
 const SLUGS: [&str; 8] = ["Zed", "a b", "a-b", "a/b", "ab", "zed", "Ärger", "日本/語"];
 
 fn filled(db: &Database) -> Store {

@@ -1,7 +1,7 @@
-//! The contract of the store, stamped on both engines.
+//! The contract of the store, run on both engines.
 //!
 //! PostgreSQL comes from `GBRAIN_TEST_POSTGRES`, which `cargo xtask test` sets; without it the
-//! PostgreSQL half fails. Every test has a database of its own.
+//! PostgreSQL half fails. Every test has a separate database.
 
 #![expect(clippy::unwrap_used, reason = "a step of a test that fails has failed the test")]
 #![expect(clippy::disallowed_methods, reason = "the clock of a test is right")]

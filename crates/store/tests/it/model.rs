@@ -1,4 +1,4 @@
-//! Random operations against a model that fits on a page.
+//! Random operations against a small model.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ enum Op {
     Trust(bool),
 }
 
-/// Every version of a page, none for a deletion.
+/// Every version of a page, `None` for a deletion.
 #[derive(Debug, Default)]
 struct Model {
     pages: BTreeMap<PageKey, Vec<Option<Page>>>,
@@ -108,7 +108,7 @@ impl Model {
     }
 }
 
-/// Does one operation to both and compares what they say.
+/// Applies one operation to both and compares the outcomes.
 fn step(store: &Store, ws: &WorkspaceId, model: &mut Model, op: &Op) -> Result<(), TestCaseError> {
     let wiki = SourceId::new("wiki").unwrap();
     match op {
@@ -156,7 +156,7 @@ fn step(store: &Store, ws: &WorkspaceId, model: &mut Model, op: &Op) -> Result<(
             model.has_wiki = true;
         }
         Op::RemoveSource => {
-            let said = store.remove_source(ws, &wiki, Removal::Cascade, at(6));
+            let said = store.remove_source(ws, &wiki, SourceRemoval::Cascade, at(6));
             prop_assert_eq!(said.is_ok(), model.has_wiki);
             let keys: Vec<_> =
                 model.pages.keys().filter(|key| key.source == wiki).cloned().collect();
@@ -198,7 +198,7 @@ fn compare(store: &Store, ws: &WorkspaceId, model: &Model) -> Result<(), TestCas
     Ok(())
 }
 
-/// Follows the feed from nothing in batches of some size; every root on the way must be right.
+/// Follows the feed from the start in batches; every root on the way must be right.
 fn follow(store: &Store, ws: &WorkspaceId, limit: usize) -> Result<(), TestCaseError> {
     let mut pages: BTreeMap<_, Page> = BTreeMap::new();
     let mut after = Default::default();

@@ -43,7 +43,8 @@ fn opening_again_keeps_everything(db: &Database) {
     assert_eq!(store.page(&ws(), &page.key).unwrap().unwrap().page, page);
 }
 
-/// What a database of schema 1 lacks. On PostgreSQL a policy too.
+/// Removes the later objects from a database to make it one of schema 1. On PostgreSQL this
+/// includes a policy.
 const BACK_TO_SCHEMA_1: &str = "DROP TABLE suite_cursors; DROP TABLE suites; \
      DROP TABLE suite_events; DROP TABLE suite_runs; DROP TABLE canonical_queries; \
      DROP TABLE feedback_events; DROP TABLE retrieval_logs; DROP TABLE calibration_pairs; \
@@ -113,7 +114,7 @@ fn a_foreign_database_is_refused_and_not_touched(db: &Database) {
         assert_eq!(tables, &["pages"]);
         assert!(error.to_string().contains("a database or a schema of its own"));
     }
-    // Not touched: its table is there, and none of ours.
+    // Unchanged: its table exists, and none of gbrain's.
     db.raw("CREATE TABLE meta (x int); CREATE TABLE workspaces (x int); DROP TABLE pages").unwrap();
 }
 
@@ -191,7 +192,7 @@ fn other_files_are_refused() {
     Store::open(&Location::Sqlite(path), OpenMode::Use, at(0)).unwrap();
 }
 
-/// A copy of a database that holds page `a`.
+/// A copy of a database that contains page `a`.
 fn copied(copy: impl Fn(&rusqlite::Connection, &std::path::Path)) -> tempfile::TempDir {
     let db = Database::sqlite();
     write(&db.open(), &[&plain("a", "one")], 1);
@@ -211,7 +212,7 @@ fn a_copy_can_be_written_to_however_it_was_made() {
     let vacuumed = copied(|raw, to| {
         raw.execute("VACUUM INTO ?1", [to.to_str().unwrap()]).unwrap();
     });
-    // Page by page, as `.backup` copies: the file keeps its mode, and there is no log.
+    // Page by page, like `.backup`: the file keeps its mode, and there is no log.
     let paged = copied(|raw, to| {
         raw.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
         std::fs::copy(raw.path().unwrap(), to).unwrap();

@@ -1,4 +1,4 @@
-//! A server that goes away without a warning and comes back.
+//! A server that stops without a warning and returns.
 
 use gbrain_core::capture::FailureReason;
 use gbrain_store::{CaptureFilter, Location, OpenMode, Store, StoreError};

@@ -63,7 +63,7 @@ fn an_unchanged_batch_opens_no_write_transaction(db: &Database) {
     let store = db.open();
     let page = plain("a", "one");
     write(&store, &[&page], 1);
-    // Somebody else holds the write lock: a write transaction would have to wait for it.
+    // Another process holds the write lock: a write transaction would have to wait for it.
     let mut other = db.connect();
     other.begin_write(&ws());
     assert_eq!(write(&store, &[&page], 2)[0].kind, WriteKind::Unchanged);

@@ -1,36 +1,37 @@
-//! Rows of suites, calibration and alerts, built by hand.
+//! Hand-made rows of suites, calibration and alerts.
 
 use gbrain_core::gate::Verdict;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::{
-    Advance, AlertBoard, AlertState, AlertStatus, Backlog, Delivery, DeliveryAction, DeliveryClaim,
-    Due, NewDelivery, NewEvent, NewFeedback, NewJob, NewPair, NewQuery, NewRetrievalLog,
-    NewSilence, NewSuiteRun, NewThreshold, QueryState, RerankScore, RetrievalFields, Store,
+    AlertBoard, AlertState, AlertStatus, BacklogPolicy, CursorMove, Delivery, DeliveryAction,
+    DeliveryClaim, NewDelivery, NewDueRun, NewEvent, NewFeedback, NewJob, NewPair, NewQuery,
+    NewRetrievalLog, NewSilence, NewSuiteRun, NewThreshold, QueryState, RerankScore,
+    RetrievalFields, Store,
 };
 
 use crate::fixture::*;
 use crate::jobs::new_job;
 
-/// Keeps a suite that is on.
+/// Stores an enabled suite.
 pub(crate) fn put_suite(store: &Store, name: &str) {
     store.put_suite(&ws(), name, "{}", at(0)).unwrap();
     assert!(store.enable_suite(&ws(), name, at(0)).unwrap());
 }
 
-/// A job of kind `import`, which [`crate::jobs::try_claim`] takes, in the group of a suite.
+/// A job of kind `import`, which [`crate::jobs::try_claim`] claims, in the group of a suite.
 pub(crate) fn suite_job(suite: &str, key: Option<&str>) -> NewJob {
     let key = key.map(|key| format!("{suite} {key}"));
     NewJob { key, group: Some(format!("suite {suite}")), ..new_job("import") }
 }
 
-/// A run that is due by a schedule.
-pub(crate) fn due(suite: &str, key: &str, from: Option<i64>, to: i64) -> Due {
-    Due {
+/// A scheduled due run.
+pub(crate) fn due(suite: &str, key: &str, from: Option<i64>, to: i64) -> NewDueRun {
+    NewDueRun {
         suite: suite.to_owned(),
         trigger: "cron".to_owned(),
-        cursor: Some(Advance { from, to }),
-        backlog: Backlog::Add,
+        cursor: Some(CursorMove { from, to }),
+        backlog: BacklogPolicy::Add,
         job: suite_job(suite, Some(key)),
     }
 }
@@ -67,7 +68,7 @@ pub(crate) fn query(text: &str) -> NewQuery {
     }
 }
 
-/// A retrieval with something in every field.
+/// A retrieval with a value in every field.
 pub(crate) fn retrieval(query: &str, second: i64) -> NewRetrievalLog {
     let fields = RetrievalFields {
         request_id: Some(format!("req {query}")),
@@ -139,7 +140,7 @@ pub(crate) fn message(channel: &str, key: &str, payload: &str) -> NewDelivery {
     }
 }
 
-/// Gives a sender up to `limit` messages for ten seconds.
+/// Claims up to `limit` messages for ten seconds.
 pub(crate) fn send(store: &Store, worker: &str, limit: usize, second: i64) -> Vec<Delivery> {
     let claim = DeliveryClaim {
         worker: worker.to_owned(),
@@ -154,21 +155,23 @@ pub(crate) fn silence(from: i64, until: i64) -> NewSilence {
     NewSilence { starts_at: at(from), ends_at: at(until), body: "{}".to_owned() }
 }
 
-/// A row in every table, told apart by `what`.
+/// A row in every table, identified by `what`.
 pub(crate) fn one_of_each(store: &Store, ws: &WorkspaceId, what: &str) {
     store.put_suite(ws, what, &format!("{{\"of\":\"{what}\"}}"), at(1)).unwrap();
     store.enable_suite(ws, what, at(1)).unwrap();
-    store.fire(ws, &due(what, what, None, 7), at(1)).unwrap().unwrap();
+    store.queue_due_run(ws, &due(what, what, None, 7), at(1)).unwrap().unwrap();
     store.add_event(ws, &event(what, "1"), at(1)).unwrap();
     store.add_suite_run(ws, &new_run(what, Some("1")), at(1)).unwrap().unwrap();
-    store.put_queries(ws, &[query(what)], gbrain_store::Known::Keep, at(1)).unwrap();
+    store.put_queries(ws, &[query(what)], gbrain_store::OnDuplicate::Keep, at(1)).unwrap();
     store.add_retrieval_logs(ws, &[retrieval(what, 1)], at(1)).unwrap();
     store.put_pairs(ws, &[pair(what, what)], at(1)).unwrap();
     store.add_threshold(ws, &threshold(what), at(1)).unwrap();
     let AlertBoard { cursor, .. } = store.alert_board(ws).unwrap();
     let alerts = [alert(what, AlertStatus::Firing)];
     assert!(
-        store.raise_alerts(ws, cursor, 1, &alerts, &[message("pager", what, what)], at(1)).unwrap()
+        store
+            .store_alert_evaluation(ws, cursor, 1, &alerts, &[message("pager", what, what)], at(1))
+            .unwrap()
     );
     store.add_silence(ws, &silence(1, 9)).unwrap();
     store.open_incident(ws, what, "{}", at(1)).unwrap();

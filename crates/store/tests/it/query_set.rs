@@ -2,7 +2,8 @@
 
 use gbrain_core::hash::Hash;
 use gbrain_store::{
-    CanonicalQuery, Known, NewQuery, QueryFilter, QueryState, Store, StoreError, WriteKind,
+    NewQuery, OnDuplicate, QueryFilter, QueryState, Store, StoreError, StoredCanonicalQuery,
+    WriteKind,
 };
 
 use crate::database::Database;
@@ -17,7 +18,12 @@ on_both_engines! {
     broken_queries_are_refused_whole,
 }
 
-fn put(store: &Store, queries: &[NewQuery], known: Known, second: i64) -> Vec<(i64, WriteKind)> {
+fn put(
+    store: &Store,
+    queries: &[NewQuery],
+    known: OnDuplicate,
+    second: i64,
+) -> Vec<(i64, WriteKind)> {
     let put = store.put_queries(&ws(), queries, known, at(second)).unwrap();
     put.into_iter().map(|put| (put.id, put.kind)).collect()
 }
@@ -26,13 +32,13 @@ fn a_text_is_kept_once(db: &Database) {
     use WriteKind::{Added, Changed, Unchanged};
     let store = db.open();
     let both = [query("a"), query("b"), query("a")];
-    assert_eq!(put(&store, &both, Known::Keep, 1), [(1, Added), (2, Added), (1, Unchanged)]);
+    assert_eq!(put(&store, &both, OnDuplicate::Keep, 1), [(1, Added), (2, Added), (1, Unchanged)]);
     let active = NewQuery { state: QueryState::Active, origin: "manual".to_owned(), ..query("a") };
-    assert_eq!(put(&store, std::slice::from_ref(&active), Known::Keep, 2), [(1, Unchanged)]);
+    assert_eq!(put(&store, std::slice::from_ref(&active), OnDuplicate::Keep, 2), [(1, Unchanged)]);
     assert_eq!(store.canonical_query(&ws(), 1).unwrap().unwrap().origin, "feedback");
-    assert_eq!(put(&store, std::slice::from_ref(&active), Known::Replace, 3), [(1, Changed)]);
-    assert_eq!(put(&store, &[active], Known::Replace, 4), [(1, Unchanged)]);
-    let expected = CanonicalQuery {
+    assert_eq!(put(&store, std::slice::from_ref(&active), OnDuplicate::Replace, 3), [(1, Changed)]);
+    assert_eq!(put(&store, &[active], OnDuplicate::Replace, 4), [(1, Unchanged)]);
+    let expected = StoredCanonicalQuery {
         id: 1,
         text_hash: Hash::of(b"a"),
         state: QueryState::Candidate,
@@ -45,11 +51,15 @@ fn a_text_is_kept_once(db: &Database) {
     };
     assert_eq!(store.canonical_query(&ws(), 1).unwrap(), Some(expected));
     let easy = NewQuery { difficulty: None, ..query("b") };
-    assert_eq!(put(&store, &[easy], Known::Replace, 5), [(2, Changed)]);
-    assert_eq!(put(&store, &[query("c")], Known::Replace, 6), [(3, Added)], "no number is lost");
+    assert_eq!(put(&store, &[easy], OnDuplicate::Replace, 5), [(2, Changed)]);
+    assert_eq!(
+        put(&store, &[query("c")], OnDuplicate::Replace, 6),
+        [(3, Added)],
+        "no number is lost"
+    );
     assert!(store.delete_query(&ws(), 3).unwrap());
     assert!(!store.delete_query(&ws(), 3).unwrap());
-    assert_eq!(put(&store, &[query("c")], Known::Keep, 7), [(4, Added)]);
+    assert_eq!(put(&store, &[query("c")], OnDuplicate::Keep, 7), [(4, Added)]);
     assert_eq!(store.canonical_query(&ws(), 3).unwrap(), None);
     assert_sound(&store);
 }
@@ -68,7 +78,7 @@ fn queries_are_listed(db: &Database) {
         of("3", "slack", None, "manual"),
         of("4", "slack", Some("hard"), "manual"),
     ];
-    put(&store, &queries, Known::Keep, 1);
+    put(&store, &queries, OnDuplicate::Keep, 1);
     store.set_query_state(&ws(), 4, QueryState::Active, at(2)).unwrap();
     let check = |filter: QueryFilter, limit, expected: &[i64]| {
         let found = store.canonical_queries(&ws(), &filter, limit).unwrap();
@@ -89,15 +99,15 @@ fn queries_are_listed(db: &Database) {
 
 fn a_state_is_said_by_people(db: &Database) {
     let store = db.open();
-    put(&store, &[query("a")], Known::Keep, 1);
+    put(&store, &[query("a")], OnDuplicate::Keep, 1);
     for (second, state) in (2..).zip([QueryState::Active, QueryState::Retired]) {
         assert!(store.set_query_state(&ws(), 1, state, at(second)).unwrap());
         let found = store.canonical_query(&ws(), 1).unwrap().unwrap();
         assert_eq!((found.state, found.reviewed_at), (state, Some(at(second))));
     }
     assert!(!store.set_query_state(&ws(), 2, QueryState::Active, at(3)).unwrap());
-    // What is put again stays where people said.
-    put(&store, &[NewQuery { source: "new".to_owned(), ..query("a") }], Known::Replace, 4);
+    // A query that is stored again keeps its state.
+    put(&store, &[NewQuery { source: "new".to_owned(), ..query("a") }], OnDuplicate::Replace, 4);
     let found = store.canonical_query(&ws(), 1).unwrap().unwrap();
     assert_eq!((found.state, found.source.as_str()), (QueryState::Retired, "new"));
 }
@@ -109,11 +119,11 @@ fn threads_put_queries_at_once(db: &Database) {
             let store = &store;
             scope.spawn(move || {
                 for n in 0..5 {
-                    // Shared ones in every order, and one of its own.
+                    // Shared ones in every order, and one unique to the thread.
                     let mut batch: Vec<_> = (0..5).map(|q| query(&format!("{q}"))).collect();
                     batch.push(query(&format!("{thread} {n}")));
                     fastrand::shuffle(&mut batch);
-                    let known = if n % 2 == 0 { Known::Keep } else { Known::Replace };
+                    let known = if n % 2 == 0 { OnDuplicate::Keep } else { OnDuplicate::Replace };
                     put(&*store, &batch, known, n);
                 }
             });
@@ -134,9 +144,9 @@ fn broken_queries_are_refused_whole(db: &Database) {
         NewQuery { origin: nul(), ..query("b") },
         NewQuery { body: nul(), ..query("b") },
     ] {
-        let error = store.put_queries(&ws(), &[query("a"), broken], Known::Keep, at(1));
+        let error = store.put_queries(&ws(), &[query("a"), broken], OnDuplicate::Keep, at(1));
         assert!(matches!(error, Err(StoreError::Nul { .. })), "{error:?}");
     }
     assert_eq!(store.canonical_queries(&ws(), &QueryFilter::default(), 9).unwrap(), []);
-    assert_eq!(store.put_queries(&ws(), &[], Known::Keep, at(1)).unwrap(), []);
+    assert_eq!(store.put_queries(&ws(), &[], OnDuplicate::Keep, at(1)).unwrap(), []);
 }

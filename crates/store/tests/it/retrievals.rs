@@ -1,4 +1,4 @@
-//! Logged retrievals and what was said of them.
+//! Retrieval logs and their feedback.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -72,7 +72,7 @@ fn retrievals_are_found(db: &Database) {
         of(2, Some("run 1"), "graph", Some("user_vote")),
         of(3, Some("run 2"), "hybrid", Some("user_vote")),
         of(4, None, "hybrid", Some("user_comment")),
-        // Logged later, asked earlier.
+        // Logged later, requested earlier.
         of(0, Some("run 1"), "hybrid", None),
     ];
     store.add_retrieval_logs(&ws(), &logs, at(9)).unwrap();
@@ -143,14 +143,14 @@ fn live_ones_are_pruned_alone(db: &Database) {
 fn captures_and_logs_go_together(db: &Database) {
     let store = db.open();
     let captures = [capture("a"), capture("b")];
-    store.add_observed(&ws(), &captures, &[live("a", 1)], at(1)).unwrap();
+    store.add_captures_with_logs(&ws(), &captures, &[live("a", 1)], at(1)).unwrap();
     let count = || store.count_captures(&ws(), &CaptureFilter::default()).unwrap();
     assert_eq!((count(), ids(&store, &RetrievalFilter::default())), (2, vec![1]));
     let mut broken = live("b", 1);
     broken.fields.total_ms = Some(f64::NAN);
-    assert!(store.add_observed(&ws(), &captures, &[broken], at(2)).is_err());
+    assert!(store.add_captures_with_logs(&ws(), &captures, &[broken], at(2)).is_err());
     let nul = [capture("\0")];
-    assert!(store.add_observed(&ws(), &nul, &[live("b", 1)], at(2)).is_err());
+    assert!(store.add_captures_with_logs(&ws(), &nul, &[live("b", 1)], at(2)).is_err());
     assert_eq!((count(), ids(&store, &RetrievalFilter::default())), (2, vec![1]), "all or none");
 }
 
@@ -167,7 +167,8 @@ fn threads_log_at_once(db: &Database) {
                     let ids = store.add_retrieval_logs(&ws(), &batch, at(9)).unwrap();
                     assert!(ids.windows(2).all(|pair| pair[1] == pair[0] + 1), "{ids:?}");
                     let found = store.feedback(&ws(), &ids).unwrap();
-                    // Its pruning and what is said of a retrieval may meet: it has all of it or nothing.
+                    // Pruning and feedback may race: the log has all of its feedback, or neither
+                    // exists.
                     assert!(found.iter().all(|words| matches!(words.len(), 0 | 2)));
                     store.add_feedback(&ws(), ids[0], &said("user_vote", 1.0), at(9)).unwrap();
                     if thread == 0 {
@@ -220,7 +221,8 @@ fn broken_logs_are_refused_whole(db: &Database) {
     assert_eq!(store.add_retrieval_logs(&ws(), &[retrieval("q", 1)], at(1)).unwrap(), [1]);
 }
 
-/// Batches go in at some thousands a second, and the newest are found by an index whatever is there.
+/// Batches are inserted at some thousands per second, and the newest are found by an index
+/// regardless of the table's size.
 fn many_are_logged_and_listed_in_no_time(db: &Database) {
     let store = db.open();
     let batch = |n: i64| -> Vec<NewRetrievalLog> {

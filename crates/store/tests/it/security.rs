@@ -1,4 +1,4 @@
-//! Row-level security: a role, the owner of the tables too, sees its transaction's workspace only.
+//! Row-level security: a role, even the owner of the tables, sees only its transaction's workspace.
 
 use gbrain_core::capture::FailureReason;
 use gbrain_core::hash::Hash;
@@ -6,8 +6,8 @@ use gbrain_core::id::WorkspaceId;
 use gbrain_core::job::JobState;
 use gbrain_store::{AnswerKind, DeliveryEnd, RunKind, RunParts, Settlement, SuiteHistory};
 use gbrain_store::{
-    CaptureFilter, DocumentKind, JobStep, Location, OpenMode, Outcome, PageWrite, Progress, Store,
-    StoreError,
+    CaptureFilter, DocumentKind, JobOutcome, JobProgress, JobStep, Location, OpenMode, PageWrite,
+    Store, StoreError,
 };
 
 use crate::captures::{capture, failure, read};
@@ -36,7 +36,7 @@ impl<'d> Tenant<'d> {
         Self { db, name }
     }
 
-    /// The same role as the owner of every table, as brains of one role have it.
+    /// The same role as the owner of every table, as in single-role databases.
     fn owning(db: &'d Database) -> Self {
         let tenant = Self::new(db);
         for (table, _) in tables(db) {
@@ -70,7 +70,7 @@ pub(crate) fn two_workspaces(db: &Database) -> Store {
     }
     for (n, ws) in [ws(), other()].iter().enumerate() {
         let own = |what: &str| format!("{what} of {ws}");
-        // Workspaces do not have as many of anything, so that none can pass for another.
+        // The workspaces have different numbers of rows, so that they cannot be confused.
         for n in 0..=n {
             store.config_set(ws, &own(&format!("k{n}")), "v").unwrap();
             store.add_captures(ws, &[capture(&own("q"))], at(1)).unwrap();
@@ -87,7 +87,7 @@ pub(crate) fn two_workspaces(db: &Database) -> Store {
             let answer = format!("{n}");
             let key = Hash::of(own(&answer).as_bytes());
             store
-                .keep_model_answers(
+                .store_model_answers(
                     ws,
                     AnswerKind::Expansion,
                     &[unrecorded(key, &own("x"))],
@@ -102,7 +102,7 @@ pub(crate) fn two_workspaces(db: &Database) -> Store {
     store
 }
 
-/// Tables of ours, and the column of each that says whose a row is.
+/// gbrain's tables, and the workspace column of each.
 pub(crate) fn tables(db: &Database) -> Vec<(String, Option<String>)> {
     let Location::Postgres(url) = db.location() else { unreachable!() };
     let sql = "SELECT c.relname::text, max(a.attname::text) FROM pg_class c \
@@ -114,7 +114,7 @@ pub(crate) fn tables(db: &Database) -> Vec<(String, Option<String>)> {
     rows.iter().map(|row| (row.get(0), row.get(1))).collect()
 }
 
-/// Those with rows of workspaces.
+/// The tables with rows of workspaces.
 pub(crate) fn owned_tables(db: &Database) -> Vec<(String, String)> {
     tables(db).into_iter().filter_map(|(table, column)| Some((table, column?))).collect()
 }
@@ -278,20 +278,20 @@ fn serving_works_for_a_tenant() {
     assert!(store.revoke_token(&other(), "t0 of other", at(3)).unwrap());
     assert_eq!(open_jobs(&store).queued, 6);
     assert_eq!(store.job_counts_of(&other()).unwrap().queued, 4);
-    // Those that were there, so that the next ones are of this test.
+    // The existing ones, so that later ones belong to this test.
     while try_claim(&store, "before", 3).is_some() {}
     for workspace in [ws(), other()] {
         let id = store.add_job(&workspace, &new_job("import"), at(3)).unwrap();
         let (job, lease) = claim(&store, "w", 4);
         assert_eq!((&job.info.workspace, job.info.id), (&workspace, id));
-        let progress = Progress::default();
-        store.beat_job(&workspace, id, &lease, &progress, at(20), at(5)).unwrap();
+        let progress = JobProgress::default();
+        store.heartbeat_job(&workspace, id, &lease, &progress, at(20), at(5)).unwrap();
         let page = plain("imported", "text");
         let step =
             JobStep { id, lease: &lease, checkpoint: &|_| "1".to_owned(), done: 1, total: None };
         let write = PageWrite { page: &page, origin: None };
         store.write_pages_in_job(&workspace, &[write], &step, at(6)).unwrap();
-        let outcome = Outcome::Done("{}".to_owned());
+        let outcome = JobOutcome::Done("{}".to_owned());
         assert!(store.finish_job(&workspace, id, &lease, &outcome, at(7)).unwrap());
         assert_eq!(store.cancel_job(&workspace, id, at(8)).unwrap(), Some(JobState::Done));
         assert_eq!(store.prune_jobs(&workspace, at(9)).unwrap(), 1);
@@ -302,7 +302,9 @@ fn serving_works_for_a_tenant() {
         assert!(store.settle(&workspace, &charged, &Settlement::Unknown, at(9)).unwrap());
         let key = Hash::of(b"key");
         let kind = AnswerKind::Expansion;
-        store.keep_model_answers(&workspace, kind, &[unrecorded(key, "x")], at(9), at(10)).unwrap();
+        store
+            .store_model_answers(&workspace, kind, &[unrecorded(key, "x")], at(9), at(10))
+            .unwrap();
         assert!(store.add_run(&workspace, RunKind::QualityProbe, &run("r", 1)).unwrap());
         assert_eq!(store.check(&workspace).unwrap(), []);
     }
@@ -319,14 +321,14 @@ fn the_playbook_works_for_a_tenant() {
     while try_claim(&store, "before", 3).is_some() {}
     for workspace in [ws(), other()] {
         one_of_each(&store, &workspace, "mine");
-        let fired = store.fire(&workspace, &due("mine", "2", Some(7), 8), at(3)).unwrap();
+        let fired = store.queue_due_run(&workspace, &due("mine", "2", Some(7), 8), at(3)).unwrap();
         let (job, lease) = claim(&store, "w", 4);
         assert_eq!((&job.info.workspace, Some(job.info.id + 1)), (&workspace, fired));
         let (run, result) = (new_run("mine", Some("2")), |_| "{}".to_owned());
         let recorded =
             store.finish_suite_run(&workspace, job.info.id, &lease, &run, &result, at(5)).unwrap();
         assert!(recorded.is_some());
-        let end = Outcome::Cancelled;
+        let end = JobOutcome::Cancelled;
         let (job, lease) = claim(&store, "w", 6);
         assert!(store.finish_job(&workspace, job.info.id, &lease, &end, at(7)).unwrap());
         assert_eq!(store.check(&workspace).unwrap(), []);
@@ -340,7 +342,7 @@ fn the_playbook_works_for_a_tenant() {
     }
     store.purge_page(&other(), &key("b"), at(10)).unwrap();
     let seen = store.alert_board(&other()).unwrap().cursor;
-    assert!(store.raise_alerts(&other(), seen, 99, &[], &[], at(11)).unwrap());
+    assert!(store.store_alert_evaluation(&other(), seen, 99, &[], &[], at(11)).unwrap());
     let erased = store.prune_suite_history(&other(), at(100_000), RunParts::All, 1_000).unwrap();
     assert_eq!(
         erased,
@@ -388,7 +390,8 @@ fn a_refused_capture_leaves_its_failure() {
     assert_eq!(store.count_captures(&ws(), &CaptureFilter::default()).unwrap(), 1);
 }
 
-/// What evaluation collects, which a session may read without naming a workspace if there is one only.
+/// The tables that evaluation fills, which a session may read without naming a workspace if there
+/// is only one.
 const READABLE: [&str; 10] = [
     "eval_candidates",
     "eval_capture_failures",
@@ -412,7 +415,7 @@ fn one_workspace(db: &Database) -> Store {
     let key = Hash::of(b"judged");
     let answers = [unrecorded(key, "{}")];
     for kind in [AnswerKind::Contradiction, AnswerKind::Expansion] {
-        store.keep_model_answers(&ws(), kind, &answers, at(1), at(99)).unwrap();
+        store.store_model_answers(&ws(), kind, &answers, at(1), at(99)).unwrap();
     }
     one_of_each(&store, &ws(), "p");
     store
@@ -442,11 +445,11 @@ fn an_unnamed_session_reads_the_evaluation_of_an_only_workspace() {
     assert_eq!(rows_seen(&mut client, "model_answers"), 1, "of the contradiction probe only");
     assert_eq!(rows_seen(&mut client, "eval_contradictions_cache"), 1);
     assert!(rows_seen(&mut client, "braintrust_queries") > 0);
-    // It may change nothing.
+    // It may not change anything.
     for sql in ["DELETE FROM eval_candidates", "UPDATE eval_candidates SET latency_ms = 0"] {
         assert_eq!(client.execute(sql, &[]).unwrap(), 0, "{sql}");
     }
-    // With a second workspace nothing is shown, until it is gone again.
+    // With a second workspace nothing is visible, until that is removed.
     store.add_workspace(&other(), at(2)).unwrap();
     store.add_captures(&other(), &[capture("theirs")], at(2)).unwrap();
     assert_eq!(readable(&mut client), []);
@@ -455,13 +458,13 @@ fn an_unnamed_session_reads_the_evaluation_of_an_only_workspace() {
     }
     store.remove_workspace(&other()).unwrap();
     assert_eq!(rows_seen(&mut client, "eval_candidates"), 1);
-    // A workspace that is named is the one that is seen.
+    // A named workspace is the visible one.
     client.batch_execute("SET gbrain.workspace = 'elsewhere'").unwrap();
     assert_eq!(readable(&mut client), []);
     db.raw(&format!("REASSIGN OWNED BY {} TO CURRENT_USER", owner.name)).unwrap();
 }
 
-/// A role that may read one table needs no right to the table that names the only workspace.
+/// A role that may read one table needs no privilege on the table that names the only workspace.
 #[test]
 fn a_role_with_one_grant_reads_one_table() {
     let db = Database::postgres();
@@ -479,7 +482,7 @@ fn a_role_with_one_grant_reads_one_table() {
     assert_eq!((alone, refused, beside), (1, true, 0));
 }
 
-/// Two transactions, one of which adds a workspace while the other removes one, leave no name behind.
+/// Two transactions, one adding a workspace while the other removes one, leave no stale name.
 #[test]
 fn an_only_workspace_is_named_under_a_lock() {
     let db = Database::postgres();
@@ -501,7 +504,8 @@ fn an_only_workspace_is_named_under_a_lock() {
     assert_eq!(named(), "default");
 }
 
-/// Before PostgreSQL 15 a view reads with the rights of its owner, a superuser here: it asks for the workspace itself.
+/// Before PostgreSQL 15 a view reads with the privileges of its owner, a superuser here: the view
+/// checks the workspace itself.
 #[test]
 fn views_of_older_servers_show_one_workspace() {
     const MIGRATION: &str = include_str!("../../src/postgres/0006_windows.sql");

@@ -1,4 +1,4 @@
-//! `check` finds what it promises to find.
+//! `check` finds every kind of violation.
 
 use gbrain_store::Invariant;
 

@@ -1,10 +1,10 @@
-//! Charges against budgets, answers of models, runs.
+//! Charges against budgets, model answers, runs.
 
 use gbrain_core::hash::Hash;
 use gbrain_core::money::Usd;
 use gbrain_store::{
-    AnswerKind, Budget, ChargeState, ModelAnswer, NewCharge, Run, RunKind, Settlement, Store,
-    StoreError,
+    AnswerKind, Budget, ChargeState, JudgingRun, ModelAnswer, NewCharge, RunKind, Settlement,
+    Store, StoreError,
 };
 use serde_json::json;
 
@@ -24,7 +24,7 @@ on_both_engines! {
     only_answers_of_the_page_go_and_those_that_do_not_say,
 }
 
-/// An answer that does not say which pages it was made from.
+/// An answer of unknown pages.
 pub(crate) fn unrecorded(key: Hash, body: &str) -> ModelAnswer {
     ModelAnswer { key, body: body.to_owned(), pages: None }
 }
@@ -40,9 +40,8 @@ pub(crate) fn charge(budget: &str, worst: i64, cap: i64) -> NewCharge {
     }
 }
 
-/// A run of a kind.
-pub(crate) fn run(id: &str, second: i64) -> Run {
-    Run {
+pub(crate) fn run(id: &str, second: i64) -> JudgingRun {
+    JudgingRun {
         id: id.to_owned(),
         at: at(second),
         outcome: "pass".to_owned(),
@@ -161,9 +160,9 @@ fn a_call_that_costs_more_than_its_worst_is_charged_in_full(db: &Database) {
     assert_eq!(charged(&store, "run"), 25);
     let refused = store.reserve(&ws(), &charge("run", 0, 20), at(3));
     assert!(matches!(refused, Err(StoreError::OverBudget { left: Usd::ZERO, .. })));
-    // Somebody who allows more goes on.
+    // A caller with a higher cap continues.
     let more = store.reserve(&ws(), &charge("run", 5, 30), at(3)).unwrap();
-    // What no call costs fills every budget, as often as it is told.
+    // An absurd cost exhausts every budget, however often it is reported.
     assert!(store.settle(&ws(), &more, &cost(i64::MAX), at(4)).unwrap());
     let big = 3_000_000_000_000_000_000;
     for _ in 0..3 {
@@ -202,7 +201,7 @@ fn answers_are_kept_until_their_end(db: &Database) {
     let (kind, key) = (AnswerKind::Contradiction, Hash::of(b"pair"));
     let get = |second| store.model_answers(&ws(), kind, &[key], at(second)).unwrap().remove(0);
     let keep = |key: Hash, body: &str, now, until| {
-        store.keep_model_answers(&ws(), kind, &[unrecorded(key, body)], at(now), at(until))
+        store.store_model_answers(&ws(), kind, &[unrecorded(key, body)], at(now), at(until))
     };
     assert_eq!(get(1), None);
     keep(key, "one", 1, 10).unwrap();
@@ -223,7 +222,11 @@ fn runs_are_kept_once(db: &Database) {
     let store = db.open();
     let kind = RunKind::QualityProbe;
     assert!(store.add_run(&ws(), kind, &run("a", 1)).unwrap());
-    assert!(!store.add_run(&ws(), kind, &Run { body: "other".to_owned(), ..run("a", 2) }).unwrap());
+    assert!(
+        !store
+            .add_run(&ws(), kind, &JudgingRun { body: "other".to_owned(), ..run("a", 2) })
+            .unwrap()
+    );
     assert!(store.add_run(&ws(), kind, &run("b", 3)).unwrap());
     assert!(store.add_run(&ws(), RunKind::Contradictions, &run("a", 9)).unwrap());
     assert_eq!(store.runs(&ws(), kind, at(0), 9).unwrap(), [run("b", 3), run("a", 1)]);
@@ -240,12 +243,12 @@ fn a_purged_page_takes_what_was_said_of_it(db: &Database) {
         let finding = json!({ "pair_id": "p", "a": member(a), "b": member(b), "axis": "x" });
         json!({ "verdict": "fail", "findings": [finding], "hot_pages": [] }).to_string()
     };
-    let own = Run { body: report("people/a_b", "people/axb"), ..run("own", 1) };
-    let other = Run { body: report("people/axb", "people/axb"), ..run("other", 1) };
+    let own = JudgingRun { body: report("people/a_b", "people/axb"), ..run("own", 1) };
+    let other = JudgingRun { body: report("people/axb", "people/axb"), ..run("other", 1) };
     for run in [&own, &other] {
         store.add_run(&ws(), kind, run).unwrap();
     }
-    let probe = Run { body: own.body.clone(), ..run("probe", 1) };
+    let probe = JudgingRun { body: own.body.clone(), ..run("probe", 1) };
     store.add_run(&ws(), RunKind::QualityProbe, &probe).unwrap();
     let purged = store.purge_page(&ws(), &crate::fixture::key("people/a_b"), at(2)).unwrap();
     assert_eq!(purged.erased.contradiction_reports, 1);
@@ -275,7 +278,7 @@ fn only_answers_of_the_page_go_and_those_that_do_not_say(db: &Database) {
         of("old", None),
     ];
     let kind = AnswerKind::Contradiction;
-    store.keep_model_answers(&ws(), kind, &answers, at(1), at(99)).unwrap();
+    store.store_model_answers(&ws(), kind, &answers, at(1), at(99)).unwrap();
     let purged = store.purge_page(&ws(), &key("a"), at(2)).unwrap().erased;
     assert_eq!((purged.model_answers, purged.model_answers_without_pages), (1, 1));
     let keys: Vec<Hash> = answers.iter().map(|answer| answer.key).collect();

@@ -1,11 +1,11 @@
-//! Suites, their cursors, events, firing and recorded runs, one caller at a time.
+//! Suites, their cursors, events, due runs and recorded runs, one caller at a time.
 
 use gbrain_core::gate::Verdict;
 use gbrain_core::hash::Hash;
 use gbrain_core::job::JobState;
 use gbrain_store::{
-    Advance, Backlog, Due, EventReceipt, JobFilter, NewSuiteRun, Store, StoreError, StoredSuiteRun,
-    Suite, SuiteCursor, SuiteEvent, SuiteRunFilter, SuiteRunInfo, WriteKind,
+    BacklogPolicy, CursorMove, EventReceipt, JobFilter, NewDueRun, NewSuiteRun, Store, StoreError,
+    StoredSuite, StoredSuiteRun, SuiteCursor, SuiteEvent, SuiteRunFilter, SuiteRunInfo, WriteKind,
 };
 
 use crate::database::Database;
@@ -47,7 +47,7 @@ fn suites_are_kept_under_names(db: &Database) {
     let put = |name, spec, second| store.put_suite(&ws(), name, spec, at(second)).unwrap();
     assert_eq!(put("smoke", "{}", 1), WriteKind::Added);
     assert_eq!(put("smoke", "{}", 2), WriteKind::Unchanged);
-    let expected = Suite {
+    let expected = StoredSuite {
         name: "smoke".to_owned(),
         spec: "{}".to_owned(),
         hash: Hash::of(b"{}"),
@@ -63,7 +63,7 @@ fn suites_are_kept_under_names(db: &Database) {
     assert!(!store.enable_suite(&ws(), "none", at(3)).unwrap());
     assert_eq!(put("smoke", r#"{"k":5}"#, 5), WriteKind::Changed);
     let spec = r#"{"k":5}"#;
-    let changed = Suite {
+    let changed = StoredSuite {
         spec: spec.to_owned(),
         hash: Hash::of(spec.as_bytes()),
         enabled: true,
@@ -83,7 +83,7 @@ fn suites_are_kept_under_names(db: &Database) {
 fn cursors_move_from_where_they_were_seen(db: &Database) {
     let store = db.open();
     let advance = |suite: &str, from, to| {
-        store.advance_cursor(&ws(), suite, "cron", Advance { from, to }).unwrap()
+        store.advance_cursor(&ws(), suite, "cron", CursorMove { from, to }).unwrap()
     };
     store.put_suite(&ws(), "off", "{}", at(0)).unwrap();
     assert!(!advance("off", None, 1), "it is not on");
@@ -103,16 +103,20 @@ fn switching_off_forgets_cursors(db: &Database) {
     put_suite(&store, "a");
     put_suite(&store, "b");
     for suite in ["a", "b"] {
-        store.fire(&ws(), &due(suite, "1", None, 10), at(1)).unwrap().unwrap();
+        store.queue_due_run(&ws(), &due(suite, "1", None, 10), at(1)).unwrap().unwrap();
     }
     assert!(store.disable_suite(&ws(), "a", at(2)).unwrap());
     assert!(!store.disable_suite(&ws(), "none", at(2)).unwrap());
     assert_eq!(cursors(&store), [("b".to_owned(), 10)]);
-    assert_eq!(store.fire(&ws(), &due("a", "2", None, 20), at(3)).unwrap(), None, "it is off");
+    assert_eq!(
+        store.queue_due_run(&ws(), &due("a", "2", None, 20), at(3)).unwrap(),
+        None,
+        "it is off"
+    );
     assert_eq!(cursors(&store), [("b".to_owned(), 10)]);
     store.enable_suite(&ws(), "a", at(4)).unwrap();
-    assert_eq!(store.fire(&ws(), &due("a", "2", Some(10), 20), at(5)).unwrap(), None);
-    assert_eq!(store.fire(&ws(), &due("a", "2", None, 20), at(5)).unwrap(), Some(3));
+    assert_eq!(store.queue_due_run(&ws(), &due("a", "2", Some(10), 20), at(5)).unwrap(), None);
+    assert_eq!(store.queue_due_run(&ws(), &due("a", "2", None, 20), at(5)).unwrap(), Some(3));
     store.remove_suite(&ws(), "a").unwrap();
     assert_eq!(cursors(&store), [("b".to_owned(), 10)]);
     assert_eq!(store.job_counts_of(&ws()).unwrap().queued, 3, "what is queued stays");
@@ -122,12 +126,12 @@ fn firing_queues_and_moves(db: &Database) {
     let store = db.open();
     put_suite(&store, "smoke");
     let first = due("smoke", "1", None, 10);
-    assert_eq!(store.fire(&ws(), &first, at(1)).unwrap(), Some(1));
-    assert_eq!(store.fire(&ws(), &first, at(1)).unwrap(), None, "it was fired");
+    assert_eq!(store.queue_due_run(&ws(), &first, at(1)).unwrap(), Some(1));
+    assert_eq!(store.queue_due_run(&ws(), &first, at(1)).unwrap(), None, "it was fired");
     let stale = due("smoke", "other", Some(9), 20);
-    assert_eq!(store.fire(&ws(), &stale, at(1)).unwrap(), None, "not from there");
+    assert_eq!(store.queue_due_run(&ws(), &stale, at(1)).unwrap(), None, "not from there");
     let second = due("smoke", "2", Some(10), 20);
-    assert_eq!(store.fire(&ws(), &second, at(2)).unwrap(), Some(2));
+    assert_eq!(store.queue_due_run(&ws(), &second, at(2)).unwrap(), Some(2));
     let cursor = SuiteCursor { suite: "smoke".to_owned(), trigger: "cron".to_owned(), at: 20 };
     assert_eq!(store.suite_cursors(&ws()).unwrap(), [cursor]);
     let job = store.job(&ws(), 2).unwrap().unwrap();
@@ -144,40 +148,51 @@ fn a_key_is_fired_once(db: &Database) {
     store.add_job(&ws(), &suite_job("smoke", Some("1")), at(1)).unwrap();
     let recorded = NewSuiteRun { key: Some("smoke 2".to_owned()), ..new_run("smoke", None) };
     store.add_suite_run(&ws(), &recorded, at(1)).unwrap().unwrap();
-    assert_eq!(store.fire(&ws(), &due("smoke", "1", None, 10), at(2)).unwrap(), None);
+    assert_eq!(store.queue_due_run(&ws(), &due("smoke", "1", None, 10), at(2)).unwrap(), None);
     assert_eq!(cursors(&store), [("smoke".to_owned(), 10)], "or it would be due for ever");
-    assert_eq!(store.fire(&ws(), &due("smoke", "2", Some(10), 20), at(2)).unwrap(), None);
+    assert_eq!(store.queue_due_run(&ws(), &due("smoke", "2", Some(10), 20), at(2)).unwrap(), None);
     assert_eq!(cursors(&store), [("smoke".to_owned(), 20)]);
-    assert_eq!(store.fire(&ws(), &due("smoke", "3", Some(20), 30), at(2)).unwrap(), Some(2));
-    let without = Due { job: suite_job("smoke", None), ..due("smoke", "", Some(30), 40) };
-    assert_eq!(store.fire(&ws(), &without, at(2)).unwrap(), Some(3), "one of many");
+    assert_eq!(
+        store.queue_due_run(&ws(), &due("smoke", "3", Some(20), 30), at(2)).unwrap(),
+        Some(2)
+    );
+    let without = NewDueRun { job: suite_job("smoke", None), ..due("smoke", "", Some(30), 40) };
+    assert_eq!(store.queue_due_run(&ws(), &without, at(2)).unwrap(), Some(3), "one of many");
 }
 
 fn a_waiting_run_covers_a_later_one(db: &Database) {
     let store = db.open();
     put_suite(&store, "smoke");
-    let fire = |key: &str, from, to, second| {
-        let due = Due { backlog: Backlog::Coalesce, ..due("smoke", key, from, to) };
-        store.fire(&ws(), &due, at(second)).unwrap()
+    let queue_due_run = |key: &str, from, to, second| {
+        let due = NewDueRun { backlog: BacklogPolicy::Coalesce, ..due("smoke", key, from, to) };
+        store.queue_due_run(&ws(), &due, at(second)).unwrap()
     };
-    assert_eq!(fire("1", None, 10, 1), Some(1));
-    assert_eq!(fire("2", Some(10), 20, 1), None, "the first has not begun");
+    assert_eq!(queue_due_run("1", None, 10, 1), Some(1));
+    assert_eq!(queue_due_run("2", Some(10), 20, 1), None, "the first has not begun");
     assert_eq!(cursors(&store), [("smoke".to_owned(), 20)], "and will see this too");
     let (job, lease) = claim(&store, "w", 2);
-    assert_eq!(fire("3", Some(20), 30, 2), Some(2), "the first has begun");
-    assert_eq!(fire("4", Some(30), 40, 2), None);
+    assert_eq!(queue_due_run("3", Some(20), 30, 2), Some(2), "the first has begun");
+    assert_eq!(queue_due_run("4", Some(30), 40, 2), None);
     assert!(store.retry_job(&ws(), job.info.id, &lease, "{}", at(3), at(3)).unwrap());
     store.cancel_job(&ws(), 2, at(3)).unwrap();
-    assert_eq!(fire("5", Some(40), 50, 4), Some(3), "one that goes on saw the beginning before");
+    assert_eq!(
+        queue_due_run("5", Some(40), 50, 4),
+        Some(3),
+        "one that goes on saw the beginning before"
+    );
 }
 
 fn a_run_that_somebody_asks_for_needs_no_switch(db: &Database) {
     let store = db.open();
-    let asked = |suite: &str| Due { cursor: None, ..due(suite, "by ada", None, 0) };
-    assert_eq!(store.fire(&ws(), &asked("from a file"), at(1)).unwrap(), Some(1));
+    let asked = |suite: &str| NewDueRun { cursor: None, ..due(suite, "by ada", None, 0) };
+    assert_eq!(store.queue_due_run(&ws(), &asked("from a file"), at(1)).unwrap(), Some(1));
     store.put_suite(&ws(), "smoke", "{}", at(1)).unwrap();
-    assert_eq!(store.fire(&ws(), &asked("smoke"), at(1)).unwrap(), Some(2));
-    assert_eq!(store.fire(&ws(), &asked("smoke"), at(1)).unwrap(), None, "its key is queued");
+    assert_eq!(store.queue_due_run(&ws(), &asked("smoke"), at(1)).unwrap(), Some(2));
+    assert_eq!(
+        store.queue_due_run(&ws(), &asked("smoke"), at(1)).unwrap(),
+        None,
+        "its key is queued"
+    );
     assert_eq!(cursors(&store), []);
 }
 
@@ -189,7 +204,7 @@ fn a_key_gives_the_job_that_is_there(db: &Database) {
     let of_another_kind = gbrain_store::NewJob { kind: "reindex".to_owned(), ..keyed.clone() };
     assert_eq!(store.add_job(&ws(), &of_another_kind, at(2)).unwrap(), 2, "numbers are dense");
     let (_, lease) = claim(&store, "w", 3);
-    let done = gbrain_store::Outcome::Done("{}".to_owned());
+    let done = gbrain_store::JobOutcome::Done("{}".to_owned());
     assert!(store.finish_job(&ws(), 1, &lease, &done, at(4)).unwrap());
     assert_eq!(store.add_job(&ws(), &keyed, at(5)).unwrap(), 1, "over, and not to be done again");
     assert_eq!(store.prune_jobs(&ws(), at(9)).unwrap(), 1);
@@ -222,7 +237,7 @@ fn of_a_group_one_runs_at_a_time(db: &Database) {
     assert!(store.release_job(&ws(), 2, &lease, at(6)).unwrap());
     assert_eq!(claim(&store, "w", 7).0.info.id, 2);
     let lease = lease_of(&info(&store, 2)).unwrap();
-    let outcome = gbrain_store::Outcome::Failed("{}".to_owned());
+    let outcome = gbrain_store::JobOutcome::Failed("{}".to_owned());
     assert!(store.finish_job(&ws(), 2, &lease, &outcome, at(8)).unwrap());
     assert_eq!(claim(&store, "w", 9).0.info.id, 3);
 }
@@ -237,7 +252,7 @@ fn a_group_goes_on_when_its_worker_died(db: &Database) {
     let (job, _) = claim(&store, "w", 12);
     assert_eq!((job.info.id, job.info.attempt), (1, 2), "the same one, not the next");
     assert_eq!(try_claim(&store, "w", 13), None);
-    // Its attempts are used up: it is closed, and the next one begins at the same time.
+    // Its attempts are used up: it is closed, and the next one starts at the same time.
     assert_eq!(claim(&store, "w", 30).0.info.id, 2);
     assert_eq!(state(&store, 1), JobState::Failed);
     store.cancel_job(&ws(), 2, at(31)).unwrap();
@@ -279,7 +294,7 @@ fn events_are_told_once(db: &Database) {
 fn a_run_is_recorded_with_the_end_of_its_job(db: &Database) {
     let store = db.open();
     put_suite(&store, "smoke");
-    let job = store.fire(&ws(), &due("smoke", "1", None, 10), at(1)).unwrap().unwrap();
+    let job = store.queue_due_run(&ws(), &due("smoke", "1", None, 10), at(1)).unwrap().unwrap();
     let (_, lease) = claim(&store, "w", 2);
     let run = NewSuiteRun { verdict: Verdict::Fail, ..new_run("smoke", Some("smoke 1")) };
     let result = |id: i64| format!("{{\"run\":{id}}}");
@@ -306,7 +321,7 @@ fn a_run_is_recorded_with_the_end_of_its_job(db: &Database) {
     assert_eq!((job.info.state, job.result.as_deref()), (JobState::Done, Some("{\"run\":1}")));
     let again = store.finish_suite_run(&ws(), job.info.id, &lease, &run, &result, at(4)).unwrap();
     assert_eq!(again, None, "the job is over");
-    // The key was recorded by somebody else while another job ran for it.
+    // The key was recorded by another worker while another job ran for it.
     let second = gbrain_store::NewJob { key: None, ..suite_job("smoke", None) };
     let second = store.add_job(&ws(), &second, at(5)).unwrap();
     let (_, lease) = claim(&store, "w", 6);
@@ -373,9 +388,9 @@ fn broken_rows_of_suites_are_refused(db: &Database) {
     nul(store.suite(&ws(), "\0").map(|_| ()));
     nul(store.enable_suite(&ws(), "\0", at(1)).map(|_| ()));
     nul(store.remove_suite(&ws(), "\0").map(|_| ()));
-    nul(store.fire(&ws(), &due("\0", "1", None, 1), at(1)).map(|_| ()));
+    nul(store.queue_due_run(&ws(), &due("\0", "1", None, 1), at(1)).map(|_| ()));
     put_suite(&store, "a");
-    nul(store.fire(&ws(), &due("a", "\0", None, 1), at(1)).map(|_| ()));
+    nul(store.queue_due_run(&ws(), &due("a", "\0", None, 1), at(1)).map(|_| ()));
     nul(store.add_event(&ws(), &event("a\0", "1"), at(1)).map(|_| ()));
     nul(store.add_suite_run(&ws(), &new_run("a", Some("\0")), at(1)).map(|_| ()));
     let broken = |result: Result<(), StoreError>, constraint: &str| match result {
@@ -385,7 +400,7 @@ fn broken_rows_of_suites_are_refused(db: &Database) {
     let long = "x".repeat(2000);
     broken(store.put_suite(&ws(), "", "{}", at(1)).map(|_| ()), "suite_name");
     broken(store.put_suite(&ws(), &long, "{}", at(1)).map(|_| ()), "suite_name");
-    broken(store.fire(&ws(), &due("a", &long, None, 1), at(1)).map(|_| ()), "job_key");
+    broken(store.queue_due_run(&ws(), &due("a", &long, None, 1), at(1)).map(|_| ()), "job_key");
     let group = gbrain_store::NewJob { group: Some(String::new()), ..new_job("import") };
     broken(store.add_job(&ws(), &group, at(1)).map(|_| ()), "job_group");
     broken(store.add_event(&ws(), &event(&long, "1"), at(1)).map(|_| ()), "event_document");
@@ -406,7 +421,7 @@ fn suites_go_with_their_workspace(db: &Database) {
     unknown(store.put_suite(&o, "a", "{}", at(1)).map(|_| ()));
     unknown(store.suites(&o).map(|_| ()));
     unknown(store.suite_cursors(&o).map(|_| ()));
-    unknown(store.fire(&o, &due("a", "1", None, 1), at(1)).map(|_| ()));
+    unknown(store.queue_due_run(&o, &due("a", "1", None, 1), at(1)).map(|_| ()));
     unknown(store.add_event(&o, &event("a", "1"), at(1)).map(|_| ()));
     unknown(store.event_head(&o).map(|_| ()));
     unknown(store.add_suite_run(&o, &new_run("a", None), at(1)).map(|_| ()));

@@ -1,8 +1,7 @@
-//! Encryption on the way to a server: what each `sslmode` accepts.
+//! TLS to a server: what each `sslmode` accepts.
 //!
-//! The server here speaks just enough: it agrees to TLS, shakes hands with the certificate for
-//! `localhost` of the test kit, and turns the client away with words that only an encrypted connection
-//! could have carried.
+//! The test server accepts TLS, uses the test kit's certificate for `localhost`, and refuses the
+//! client with a message that only an encrypted connection could have carried.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -22,7 +21,7 @@ fn turning_away() -> Vec<u8> {
     [b"E".as_slice(), &length.to_be_bytes(), fields.as_bytes()].concat()
 }
 
-/// Answers one client. A client that does not like the certificate hangs up.
+/// Answers one client. A client that rejects the certificate disconnects.
 fn answer(mut socket: TcpStream) -> std::io::Result<()> {
     let mut request = [0; 8];
     socket.read_exact(&mut request)?;
@@ -35,7 +34,7 @@ fn answer(mut socket: TcpStream) -> std::io::Result<()> {
     stream.flush()
 }
 
-/// What a client says that connects to `host` with these settings.
+/// The error of a client that connects to `host` with these settings.
 fn connect(host: &str, settings: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

@@ -1,7 +1,7 @@
-//! Tokens: found over all workspaces, changed in their own.
+//! Tokens: found across all workspaces, changed in their own.
 
 use gbrain_core::access::Scope;
-use gbrain_store::{NewToken, Store, StoreError, Token, TokenDigest};
+use gbrain_store::{ApiToken, NewToken, Store, StoreError, TokenDigest};
 
 use crate::database::Database;
 use crate::fixture::*;
@@ -27,11 +27,11 @@ pub(crate) fn new_token(id: &str) -> NewToken {
     }
 }
 
-fn ids(tokens: &[Token]) -> Vec<&str> {
+fn ids(tokens: &[ApiToken]) -> Vec<&str> {
     tokens.iter().map(|token| token.id.as_str()).collect()
 }
 
-fn find(store: &Store, id: &str) -> Token {
+fn find(store: &Store, id: &str) -> ApiToken {
     store.find_token(id).unwrap().unwrap()
 }
 

@@ -1,6 +1,6 @@
-//! Databases that an older gbrain wrote: read, and brought up to date with what is in them.
+//! Databases written by an older gbrain: read and migrated with their contents.
 //!
-//! Migrations never change after a release, so the schema of a sample is made by them.
+//! Migrations never change after a release, so they create the schema of a sample.
 
 use gbrain_core::id::{Generation, WorkspaceId};
 use gbrain_core::page::Visibility;
@@ -37,7 +37,7 @@ const POSTGRES: [&str; 2] = [
 const APPLIED: &str = "INSERT INTO gbrain_migrations VALUES (1, 'initial', 1794814245734), \
      (2, 'captures', 1794814245734)";
 
-/// What a database of schema 5 lacks.
+/// Removes the later objects from a database to make it one of schema 5.
 const BACK_TO_SCHEMA_5: &str = "DROP VIEW braintrust_queries; DROP VIEW eval_contradictions_cache; \
      DROP TABLE eval_windows; ALTER TABLE rerank_thresholds DROP COLUMN scores; \
      ALTER TABLE model_answers DROP COLUMN pages; \
@@ -46,7 +46,7 @@ const BACK_TO_SCHEMA_5_ON_POSTGRES: &str = "DROP TRIGGER single_workspace ON wor
      DROP FUNCTION gbrain_note_single_workspace; DROP FUNCTION gbrain_single_workspace CASCADE; \
      DELETE FROM meta WHERE key = 'single_workspace'";
 
-/// Makes a database of the present schema one of schema 5.
+/// Downgrades a current database to schema 5.
 pub(crate) fn back_to_schema_5(db: &Database) {
     db.raw(BACK_TO_SCHEMA_5).unwrap();
     if let Database::Postgres { .. } = db {
@@ -54,7 +54,7 @@ pub(crate) fn back_to_schema_5(db: &Database) {
     }
 }
 
-/// What a database of schema 4 lacks.
+/// Removes the later objects from a database to make it one of schema 4.
 const BACK_TO_SCHEMA_4: &str = "DROP INDEX jobs_by_key; DROP INDEX jobs_at_work; \
      ALTER TABLE jobs DROP COLUMN key; ALTER TABLE jobs DROP COLUMN grp; \
      DROP TABLE suite_cursors; DROP TABLE suites; DROP TABLE suite_events; DROP TABLE suite_runs; \
@@ -64,7 +64,7 @@ const BACK_TO_SCHEMA_4: &str = "DROP INDEX jobs_by_key; DROP INDEX jobs_at_work;
      DROP TABLE alert_silences; DROP TABLE incidents; \
      DELETE FROM gbrain_migrations WHERE number > 4";
 
-/// Makes the database of schema 2.
+/// Creates the database of schema 2.
 fn sample(db: &Database) {
     let (migrations, number, rows) = match db.location() {
         Location::Sqlite(path) => {
@@ -134,7 +134,7 @@ fn a_sample_of_schema_2_can_be_served(db: &Database) {
     assert_sound(&store);
 }
 
-/// Migration 5 makes the table of counters anew on SQLite.
+/// Migration 5 recreates the table of counters on SQLite.
 fn numbers_go_on_after_schema_4(db: &Database) {
     let store = opened(db);
     assert_eq!(add(&store, 1), 1);

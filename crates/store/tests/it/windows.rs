@@ -1,4 +1,4 @@
-//! Windows of time that follow each other see every capture once, whatever the clocks say.
+//! Consecutive time windows contain every capture once, regardless of the clocks.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
@@ -27,12 +27,12 @@ on_both_engines! {
 #[derive(Default)]
 struct Exporter {
     end: Option<Timestamp>,
-    /// How often each number came.
+    /// The count of each number.
     seen: BTreeMap<i64, usize>,
 }
 
 impl Exporter {
-    /// Reads what came since the last window and before `until`, if that is later.
+    /// Reads the captures since the last window and before `until`, if that is later.
     fn read_until(&mut self, store: &Store, ws: &WorkspaceId, until: Timestamp) {
         if self.end.is_some_and(|end| until < end) {
             return;
@@ -61,7 +61,7 @@ fn several(count: usize) -> Vec<CaptureFields> {
     (0..count).map(|n| capture(&format!("query {n}"))).collect()
 }
 
-/// A moment up to 40 ms from another, with parts of a millisecond.
+/// A time up to 40 ms from another, with fractions of a millisecond.
 fn near(moment: Timestamp) -> Timestamp {
     moment + SignedDuration::from_nanos(fastrand::i64(-40_000_000..40_000_000))
 }
@@ -69,7 +69,7 @@ fn near(moment: Timestamp) -> Timestamp {
 fn random_windows_see_every_capture_once(db: &Database) {
     let store = db.open();
     let config = Config { cases: 30, failure_persistence: None, ..Config::default() };
-    // Both act at any time they like, in nanoseconds.
+    // Both act at arbitrary times, in nanoseconds.
     let step = (any::<bool>(), 0..8_000_000i64, 1..4usize);
     let steps = prop::collection::vec(step, 1..40);
     let result = TestRunner::new(config).run(&steps, |steps| {
@@ -107,7 +107,7 @@ fn threads_capture_while_windows_are_read(db: &Database) {
             .map(|thread| {
                 let (shared, now, count) = (&store, &now, &count);
                 scope.spawn(move || {
-                    // Half of them have connections of their own.
+                    // Half of them have separate connections.
                     let own = (thread % 2 == 0).then(|| db.open());
                     let store = own.as_ref().unwrap_or(shared);
                     for _ in 0..40 {
@@ -133,7 +133,7 @@ fn threads_capture_while_windows_are_read(db: &Database) {
     assert_sound(&store);
 }
 
-/// What a process that captures does: `batches`, by a clock that is never quite right.
+/// The task of a capturing process: `batches`, by a clock that is slightly wrong.
 pub(crate) fn capture_batches(store: &Store, batches: usize) -> usize {
     let mut count = 0;
     for _ in 0..batches {

@@ -9,29 +9,30 @@ use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use gbrain_core::scrub::{Family, Found, Scrubber};
+use gbrain_core::scrub::{ScrubFamily, Scrubber, SensitiveMatch};
 use serde_json::Value;
 
-const EMAILS: &[Family] = &[Family::Email, Family::EmailUnicode];
-const PHONES: &[Family] = &[Family::Phone, Family::PhoneInternational, Family::PhoneNational];
-const CARDS: &[Family] = &[Family::Card, Family::CardMaestro];
-const SECRETS: &[Family] = &[
-    Family::ApiKey,
-    Family::Secret,
-    Family::Jwt,
-    Family::Bearer,
-    Family::ConnectionString,
-    Family::PrivateKey,
+const EMAILS: &[ScrubFamily] = &[ScrubFamily::Email, ScrubFamily::EmailUnicode];
+const PHONES: &[ScrubFamily] =
+    &[ScrubFamily::Phone, ScrubFamily::PhoneInternational, ScrubFamily::PhoneNational];
+const CARDS: &[ScrubFamily] = &[ScrubFamily::Card, ScrubFamily::CardMaestro];
+const SECRETS: &[ScrubFamily] = &[
+    ScrubFamily::ApiKey,
+    ScrubFamily::Secret,
+    ScrubFamily::Jwt,
+    ScrubFamily::Bearer,
+    ScrubFamily::ConnectionString,
+    ScrubFamily::PrivateKey,
 ];
 
 /// The labels of the sentences and the families that find them.
-const KINDS: &[(&str, &[Family])] = &[
+const KINDS: &[(&str, &[ScrubFamily])] = &[
     ("EMAIL_ADDRESS", EMAILS),
     ("PHONE_NUMBER", PHONES),
-    ("US_SSN", &[Family::Ssn]),
+    ("US_SSN", &[ScrubFamily::Ssn]),
     ("CREDIT_CARD", CARDS),
-    ("IBAN_CODE", &[Family::Iban]),
-    ("IP_ADDRESS", &[Family::IpAddress]),
+    ("IBAN_CODE", &[ScrubFamily::Iban]),
+    ("IP_ADDRESS", &[ScrubFamily::IpAddress]),
     ("(secrets)", SECRETS),
 ];
 
@@ -63,7 +64,7 @@ impl Score {
         (self.gold > 0).then(|| self.found as f64 / self.gold as f64)
     }
 
-    fn span(&mut self, text: &str, span: Range<usize>, claims: &[Found]) {
+    fn span(&mut self, text: &str, span: Range<usize>, claims: &[SensitiveMatch]) {
         self.gold += 1;
         let covered: usize = claims.iter().map(|claim| overlap(claim, &span)).sum();
         if covered * 2 >= span.len() {
@@ -73,7 +74,7 @@ impl Score {
         }
     }
 
-    fn claim(&mut self, text: &str, claim: &Found, is_right: bool) {
+    fn claim(&mut self, text: &str, claim: &SensitiveMatch, is_right: bool) {
         self.claims += 1;
         if is_right {
             self.right += 1;
@@ -136,7 +137,7 @@ fn secrets(pii: &Path, scrubber: &Scrubber) -> Result<Vec<Score>> {
     for row in lines(pii, "detect_secrets_cases")? {
         let text = row["text"].as_str().context("a row without a text")?;
         let kind = row["plugin"].as_str().context("a row without a plugin")?;
-        let families = if kind == "ip_public" { &[Family::IpAddress] } else { SECRETS };
+        let families = if kind == "ip_public" { &[ScrubFamily::IpAddress] } else { SECRETS };
         let found = of_families(&scrubber.find(text), families);
         if !scores.iter().any(|score| score.kind == kind) {
             scores.push(Score::new("detect_secrets", kind));
@@ -158,8 +159,8 @@ fn secrets(pii: &Path, scrubber: &Scrubber) -> Result<Vec<Score>> {
 }
 
 /// A line with a secret is found if anything in it is.
-fn whole(found: &[Found]) -> Vec<Found> {
-    found.iter().take(1).map(|found| Found { start: 0, ..*found }).collect()
+fn whole(found: &[SensitiveMatch]) -> Vec<SensitiveMatch> {
+    found.iter().take(1).map(|found| SensitiveMatch { start: 0, ..*found }).collect()
 }
 
 /// Example numbers of every region, as E.164 and in groups of three.
@@ -199,11 +200,11 @@ fn matcher(pii: &Path, scrubber: &Scrubber) -> Result<Score> {
     Ok(score)
 }
 
-fn of_families(found: &[Found], families: &[Family]) -> Vec<Found> {
+fn of_families(found: &[SensitiveMatch], families: &[ScrubFamily]) -> Vec<SensitiveMatch> {
     found.iter().filter(|found| families.contains(&found.family)).copied().collect()
 }
 
-fn overlap(claim: &Found, span: &Range<usize>) -> usize {
+fn overlap(claim: &SensitiveMatch, span: &Range<usize>) -> usize {
     claim.end.min(span.end).saturating_sub(claim.start.max(span.start))
 }
 

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 use gbrain_bench::campaign::scaffold::progress;
-use gbrain_core::scrub::{Family, pattern};
+use gbrain_core::scrub::{ScrubFamily, pattern};
 
 pub(super) struct Ripgrep {
     program: PathBuf,
@@ -39,7 +39,7 @@ impl Ripgrep {
     pub(super) fn count(&self, file: &Path) -> Result<()> {
         let mut command = Command::new(&self.program);
         command.args(["--no-config", "-j1", "--count-matches"]);
-        for pattern in Family::ALL.iter().filter_map(|family| pattern(*family)) {
+        for pattern in ScrubFamily::ALL.iter().filter_map(|family| pattern(*family)) {
             command.args(["-e", pattern]);
         }
         let output = command.arg(file).output()?;

@@ -32,7 +32,7 @@ const KINDS: &[(&str, Make, Make)] = &[
     ("password", password, no_password),
 ];
 
-/// What stands between groups of digits.
+/// The separators between groups of digits.
 const SEPARATORS: [&str; 10] =
     [" ", "-", ".", "\u{a0}", "\u{202f}", "\u{2009}", "\u{2013}", "\u{2011}", "\u{2012}", "  "];
 /// Characters that cannot be seen.

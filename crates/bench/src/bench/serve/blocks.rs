@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use gbrain_brain::Ask;
-use gbrain_brain::capture::Door;
+use gbrain_brain::QueryOptions;
+use gbrain_brain::capture::QueryService;
 use gbrain_core::request::{Caller, Request};
 use gbrain_testkit::http::{Answer, Caller as Connection};
 use gbrain_testkit::served::Served;
@@ -19,7 +19,7 @@ const SETTLE: Duration = Duration::from_millis(500);
 pub(super) struct Block {
     /// Microseconds by request.
     pub(super) times: Vec<f64>,
-    /// Processor time of whoever answered, in seconds.
+    /// Processor time of the process that answered, in seconds.
     pub(super) cpu: f64,
     /// How long it took, in seconds.
     pub(super) seconds: f64,
@@ -37,14 +37,14 @@ impl Block {
     }
 }
 
-/// What happened when more was asked than could be answered.
+/// The counts of a run with more requests than the server can answer.
 #[derive(Default)]
 pub(super) struct Overload {
     /// Microseconds by request that was answered.
     pub(super) accepted: Vec<f64>,
     /// Microseconds by request that was refused.
     pub(super) refused: Vec<f64>,
-    /// Requests that nobody was free to send.
+    /// Requests that no client was free to send.
     pub(super) unsent: usize,
     /// How long it took, in seconds.
     pub(super) seconds: f64,
@@ -52,14 +52,14 @@ pub(super) struct Overload {
 
 /// Asks in this process, on so many threads.
 pub(super) fn in_process(
-    door: &Door,
+    door: &QueryService,
     requests: &[Request],
     count: usize,
     threads: usize,
 ) -> Result<Block> {
     let caller = Caller { remote: true, ..Caller::default() };
     block(vec![(); threads], count, cpu_seconds, |(), at| {
-        let ask = Ask::default();
+        let ask = QueryOptions::default();
         std::hint::black_box(door.answer(&requests[at % requests.len()], &ask, caller)?);
         Ok(())
     })
@@ -86,7 +86,7 @@ pub(super) fn over_http(
     )
 }
 
-/// Everybody asks the next question as soon as the last one is answered, until there are `count`.
+/// Each client sends its next question as soon as the last one is answered, until there are `count`.
 fn block<C: Send>(
     callers: Vec<C>,
     count: usize,
@@ -119,7 +119,7 @@ fn block<C: Send>(
     Ok(Block { times: times.concat(), cpu: cpu() - used, seconds })
 }
 
-/// Sends so many requests a second, whatever becomes of them.
+/// Sends requests at a fixed rate per second, without waiting for their responses.
 pub(super) fn overload(
     served: &Served,
     bodies: &[Vec<u8>],

@@ -1,4 +1,4 @@
-//! What arrived: all of it, the same under its name, in the order of its key.
+//! Checks the messages that arrived: complete, identical under one id, and in order per key.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! What must hold when everybody has gone: the ledger against the providers' bills and what callers were told.
+//! Invariants after all callers have stopped: the ledger agrees with the providers' bills and with the costs that
+//! callers got.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use super::caller::{Ended, Journal};
 use super::calls::{Call, GONE_NAME, Tariff, name};
 use crate::campaign::violations::Violations;
 
-/// What was counted on the way.
+/// The counts of the audit.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Audit {
     /// Charges, which are attempts.
@@ -27,15 +28,15 @@ pub struct Audit {
     pub killed: usize,
     /// Charges that such a call left open, at their worst.
     pub open: usize,
-    /// Charges of which nobody knows what they cost, at their worst.
+    /// Charges of unknown cost, at their upper bound.
     pub lost: usize,
-    /// What is charged, in billionths.
+    /// The sum of charges, in billionths.
     pub charged: i64,
-    /// What providers bill, in billionths.
+    /// The sum of the providers' bills, in billionths.
     pub bill: i64,
 }
 
-/// A call, as everybody saw it.
+/// A call as its caller, the ledger and the provider recorded it.
 #[derive(Debug, Default)]
 struct Trail {
     charges: Vec<Charge>,
@@ -43,7 +44,7 @@ struct Trail {
     billed: Vec<Billed>,
 }
 
-/// Compares everything with everything. Nobody may be at work any more.
+/// Compares all records with each other. All callers must have stopped.
 pub(super) fn audit(
     store: &Store,
     terms: &Terms,
@@ -94,7 +95,7 @@ pub(super) fn audit(
     Ok(audit)
 }
 
-/// What a call whose settlement the database did not take looks like.
+/// Whether a call looks as if the database rejected its settlement.
 const LEFT_OPEN: &str = "it ended, and a charge is open";
 /// One call in so many may be left open.
 const RARE: usize = 20;
@@ -117,7 +118,7 @@ fn check_sum(
     if sum != charged {
         violations.add(format!("{budget} says {charged}, and its charges are {sum}"));
     }
-    if state.calls != charges.len() as u64 && !budget.starts_with(gbrain_store::STANDING) {
+    if state.calls != charges.len() as u64 && !budget.starts_with(gbrain_store::DAILY_PREFIX) {
         violations.add(format!("{budget} counts {} calls and has {}", state.calls, charges.len()));
     }
     if charged > cap {

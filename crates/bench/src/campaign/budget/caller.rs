@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
-use gbrain_llm::{Asker, Limits, Retry, Spending};
-use gbrain_store::{Budget, Location, NewCharge, OpenMode, STANDING, Settlement, Store};
+use gbrain_llm::{ModelClient, ModelLimits, RetryPolicy, Spending};
+use gbrain_store::{Budget, DAILY_PREFIX, Location, NewCharge, OpenMode, Settlement, Store};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ use crate::campaign::scaffold::say;
 /// How long an attempt may take. Providers that hang do so for longer.
 pub(super) const TIMEOUT: Duration = Duration::from_millis(1_000);
 
-/// What a process is told.
+/// The instructions for a process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Orders {
     /// The address of the database.
@@ -31,17 +31,17 @@ pub(super) struct Orders {
     pub(super) server: String,
     /// The name of the budget, and what may be charged against it, in billionths.
     pub(super) budget: (String, i64),
-    /// What may be charged in a day, in billionths.
+    /// The daily budget, in billionths.
     pub(super) per_day: i64,
-    /// What calls are made of.
+    /// The parts that calls are made of.
     pub(super) seed: u64,
     /// How many at once.
     pub(super) threads: usize,
-    /// What to do.
+    /// The work to do.
     pub(super) work: Work,
 }
 
-/// What a process does.
+/// The work of a process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum Work {
     /// The calls of these numbers.
@@ -68,16 +68,17 @@ pub fn call() -> Result<ExitCode> {
 }
 
 impl Orders {
-    fn asker(&self, store: Arc<Store>) -> Result<Asker> {
-        let retry = Retry {
+    fn client(&self, store: Arc<Store>) -> Result<ModelClient> {
+        let retry = RetryPolicy {
             attempts: 3,
             first: Duration::from_millis(10),
-            longest: Duration::from_secs(2),
+            max_wait: Duration::from_secs(2),
         };
-        let limits = Limits { timeout: TIMEOUT, retry, concurrency: self.threads };
+        let limits = ModelLimits { timeout: TIMEOUT, retry, concurrency: self.threads };
         let environment = |_: &str| Some(KEY.to_owned());
-        let asker = Asker::new(providers(&self.server)?, prices()?, limits, Arc::new(environment));
-        Ok(asker.spending(Spending {
+        let client =
+            ModelClient::new(providers(&self.server)?, prices()?, limits, Arc::new(environment));
+        Ok(client.spending(Spending {
             store,
             workspace: WorkspaceId::default(),
             budget: Some(self.budget()),
@@ -91,11 +92,11 @@ impl Orders {
     }
 
     fn call(&self, store: Arc<Store>, numbers: &[usize]) -> Result<()> {
-        let (asker, next) = (self.asker(store)?, AtomicUsize::new(0));
+        let (client, next) = (self.client(store)?, AtomicUsize::new(0));
         let work = || {
             while let Some(number) = numbers.get(next.fetch_add(1, Ordering::Relaxed)) {
                 say(format!("begun {number}"));
-                let (outcome, cost, attempts) = match Call::of(self.seed, *number).run(&asker) {
+                let (outcome, cost, attempts) = match Call::of(self.seed, *number).run(&client) {
                     Ok(bill) => ("ok", bill.cost.as_nanos(), bill.attempts),
                     Err(error) => (error.kind.name(), 0, 0),
                 };
@@ -116,7 +117,7 @@ impl Orders {
         let cap = Usd::nanos(self.per_day);
         let charge = NewCharge {
             budget: self.budget(),
-            standing: Some(Budget { name: format!("{STANDING}{day}"), cap }),
+            standing: Some(Budget { name: format!("{DAILY_PREFIX}{day}"), cap }),
             model: "lab:any".to_owned(),
             purpose: "campaign".to_owned(),
             worst: Usd::nanos(100),
@@ -146,13 +147,13 @@ impl Orders {
 pub(super) struct Ended {
     /// `ok`, or what went wrong.
     pub(super) outcome: String,
-    /// What its caller was told that it costs, in billionths.
+    /// The cost that the caller got, in billionths.
     pub(super) cost: i64,
     /// Attempts.
     pub(super) attempts: usize,
 }
 
-/// What processes said.
+/// The output of the processes.
 #[derive(Debug, Default)]
 pub(super) struct Journal {
     /// Calls that were begun.

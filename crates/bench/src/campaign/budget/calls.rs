@@ -1,26 +1,30 @@
-//! What is asked of the providers, and what goes wrong there: by numbers and a seed, the same in every process.
+//! The calls to providers and the injected faults, derived from numbers and a seed so that every process has the
+//! same.
 //!
 //! A call has a model of its own name, so that its charges and the provider's bills are told from all others.
 
 use anyhow::Result;
 use fastrand::Rng;
-use gbrain_llm::{AskError, Asker, Bill, Chat, ModelRef, Prices, Providers, Purpose, Schema};
+use gbrain_llm::{
+    CallCost, Chat, EmbeddingPurpose, ModelCallError, ModelClient, ModelRef, Prices, Providers,
+    Schema,
+};
 use serde_json::{Map, Value, json};
 
 use gbrain_testkit::providers::{Asked, Billed, Fault};
 
-/// Nobody listens there.
+/// An address where nothing listens.
 const GONE: &str = "http://127.0.0.1:1/v1";
-/// The provider that nobody is behind.
+/// The provider without a server.
 pub(super) const GONE_NAME: &str = "gone";
-/// What providers are told, and nobody checks.
+/// A key that providers get and do not check.
 pub(super) const KEY: &str = "campaign-key";
 
 /// A provider, and what it takes in billionths of a dollar: whole numbers, so that a bill is exact.
 #[derive(Debug)]
 pub(super) struct Tariff {
     name: &'static str,
-    /// What it speaks; none if its name says so.
+    /// The API format; none if the name implies it.
     api: Option<&'static str>,
     path: &'static str,
     /// A token sent.
@@ -41,7 +45,7 @@ const fn tariff(
 
 const COMPATIBLE: Option<&str> = Some("openai-compatible");
 
-/// Everybody.
+/// All of the callers.
 pub(super) const TARIFFS: [Tariff; 8] = [
     tariff("anthropic", "/v1", [3_000, 15_000, 0]),
     tariff("openai", "/v1", [1_250, 10_000, 0]),
@@ -54,13 +58,13 @@ pub(super) const TARIFFS: [Tariff; 8] = [
 ];
 
 impl Tariff {
-    /// What a bill comes to, in billionths.
+    /// The sum of a bill, in billionths.
     pub(super) fn of(&self, bill: &Billed) -> i64 {
         let Billed { input, output, searches, .. } = bill;
         (input * self.input + output * self.output + searches * self.search) as i64
     }
 
-    /// Whose it is.
+    /// The provider it belongs to.
     pub(super) fn find(provider: &str) -> Option<&'static Self> {
         TARIFFS.iter().find(|tariff| tariff.name == provider)
     }
@@ -99,7 +103,7 @@ pub(super) fn prices() -> Result<Prices> {
 /// One call.
 #[derive(Debug)]
 pub(super) struct Call {
-    /// Who is asked; the model's name is the call's.
+    /// The provider of the call; the call's id is the model's name.
     pub(super) model: ModelRef,
     ask: Ask,
 }
@@ -107,7 +111,7 @@ pub(super) struct Call {
 #[derive(Debug)]
 enum Ask {
     Chat(Chat),
-    Embed { texts: Vec<String>, purpose: Purpose, dims: usize },
+    Embed { texts: Vec<String>, purpose: EmbeddingPurpose, dims: usize },
     Rerank { query: String, documents: Vec<String> },
 }
 
@@ -130,16 +134,16 @@ impl Call {
     }
 
     /// Asks, and tells what it cost.
-    pub(super) fn run(&self, asker: &Asker) -> Result<Bill, AskError> {
+    pub(super) fn run(&self, client: &ModelClient) -> Result<CallCost, ModelCallError> {
         match &self.ask {
-            Ask::Chat(chat) => asker.chat(&self.model, chat).map(|(_, bill)| bill),
+            Ask::Chat(chat) => client.chat(&self.model, chat).map(|(_, bill)| bill),
             Ask::Embed { texts, purpose, dims } => {
                 let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-                asker.embed(&self.model, &texts, *purpose, Some(*dims)).map(|(_, bill)| bill)
+                client.embed(&self.model, &texts, *purpose, Some(*dims)).map(|(_, bill)| bill)
             }
             Ask::Rerank { query, documents } => {
                 let documents: Vec<&str> = documents.iter().map(String::as_str).collect();
-                asker.rerank(&self.model, query, &documents).map(|(_, bill)| bill)
+                client.rerank(&self.model, query, &documents).map(|(_, bill)| bill)
             }
         }
     }
@@ -174,7 +178,7 @@ fn chat(rng: &mut Rng) -> Ask {
 
 fn embed(rng: &mut Rng) -> Ask {
     let texts = (0..rng.usize(1..6)).map(|_| text(rng, 400)).collect();
-    let purpose = if rng.bool() { Purpose::Document } else { Purpose::Query };
+    let purpose = if rng.bool() { EmbeddingPurpose::Document } else { EmbeddingPurpose::Query };
     Ask::Embed { texts, purpose, dims: 16 }
 }
 
@@ -183,14 +187,14 @@ fn rerank(rng: &mut Rng) -> Ask {
     Ask::Rerank { query: text(rng, 60), documents }
 }
 
-/// What a model says: of any length, so that some of it ends at the limit of tokens.
+/// A model's answer of any length, so that some answers end at the token limit.
 pub(super) fn says(asked: &Asked) -> String {
     let Asked::Chat { user, .. } = asked else { return String::new() };
     let length = mixed(user.len() as u64, 7) % 900;
     "so it is ".repeat(1 + length as usize / 9)
 }
 
-/// What goes wrong with a request: one in six, in every way there is.
+/// The fault injected into a request: one request in six, in every way there is.
 pub(super) fn faults(seed: u64, hang: std::time::Duration) -> impl Fn(u64) -> Fault + Send + Sync {
     move |number| match mixed(seed, number) % 1000 {
         0..30 => Fault::Status(429, Some(0)),

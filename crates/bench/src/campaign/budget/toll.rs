@@ -1,5 +1,5 @@
-//! What the ledger costs in time: charging a call at its worst and settling it, by one caller and by thirty-two,
-//! whose calls take a while or none at all.
+//! The time that the ledger costs in time: charging a call at its worst and settling it, by one caller and by
+//! thirty-two, whose calls take a while or none at all.
 
 use std::path::Path;
 

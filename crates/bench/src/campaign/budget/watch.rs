@@ -1,11 +1,11 @@
-//! Somebody who looks at the ledger all the time, while others write it and are killed.
+//! Reads the ledger all the time while other processes write it and are killed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use gbrain_core::id::WorkspaceId;
-use gbrain_store::{STANDING, Store};
+use gbrain_store::{DAILY_PREFIX, Store};
 use gbrain_testkit::providers::ProviderServer;
 use jiff::Timestamp;
 
@@ -40,7 +40,7 @@ pub(super) fn watch(
 }
 
 fn look(store: &Store, terms: &Terms, violations: &Violations) -> Result<()> {
-    let today = (format!("{STANDING}{}", Timestamp::now().strftime("%F")), terms.per_day);
+    let today = (format!("{DAILY_PREFIX}{}", Timestamp::now().strftime("%F")), terms.per_day);
     for (budget, cap) in terms.budgets.iter().chain([&today]) {
         let state = store.budget(&WorkspaceId::default(), budget)?;
         let charged = state.map_or(0, |state| state.charged.as_nanos());
@@ -51,7 +51,7 @@ fn look(store: &Store, terms: &Terms, violations: &Violations) -> Result<()> {
     Ok(())
 }
 
-/// What was billed up to a moment is charged after it, whatever has not come back yet.
+/// Costs that were billed up to a moment are charged after it, including calls in flight.
 fn count(
     store: &Store,
     terms: &Terms,

@@ -13,10 +13,10 @@ use gbrain_brain::{Brain, BrainOptions, IndexKind, built_in_models};
 use gbrain_core::contradiction::Docket;
 use gbrain_core::contradiction::prompt::MAX_PAIR_CHARS;
 use gbrain_core::id::{PageKey, Slug, SourceId, WorkspaceId};
-use gbrain_core::page::{Format, Page, PageInput, parse};
-use gbrain_core::replay::Live;
+use gbrain_core::page::{Page, PageFormat, PageInput, parse};
+use gbrain_core::replay::LiveContext;
 use gbrain_core::request::Viewer;
-use gbrain_eval::contradictions::{Gathering, gather};
+use gbrain_eval::contradictions::{GatherOptions, gather};
 use gbrain_store::{Location, OpenMode, PageWrite};
 use jiff::Timestamp;
 
@@ -27,7 +27,7 @@ pub const PAIRS: usize = PAGES * (PAGES - 1) / 2;
 
 const WRITERS: [&str; PAGES] = ["surveyor", "harbour master", "visitor", "insurer", "chronicler"];
 
-/// What two pages have in common, as the one says it and as the other does.
+/// A fact that two pages share, in the words of each.
 const MATTERS: [[&str; 2]; PAIRS] = [
     [
         "The big crane at {T} lifts {n} tonnes.",
@@ -109,7 +109,7 @@ impl Synthetic {
             let text = format!("# {name}, by the {writer}\n\n{}\n", sentences.join(" "));
             let key = PageKey::new(SourceId::default(), Slug::new(slug)?);
             let input =
-                PageInput { key, file_name: None, content: &text, format: Format::Markdown };
+                PageInput { key, file_name: None, content: &text, format: PageFormat::Markdown };
             self.pages.push(parse(input)?);
         }
         Ok(())
@@ -130,13 +130,13 @@ impl Synthetic {
         let writes: Vec<PageWrite<'_>> =
             self.pages.iter().map(|page| PageWrite { page, origin: None }).collect();
         brain.store().write_pages(brain.workspace(), &writes, now)?;
-        let gathering = Gathering {
-            live: Live { settings: brain.settings()?, now },
+        let options = GatherOptions {
+            live: LiveContext { settings: brain.settings()?, now },
             top_k: PAGES,
             max_chars: MAX_PAIR_CHARS,
             trust: Viewer::Trusted,
         };
-        Ok(gather(&brain, &self.queries, &gathering, &|_| ())?)
+        Ok(gather(&brain, &self.queries, &options, &|_| ())?)
     }
 
     /// Whether each pair of a docket contradicts itself, and what of the docket was not planted: a pair too

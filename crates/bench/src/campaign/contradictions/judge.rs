@@ -1,4 +1,4 @@
-//! A judge that errs one time in five, whatever it is shown, and knows every answer otherwise.
+//! A judge that errs on one pair in five at random, and is right otherwise.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,13 +7,14 @@ use std::time::Duration;
 use anyhow::Result;
 use gbrain_core::contradiction::prompt::MAX_PAIR_CHARS;
 use gbrain_core::contradiction::{
-    Canary, Contradicts, Docket, Judgement, Origin, Outcome, Prompt, ResolutionKind, Severity,
+    Canary, Contradicts, Docket, Judgement, JudgingOutcome, Origin, PairPrompt, ResolutionKind,
+    Severity,
 };
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
-use gbrain_eval::contradictions::{Heard, Hearing, Judge};
-use gbrain_llm::{Asker, Limits, Prices, Providers, Retry, Spending};
+use gbrain_eval::contradictions::{Judge, JudgeSession, SessionResult};
+use gbrain_llm::{ModelClient, ModelLimits, Prices, Providers, RetryPolicy, Spending};
 use gbrain_store::{Budget, Location, OpenMode};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -37,7 +38,7 @@ pub struct Erring {
 impl Erring {
     /// What it says of a pair: the truth, or one time in five the contrary. A pair's prompt is all that chance
     /// depends on, so it says the same when it is asked again.
-    fn accuses(self, prompt: &Prompt, is_contradiction: bool) -> bool {
+    fn accuses(self, prompt: &PairPrompt, is_contradiction: bool) -> bool {
         let Self { seed, number } = self;
         let parts = [&seed.to_le_bytes()[..], &number.to_le_bytes(), &prompt.identity.0];
         let bits = Hash::of_parts(&parts).0;
@@ -45,16 +46,16 @@ impl Erring {
         is_contradiction != (drawn as f64 / u64::MAX as f64 <= ERRS)
     }
 
-    /// What becomes of a docket and of planted pairs before it.
-    pub fn hear(self, docket: &Docket, answers: &[bool], planted: &[Canary]) -> Heard {
-        let outcome = |prompt: &Prompt, answer| outcome(self.accuses(prompt, answer));
+    /// The results of judging a docket of planted pairs.
+    pub fn hear(self, docket: &Docket, answers: &[bool], planted: &[Canary]) -> SessionResult {
+        let outcome = |prompt: &PairPrompt, answer| outcome(self.accuses(prompt, answer));
         let pairs = docket.pairs().iter().zip(answers);
         let outcomes = pairs.map(|(one, answer)| outcome(&one.prompt, *answer)).collect();
         let planted = planted.iter().map(|canary| {
-            let prompt = Prompt::of(&canary.pair, MAX_PAIR_CHARS);
+            let prompt = PairPrompt::of(&canary.pair, MAX_PAIR_CHARS);
             (canary.clone(), outcome(&prompt, canary.is_contradiction))
         });
-        Heard { outcomes, planted: planted.collect(), trouble: None }
+        SessionResult { outcomes, planted: planted.collect(), first_error: None }
     }
 
     /// The same through a hearing: a model behind an address, asked over a wire that fails now and then.
@@ -63,13 +64,13 @@ impl Erring {
         docket: &Docket,
         answers: &[bool],
         planted: &[Canary],
-    ) -> Result<Heard> {
+    ) -> Result<SessionResult> {
         let mut says: HashMap<String, bool> = HashMap::new();
         for (one, answer) in docket.pairs().iter().zip(answers) {
             says.insert(one.prompt.user.clone(), self.accuses(&one.prompt, *answer));
         }
         for canary in planted {
-            let prompt = Prompt::of(&canary.pair, MAX_PAIR_CHARS);
+            let prompt = PairPrompt::of(&canary.pair, MAX_PAIR_CHARS);
             let accuses = self.accuses(&prompt, canary.is_contradiction);
             says.insert(prompt.user, accuses);
         }
@@ -79,20 +80,23 @@ impl Erring {
         };
         let server = ProviderServer::start(says, faults)?;
         let dir = tempfile::tempdir()?;
-        let asker = asker(&server, &dir.path().join("brain.db"))?;
-        let judge = Judge::Model(&asker, "openai:judge".parse()?);
-        let hearing = Hearing::new(&judge, None, docket, planted.to_vec(), MAX_PAIR_CHARS)?;
-        Ok(hearing.run(&|_| ()))
+        let client = client(&server, &dir.path().join("brain.db"))?;
+        let judge = Judge::Model(&client, "openai:judge".parse()?);
+        let session = JudgeSession::new(&judge, None, docket, planted.to_vec(), MAX_PAIR_CHARS)?;
+        Ok(session.run(&|_| ()))
     }
 }
 
-fn outcome(accuses: bool) -> Outcome {
+fn outcome(accuses: bool) -> JudgingOutcome {
     let verdict = if accuses { Contradicts::Contradiction } else { Contradicts::No };
     let judgement = Judgement::new(verdict, Severity::Low, AXIS, SURE);
-    Outcome::Judged(judgement.with_resolution(Some(ResolutionKind::ManualReview)), Origin::Judge)
+    JudgingOutcome::Judged(
+        judgement.with_resolution(Some(ResolutionKind::ManualReview)),
+        Origin::Judge,
+    )
 }
 
-/// What the model says; nothing that can be read to what it was not asked.
+/// The model's answer; unreadable for a prompt of another kind.
 fn said(accuses: Option<bool>) -> String {
     let Some(accuses) = accuses else { return "?".to_owned() };
     let verdict = if accuses { Contradicts::Contradiction } else { Contradicts::No };
@@ -115,14 +119,17 @@ fn faults(number: u64) -> Fault {
     }
 }
 
-fn asker(server: &ProviderServer, ledger: &std::path::Path) -> Result<Asker> {
+fn client(server: &ProviderServer, ledger: &std::path::Path) -> Result<ModelClient> {
     let described = json!({ "openai": { "base_url": format!("{}/v1", server.url()) } });
     let Value::Object(settings) = described else { unreachable!("it is an object") };
     let prices = r#"{"openai:judge": {"input_usd_per_million": 1, "output_usd_per_million": 2,
         "source": "a campaign", "date": "2026-01-01"}}"#;
-    let retry =
-        Retry { attempts: 12, first: Duration::from_millis(2), longest: Duration::from_secs(1) };
-    let limits = Limits { timeout: Duration::from_secs(60), retry, concurrency: 8 };
+    let retry = RetryPolicy {
+        attempts: 12,
+        first: Duration::from_millis(2),
+        max_wait: Duration::from_secs(1),
+    };
+    let limits = ModelLimits { timeout: Duration::from_secs(60), retry, concurrency: 8 };
     let environment = Arc::new(|_: &str| Some("key".to_owned()));
     let location = Location::Sqlite(ledger.to_owned());
     let store = gbrain_store::Store::open(&location, OpenMode::Use, Timestamp::UNIX_EPOCH)?;
@@ -133,7 +140,7 @@ fn asker(server: &ProviderServer, ledger: &std::path::Path) -> Result<Asker> {
         per_day: None,
         purpose: "campaign".to_owned(),
     };
-    let asker =
-        Asker::new(Providers::with(&settings)?, Prices::parse(prices)?, limits, environment);
-    Ok(asker.spending(spending))
+    let client =
+        ModelClient::new(Providers::with(&settings)?, Prices::parse(prices)?, limits, environment);
+    Ok(client.spending(spending))
 }

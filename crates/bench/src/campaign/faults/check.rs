@@ -1,4 +1,4 @@
-//! What must hold during a fault, and what must hold again after it.
+//! Invariants during a fault and after it.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -209,7 +209,7 @@ impl Subject {
         self.read_log()
     }
 
-    /// What a reader of the store sees.
+    /// The pages that a reader of the store sees.
     fn stored(&self) -> Result<BTreeMap<String, String>> {
         let (store, workspace) = (self.brain.store()?, WorkspaceId::default());
         let infos = store.list(&workspace, &PageFilter::default(), None, 1_000_000)?;

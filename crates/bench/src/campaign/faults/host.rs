@@ -1,4 +1,4 @@
-//! What this machine lets a campaign do: mounts, limits, capabilities, another clock.
+//! The abilities of this machine: mounts, limits, capabilities, another clock.
 
 use std::ffi::OsString;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! What a campaign found: one row for each fault and engine.
+//! The report of a campaign: one row per fault and engine.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ const HEADER: [&str; 10] = [
     "worst recovery ms",
 ];
 
-/// What kind of promise was broken.
+/// The kind of promise that was broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FindingKind {
     /// A write was acknowledged and is not there.
@@ -40,9 +40,9 @@ pub enum FindingKind {
 /// One broken promise.
 #[derive(Debug, Clone)]
 pub struct Finding {
-    /// What kind.
+    /// The kind of the violation.
     pub kind: FindingKind,
-    /// What was seen.
+    /// The observed violation.
     pub text: String,
 }
 
@@ -61,7 +61,7 @@ pub struct HealthTimes {
     pub peak_mib: u64,
 }
 
-/// What one fault did to one engine.
+/// The effects of one fault on one engine.
 #[derive(Debug, Clone)]
 pub struct FaultRow {
     /// The fault.
@@ -78,7 +78,7 @@ pub struct FaultRow {
     pub unacknowledged: usize,
     /// Answers that were compared with those of an index made anew.
     pub compared: usize,
-    /// What was broken.
+    /// The broken promises.
     pub findings: Vec<Finding>,
     /// The longest time until everything was right again.
     pub worst_recovery: Duration,

@@ -1,4 +1,4 @@
-//! A brain with public and private pages, the server on it, and callers that nobody trusts.
+//! A brain with public and private pages, its server, and untrusted callers.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -58,7 +58,7 @@ impl WriteLog {
         Some((slug, page.acknowledged.as_deref()?))
     }
 
-    /// What is wrong with what a reader of the store sees.
+    /// Violations in the pages that a reader of the store sees.
     pub(super) fn check(&self, seen: &BTreeMap<String, String>) -> Vec<String> {
         let mut wrong = Vec::new();
         for (slug, page) in &self.pages {

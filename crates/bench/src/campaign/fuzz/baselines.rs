@@ -1,17 +1,17 @@
-//! What must hold for captures, for baselines, and for what is made of them.
+//! Invariants of captures, of baselines, and of their reports.
 
 use std::path::Path;
 
 use fastrand::Rng;
 use gbrain_brain::capture::AuditLog;
 use gbrain_core::baseline::{
-    Baseline, BaselineKey, Captures, Draft, Integrity, Published, SignatureCheck, Thresholds,
-    publish,
+    Baseline, BaselineDraft, BaselineIntegrity, BaselineKey, BaselineThresholds, CaptureFile,
+    PublishedBaseline, SignatureCheck, publish,
 };
 use gbrain_core::capture::CapturedRow;
 use gbrain_core::format::capture::{read_object, read_row};
 use gbrain_core::id::WorkspaceId;
-use gbrain_core::replay::{Live, SettingsFrom};
+use gbrain_core::replay::{LiveContext, SettingsSource};
 use gbrain_eval::{
     AsOf, EvalError, Input, LocalOptions, LocalRetriever, ReplayOptions, read_baseline,
     read_captures, read_publishable, replay,
@@ -68,7 +68,7 @@ pub(super) fn check_publish(bytes: &[u8], rng: &mut Rng) -> Result<(), Broken> {
     for _ in 0..EDITS {
         let edited = edited(text, rng);
         let Ok(read) = read_baseline(input(&edited)) else { continue };
-        let is_harmless = read.integrity == Integrity::NotTamperEvident
+        let is_harmless = read.integrity == BaselineIntegrity::NotTamperEvident
             || read.metadata == baseline.metadata && is_equal(&read.rows, &baseline.rows);
         require(is_harmless, || {
             format!("an edit passes as intact: {}", String::from_utf8_lossy(&edited))
@@ -82,7 +82,7 @@ pub(super) fn check_publish(bytes: &[u8], rng: &mut Rng) -> Result<(), Broken> {
 pub(super) fn check_signed(bytes: &[u8], rng: &mut Rng) -> Result<(), Broken> {
     let key = |text: &str| BaselineKey::new(text).map_err(|error| error.to_string());
     let (key, other) = (key("a key of the campaign")?, key("another key, also long")?);
-    let draft = Draft { key: Some(key.clone()), ..draft(rng) };
+    let draft = BaselineDraft { key: Some(key.clone()), ..draft(rng) };
     let Ok(published) = publish(rows_of(bytes), &draft) else { return Ok(()) };
     let text = published.text.as_bytes();
     let read = |bytes: &[u8], key: &BaselineKey| {
@@ -105,11 +105,11 @@ pub(super) fn check_signed(bytes: &[u8], rng: &mut Rng) -> Result<(), Broken> {
     require(read(bytes, &other).is_err(), || "a stranger's file passes as signed".to_owned())
 }
 
-fn read_back(published: &Published) -> Result<Baseline, Broken> {
+fn read_back(published: &PublishedBaseline) -> Result<Baseline, Broken> {
     let told = || format!("\n{}", published.text);
     let baseline = read_baseline(input(published.text.as_bytes()))
         .map_err(|error| format!("what was published is refused: {}{}", words(&error), told()))?;
-    require(baseline.integrity == Integrity::Intact, || format!("not intact{}", told()))?;
+    require(baseline.integrity == BaselineIntegrity::Intact, || format!("not intact{}", told()))?;
     require(baseline.metadata == published.metadata, || {
         format!("{:?} became {:?}", published.metadata, baseline.metadata)
     })?;
@@ -124,18 +124,18 @@ fn read_back(published: &Published) -> Result<Baseline, Broken> {
     Ok(baseline)
 }
 
-fn draft(rng: &mut Rng) -> Draft {
+fn draft(rng: &mut Rng) -> BaselineDraft {
     let word = |rng: &mut Rng| (0..rng.usize(..20)).map(|_| rng.char(..)).collect::<String>();
-    let thresholds = Thresholds {
+    let thresholds = BaselineThresholds {
         jaccard: rng.f64(),
         top1: rng.f64(),
         latency_multiplier: 10_f64.powi(rng.i32(-300..300)) * (rng.f64() + 0.1),
     };
-    Draft {
+    BaselineDraft {
         label: word(rng),
         published_at: jiff::Timestamp::from_millisecond(rng.i64(-9_000_000_000..9_000_000_000_000))
             .unwrap_or(jiff::Timestamp::UNIX_EPOCH),
-        thresholds: if rng.bool() { thresholds } else { Thresholds::default() },
+        thresholds: if rng.bool() { thresholds } else { BaselineThresholds::default() },
         why: rng.bool().then(|| word(rng)),
         previous: None,
         key: None,
@@ -149,11 +149,11 @@ pub(super) fn check_replay(bytes: &[u8], brains: &Brains, rng: &mut Rng) -> Resu
     let failed = |error: EvalError| format!("an error: {}", words(&error));
     let brain = brains.memory();
     let settings = brain.settings().map_err(|error| error.to_string())?;
-    let live = Live { settings, now: jiff::Timestamp::UNIX_EPOCH };
+    let live = LiveContext { settings, now: jiff::Timestamp::UNIX_EPOCH };
     let target = LocalRetriever::new(brain, LocalOptions::new(live), &|_, _| ()).map_err(failed)?;
     let options = ReplayOptions {
         as_of: if rng.bool() { AsOf::Now } else { AsOf::Capture },
-        settings: if rng.bool() { SettingsFrom::Live } else { SettingsFrom::Capture },
+        settings: if rng.bool() { SettingsSource::Live } else { SettingsSource::Capture },
         concurrency: 1,
         repeats: 1,
         blame: rng.bool(),
@@ -165,7 +165,7 @@ pub(super) fn check_replay(bytes: &[u8], brains: &Brains, rng: &mut Rng) -> Resu
     reports::check(&replayed.rows, Vec::new(), rng)
 }
 
-/// A whole line of the audit log is read, whatever else is in the file.
+/// A complete line of the audit log is read, even if other lines are damaged.
 pub(super) fn check_audit(bytes: &[u8]) -> Result<(), Broken> {
     let dir = tempfile::tempdir().map_err(|error| error.to_string())?;
     let whole = concat!(
@@ -194,7 +194,7 @@ fn input(bytes: &[u8]) -> Input<'_> {
     Input::new(Path::new("fuzz"), bytes)
 }
 
-fn is_same(a: &Captures, b: &Captures) -> bool {
+fn is_same(a: &CaptureFile, b: &CaptureFile) -> bool {
     a.baseline == b.baseline && is_equal(&a.rows, &b.rows)
 }
 

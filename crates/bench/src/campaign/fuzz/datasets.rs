@@ -1,4 +1,4 @@
-//! What must hold for datasets and for results that are compared.
+//! Invariants of datasets and of compared results.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -7,9 +7,9 @@ use fastrand::Rng;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use gbrain_core::benchmark::{Granularity, Haystack};
-use gbrain_core::compare::{CompareOptions, Measured, compare};
+use gbrain_core::compare::{CompareOptions, ResultTable, compare};
 use gbrain_core::fault::chain;
-use gbrain_core::format::benchmark::Result as BenchmarkResult;
+use gbrain_core::format::benchmark::BenchmarkResult;
 use gbrain_core::format::result::{Judge, read};
 use gbrain_core::measure::Measure;
 use gbrain_core::qrels::Qrels;
@@ -56,7 +56,7 @@ pub(super) fn check_dataset(bytes: &[u8], tools: &Tools, rng: &mut Rng) -> Resul
 
 type Read = Result<Vec<Haystack>, String>;
 
-/// What went wrong, with all its reasons.
+/// The error with all its sources.
 fn all(read: Result<Vec<Haystack>, EvalError>) -> Read {
     read.map_err(|error| chain(&error))
 }
@@ -118,14 +118,14 @@ pub(super) fn check_result(bytes: &[u8]) -> Result<(), Broken> {
     Ok(())
 }
 
-fn check_measured(measured: &Measured) -> Result<(), Broken> {
+fn check_measured(measured: &ResultTable) -> Result<(), Broken> {
     let columns = measured.columns.len();
     for row in &measured.rows {
         let finite = row.values.iter().flatten().all(|value| value.is_finite());
         require(finite && row.values.len() == columns, || format!("{row:?} of {columns}"))?;
     }
     let options = CompareOptions { is_forced: true, primary: Vec::new() };
-    let others = [Measured { name: "results/b.json".to_owned(), ..measured.clone() }];
+    let others = [ResultTable { name: "results/b.json".to_owned(), ..measured.clone() }];
     let comparison = match compare(measured, &others, &options) {
         Ok(comparison) => comparison,
         Err(reasons) => {

@@ -1,4 +1,4 @@
-//! What must hold for files of rows: canonical queries, calibration pairs, batches, probe events.
+//! Invariants of files of rows: canonical queries, calibration pairs, batches, probe events.
 
 use gbrain_core::cross_modal::batch::Rows;
 use gbrain_core::format::calibration::read_pairs;

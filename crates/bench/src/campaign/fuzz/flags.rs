@@ -13,7 +13,7 @@ use gbrain_core::id::{PageKey, Slug, SourceId, WorkspaceId};
 use gbrain_core::identity::IdentityKey;
 use gbrain_core::money::Usd;
 use gbrain_core::search::Settings;
-use gbrain_core::search::window::spoken;
+use gbrain_core::search::window::find_time_reference;
 use gbrain_core::suite::cron::Cron;
 use gbrain_core::suite::threshold::Percent;
 use gbrain_core::target::path::Path;
@@ -147,7 +147,7 @@ fn check_keys(line: &str) -> Result<(), Broken> {
 /// Days that a text names, asked at both ends of time too.
 fn check_days(line: &str) -> Result<(), Broken> {
     for today in [Date::MIN, Date::MAX, Date::constant(2024, 2, 29)] {
-        if let Some(spoken) = spoken(line, today) {
+        if let Some(spoken) = find_time_reference(line, today) {
             let window = spoken.window;
             require(window.from <= window.until, || format!("{window:?}"))?;
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use fastrand::Rng;
-use gbrain_core::page::Format;
+use gbrain_core::page::PageFormat;
 
 use super::parser::{Files, Parser};
 use crate::campaign::identity::{Question, demo, questions};
@@ -93,7 +93,7 @@ const PIECES: [&str; 72] = [
 pub(super) enum Input {
     Page {
         text: String,
-        format: Format,
+        format: PageFormat,
     },
     Query(Box<Question>),
     /// A file for a reader; what else a check draws comes from `seed`.
@@ -106,7 +106,7 @@ pub(super) enum Input {
 
 /// What inputs are made from.
 pub(super) struct Seeds {
-    pages: Vec<(String, Format)>,
+    pages: Vec<(String, PageFormat)>,
     questions: Vec<Question>,
     files: Files,
 }
@@ -144,7 +144,7 @@ impl Seeds {
         let corpus = demo()?;
         let questions = questions(&corpus, 200, 1);
         let page = |file: &crate::campaign::identity::File| {
-            Format::of_path(&file.path).map(|format| (file.text.clone(), format))
+            PageFormat::of_path(&file.path).map(|format| (file.text.clone(), format))
         };
         let pages = corpus.files.iter().filter_map(page).collect();
         Ok(Self { pages, questions, files: Files::new(data)? })
@@ -174,9 +174,10 @@ impl Seeds {
         Input::Query(Box::new(question))
     }
 
-    fn page(&self, rng: &mut Rng) -> (String, Format) {
+    fn page(&self, rng: &mut Rng) -> (String, PageFormat) {
         let (text, format) = &self.pages[rng.usize(..self.pages.len())];
-        let formats = [Format::Markdown, Format::ChatJson, Format::ChatJsonl, Format::Text];
+        let formats =
+            [PageFormat::Markdown, PageFormat::ChatJson, PageFormat::ChatJsonl, PageFormat::Text];
         let format = if rng.u8(..4) == 0 { formats[rng.usize(..4)] } else { *format };
         let text = match rng.u8(..8) {
             0 => hostile(rng),

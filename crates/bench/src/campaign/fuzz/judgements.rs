@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 
 use fastrand::Rng;
-use gbrain_core::gate::{CorrectnessThresholds, Judged, QueryResult, correctness};
-use gbrain_core::measure::{Evaluation, Measure, Missing, evaluate};
+use gbrain_core::gate::{CorrectnessThresholds, JudgedResult, QueryResult, correctness};
+use gbrain_core::measure::{Evaluation, Measure, MissingQueries, evaluate};
 use gbrain_core::qrels::{
-    JudgedPages, JudgedQuery, Judgement, Qrels, Shape, corpus_ids, queries_of_jsonl, trec_qrels,
+    JudgedPages, JudgedQuery, Judgement, Qrels, QrelsFormat, corpus_ids, queries_of_jsonl,
+    trec_qrels,
 };
-use gbrain_core::report::json::{PerQuery, Score};
-use gbrain_core::run::{OrderedBy, Retrieved, Run, RunHit, RunRow, trec_run};
+use gbrain_core::report::json::{PerQuery, ScoreReport};
+use gbrain_core::run::{OrderedBy, RetrievedPage, Run, RunHit, RunRow, trec_run};
 
 use super::promises::{Broken, require};
 use super::reports;
@@ -76,19 +77,19 @@ fn check_measures(qrels: &Qrels, rankings: &[Vec<String>]) -> Result<(), Broken>
     let measures = Measure::parse_list(MEASURES).map_err(|error| error.to_string())?;
     let ids = || qrels.queries.iter().map(|query| query.id.as_str());
     let run = run(ids().zip(rankings.iter().cloned()))?;
-    let evaluation = evaluate(qrels, &run, &measures, Missing::Zero);
+    let evaluation = evaluate(qrels, &run, &measures, MissingQueries::Zero);
     check_values(&evaluation)?;
-    let score = Score::of(&evaluation, qrels, &run, PerQuery::Show);
+    let score = ScoreReport::of(&evaluation, qrels, &run, PerQuery::Show);
     serde_json::to_string(&score).map_err(|error| error.to_string())?;
     let best = qrels.queries.iter().map(|query| (query.id.as_str(), ideal(query)));
-    let best = evaluate(qrels, &self::run(best)?, &measures[..1], Missing::Zero);
+    let best = evaluate(qrels, &self::run(best)?, &measures[..1], MissingQueries::Zero);
     for (query, scores) in qrels.queries.iter().zip(&best.per_query) {
         let expected = if query.relevant().next().is_some() { 1.0 } else { 0.0 };
         let is_best = (scores.scores[0] - expected).abs() < SLACK;
         require(is_best, || format!("the best ranking of {query:?} has {:?}", scores.scores))?;
     }
     let halved = Qrels { queries: qrels.queries.iter().map(halved).collect(), ..qrels.clone() };
-    let again = evaluate(&halved, &run, &measures[..2], Missing::Zero);
+    let again = evaluate(&halved, &run, &measures[..2], MissingQueries::Zero);
     for (one, other) in evaluation.per_query.iter().zip(&again.per_query) {
         let same = one.scores.iter().zip(&other.scores).all(|(a, b)| (a - b).abs() < 1e-6);
         require(same, || format!("of half the grades {:?}, not {:?}", other.scores, one.scores))?;
@@ -139,7 +140,7 @@ fn check_gate(qrels: Qrels, rankings: Vec<Vec<String>>, rng: &mut Rng) -> Result
         } else {
             QueryResult::Ranked(pages)
         };
-        judged.push(Judged::new(query, result, k));
+        judged.push(JudgedResult::new(query, result, k));
     }
     let found = correctness(
         judged.clone(),
@@ -168,7 +169,7 @@ pub(super) fn check_beir(bytes: &[u8]) -> Result<(), Broken> {
         judgements: vec![Judgement { doc: "d".to_owned(), grade: 1.0 }],
         ..JudgedQuery::default()
     };
-    let Ok(qrels) = Qrels::new(texts.iter().map(query).collect(), Shape::Beir) else {
+    let Ok(qrels) = Qrels::new(texts.iter().map(query).collect(), QrelsFormat::Beir) else {
         return Ok(());
     };
     let qrels = qrels.with_texts(texts);
@@ -215,7 +216,11 @@ fn order<'r>(run: &'r Run<'_>) -> Vec<(&'r str, Vec<&'r str>)> {
 fn rows(run: &Run<'_>) -> Result<String, Broken> {
     let retrieved = |hit: &RunHit<'_>| {
         let (source, slug) = hit.doc.split_once("::").unwrap_or(("default", hit.doc.as_ref()));
-        Retrieved { source_id: Some(source.to_owned()), slug: slug.to_owned(), score: hit.score }
+        RetrievedPage {
+            source_id: Some(source.to_owned()),
+            slug: slug.to_owned(),
+            score: hit.score,
+        }
     };
     let row = |(query, hits): (&str, &[RunHit<'_>])| RunRow {
         schema_version: 1,
@@ -241,9 +246,9 @@ fn check_graded(run: &Run<'_>, rng: &mut Rng) -> Result<(), Broken> {
         }
         queries.push(JudgedQuery { id: query.to_owned(), judgements, ..JudgedQuery::default() });
     }
-    let Ok(qrels) = Qrels::new(queries, Shape::Trec) else { return Ok(()) };
+    let Ok(qrels) = Qrels::new(queries, QrelsFormat::Trec) else { return Ok(()) };
     let measures = Measure::parse_list(MEASURES).map_err(|error| error.to_string())?;
-    check_values(&evaluate(&qrels, run, &measures, Missing::Skip))
+    check_values(&evaluate(&qrels, run, &measures, MissingQueries::Skip))
 }
 
 /// Names of measures: what is printed parses back.
@@ -264,10 +269,10 @@ pub(super) fn check_names(bytes: &[u8]) -> Result<(), Broken> {
         Judgement { doc: "b".to_owned(), grade: 1.0 },
     ];
     let query = JudgedQuery { id: "q".to_owned(), judgements, ..JudgedQuery::default() };
-    let qrels = Qrels::new(vec![query], Shape::Trec).map_err(|error| error.to_string())?;
+    let qrels = Qrels::new(vec![query], QrelsFormat::Trec).map_err(|error| error.to_string())?;
     let docs = ["b", "x", "a"].map(str::to_owned).to_vec();
     let run = run([("q", docs)].into_iter())?;
-    check_values(&evaluate(&qrels, &run, &measures, Missing::Zero))
+    check_values(&evaluate(&qrels, &run, &measures, MissingQueries::Zero))
 }
 
 fn refused_in_words(error: &dyn std::error::Error) -> Result<(), Broken> {

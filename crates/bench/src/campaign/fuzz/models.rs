@@ -7,11 +7,11 @@ use gbrain_core::contradiction;
 use gbrain_core::cross_modal::{self, HIGHEST, LOWEST, Rubric};
 use gbrain_core::money::Usd;
 use gbrain_core::repair::{json_object, repair};
-use gbrain_core::untrusted::{framed, neutralise, outside};
+use gbrain_core::untrusted::{frame_untrusted, neutralise, outside_frames};
 use gbrain_llm::answers::{embedded, replied, reranked, used};
 use gbrain_llm::{
-    AskError, Asker, Cassette, CassetteError, CassetteMode, Chat, Limits, ModelRef, Prices,
-    Provider, Providers,
+    Cassette, CassetteError, CassetteMode, Chat, ModelCallError, ModelClient, ModelLimits,
+    ModelRef, Prices, Provider, Providers,
 };
 use gbrain_prompts::domain;
 use serde_json::Value;
@@ -44,7 +44,7 @@ pub(super) fn check_prices(bytes: &[u8]) -> Result<(), Broken> {
         }
     }
     let count = prices.iter().count();
-    let all = Prices::built_in().and(prices);
+    let all = Prices::built_in().merged_with(prices);
     require(all.iter().count() >= count, || "a price is lost".to_owned())
 }
 
@@ -72,10 +72,10 @@ pub(super) fn check_cassette(bytes: &[u8], tools: &Tools) -> Result<(), Broken> 
 
 /// What a cassette says to the question of the corpus.
 fn asked(tape: Cassette) -> Result<String, String> {
-    let asker = Asker::new(
+    let client = ModelClient::new(
         Providers::default(),
         Prices::built_in(),
-        Limits::default(),
+        ModelLimits::default(),
         Arc::new(|_: &str| None),
     )
     .cassette(tape);
@@ -87,7 +87,7 @@ fn asked(tape: Cassette) -> Result<String, String> {
         schema: None,
         repeat: 0,
     };
-    let said = asker.chat(&model, &chat).map(|(text, _)| text);
+    let said = client.chat(&model, &chat).map(|(text, _)| text);
     said.map_err(|error| error.to_string())
 }
 
@@ -132,7 +132,7 @@ fn check_provided(provider: &Provider, answer: &Value, count: usize) -> Result<(
     Ok(())
 }
 
-fn check_error(error: &AskError) -> Result<(), Broken> {
+fn check_error(error: &ModelCallError) -> Result<(), Broken> {
     let words = error.to_string();
     check_words(&words)?;
     require(words.len() < LONGEST_ERROR, || format!("an error of {} bytes", words.len()))
@@ -183,7 +183,7 @@ pub(super) fn check_reply(bytes: &[u8]) -> Result<(), Broken> {
 fn check_framed(text: &str) -> Result<(), Broken> {
     let once = neutralise(text);
     require(neutralise(&once) == once, || "neutralised twice, it is another".to_owned())?;
-    let frame = framed("document", &[("title", text)], text);
-    let left = outside(&format!("before {frame} after"), "document");
+    let frame = frame_untrusted("document", &[("title", text)], text);
+    let left = outside_frames(&format!("before {frame} after"), "document");
     require(left == "before  after", || format!("out of its frame: {left:?}"))
 }

@@ -8,7 +8,7 @@ use gbrain_brain::{Brain, BrainError, BrainOptions, IndexKind};
 use gbrain_core::chunk::{self, MAX_CHARS};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, Slug, SourceId, WorkspaceId};
-use gbrain_core::page::{Format, Page, PageInput, parse, slug_of_path};
+use gbrain_core::page::{Page, PageFormat, PageInput, parse, slug_of_path};
 use gbrain_core::request::Viewer;
 use gbrain_core::scrub::{MARKER, Scrubber};
 use gbrain_core::search::{intent, relation, snippet};
@@ -188,7 +188,7 @@ pub(super) fn require(holds: bool, what: impl FnOnce() -> String) -> Result<(), 
     if holds { Ok(()) } else { Err(what()) }
 }
 
-fn check_page(content: &str, format: Format) -> Result<(), Broken> {
+fn check_page(content: &str, format: PageFormat) -> Result<(), Broken> {
     // Any text may be a file's name too.
     let name: String = content.chars().take(80).collect();
     if let Ok(slug) = slug_of_path(&name) {

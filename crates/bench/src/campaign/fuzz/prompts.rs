@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fastrand::Rng;
-use gbrain_prompts::domain::usage::{Glance, Lines, RunIndex, RunRecord, Summary, UsageRow};
+use gbrain_prompts::domain::usage::{Glance, LineSplitter, RunIndex, RunRecord, Summary, UsageRow};
 use gbrain_prompts::domain::{
     EvalRow, Evaluation, Evidence, IndexRow, Meta, Script, Settings, Status, Vars, edited,
     eval_rows, evidence_lines, flat, migrate, placeholders, render, rewrite_aliases,
@@ -168,7 +168,7 @@ pub(super) fn check_usage(bytes: &[u8], rng: &mut Rng) -> Result<(), Broken> {
 
 fn summary(bytes: &[u8], size: usize) -> Summary {
     let mut summary = Summary::counting(None, RunIndex::default());
-    let mut lines = Lines::new(&mut summary);
+    let mut lines = LineSplitter::new(&mut summary);
     bytes.chunks(size).for_each(|block| lines.add(block));
     lines.finish();
     summary

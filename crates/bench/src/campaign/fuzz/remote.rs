@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use gbrain_core::format::target::read_target;
-use gbrain_core::replay::Live;
+use gbrain_core::replay::LiveContext;
 use gbrain_core::target::Question;
-use gbrain_eval::retriever::{Surroundings, open};
+use gbrain_eval::retriever::{TargetEnvironment, open};
 use gbrain_net::Secret;
-use gbrain_net::mail::{Login, Mail, MailServer, Protection};
+use gbrain_net::mail::{Login, Mail, MailEncryption, MailServer};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -51,12 +51,12 @@ pub(super) fn check_remote(bytes: &[u8], tools: &Tools, rng: &mut Rng) -> Result
 
 fn ask(settings: &Value) -> Result<(), Broken> {
     let target = read_target("peer", settings).map_err(|error| error.to_string())?;
-    let surroundings = Surroundings {
-        environment: Arc::new(|name: &str| (name == "KEY").then(|| SECRET.to_owned())),
+    let environment = TargetEnvironment {
+        lookup: Arc::new(|name: &str| (name == "KEY").then(|| SECRET.to_owned())),
         dir: std::env::temp_dir(),
         cancel: Arc::new(AtomicBool::new(false)),
     };
-    let target = open(target, Live::at(Timestamp::UNIX_EPOCH), &surroundings)
+    let target = open(target, LiveContext::at(Timestamp::UNIX_EPOCH), &environment)
         .map_err(|error| error.to_string())?;
     let look = target.inspect(&Question::new("who leads the plug gateway?", K));
     // A command is sent no key: one that it prints can't be told from other words.
@@ -78,11 +78,11 @@ pub(super) fn check_mail(bytes: &[u8], tools: &Tools, rng: &mut Rng) -> Result<(
     let login = || {
         Some(Login { username: Secret::new("ada@example.com")?, password: Secret::new(SECRET)? })
     };
-    let protections = [Protection::None, Protection::StartTls, Protection::Tls];
+    let protections = [MailEncryption::None, MailEncryption::StartTls, MailEncryption::Tls];
     let server = MailServer {
         host: "127.0.0.1".to_owned(),
         port: tools.peer.address().port(),
-        protection: protections[[0, 0, 0, 0, 1, 2][rng.usize(..6)]],
+        encryption: protections[[0, 0, 0, 0, 1, 2][rng.usize(..6)]],
         login: if rng.bool() { login() } else { None },
         authorities: Some(rustls::RootCertStore::empty()),
     };

@@ -1,17 +1,18 @@
 //! What must hold for reports: every number is one, and no text breaks a form.
 
 use fastrand::Rng;
-use gbrain_core::baseline::{Integrity, Metadata, Thresholds};
+use gbrain_core::baseline::{BaselineIntegrity, BaselineMetadata, BaselineThresholds};
 use gbrain_core::blame::Blame;
 use gbrain_core::gate::{
-    Check, Confidence, CorrectnessParts, CorrectnessThresholds, GateParts, Judged, RegressionParts,
-    Verdict, correctness, regression,
+    ConfidenceLevel, CorrectnessParts, CorrectnessThresholds, GateCheck, GateParts, JudgedResult,
+    RegressionParts, Verdict, correctness, regression,
 };
-use gbrain_core::latency::{CpuTime, NotCompared, TimeComparison};
-use gbrain_core::provenance::{Difference, Differences, Provenance, Software};
+use gbrain_core::latency::{CpuTime, NotComparedReason, TimeComparison};
+use gbrain_core::provenance::{FactorDifference, FactorDifferences, Provenance, Software};
 use gbrain_core::qrels::JudgedPages;
 use gbrain_core::replay::{
-    Caveat, Lost, Outcome, ReplayedRow, Sides, Skip, Summary, compare, summarise,
+    Caveat, LostPage, RankingPair, ReplaySummary, ReplayedRow, RowOutcome, SkipReason, compare,
+    summarise,
 };
 use gbrain_core::report::json::{GateReport, ReplayReport};
 use gbrain_core::report::{Queries, ReplayParts, github, html, junit, markdown, text};
@@ -36,8 +37,12 @@ pub(super) fn check_report(bytes: &[u8], rng: &mut Rng) -> Result<(), Broken> {
     };
     for (_, row) in rows_of(bytes).into_iter().take(20) {
         let outcome = match rng.u8(..6) {
-            0 => Outcome::Errored(piece(rng)),
-            1 => Outcome::Skipped(if rng.bool() { Skip::EmptyQuery } else { Skip::NoRanking }),
+            0 => RowOutcome::Errored(piece(rng)),
+            1 => RowOutcome::Skipped(if rng.bool() {
+                SkipReason::EmptyQuery
+            } else {
+                SkipReason::NoRanking
+            }),
             _ => {
                 let mut pages: Vec<String> = (0..rng.usize(..4)).map(|_| piece(rng)).collect();
                 let captured = pages.clone();
@@ -56,12 +61,16 @@ fn compared(
     current: Vec<String>,
     latency: Option<f64>,
     rng: &mut Rng,
-) -> Outcome {
-    let draw = |rng: &mut Rng| Difference::ALL[rng.usize(..Difference::ALL.len())];
-    let differences =
-        Differences { code: draw(rng), settings: draw(rng), corpus: draw(rng), model: draw(rng) };
+) -> RowOutcome {
+    let draw = |rng: &mut Rng| FactorDifference::ALL[rng.usize(..FactorDifference::ALL.len())];
+    let differences = FactorDifferences {
+        code: draw(rng),
+        settings: draw(rng),
+        corpus: draw(rng),
+        model: draw(rng),
+    };
     let times = [0.0, 0.001, 1.0, 12.345, 1e6, 1e12];
-    let lost = captured.iter().filter(|page| !current.contains(page)).map(|page| Lost {
+    let lost = captured.iter().filter(|page| !current.contains(page)).map(|page| LostPage {
         page: page.clone(),
         stage: page.clone(),
         why: page.clone(),
@@ -69,11 +78,12 @@ fn compared(
     let lost = lost.collect();
     let caveats = Caveat::ALL.iter().copied().filter(|_| rng.u8(..8) == 0).collect();
     let now = times[rng.usize(..times.len())];
-    let mut compared = compare(Sides { captured, current }, (latency, now), caveats, differences);
+    let mut compared =
+        compare(RankingPair { captured, current }, (latency, now), caveats, differences);
     compared.timing = timing(rng);
     compared.lost = lost;
     compared.blame = rng.bool().then(|| Blame::ALL[rng.usize(..Blame::ALL.len())]);
-    Outcome::Compared(Box::new(compared))
+    RowOutcome::Compared(Box::new(compared))
 }
 
 fn timing(rng: &mut Rng) -> TimeComparison {
@@ -88,7 +98,7 @@ fn timing(rng: &mut Rng) -> TimeComparison {
             is_machine_busy: rng.bool(),
         },
         _ => {
-            let why = NotCompared::ALL[rng.usize(..NotCompared::ALL.len())];
+            let why = NotComparedReason::ALL[rng.usize(..NotComparedReason::ALL.len())];
             TimeComparison::NotCompared(why)
         }
     }
@@ -97,13 +107,13 @@ fn timing(rng: &mut Rng) -> TimeComparison {
 /// Gates rows and judged queries and writes every form.
 pub(super) fn check(
     rows: &[ReplayedRow],
-    judged: Vec<Judged>,
+    judged: Vec<JudgedResult>,
     rng: &mut Rng,
 ) -> Result<(), Broken> {
-    let confidence = if rng.bool() { Confidence::new(0.95).ok() } else { None };
+    let confidence = if rng.bool() { ConfidenceLevel::new(0.95).ok() } else { None };
     let summary = summarise(rows);
     check_summary(&summary)?;
-    let thresholds = Thresholds::default();
+    let thresholds = BaselineThresholds::default();
     let of_rows = (!rows.is_empty()).then(|| regression(rows, &thresholds, confidence));
     let limits = CorrectnessThresholds::default();
     let of_queries = (!judged.is_empty())
@@ -127,7 +137,7 @@ pub(super) fn check(
         regression: of_rows.as_ref().map(|found| RegressionParts {
             path: name,
             metadata: &metadata,
-            integrity: Integrity::Intact,
+            integrity: BaselineIntegrity::Intact,
             thresholds,
             found,
             rows,
@@ -147,12 +157,12 @@ pub(super) fn check(
     check_replay(&replay)
 }
 
-fn metadata(name: &str, rows: usize) -> Metadata {
-    Metadata {
+fn metadata(name: &str, rows: usize) -> BaselineMetadata {
+    BaselineMetadata {
         label: name.to_owned(),
         published_at: name.to_owned(),
         source_hash: name.to_owned(),
-        thresholds: Thresholds::default(),
+        thresholds: BaselineThresholds::default(),
         row_count: rows,
         mean_latency_ms: None,
         rows_hash: None,
@@ -163,7 +173,7 @@ fn metadata(name: &str, rows: usize) -> Metadata {
     }
 }
 
-fn check_summary(summary: &Summary) -> Result<(), Broken> {
+fn check_summary(summary: &ReplaySummary) -> Result<(), Broken> {
     let rates = [
         summary.mean_jaccard,
         summary.weighted_jaccard,
@@ -184,7 +194,7 @@ fn check_summary(summary: &Summary) -> Result<(), Broken> {
     Ok(())
 }
 
-fn check_check(check: &Check) -> Result<(), Broken> {
+fn check_check(check: &GateCheck) -> Result<(), Broken> {
     let interval = check.interval.map(|interval| [interval.low, interval.high]);
     let numbers = [check.observed, check.smallest_drop].into_iter().flatten();
     for number in numbers.chain(interval.into_iter().flatten()) {

@@ -9,7 +9,7 @@ use gbrain_core::format::target::read_target;
 use gbrain_core::suite::Suite;
 use gbrain_core::suite::cron::Cron;
 use gbrain_core::suite::due::Trigger;
-use gbrain_core::target::template::Filling;
+use gbrain_core::target::template::TemplateValues;
 use gbrain_core::target::{Question, TargetKind, TargetSettings};
 use gbrain_llm::Providers;
 use jiff::Timestamp;
@@ -66,7 +66,7 @@ fn check_target(target: &TargetSettings) -> Result<(), Broken> {
     let has_limits = !limits.timeout.is_zero() && limits.attempts > 0 && limits.concurrency > 0;
     require(has_limits, || format!("{limits:?}"))?;
     let question = Question::new("who leads {{query}}?", 10);
-    let filling = Filling { question: &question, vector: Some(&[0.5, 0.25]) };
+    let filling = TemplateValues { question: &question, vector: Some(&[0.5, 0.25]) };
     match &target.kind {
         TargetKind::Http(http) => {
             let outgoing = http.shape.outgoing(&filling);

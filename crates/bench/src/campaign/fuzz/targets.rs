@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use fastrand::Rng;
 use gbrain_core::format::target::read_target;
-use gbrain_core::target::saved::Saved;
-use gbrain_core::target::shape::Reading;
+use gbrain_core::target::saved::SavedAnswers;
+use gbrain_core::target::shape::AnswerFormat;
 use gbrain_core::target::{
     IdRule, Question, TargetAnswer, TargetError, TargetKind, TargetSettings,
 };
@@ -28,7 +28,7 @@ pub(super) fn check_answer(bytes: &[u8], rng: &mut Rng) -> Result<(), Broken> {
         check_read(&target, said, k)?;
     }
     let ids = IdRule::default();
-    for reading in [Reading::Gbrain, Reading::Own] {
+    for reading in [AnswerFormat::Gbrain, AnswerFormat::Own] {
         check_answered(&reading.answer(said, &ids, None, k), k)?;
     }
     match read_target("described", case.get("target").unwrap_or(&Value::Null)) {
@@ -71,7 +71,7 @@ pub(super) fn check_answered(
 /// Saved answers: each is found by its id, and no more results than were asked for.
 pub(super) fn check_saved(bytes: &[u8]) -> Result<(), Broken> {
     let ids = IdRule::default();
-    let saved = match Saved::parse(bytes, &ids, None) {
+    let saved = match SavedAnswers::parse(bytes, &ids, None) {
         Ok(saved) => saved,
         Err(error) => return check_words(&error.to_string()),
     };

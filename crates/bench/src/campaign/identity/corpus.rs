@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 use gbrain_core::id::{PageKey, SourceId};
-use gbrain_core::page::{Format, Page, PageInput, parse, slug_of_path};
+use gbrain_core::page::{Page, PageFormat, PageInput, parse, slug_of_path};
 
 /// A file of a source.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,7 +37,7 @@ impl File {
             key,
             file_name,
             content: &self.text,
-            format: Format::of_path(&self.path)?,
+            format: PageFormat::of_path(&self.path)?,
         })
         .ok()
     }
@@ -114,7 +114,7 @@ fn read(root: &Path, source: &str) -> Result<Vec<File>> {
         let entry = entry?;
         let relative = entry.path().strip_prefix(root)?.to_string_lossy().into_owned();
         let is_hidden = relative.split('/').any(|segment| segment.starts_with('.'));
-        if entry.file_type().is_file() && !is_hidden && Format::of_path(&relative).is_some() {
+        if entry.file_type().is_file() && !is_hidden && PageFormat::of_path(&relative).is_some() {
             paths.push(relative);
         }
     }

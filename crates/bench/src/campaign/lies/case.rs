@@ -39,7 +39,7 @@ pub enum Class {
     BankedLoss,
     /// Names of pages that look like something else.
     HostileSlug,
-    /// What a prompt's status rests on was forged, replaced or lost.
+    /// The evidence for a prompt's status was forged, replaced or lost.
     ForgedEvidence,
     /// A judge's reply has no score.
     UnreadableScore,
@@ -144,11 +144,11 @@ pub type Plant = Box<dyn Fn(&mut Scene, &mut Rng) -> Result<()> + Send + Sync>;
 pub struct Case {
     /// Its class.
     pub class: Class,
-    /// What is done, in a few words.
+    /// The manipulation, in a few words.
     pub name: String,
     /// Does it.
     pub plant: Plant,
-    /// What is tried.
+    /// The input to try.
     pub attempts: Vec<Attempt>,
 }
 
@@ -157,16 +157,16 @@ pub struct Case {
 pub struct Attempt {
     /// The words behind `gbrain`; with `eva`, `kick` or `sh` in front, those of that program.
     pub args: Vec<String>,
-    /// What it may do.
+    /// The permitted outcomes.
     pub allowed: Allowed,
 }
 
-/// What a command may do.
+/// The permitted outcomes of a command.
 #[derive(Debug, Clone, Copy)]
 pub enum Allowed {
     /// Exit with 1 or 2.
     Refusal,
-    /// Exit with 1 or 2, or print one of these, whatever its case.
+    /// Exit with 1 or 2, or print one of these, ignoring case.
     Told(&'static [&'static str]),
     /// Exit with 1 or 2, or print none of these.
     Silent(&'static [&'static str]),
@@ -180,7 +180,7 @@ pub enum Allowed {
     Step,
 }
 
-/// What a command made of a case.
+/// The outcome of a command on a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaction {
     /// Exit 2: no verdict.
@@ -240,7 +240,7 @@ impl Attempt {
         self
     }
 
-    /// What the command made of it.
+    /// The outcome of the command.
     pub fn reaction(&self, output: &Output) -> Reaction {
         // `kick` ends as its command did, or with 128 and a signal.
         let most = if self.args.first().is_some_and(|word| word == "kick" || word == "sh") {
@@ -259,7 +259,7 @@ impl Attempt {
                 Reaction::Warned
             }
             Allowed::Green | Allowed::GreenWith(_) => Reaction::FalseAlarm,
-            // A verdict of pass is green whatever the exit code.
+            // A verdict of pass is green, even with another exit code.
             _ if !is_zero && says_pass(&output.stdout) => Reaction::Green,
             _ if output.code == Some(2) => Reaction::Refused,
             _ if !is_zero => Reaction::Red,

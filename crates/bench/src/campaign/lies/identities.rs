@@ -12,7 +12,7 @@ use super::scene::{KINDS, Scene};
 /// How pages change places.
 type Swap = fn(&Scene, &'static str, &mut Rng) -> Result<()>;
 
-/// What happens to pages of a kind.
+/// A change to the pages of a kind.
 const SWAPS: &[(&str, Swap)] = &[
     ("all moved on by one", |scene, kind, _| moved(scene, kind, 1)),
     ("all moved on by a few", |scene, kind, rng| moved(scene, kind, rng.usize(2..5))),

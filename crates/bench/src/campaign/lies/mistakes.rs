@@ -99,9 +99,9 @@ fn brains() -> Vec<Case> {
         Class::MistypedArgument,
         "a home that does not exist",
         vec![
-            told("list --quiet --home typo1", &["there was no brain"]),
-            told("search anything --quiet --home typo2", &["there was no brain"]),
-            told("eval export --quiet --home typo3", &["there was no brain"]),
+            told("list --quiet --home typo1", &["there is no brain"]),
+            told("search anything --quiet --home typo2", &["there is no brain"]),
+            told("eval export --quiet --home typo3", &["there is no brain"]),
             Attempt::refused("eval gate --qrels qrels.json --home typo4"),
             Attempt::refused("eval replay --against captured.ndjson --repeats 1 --home typo5"),
         ],

@@ -8,7 +8,7 @@ use super::baselines::PATIENT;
 use super::case::{Allowed, Attempt, Case, Class};
 use super::scene::{FILES, Scene};
 
-/// What a degraded answer says of its stage, as JSON.
+/// The degraded stage of an answer, as JSON.
 const STAGES: [(&str, &[&str]); 2] =
     [("models.rerank", &["\"rerank\""]), ("models.expansion", &["\"expansion\""])];
 

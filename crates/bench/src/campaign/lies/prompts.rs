@@ -27,7 +27,7 @@ const SEND: [&str; 6] = ["kick", "greet", "--var", "name=Ada", "--send", "-q"];
 /// How a lie is made.
 type Plant = fn(&Scene, &mut Rng) -> Result<()>;
 
-/// What makes the status of a prompt that earned it a lie.
+/// Manipulations of a prompt that earned its status.
 const READY: &[(&str, Plant)] = &[
     ("another text", |scene, _| scene.write(TEXT, "Ignore {{name}} and be {{tone}}.\n")),
     ("a letter of the text", |scene, rng| {
@@ -106,7 +106,7 @@ const READY: &[(&str, Plant)] = &[
     ("other inputs of a case", |scene, _| scene.write(INPUTS, "name: Bob and Ada\n")),
 ];
 
-/// What makes a prompt look as if it could be promoted.
+/// Manipulations that make a prompt look promotable.
 const UNREADY: &[(&str, &str, Plant)] = &[
     ("a status that was typed", "ready", |_, _| Ok(())),
     ("a typed status with runs and an evaluation", "ready", |scene, _| {
@@ -288,7 +288,7 @@ pub fn scores() -> Vec<Case> {
     cases
 }
 
-/// What becomes of a run.
+/// The manipulation of a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Left {
     /// It is sent: there is a row, and it counts for nothing.

@@ -341,7 +341,7 @@ fn names() -> Vec<Case> {
     cases
 }
 
-/// What is no page, or not one page, is not purged.
+/// A key that names no page, or several, is not purged.
 fn refusals() -> Vec<Case> {
     const WORDS: [(&str, &str); 8] = [
         ("a pattern", "purge notes/% --yes"),
@@ -380,7 +380,7 @@ fn refusals() -> Vec<Case> {
     cases
 }
 
-/// What a run of the contradiction probe found stays found.
+/// Findings of the contradiction probe remain.
 fn contradictions() -> Vec<Case> {
     let purged = |(name, slug): (&'static str, &'static str)| {
         case(

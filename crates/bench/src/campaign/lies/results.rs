@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use fastrand::Rng;
-use gbrain_core::format::benchmark::Row;
+use gbrain_core::format::benchmark::BenchmarkRow;
 use serde_json::{Value, json};
 
 use super::case::{Attempt, Case, Class};
@@ -91,7 +91,7 @@ const WHOLE: &[(&str, EditResult)] = &[
     }),
 ];
 
-/// What is edited: every field of the label, of the means and of a row.
+/// The edited fields: every one of the label, of the means and of a row.
 fn paths(result: &Value) -> Vec<Vec<String>> {
     let mut paths = Vec::new();
     for name in keys(result) {
@@ -270,7 +270,9 @@ pub fn resumed() -> Vec<Case> {
             let mut rows = read(scene, "easy.rows.jsonl")?;
             for row in &mut rows {
                 edit(row);
-                *row = serde_json::to_value(serde_json::from_value::<Row>(row.take())?.sealed())?;
+                *row = serde_json::to_value(
+                    serde_json::from_value::<BenchmarkRow>(row.take())?.sealed(),
+                )?;
             }
             scene.write_rows("edited.rows.jsonl", &rows)
         })

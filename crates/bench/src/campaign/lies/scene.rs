@@ -27,7 +27,7 @@ pub const MIRROR: &str = "mirror";
 /// The folder of the files.
 pub const FILES: &str = "lies";
 
-/// What the questions found.
+/// The results of the questions.
 const ANSWERS: &str = "answers.json";
 
 /// Ordinary notes.
@@ -50,7 +50,7 @@ pub struct Page {
     text: String,
 }
 
-/// What all cases begin with.
+/// The state that all cases begin with.
 pub struct World {
     /// The home.
     pub home: Gbrain,
@@ -164,7 +164,7 @@ impl Scene {
         Ok(std::fs::write(self.home.home().join("config.json"), config.to_string())?)
     }
 
-    /// What each question about a note found when it was captured, as (source, slug), unscrubbed.
+    /// The captured results of each question about a note, as (source, slug), unscrubbed.
     pub fn answers(&self) -> Result<BTreeMap<String, Vec<(String, String)>>> {
         Ok(serde_json::from_str(&self.read(ANSWERS)?)?)
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::baselines::PATIENT;
 use super::case::{Allowed, Attempt, Case, Class};
 
-/// What becomes of a slug.
+/// The manipulation of a slug.
 type Rename = fn(&str) -> String;
 
 const NAMES: &[(&str, Rename)] = &[

@@ -101,7 +101,7 @@ pub fn clocks() -> Vec<Case> {
             Attempt::new("doctor", Allowed::Told(&["future", "ahead of"])),
             Attempt::new("doctor --json", Allowed::Told(&["future", "ahead of"])),
             Attempt::new("eval prune --older-than 0d --json", Allowed::Step),
-            // What was pruned is gone, whatever its clock said.
+            // Pruned rows are gone, independent of the clock that dated them.
             Attempt::new("eval export -q", Allowed::Silent(NEW)),
         ];
         cases.push(Case::new(
@@ -180,7 +180,7 @@ pub fn ratchets() -> Vec<Case> {
                 Attempt::refused(RATCHET).with("it is better now"),
                 Attempt::refused(&format!("{RATCHET} better --qrels qrels.json")),
                 Attempt::refused(&format!("{RATCHET} better --json")),
-                // What was refused changed nothing: the baseline still says what is lost.
+                // A refused operation changed nothing: the baseline still names the lost rows.
                 Attempt::refused(&format!(
                     "eval gate --baseline base.baseline.ndjson {}",
                     super::baselines::PATIENT

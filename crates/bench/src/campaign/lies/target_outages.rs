@@ -13,7 +13,7 @@ use super::suites::{questions, suite_of};
 /// How long an answer is waited for, in seconds: no honest one is late, and one that hangs does not hold up.
 const PATIENCE: f64 = 2.0;
 
-/// What goes wrong with the question of a number.
+/// The fault injected into the question of this number.
 type Trouble = fn(u64) -> Fault;
 
 const TROUBLES: &[(&str, Trouble)] = &[

@@ -18,7 +18,7 @@ const HASTY: f64 = 0.3;
 
 /// Pages of an answer, as (source, slug).
 type Found = Vec<(String, String)>;
-/// What a target makes of the right answer to a question of this number.
+/// The target's distortion of the right answer to the question of this number.
 type Lie = fn(Found, u64) -> Found;
 
 /// How a target names its pages.

@@ -90,7 +90,7 @@ fn forged((name, forge): &(&'static str, EditValue)) -> Case {
     Case::new(Class::ForgedTrial, *name, deployments(), move |scene, _| threshold(scene, forge))
 }
 
-/// Nobody puts it in force, and nothing is set.
+/// It is not deployed, and no setting changes.
 fn deployments() -> Vec<Attempt> {
     let is_unset = |body: &Value| body["value"] == "0";
     vec![

@@ -1,4 +1,4 @@
-//! What of two answers may differ.
+//! The permitted differences between two answers.
 
 use serde_json::Value;
 
@@ -81,7 +81,7 @@ fn masked_line(line: &str) -> String {
             mask(&mut value);
             format!("{prefix}{value}")
         }
-        // What a person reads says how long it took, among other parts.
+        // Text output contains the duration among other parts.
         Err(_) if line.contains(PART) => {
             let is_time = |part: &&str| part.strip_suffix(" ms").is_some_and(is_number);
             line.split(PART).filter(|part| !is_time(part)).collect::<Vec<_>>().join(PART)

@@ -267,7 +267,7 @@ fn run_suite(brain: &Gbrain) -> Result<()> {
     Ok(())
 }
 
-/// Questions of the owner, who sees private pages and whose captures nobody else sees.
+/// Questions of the owner, who sees private pages and whose captures no other caller sees.
 fn ask_as_owner(brain: &Gbrain) -> Result<()> {
     for number in 0..3 {
         let mut command = brain.command(&["query", &format!("hush{number}word"), "--json"]);

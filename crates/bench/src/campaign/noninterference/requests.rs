@@ -23,7 +23,7 @@ pub enum Interface {
     Commands,
 }
 
-/// What is asked.
+/// The query to ask.
 #[derive(Debug, Clone)]
 pub(super) enum Content {
     /// A request of HTTP: method, path, content type, body.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gbrain_core::baseline::Reader;
+use gbrain_core::baseline::BaselineReader;
 use serde_json::Value;
 
 use super::dump::{Dump, Row};
@@ -28,7 +28,7 @@ const COLUMNS: [&str; 11] = [
     "bytes",
     "state",
 ];
-/// What a purge may change beside names: hashes of both texts, words of a judge about both pages, seals.
+/// The changes that a purge may make beside names: hashes of both texts, a judge's words about both pages, seals.
 const DERIVED: [&str; 9] = [
     "pair_id",
     "axis",
@@ -81,7 +81,7 @@ impl<'a> Check<'a> {
             source: page.key.source.as_str().to_owned(),
             slug: page.key.slug.as_str().to_owned(),
             word: page.word.clone(),
-            hash: filled.identity.page_hash(&page.key),
+            hash: filled.identity.keyed_page_hash(&page.key),
             chunks: page.chunks.iter().cloned().collect(),
             numbers: page.chunks.iter().map(|id| chunk_number(id)).collect(),
             known,
@@ -287,7 +287,7 @@ impl<'a> Check<'a> {
     }
 }
 
-/// What an audit line of the other workspace holds.
+/// The content of an audit line of the other workspace.
 const TEAM_LINE: &str = "\"workspace\":\"team\"";
 
 /// On SQLite the other workspace has pages with the same words in the same file.
@@ -301,7 +301,7 @@ fn is_own(row: &Row) -> bool {
 }
 
 fn verifies(body: &Value) -> bool {
-    let mut reader = Reader::default();
+    let mut reader = BaselineReader::default();
     let is_read = body.as_str().unwrap_or_default().lines().all(|line| reader.line(line).is_ok());
     is_read && reader.finish_baseline().is_ok()
 }
@@ -314,7 +314,7 @@ fn texts(rows: &[Row]) -> BTreeSet<String> {
     rows.iter().map(text).collect()
 }
 
-/// What tells a row from the others of its table.
+/// The columns that identify a row of a table.
 fn identity(row: &Row) -> Vec<Option<&Value>> {
     ["workspace_id", "kind", "id", "key", "name", "dedup_key"]
         .map(|column| row.get(column))

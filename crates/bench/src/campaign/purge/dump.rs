@@ -11,7 +11,7 @@ use gbrain_testkit::process::Gbrain;
 /// A row by the names of its columns.
 pub(super) type Row = Map<String, Value>;
 
-/// What a brain holds at a moment.
+/// The content of a brain at one time.
 pub(super) struct Dump {
     /// The rows of each table, in the order of their texts.
     pub(super) tables: BTreeMap<String, Vec<Row>>,

@@ -5,18 +5,18 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use fastrand::Rng;
-use gbrain_core::baseline::{Draft, Reader, Thresholds, publish};
+use gbrain_core::baseline::{BaselineDraft, BaselineReader, BaselineThresholds, publish};
 use gbrain_core::capture::{CaptureFields, StoredCapture, write_line};
 use gbrain_core::gate::Verdict;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, Slug, SourceId, WorkspaceId};
 use gbrain_core::identity::{IdentityKey, KEY_BYTES};
-use gbrain_core::page::{Format, PageInput, parse};
+use gbrain_core::page::{PageFormat, PageInput, parse};
 use gbrain_core::request::Operation;
 use gbrain_store::{
-    AnswerKind, DocumentKind, Known, ModelAnswer, NewEvent, NewFeedback, NewJob, NewLabel, NewPair,
-    NewQuery, NewRetrievalLog, NewSuiteRun, PageWrite, QueryState, RetrievalFields, Run, RunKind,
-    SourceTrust, Store,
+    AnswerKind, DocumentKind, JudgingRun, ModelAnswer, NewEvent, NewFeedback, NewJob, NewLabel,
+    NewPair, NewQuery, NewRetrievalLog, NewSuiteRun, OnDuplicate, PageWrite, QueryState,
+    RetrievalFields, RunKind, SourceTrust, Store,
 };
 use gbrain_testkit::process::Gbrain;
 use jiff::Timestamp;
@@ -158,7 +158,7 @@ impl Filler<'_> {
                 key: key.clone(),
                 file_name: None,
                 content: &content,
-                format: Format::Markdown,
+                format: PageFormat::Markdown,
             };
             let page = parse(input).context("a page of the campaign")?;
             chunks.extend(page.chunks.iter().map(|chunk| chunk.id(&key)));
@@ -260,14 +260,14 @@ impl Filler<'_> {
         let body = json!({ "schema_version": 1, "verdict": "fail", "total_contradictions_flagged": 2,
             "findings": [finding("p1", a, b), finding("p2", b, c)], "hot_pages": hot,
             "per_query": [{ "query": "e", "contradictions": ["p1", "p2"] }] });
-        let run = Run {
+        let run = JudgingRun {
             id: format!("run {n}"),
             at: now(),
             outcome: "whole".to_owned(),
             body: body.to_string(),
         };
         self.store.add_run(self.ws, RunKind::Contradictions, &run)?;
-        let probe = Run { body: json!({ "questions": ["default::e"] }).to_string(), ..run };
+        let probe = JudgingRun { body: json!({ "questions": ["default::e"] }).to_string(), ..run };
         self.store.add_run(self.ws, RunKind::QualityProbe, &probe)?;
         Ok(())
     }
@@ -294,7 +294,7 @@ impl Filler<'_> {
                 origin: "manual".to_owned(),
                 body: body.to_string(),
             };
-            self.store.put_queries(self.ws, &[query], Known::Keep, now())?;
+            self.store.put_queries(self.ws, &[query], OnDuplicate::Keep, now())?;
             let pair = NewPair {
                 query_hash: Hash::of(format!("{n}").as_bytes()),
                 chunk_id: b.chunks[0].clone(),
@@ -327,14 +327,14 @@ impl Filler<'_> {
         for (fields, id) in fields.into_iter().zip(1..) {
             write_line(&StoredCapture { id, created_at: now(), fields }, &mut lines);
         }
-        let mut reader = Reader::keeping_objects();
+        let mut reader = BaselineReader::keeping_objects();
         for line in std::str::from_utf8(&lines)?.lines() {
             reader.line(line)?;
         }
-        let draft = Draft {
+        let draft = BaselineDraft {
             label: "campaign".to_owned(),
             published_at: now(),
-            thresholds: Thresholds::default(),
+            thresholds: BaselineThresholds::default(),
             why: None,
             previous: None,
             key: None,
@@ -362,7 +362,7 @@ impl Filler<'_> {
             let slug = if is_scrubbed { "people/[REDACTED]" } else { page.key.slug.as_str() };
             let mut one = json!({ "source_id": source, "slug": slug });
             if is_scrubbed {
-                one["key_hash"] = self.identity.page_hash(&page.key).into();
+                one["key_hash"] = self.identity.keyed_page_hash(&page.key).into();
             }
             if !retrieved.contains(&one) {
                 retrieved.push(one);
@@ -406,7 +406,7 @@ impl Filler<'_> {
             answers.push(ModelAnswer { key, body: format!("\"{n}\""), pages });
         }
         let until = Timestamp::from_millisecond(9_000_000_000_000).unwrap_or_default();
-        Ok(self.store.keep_model_answers(
+        Ok(self.store.store_model_answers(
             self.ws,
             AnswerKind::Contradiction,
             &answers,

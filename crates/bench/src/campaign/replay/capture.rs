@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
-use gbrain_brain::capture::{AuditLog, CaptureOptions, Door, QUEUE, software};
-use gbrain_brain::{Ask, Brain};
-use gbrain_core::baseline::{Draft, Thresholds, publish};
+use gbrain_brain::capture::{AuditLog, CaptureOptions, QUEUE, QueryService, software};
+use gbrain_brain::{Brain, QueryOptions};
+use gbrain_core::baseline::{BaselineDraft, BaselineThresholds, publish};
 use gbrain_core::capture::{CapturePolicy, CapturedRow, write_line};
 use gbrain_core::gate::CorrectnessThresholds;
 use gbrain_core::identity::{IdentityKey, KEY_BYTES};
 use gbrain_core::qrels::{JudgedQuery, Judgement};
-use gbrain_core::replay::Live;
+use gbrain_core::replay::LiveContext;
 use gbrain_core::request::{Caller, Request, RetrievalMode};
 use gbrain_core::scrub::Scrubber;
 use gbrain_eval::{
@@ -34,12 +34,12 @@ pub fn capture(brain: &Arc<Brain>, questions: &[Question]) -> Result<()> {
     let audit = tempfile::Builder::new().prefix("gbrain-audit-").tempdir()?;
     let (options, settings) = (options(audit.path()), brain.settings()?);
     for (at, some) in questions.chunks(PER_DOOR).enumerate() {
-        let door = Door::new(brain.clone(), Some(options.clone()));
+        let door = QueryService::new(brain.clone(), Some(options.clone()));
         for question in some {
             let Question { request, explain, why_not } = question;
             let request = &Request { settings: settings.clone(), ..request.clone() };
             let why_not = why_not.clone();
-            let ask = Ask { explain: *explain, why_not, ..Ask::default() };
+            let ask = QueryOptions { explain: *explain, why_not, ..QueryOptions::default() };
             let caller = Caller { remote: at % 2 == 1, ..Caller::default() };
             door.answer(request, &ask, caller)?;
         }
@@ -66,7 +66,7 @@ pub fn options(audit: &Path) -> CaptureOptions {
         retention_days: None,
         queue: QUEUE,
         audit: AuditLog { dir: audit.to_owned() },
-        watch: None,
+        observer: None,
     }
 }
 
@@ -88,12 +88,16 @@ pub(super) fn export(brain: &Brain) -> Result<Vec<CapturedRow>> {
 
 /// Publishes the captures of a brain and gates it on them, and on the first page of each as the
 /// known-right answer: the captured pages must all come back, the known-right ones need not.
-pub(super) fn strict_gate(brain: &Brain, live: &Live, rows: &[CapturedRow]) -> Result<GateOutcome> {
+pub(super) fn strict_gate(
+    brain: &Brain,
+    live: &LiveContext,
+    rows: &[CapturedRow],
+) -> Result<GateOutcome> {
     let lines = lines(brain)?;
     let publishable = read_publishable(Input::new(Path::new("export"), lines.as_slice()))?;
     // Time is not what this is about.
-    let thresholds = Thresholds { jaccard: 1.0, top1: 1.0, latency_multiplier: 1e6 };
-    let draft = Draft {
+    let thresholds = BaselineThresholds { jaccard: 1.0, top1: 1.0, latency_multiplier: 1e6 };
+    let draft = BaselineDraft {
         label: "campaign".to_owned(),
         published_at: Timestamp::UNIX_EPOCH,
         thresholds,

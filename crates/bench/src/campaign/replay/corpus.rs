@@ -14,7 +14,7 @@ const DELETED: usize = 100;
 /// Of so many requests one holds personal data.
 const PERSONAL: usize = 5;
 
-/// What scrubbing takes out; `{}` stands for what else is asked.
+/// Text that scrubbing removes; `{}` stands for the rest of the query.
 const ABOUT_PEOPLE: [&str; 7] = [
     "mail ada.lovelace@example.org about {}",
     "{} and call +44 20 7946 0958",
@@ -92,7 +92,7 @@ pub(super) fn make_personal(questions: &mut [Question]) {
             let frame = ABOUT_PEOPLE[at / PERSONAL % ABOUT_PEOPLE.len()];
             request.query = frame.replace("{}", &request.query);
             if request.query == frame {
-                // What differs between the two texts shows in the whole pipeline only.
+                // A difference between the two texts shows in the whole pipeline only.
                 request.operation = Operation::Query;
                 request.mode = RetrievalMode::Hybrid;
                 request.filter = Filter { trust: Viewer::Trusted, ..Filter::default() };

@@ -1,4 +1,4 @@
-//! What was measured, and what should not have been.
+//! The measurements and the violations.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use gbrain_core::blame::Blame;
 use gbrain_core::capture::CapturedRow;
 use gbrain_core::gate::Verdict;
-use gbrain_core::replay::{Caveat, Compared, ReplayedRow};
+use gbrain_core::replay::{Caveat, ReplayedRow, RowComparison};
 use gbrain_eval::{GateOutcome, Replay};
 
 use crate::campaign::identity::Question;
@@ -33,7 +33,7 @@ pub struct Measured {
     seconds: f64,
 }
 
-/// What a hunt did.
+/// The counts of a campaign run.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Rows that were captured.
@@ -42,7 +42,7 @@ pub struct Report {
     pub scrubbed: usize,
     /// The replays, in order.
     pub measured: Vec<Measured>,
-    /// What should not have been.
+    /// The violations that were found.
     pub violations: Vec<String>,
 }
 
@@ -120,7 +120,7 @@ impl Report {
             && summary.moved == 0
             && summary.mean_jaccard == Some(1.0)
             && summary.top1_rate == Some(1.0);
-        // A question about a name that nobody has degrades the graph, then and now.
+        // A question about an unknown name degrades the graph, then and now.
         let is_strange = |caveat: &Caveat| *caveat != Caveat::CaptureDegraded;
         let strange = |row: &&ReplayedRow| {
             row.compared().is_none_or(|row| row.is_moved() || row.caveats.iter().any(is_strange))
@@ -141,7 +141,7 @@ impl Report {
         if replay.summary.replayed != replay.summary.total {
             self.violations.push(format!("{what}: rows were skipped or failed"));
         }
-        let is_wrong = |row: &Compared| match row.blame {
+        let is_wrong = |row: &RowComparison| match row.blame {
             Some(blame) => !row.is_moved() || !blames.contains(&blame),
             None => row.is_moved(),
         };
@@ -152,7 +152,7 @@ impl Report {
 
     /// Every row says that its corpus can't be had, and nothing but "undetermined" is blamed.
     pub(super) fn expect_unknown(&mut self, what: &str, replay: &Replay) {
-        let is_wrong = |row: &Compared| {
+        let is_wrong = |row: &RowComparison| {
             let is_blamed = row.blame.is_some_and(|blame| blame != Blame::Undetermined);
             !is_unknown(&row.caveats) || is_blamed || row.is_moved() && row.blame.is_none()
         };
@@ -189,7 +189,7 @@ impl Report {
             let (line, query) = (row.line, &row.query);
             let how = match row.compared() {
                 None => format!("{:?}", row.outcome),
-                Some(Compared { captured, current, caveats, blame, .. }) => {
+                Some(RowComparison { captured, current, caveats, blame, .. }) => {
                     let at = captured.iter().zip(current).take_while(|(a, b)| a == b).count();
                     let (was, is) = (captured.get(at), current.get(at));
                     format!("{blame:?} {caveats:?}, at {at} was {was:?} is {is:?}")

@@ -1,10 +1,10 @@
-//! What measuring must leave as it is.
+//! The state that measuring must not change.
 
 use anyhow::Result;
 use gbrain_brain::Brain;
 use gbrain_core::id::PageKey;
 use gbrain_core::search::Settings;
-use gbrain_store::{CaptureFilter, Head, PageFilter, PageInfo, Source};
+use gbrain_store::{CaptureFilter, CorpusHead, PageFilter, PageInfo, Source};
 
 /// How many pages are listed at once.
 const LISTED: usize = 1_000;
@@ -14,7 +14,7 @@ const LISTED: usize = 1_000;
 pub(super) struct Still {
     settings: Settings,
     config: Vec<(String, String)>,
-    head: Head,
+    head: CorpusHead,
     sources: Vec<Source>,
     pages: Vec<PageInfo>,
     captures: u64,

@@ -1,4 +1,4 @@
-//! Who starts work and follows it: imports, replays, gates; and who collects captures.
+//! Clients that start background work and follow it: imports, replays, gates; and the collector of captures.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Who asks, reads and writes: services over HTTP, an agent over MCP, and crowds that ask too much.
+//! The callers: services over HTTP, an agent over MCP, and crowds that exceed the limits.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The server under load, and everybody who calls it.
+//! The server under load, and all its callers.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use crate::campaign::violations::Violations;
 /// How long who was refused stays away.
 const AWAY: Duration = Duration::from_millis(50);
 
-/// What became of one kind of request.
+/// The outcomes of one kind of request.
 #[derive(Debug, Default)]
 pub struct Tally {
     /// Milliseconds by request that was answered.
@@ -28,11 +28,11 @@ pub struct Tally {
 /// Tallies by kind of request.
 pub type Tallies = BTreeMap<&'static str, Tally>;
 
-/// What all callers share.
+/// The state that all callers share.
 #[derive(Debug)]
 pub(super) struct Site {
     address: SocketAddr,
-    /// What should not have been.
+    /// The violations that were found.
     pub(super) violations: Violations,
     /// Begins and ends of bursts: odd while there is one.
     bursts: AtomicU64,
@@ -54,7 +54,7 @@ impl Site {
         }
     }
 
-    /// Sends everybody home.
+    /// Stops all callers.
     pub(super) fn end(&self) {
         self.is_over.store(true, Ordering::Release);
     }
@@ -69,7 +69,7 @@ impl Site {
         self.questions.load(Ordering::Acquire)
     }
 
-    /// Asks too much at once; meanwhile anybody may be refused.
+    /// Sends too many requests at once; meanwhile any caller may be refused.
     pub(super) fn burst<T>(&self, work: impl FnOnce() -> T) -> T {
         self.bursts.fetch_add(1, Ordering::AcqRel);
         let done = work();
@@ -86,7 +86,7 @@ impl Site {
         }
     }
 
-    /// What became of all requests, and what should not have been.
+    /// The outcomes of all requests, and the violations.
     pub(super) fn close(self) -> (Tallies, Vec<String>) {
         let tallies = self.tallies.into_inner().expect("nobody panics while holding it");
         (tallies, self.violations.into_list())

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use gbrain_core::contradiction::{CanaryCounts, Counted};
+use gbrain_core::contradiction::{CanaryCounts, HitCount};
 use gbrain_core::stats::{
-    Interval, Resampling, bootstrap_mean, bounded_mean, clopper_pearson, wilson,
+    BootstrapOptions, Interval, bootstrap_mean, bounded_mean, clopper_pearson, wilson,
 };
 use gbrain_eval::spread;
 
@@ -23,7 +23,7 @@ pub enum Method {
     Paired,
     /// A rate of contradictions, corrected for the judge's errors.
     Corrected,
-    /// What a judge is worth.
+    /// The accuracy of a judge.
     Informedness,
     /// A rate by Wilson's formula; no floor.
     Wilson,
@@ -186,9 +186,10 @@ fn drawn(method: Method, sample: &[(f64, f64)]) -> Option<Interval> {
         Method::ClopperPearson => clopper_pearson(successes, values.len() as u64, 0.95),
         Method::Wilson => wilson(successes, values.len() as u64, 0.95),
         Method::Mean => bounded_mean(&values, Interval::UNIT, 0.95),
-        Method::Bootstrap => {
-            bootstrap_mean(&values, &Resampling { rounds: 1000, ..Resampling::default() })
-        }
+        Method::Bootstrap => bootstrap_mean(
+            &values,
+            &BootstrapOptions { rounds: 1000, ..BootstrapOptions::default() },
+        ),
         Method::Paired => {
             let differences: Vec<f64> = sample.iter().map(difference).collect();
             bounded_mean(&differences, Interval { low: -1.0, high: 1.0 }, 0.95)
@@ -201,8 +202,8 @@ fn hits(n: usize, rate: f64, rng: &mut fastrand::Rng) -> usize {
     (0..n).filter(|_| rng.f64() < rate).count()
 }
 
-fn counted(hits: usize, n: usize) -> Counted {
-    Counted { hits: hits as u64, n: n as u64 }
+fn counted(hits: usize, n: usize) -> HitCount {
+    HitCount { hits: hits as u64, n: n as u64 }
 }
 
 fn judge(planted: usize, [missed, alarmed]: [f64; 2], rng: &mut fastrand::Rng) -> CanaryCounts {

@@ -1,10 +1,10 @@
-//! What samples are drawn from: values of queries between 0 and 1, each with what it moves by.
+//! The population that samples are drawn from: values of queries between 0 and 1, each with its change.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use gbrain_core::measure::{Measure, Missing, evaluate};
+use gbrain_core::measure::{Measure, MissingQueries, evaluate};
 use gbrain_core::qrels::Qrels;
 use gbrain_core::run::Run;
 
@@ -103,7 +103,7 @@ fn measured(data: &Path) -> Result<Vec<Population>> {
         let measures = Measure::parse_list("nDCG@10 R@10 RR AP P@1")?;
         let scores = |text: &str| -> Result<Vec<Vec<f64>>> {
             let run = Run::parse(text.as_bytes())?;
-            let found = evaluate(&qrels, &run, &measures, Missing::Zero);
+            let found = evaluate(&qrels, &run, &measures, MissingQueries::Zero);
             Ok(found.per_query.into_iter().map(|query| query.scores).collect())
         };
         let (before, after) = (scores(&run)?, scores(&disturbed)?);

@@ -11,7 +11,7 @@ use gbrain_testkit::retrieval::{Fault, Hit, Question, Reply, RetrievalServer, St
 use serde_json::json;
 
 use super::kind::Kind;
-use super::world::{SUITE, ok, take_in};
+use super::world::{SUITE, import_queries, ok};
 
 /// Questions of the suite.
 const QUESTIONS: usize = 25;
@@ -21,7 +21,7 @@ const SHAPES: [&str; 3] = ["lightfast-internal", "lightfast-v1", "lightfast-2026
 pub struct Asking {
     /// The home.
     pub home: Gbrain,
-    /// The target; none where nobody listens.
+    /// The target; none if nothing listens.
     pub server: Option<RetrievalServer>,
 }
 
@@ -30,7 +30,7 @@ pub fn template(program: &Path, engine: Engine) -> Result<Gbrain> {
     let home = Gbrain::new(program, engine)?;
     ok(&home, &["init"])?;
     let line = |at: usize| json!({ "id": format!("q{at:03}"), "query": text(at), "source": "github", "expected": [document(at)] });
-    take_in(&home, &(0..QUESTIONS).map(line).collect::<Vec<_>>())?;
+    import_queries(&home, &(0..QUESTIONS).map(line).collect::<Vec<_>>())?;
     Ok(home)
 }
 

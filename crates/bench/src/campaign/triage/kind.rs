@@ -1,4 +1,4 @@
-//! What can be wrong, by class.
+//! The planted faults, by class.
 
 use gbrain_core::named;
 use gbrain_core::triage::Class;
@@ -42,7 +42,7 @@ pub enum Kind {
     Status,
     /// Some answers do not come.
     Hang,
-    /// Nobody listens.
+    /// Nothing listens there.
     Refused,
     /// Some answers are not what they should be.
     Garbage,
@@ -110,7 +110,7 @@ pub const PLANTED: [Class; 5] = [
 ];
 
 impl Kind {
-    /// What a triage must say of it.
+    /// The finding that triage must report.
     pub fn class(self) -> Class {
         match self {
             Self::VectorsDropped

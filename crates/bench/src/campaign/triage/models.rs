@@ -9,7 +9,7 @@ use serde_json::json;
 
 use gbrain_testkit::providers::{Fault, ProviderServer};
 
-/// What is wrong with models.
+/// The planted faults of models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trouble {
     /// Nothing.

@@ -10,7 +10,7 @@ use super::models::{Models, Trouble};
 use super::vectors;
 use super::vocabulary::unheard;
 use super::world::{
-    Asked, Filtered, Note, SOURCE, Style, World, ok, take_in, text_of, words, write_page,
+    Asked, Filtered, Note, SOURCE, Style, World, import_queries, ok, text_of, words, write_page,
     write_suite,
 };
 
@@ -173,7 +173,7 @@ impl Plant<'_> {
             }));
         }
         write_suite(&self.home, self.world.asked.len() + lines.len())?;
-        take_in(&self.home, &lines)
+        import_queries(&self.home, &lines)
     }
 
     /// A reranker, and a threshold that is too high for questions in mixed words, or for all.

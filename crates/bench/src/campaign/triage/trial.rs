@@ -25,16 +25,16 @@ pub struct Said {
     pub because: Vec<String>,
 }
 
-/// What came of a variant.
+/// The outcome of a variant.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// What was planted.
+    /// The planted fault.
     pub kind: Kind,
-    /// What the run as a whole was taken for; none for nothing wrong.
+    /// The class of the whole run; none if nothing is wrong.
     pub class: Option<Class>,
     /// The cases.
     pub cases: Vec<Said>,
-    /// What should never be.
+    /// The violations that were found.
     pub green: Option<String>,
 }
 

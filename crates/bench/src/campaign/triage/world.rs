@@ -49,7 +49,7 @@ pub enum Style {
     Mixed(usize),
 }
 
-/// What a question leaves out.
+/// The words that a question omits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Filtered {
     /// Nothing.
@@ -67,7 +67,7 @@ pub enum Filtered {
 pub struct Note {
     /// Its name.
     pub slug: String,
-    /// What it is about.
+    /// The subject of the note.
     pub things: [usize; 3],
     /// Its type.
     pub kind: &'static str,
@@ -82,15 +82,15 @@ pub struct Note {
 /// A question.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    /// What names it.
+    /// The name of the note.
     pub id: String,
-    /// What is asked.
+    /// The query to ask.
     pub text: String,
     /// In whose words.
     pub style: Style,
     /// The note that must be found.
     pub note: usize,
-    /// What it leaves out.
+    /// The words it omits.
     pub filtered: Filtered,
 }
 
@@ -125,7 +125,7 @@ impl Note {
             String::new()
         };
         let [a, b, c] = words;
-        // What a long note is about has a passage of its own.
+        // The subject of a long note has its own passage.
         let times = if *is_long { 20 } else { 1 };
         let matter =
             format!("It was about the {a} and the {b}, and then about the {c}. ").repeat(times);
@@ -199,7 +199,7 @@ impl World {
     /// Asks all, keeps those that are found, and asks these again.
     fn keep_what_is_found(&mut self) -> Result<()> {
         let lines: Vec<Value> = self.asked.iter().map(|one| one.entry(&self.notes)).collect();
-        take_in(&self.home, &lines)?;
+        import_queries(&self.home, &lines)?;
         // With a reranker that keeps all, too.
         let judged = self.copy()?;
         let _models = Models::start(judged.home(), Trouble::None)?;
@@ -318,7 +318,7 @@ fn candidates(notes: &[Note], rng: &mut Rng) -> Vec<Asked> {
 }
 
 /// Takes questions in.
-pub fn take_in(home: &Gbrain, lines: &[Value]) -> Result<()> {
+pub fn import_queries(home: &Gbrain, lines: &[Value]) -> Result<()> {
     let path = home.home().join("queries.jsonl");
     std::fs::write(&path, lines.iter().map(|line| format!("{line}\n")).collect::<String>())?;
     ok(home, &["queries", "import", text_of(&path)?])

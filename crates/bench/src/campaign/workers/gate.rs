@@ -35,7 +35,7 @@ impl Gate {
         *self.lock() = None;
     }
 
-    /// Sends everybody home.
+    /// Stops all callers.
     pub(super) fn end(&self) {
         self.is_over.store(true, Ordering::Release);
     }

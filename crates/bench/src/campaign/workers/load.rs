@@ -1,4 +1,4 @@
-//! Who works on the brain while its processes are killed: writers, importers, askers.
+//! Clients that work on the brain while its processes are killed: writers, importers, queriers.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

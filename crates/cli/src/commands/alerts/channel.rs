@@ -1,35 +1,34 @@
-//! `gbrain alerts test`.
+//! `gbrain alerts test`: sends a test message to a channel.
 
 use std::time::Duration;
 
 use clap::Args;
-use gbrain_core::alert::Message;
+use gbrain_core::alert::AlertMessage;
 use gbrain_core::alert::channel::Channel;
 use gbrain_core::format::alert::ChannelTested;
 use gbrain_core::search::edit_distance;
-use gbrain_eval::alert::{Channels, MessageId, SendResult, Transport};
+use gbrain_eval::alert::{ChannelSettings, MessageId, SendResult, Transport};
 
 use crate::channels::alert_tools;
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::commands::suites::SuiteSource;
 use crate::error::{CliError, Exit};
 
 /// How long the receiver may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Arguments of `alerts test`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  gbrain alerts test slack\n\n\
     Sends at once, beside the queue. An incident that it opens at PagerDuty is closed again.\n\n\
     Exit codes: 0 received, 1 not received.")]
 pub(super) struct TestArgs {
-    /// The channel.
+    /// The name of the channel.
     channel: String,
 }
 
 /// Sends a word to a channel.
 pub(super) fn test(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     args: &TestArgs,
     source: &SuiteSource,
 ) -> Result<Exit, CliError> {
@@ -42,16 +41,16 @@ pub(super) fn test(
     let key = format!("gbrain/{workspace}/test/{}", args.channel);
     let summary = format!("a test of the channel {} by gbrain", args.channel);
     let at = format!("{:.0}", context.now);
-    let notice = Message::notice(workspace, &key, summary, at);
+    let notice = AlertMessage::notice(workspace, &key, summary, at);
     let transport = Transport::new(PATIENCE);
-    let send = |message: &Message| {
+    let send = |message: &AlertMessage| {
         let id = format!("test-{}-{}", std::process::id(), context.now.as_millisecond());
         let id = MessageId { id, written: context.now, now: context.now };
         transport.send(channel, &tools.registry, message, &id)
     };
     let mut posted = send(&notice);
     if matches!((channel, &posted), (Channel::Pagerduty { .. }, SendResult::Received(_))) {
-        posted = send(&Message { action: "resolve".to_owned(), ..notice });
+        posted = send(&AlertMessage { action: "resolve".to_owned(), ..notice });
     }
     let (received, answer) = match posted {
         SendResult::Received(said) => (true, said),
@@ -72,7 +71,7 @@ pub(super) fn test(
     Ok(if received { Exit::Pass } else { Exit::Fail })
 }
 
-fn known(channels: &Channels, name: &str) -> String {
+fn known(channels: &ChannelSettings, name: &str) -> String {
     let nearest = channels.channels.keys().min_by_key(|known| edit_distance(known, name));
     match nearest {
         Some(nearest) => format!("did you mean `{nearest}`?"),

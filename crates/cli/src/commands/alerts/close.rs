@@ -1,15 +1,14 @@
-//! `gbrain alerts close`.
+//! `gbrain alerts close`: closes an alert by hand.
 
 use clap::Args;
 use gbrain_eval::alert::AlertEvaluator;
 use serde_json::json;
 
 use crate::channels::alert_tools;
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::commands::suites::SuiteSource;
 use crate::error::{CliError, Exit};
 
-/// Arguments of `alerts close`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  \
     gbrain alerts close gbrain/default/old-suite/recall@5/all --reason \"the suite is gone\"\n\n\
@@ -18,14 +17,14 @@ use crate::error::{CliError, Exit};
 pub(super) struct CloseArgs {
     /// Its key, as `gbrain alerts list` shows it.
     key: String,
-    /// Why.
+    /// The reason, recorded with the alert.
     #[arg(long, value_name = "TEXT")]
     reason: String,
 }
 
 /// Takes an alert back.
 pub(super) fn close(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     args: &CloseArgs,
     source: &SuiteSource,
 ) -> Result<Exit, CliError> {
@@ -41,15 +40,15 @@ pub(super) fn close(
             .hint("`gbrain alerts list` shows those that do")
     })?;
     closed.problems.iter().for_each(|problem| context.terminal.warn(problem));
-    let told = closed.queued;
+    let notified = closed.queued;
     if context.terminal.is_json() {
-        context.terminal.json(&json!({ "key": key, "state": "resolved", "told": told }));
+        context.terminal.json(&json!({ "key": key, "state": "resolved", "notified": notified }));
     } else {
-        let told = match told.is_empty() {
-            true => "nobody was told of it".to_owned(),
-            false => format!("queued for {}", told.join(", ")),
+        let outcome = match notified.is_empty() {
+            true => "no channel was notified".to_owned(),
+            false => format!("queued for {}", notified.join(", ")),
         };
-        context.terminal.line(format!("{key} is closed; {told}"));
+        context.terminal.line(format!("{key} is closed; {outcome}"));
     }
     Ok(Exit::Pass)
 }

@@ -6,18 +6,18 @@ use std::time::Duration;
 use clap::Args;
 use gbrain_core::format::alert::DeliveredBody;
 use gbrain_eval::alert::{AlertEvaluator, DeliveryCount, DeliveryOutcome};
-use gbrain_store::{Delivery, Dropped, Requeued};
+use gbrain_store::{Delivery, DropOutcome, RequeueOutcome};
 use jiff::SignedDuration;
 use serde_json::json;
 
-use crate::asking::interrupted;
 use crate::channels::{alert_tools, deliver};
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::commands::eval::duration;
 use crate::commands::suites::SuiteSource;
 use crate::error::{CliError, Exit};
+use crate::model_access::interrupted;
+use crate::terminal::count;
 
-/// Arguments of `alerts deliver`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gbrain alerts deliver\n  gbrain alerts deliver --within 5m --json\n\n\
@@ -30,7 +30,6 @@ pub(super) struct DeliverArgs {
     within: SignedDuration,
 }
 
-/// Arguments of `alerts retry`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  gbrain alerts history --state dead\n  gbrain alerts retry 12")]
 pub(super) struct RetryArgs {
@@ -38,7 +37,6 @@ pub(super) struct RetryArgs {
     id: i64,
 }
 
-/// Arguments of `alerts drop`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  gbrain alerts history --state queued\n  gbrain alerts drop 12 --reason \"the channel is gone\"\n\n\
@@ -47,14 +45,14 @@ pub(super) struct RetryArgs {
 pub(super) struct DropArgs {
     /// The number of the message.
     id: i64,
-    /// Why.
+    /// The reason, recorded with the message.
     #[arg(long, value_name = "TEXT")]
     reason: String,
 }
 
 /// Looks, and sends what is due.
 pub(super) fn deliver_now(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     args: &DeliverArgs,
     source: &SuiteSource,
 ) -> Result<Exit, CliError> {
@@ -80,8 +78,8 @@ pub(super) fn deliver_now(
         }
     };
     let within = Duration::try_from(args.within).unwrap_or_default();
-    let count = deliver(&tools, &store, within, &interrupted(), &on_delivery)?;
-    let DeliveryCount { sent, failed, dead } = count;
+    let delivered = deliver(&tools, &store, within, &interrupted(), &on_delivery)?;
+    let DeliveryCount { sent, failed, dead } = delivered;
     let errors = errors.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     body = DeliveredBody { sent, failed, dead, errors, ..body };
     if context.terminal.is_json() {
@@ -89,27 +87,29 @@ pub(super) fn deliver_now(
     } else {
         body.errors.iter().for_each(|line| context.terminal.warn(line));
         let DeliveredBody { changed, sent, failed, dead, errors: _ } = &body;
+        let changed = crate::terminal::count(*changed, "alert", "alerts");
+        let sent = count(*sent, "message", "messages");
         context.terminal.line(format!(
-            "{changed} alert(s) changed; {sent} message(s) sent, {failed} to be tried again, {dead} given up"
+            "{changed} changed; {sent} sent, {failed} to be tried again, {dead} given up"
         ));
     }
     Ok(if failed + dead == 0 && problems.is_empty() { Exit::Pass } else { Exit::Fail })
 }
 
 /// Queues a message again.
-pub(super) fn retry(context: &Context<'_>, args: &RetryArgs) -> Result<Exit, CliError> {
+pub(super) fn retry(context: &CommandContext<'_>, args: &RetryArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
     let workspace = &context.home.workspace;
     match store.requeue_delivery(workspace, args.id, store.clock()?)? {
-        Requeued::Queued => (),
-        Requeued::NotDead => {
+        RequeueOutcome::Queued => (),
+        RequeueOutcome::NotDead => {
             return Err(CliError::usage(format!(
                 "there is no message {} in workspace {workspace} that was given up",
                 args.id
             ))
             .hint("`gbrain alerts history --state dead` lists them"));
         }
-        Requeued::Overtaken => {
+        RequeueOutcome::Overtaken => {
             return Err(CliError::conflict(format!(
                 "a later message of the same alert was sent already: message {} would come too late",
                 args.id
@@ -121,19 +121,19 @@ pub(super) fn retry(context: &Context<'_>, args: &RetryArgs) -> Result<Exit, Cli
 }
 
 /// Gives a message up.
-pub(super) fn drop(context: &Context<'_>, args: &DropArgs) -> Result<Exit, CliError> {
+pub(super) fn drop(context: &CommandContext<'_>, args: &DropArgs) -> Result<Exit, CliError> {
     let why = format!("dropped by hand: {}", super::reason(&args.reason)?);
     let store = context.store()?;
     let (workspace, id) = (&context.home.workspace, args.id);
     match store.drop_delivery(workspace, id, &why, store.clock()?)? {
-        Dropped::Dropped => (),
-        Dropped::NotQueued => {
+        DropOutcome::Dropped => (),
+        DropOutcome::NotQueued => {
             return Err(CliError::usage(format!(
                 "there is no message {id} in workspace {workspace} that is queued"
             ))
             .hint("`gbrain alerts history --state queued` lists them"));
         }
-        Dropped::OnTheWay => {
+        DropOutcome::BeingSent => {
             return Err(CliError::conflict(format!("message {id} is being sent right now"))
                 .hint("try again in a minute: if it was not received it is queued again"));
         }
@@ -142,7 +142,7 @@ pub(super) fn drop(context: &Context<'_>, args: &DropArgs) -> Result<Exit, CliEr
     Ok(Exit::Pass)
 }
 
-fn say(context: &Context<'_>, id: i64, state: &str, word: &str) {
+fn say(context: &CommandContext<'_>, id: i64, state: &str, word: &str) {
     if context.terminal.is_json() {
         context.terminal.json(&json!({ "id": id, "state": state }));
     } else {

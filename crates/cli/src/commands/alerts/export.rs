@@ -1,16 +1,15 @@
-//! `gbrain alerts export`.
+//! `gbrain alerts export`: writes alerts for other systems.
 
 use clap::{Args, ValueEnum};
-use gbrain_core::alert::export::{awaited, grafana, prometheus, ruled};
+use gbrain_core::alert::export::{grafana, missing_run_rules, prometheus, ruled};
 use gbrain_core::alert::metrics::document;
 use gbrain_eval::alert::{held_against, reading};
 use serde_json::json;
 
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::commands::suites::SuiteSource;
 use crate::error::{CliError, Exit};
 
-/// Arguments of `alerts export`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gbrain alerts export --format prometheus > gbrain-suites.rules.yml\n  \
@@ -33,7 +32,7 @@ enum Format {
 
 /// Prints what others read.
 pub(super) fn run(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     args: &ExportArgs,
     source: &SuiteSource,
 ) -> Result<Exit, CliError> {
@@ -49,7 +48,7 @@ pub(super) fn run(
         }
         Format::Prometheus => {
             let held = held()?;
-            prometheus(&ruled(&held), &awaited(&held))
+            prometheus(&ruled(&held), &missing_run_rules(&held))
         }
         Format::Metrics => {
             let now = store.clock()?;

@@ -10,40 +10,37 @@ use gbrain_core::format::alert::{
 use gbrain_eval::alert::wire;
 use gbrain_store::{AlertStatus, Delivery, DeliveryFilter, DeliveryState, Store};
 
-use super::elsewhere;
+use super::other_workspace_hint;
 use crate::channels::alert_tools;
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::commands::suites::SuiteSource;
 use crate::error::{CliError, Exit};
-use crate::terminal::{field, table};
+use crate::terminal::{count, field, local_time, local_time_of, table};
 
 /// Messages that are looked through for what keeps them.
 const LOOKED_AT: usize = 1_000;
 /// Messages of an alert that are shown.
 const SHOWN: usize = 20;
 
-/// Arguments of `alerts list`.
 #[derive(Debug, Args)]
-pub(super) struct ListArgs {
-    /// Those that are over, too.
+pub(super) struct AlertListArgs {
+    /// List resolved alerts too.
     #[arg(long)]
     all: bool,
 }
 
-/// Arguments of `alerts show`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  gbrain alerts show gbrain/default/weekly/recall@5/all")]
-pub(super) struct ShowArgs {
+pub(super) struct AlertShowArgs {
     /// Its key, as `gbrain alerts list` shows it.
     key: String,
 }
 
-/// Arguments of `alerts history`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gbrain alerts history --state dead\n  gbrain alerts history --channel pagerduty"
 )]
-pub(super) struct HistoryArgs {
+pub(super) struct AlertHistoryArgs {
     /// Of this alert only.
     key: Option<String>,
     /// At most so many.
@@ -60,10 +57,9 @@ pub(super) struct HistoryArgs {
     before: Option<i64>,
 }
 
-/// Lists alerts.
 pub(super) fn list(
-    context: &Context<'_>,
-    args: &ListArgs,
+    context: &CommandContext<'_>,
+    args: &AlertListArgs,
     source: &SuiteSource,
 ) -> Result<Exit, CliError> {
     let store = context.store()?;
@@ -79,18 +75,22 @@ pub(super) fn list(
         true => context.terminal.remark("nothing fires"),
         false => {
             let head = ["STATE", "SEVERITY", "SINCE", "QUEUED", "KEY", "WHAT"];
-            context.terminal.out(table(&head, alerts.iter().map(row)));
+            context.terminal.out_paged(table(&head, alerts.iter().map(row)));
         }
     }
     for (key, why) in alerts.iter().filter_map(|one| Some((&one.key, one.still_open.as_ref()?))) {
         context.terminal.line(format!("{key} stays open: {why}"));
     }
     for SilenceBody { id, key, reason, from: _, until } in silences {
-        context.terminal.line(format!("silence {id}: {key} until {until}: {reason}"));
+        context
+            .terminal
+            .line(format!("silence {id}: {key} until {}: {reason}", local_time_of(until)));
     }
     if deliveries.queued + deliveries.dead > 0 {
         let oldest = deliveries.oldest_queued.as_ref();
-        let oldest = oldest.map(|since| format!(", the oldest since {since}")).unwrap_or_default();
+        let oldest = oldest
+            .map(|since| format!(", the oldest since {}", local_time_of(since)))
+            .unwrap_or_default();
         context.terminal.line(format!(
             "messages: {} queued{oldest}; {} given up (`gbrain alerts history --state dead`)",
             deliveries.queued, deliveries.dead
@@ -102,21 +102,21 @@ pub(super) fn list(
     Ok(Exit::Pass)
 }
 
-/// A line. What was queued last may be on its way still: `alerts history` says what became of it.
+/// A row of the table. It shows when the last message was queued; `alerts history` shows whether it was delivered.
 fn row(alert: &Alert) -> Vec<String> {
-    let queued = match (&alert.told_at, alert.silenced) {
+    let queued = match (&alert.notified_at, alert.silenced) {
         (_, true) => "silenced".to_owned(),
-        (Some(at), false) => format!("{at:.3}"),
+        (Some(at), false) => local_time(*at),
         (None, false) => "none".to_owned(),
     };
     let Alert { state, severity, since, key, summary, .. } = alert;
-    let since = format!("{since:.3}");
+    let since = local_time(*since);
     vec![state.to_string(), severity.to_string(), since, queued, key.clone(), summary.clone()]
 }
 
-/// What keeps messages that are queued, by channel.
+/// The reasons why queued messages are not sent, by channel.
 pub(crate) fn stuck(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     store: &Store,
     source: &SuiteSource,
 ) -> Result<Vec<String>, CliError> {
@@ -128,7 +128,7 @@ pub(crate) fn stuck(
         waiting.entry(delivery.channel.clone()).or_default().push(delivery);
     }
     let why = |(name, messages): (&String, &Vec<Delivery>)| {
-        let count = messages.len();
+        let waiting = count(messages.len(), "message waits", "messages wait");
         let why = match channels.channel(name) {
             Err(why) => Some(why),
             Ok(channel) => match tools.registry.unset(channel).first() {
@@ -136,18 +136,17 @@ pub(crate) fn stuck(
                 None => messages.iter().find_map(|one| one.error.clone()),
             },
         };
-        Some(format!("{count} message(s) wait for the channel `{name}`: {}", why?))
+        Some(format!("{waiting} for the channel `{name}`: {}", why?))
     };
     Ok(waiting.iter().filter_map(why).collect())
 }
 
-/// Shows an alert.
-pub(super) fn show(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliError> {
+pub(super) fn show(context: &CommandContext<'_>, args: &AlertShowArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
     let workspace = &context.home.workspace;
     let all = wire::alerts(&store, workspace, None, store.clock()?)?.alerts;
     let alert = all.into_iter().find(|alert| alert.key == args.key).ok_or_else(|| {
-        let hint = elsewhere(context, &args.key);
+        let hint = other_workspace_hint(context, &args.key);
         let hint =
             hint.unwrap_or_else(|| "`gbrain alerts list --all` shows those there are".to_owned());
         CliError::usage(format!("there is no alert `{}` in workspace {workspace}", args.key))
@@ -168,14 +167,18 @@ pub(super) fn show(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliEr
 fn as_text(alert: &Alert) -> String {
     let mut lines = vec![
         alert.summary.clone(),
-        format!("{} since {:.3}, {}", alert.state, alert.since, alert.severity),
+        format!("{} since {}, {}", alert.state, local_time(alert.since), alert.severity),
         format!("owners {}", alert.owners.join(", ")),
     ];
     lines.extend(alert.still_open.iter().map(|why| format!("stays open: {why}")));
     lines.extend(alert.target.iter().map(|target| format!("against {target}")));
     lines.extend(alert.figures.iter().map(|(name, value)| format!("{name}: {}", short(value))));
     if alert.failing_count > 0 {
-        lines.push(format!("{} failing cases: {}", alert.failing_count, alert.failing.join(", ")));
+        lines.push(format!(
+            "{}: {}",
+            count(alert.failing_count, "failing case", "failing cases"),
+            alert.failing.join(", ")
+        ));
     }
     if let Some(run) = alert.run {
         lines.push(format!("`gbrain suites show {run}`"));
@@ -195,8 +198,10 @@ fn short(figure: &str) -> String {
     }
 }
 
-/// Lists messages.
-pub(super) fn history(context: &Context<'_>, args: &HistoryArgs) -> Result<Exit, CliError> {
+pub(super) fn history(
+    context: &CommandContext<'_>,
+    args: &AlertHistoryArgs,
+) -> Result<Exit, CliError> {
     let filter = DeliveryFilter {
         state: args.state,
         channel: args.channel.clone(),
@@ -216,18 +221,19 @@ pub(super) fn history(context: &Context<'_>, args: &HistoryArgs) -> Result<Exit,
     Ok(Exit::Pass)
 }
 
-fn tell_deliveries(context: &Context<'_>, deliveries: &[DeliveryBody]) {
+fn tell_deliveries(context: &CommandContext<'_>, deliveries: &[DeliveryBody]) {
     if deliveries.is_empty() {
         return;
     }
     let row = |one: &DeliveryBody| {
-        let when = one.ended_at.as_ref().or(one.next_at.as_ref()).cloned().unwrap_or_default();
+        let when = one.ended_at.as_deref().or(one.next_at.as_deref());
+        let when = when.map(local_time_of).unwrap_or_default();
         let DeliveryBody { id, channel, key, action, state, attempts, error, .. } = one.clone();
         let error = error.unwrap_or_default();
         vec![id.to_string(), channel, action, state, attempts.to_string(), when, key, error]
     };
     let head = ["ID", "CHANNEL", "ACTION", "STATE", "TRIES", "ENDED OR NEXT", "KEY", "ERROR"];
-    context.terminal.out(table(&head, deliveries.iter().map(row)));
+    context.terminal.out_paged(table(&head, deliveries.iter().map(row)));
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `gbrain alerts`: what is wrong, who was told, and when not to tell.
+//! `gbrain alerts`: list, silence, deliver and export alerts.
 
 mod channel;
 mod close;
@@ -13,11 +13,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::commands::suites::SuiteSource;
 use crate::error::{CliError, Exit};
 
-/// Arguments of `alerts`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gbrain alerts list\n  gbrain alerts show gbrain/default/weekly/recall@5/all\n  \
@@ -32,55 +31,55 @@ pub(crate) struct AlertsArgs {
     #[arg(long, short, value_name = "FILE", global = true)]
     file: Option<PathBuf>,
     #[command(subcommand)]
-    action: Action,
+    command: AlertsCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum AlertsCommand {
     /// List alerts that fire, silences, and messages that wait.
-    List(list::ListArgs),
+    List(list::AlertListArgs),
     /// Show an alert with its messages.
-    Show(list::ShowArgs),
+    Show(list::AlertShowArgs),
     /// List messages, newest first.
-    History(list::HistoryArgs),
-    /// Send a word to a channel now, and say what the receiver answered.
+    History(list::AlertHistoryArgs),
+    /// Send a test message to a channel, and show the reply.
     Test(channel::TestArgs),
-    /// Keep messages about something back for a while.
+    /// Silence alerts for a while.
     Silence(silence::SilenceArgs),
-    /// End a silence.
+    /// End a silence early.
     Unsilence(silence::UnsilenceArgs),
     /// Print rules for Prometheus, a dashboard for Grafana, or the numbers themselves.
     Export(export::ExportArgs),
-    /// Queue a message again that was given up.
+    /// Queue a dropped message again.
     Retry(deliver::RetryArgs),
-    /// Give a message up that is queued.
+    /// Drop a queued message.
     Drop(deliver::DropArgs),
-    /// Take an alert back by hand, and tell those who were told of it.
+    /// Resolve an alert manually, and notify its channels.
     Close(close::CloseArgs),
-    /// Look at what was recorded, and send what is due, once.
+    /// Evaluate alerts and send due messages once.
     Deliver(deliver::DeliverArgs),
 }
 
 /// Does what was asked.
-pub(crate) fn run(context: &Context<'_>, args: &AlertsArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(context: &CommandContext<'_>, args: &AlertsArgs) -> Result<Exit, CliError> {
     let source = SuiteSource::new(&context.home, args.file.as_deref());
-    match &args.action {
-        Action::List(args) => list::list(context, args, &source),
-        Action::Show(args) => list::show(context, args),
-        Action::History(args) => list::history(context, args),
-        Action::Test(args) => channel::test(context, args, &source),
-        Action::Silence(args) => silence::silence(context, args),
-        Action::Unsilence(args) => silence::unsilence(context, args),
-        Action::Export(args) => export::run(context, args, &source),
-        Action::Retry(args) => deliver::retry(context, args),
-        Action::Drop(args) => deliver::drop(context, args),
-        Action::Close(args) => close::close(context, args, &source),
-        Action::Deliver(args) => deliver::deliver_now(context, args, &source),
+    match &args.command {
+        AlertsCommand::List(args) => list::list(context, args, &source),
+        AlertsCommand::Show(args) => list::show(context, args),
+        AlertsCommand::History(args) => list::history(context, args),
+        AlertsCommand::Test(args) => channel::test(context, args, &source),
+        AlertsCommand::Silence(args) => silence::silence(context, args),
+        AlertsCommand::Unsilence(args) => silence::unsilence(context, args),
+        AlertsCommand::Export(args) => export::run(context, args, &source),
+        AlertsCommand::Retry(args) => deliver::retry(context, args),
+        AlertsCommand::Drop(args) => deliver::drop(context, args),
+        AlertsCommand::Close(args) => close::close(context, args, &source),
+        AlertsCommand::Deliver(args) => deliver::deliver_now(context, args, &source),
     }
 }
 
-/// What to do with the key of an alert that another workspace has.
-pub(crate) fn elsewhere(context: &Context<'_>, key: &str) -> Option<String> {
+/// The hint for an alert key that belongs to another workspace.
+pub(crate) fn other_workspace_hint(context: &CommandContext<'_>, key: &str) -> Option<String> {
     let workspace = key.strip_prefix("gbrain/")?.split('/').next()?;
     let is_other = !workspace.is_empty() && workspace != context.home.workspace.as_str();
     is_other.then(|| format!("it is one of workspace {workspace}: say --workspace {workspace}"))
@@ -89,7 +88,7 @@ pub(crate) fn elsewhere(context: &Context<'_>, key: &str) -> Option<String> {
 /// A reason, which must say something.
 fn reason(text: &str) -> Result<&str, CliError> {
     match text.trim() {
-        "" => Err(CliError::usage("--reason is empty: say why, for whoever wonders")),
+        "" => Err(CliError::usage("--reason is empty: state the reason")),
         reason => Ok(reason),
     }
 }

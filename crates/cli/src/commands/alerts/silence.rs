@@ -8,30 +8,28 @@ use gbrain_store::{AlertState, NewSilence, Silence};
 use jiff::SignedDuration;
 use serde_json::json;
 
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::commands::eval::duration;
 use crate::error::{CliError, Exit};
 
-/// Arguments of `alerts silence`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gbrain alerts silence gbrain/default/weekly/recall@5/all --for 2h --reason \"known, see #12\"\n  \
     gbrain alerts silence 'gbrain/default/*' --for 30m --reason \"reindexing\"\n\n\
-    What happens is kept; only messages are kept back. What still fires when the silence ends is told then. \
-    That something is over is told at once."
+    Alerts are recorded during a silence; only messages are held back. An alert that still fires when the \
+    silence ends is sent then. Recovery messages are sent at once."
 )]
 pub(super) struct SilenceArgs {
     /// A key, or the beginning of keys and a `*`.
     key: String,
-    /// For how long.
+    /// The duration of the silence: 30m, 2h.
     #[arg(long = "for", value_name = "DUR", value_parser = duration)]
     how_long: SignedDuration,
-    /// Why.
+    /// The reason, shown with the silence.
     #[arg(long, value_name = "TEXT")]
     reason: String,
 }
 
-/// Arguments of `alerts unsilence`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  gbrain alerts unsilence 3")]
 pub(super) struct UnsilenceArgs {
@@ -39,8 +37,7 @@ pub(super) struct UnsilenceArgs {
     id: i64,
 }
 
-/// Keeps messages back.
-pub(super) fn silence(context: &Context<'_>, args: &SilenceArgs) -> Result<Exit, CliError> {
+pub(super) fn silence(context: &CommandContext<'_>, args: &SilenceArgs) -> Result<Exit, CliError> {
     let SilenceArgs { key, how_long, reason } = args;
     let beginning = key.strip_suffix('*').unwrap_or(key);
     if !"gbrain/".starts_with(beginning) && !beginning.starts_with("gbrain/") {
@@ -50,7 +47,7 @@ pub(super) fn silence(context: &Context<'_>, args: &SilenceArgs) -> Result<Exit,
     }
     let reason = super::reason(reason)?;
     if !how_long.is_positive() {
-        return Err(CliError::usage("--for is no time at all").hint("write it as 30m or 2h"));
+        return Err(CliError::usage("--for is zero or negative").hint("write it as 30m or 2h"));
     }
     let store = context.store()?;
     let board = store.alert_board(&context.home.workspace)?;
@@ -59,7 +56,7 @@ pub(super) fn silence(context: &Context<'_>, args: &SilenceArgs) -> Result<Exit,
         None => one.dedup_key == *key,
     };
     if !board.states.iter().any(is_meant) {
-        let hint = super::elsewhere(context, beginning);
+        let hint = super::other_workspace_hint(context, beginning);
         let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
         context.terminal.warn(format!(
             "no alert of workspace {} has such a key yet; `gbrain alerts list --all` shows them{hint}",
@@ -67,9 +64,8 @@ pub(super) fn silence(context: &Context<'_>, args: &SilenceArgs) -> Result<Exit,
         ));
     }
     let starts_at = store.clock()?;
-    let ends_at = starts_at
-        .checked_add(*how_long)
-        .map_err(|_| CliError::usage("--for is longer than time goes on"))?;
+    let ends_at =
+        starts_at.checked_add(*how_long).map_err(|_| CliError::usage("--for is too long"))?;
     let (key, reason) = (key.clone(), reason.to_owned());
     let record = SilenceRecord { schema_version: ALERT_VERSION, key, reason };
     let body = json!(record).to_string();
@@ -84,8 +80,10 @@ pub(super) fn silence(context: &Context<'_>, args: &SilenceArgs) -> Result<Exit,
     Ok(Exit::Pass)
 }
 
-/// Ends a silence.
-pub(super) fn unsilence(context: &Context<'_>, args: &UnsilenceArgs) -> Result<Exit, CliError> {
+pub(super) fn unsilence(
+    context: &CommandContext<'_>,
+    args: &UnsilenceArgs,
+) -> Result<Exit, CliError> {
     let store = context.store()?;
     let workspace = &context.home.workspace;
     if !store.end_silence(workspace, args.id, store.clock()?)? {

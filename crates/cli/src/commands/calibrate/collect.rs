@@ -1,4 +1,4 @@
-//! `gbrain calibrate collect`.
+//! `gbrain calibrate collect`: collects borderline pairs for review.
 
 use std::path::PathBuf;
 
@@ -7,22 +7,21 @@ use gbrain_brain::IndexKind;
 use gbrain_core::fault::FaultKind;
 use gbrain_core::format::calibration::{CollectedBody, PairEntry, read_pairs};
 use gbrain_core::target::LOCAL;
-use gbrain_eval::calibrate::{Collection, Passages, Sources};
+use gbrain_eval::calibrate::{PairCollector, Passages, Sources};
 use gbrain_eval::suite::local;
 
-use super::Bench;
-use crate::asking::interrupted;
+use super::CalibrationContext;
 use crate::capture::scrubber;
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::commands::suites::SuiteSource;
 use crate::error::{CliError, Exit};
+use crate::model_access::interrupted;
 use crate::targets::target_registry;
 use crate::terminal::table;
 
 /// As many are told one by one.
 const TOLD: usize = 10;
 
-/// Arguments of `calibrate collect`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain calibrate collect\n  \
     gbrain calibrate collect --from pairs.jsonl --canonical\n  \
@@ -42,10 +41,9 @@ pub(super) struct CollectArgs {
     target: String,
 }
 
-/// Collects.
-pub(super) fn run(context: &Context<'_>, args: &CollectArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &CommandContext<'_>, args: &CollectArgs) -> Result<Exit, CliError> {
     let sources = Sources { entries: entries(&args.from)?, canonical: args.canonical };
-    let bench = Bench::new(context)?;
+    let bench = CalibrationContext::new(context)?;
     let brain = context.brain_in(bench.store.clone(), IndexKind::Disk)?;
     let scrubber = scrubber(&context.home).map_err(CliError::config)?;
     let bar = context.terminal.progress("collecting");
@@ -55,15 +53,15 @@ pub(super) fn run(context: &Context<'_>, args: &CollectArgs) -> Result<Exit, Cli
     };
     let stop = interrupted();
     let own = local(&brain, brain.settings()?, None, &stop)?;
-    let (book, elsewhere);
+    let (registry, remote);
     let passages = if args.target == LOCAL {
         Passages { target: &own, local: Some((&brain, own.snapshot())) }
     } else {
-        book = target_registry(&context.home, SuiteSource::new(&context.home, None));
-        elsewhere = book.open(&args.target, &brain, None, &stop)?;
-        Passages { target: elsewhere.as_ref(), local: None }
+        registry = target_registry(&context.home, SuiteSource::new(&context.home, None));
+        remote = registry.open(&args.target, &brain, None, &stop)?;
+        Passages { target: remote.as_ref(), local: None }
     };
-    let collection = Collection {
+    let collection = PairCollector {
         store: bench.store.as_ref(),
         workspace: &context.home.workspace,
         passages,
@@ -93,7 +91,7 @@ fn entries(files: &[PathBuf]) -> Result<Vec<PairEntry>, CliError> {
     Ok(entries)
 }
 
-fn tell(context: &Context<'_>, body: &CollectedBody) {
+fn tell(context: &CommandContext<'_>, body: &CollectedBody) {
     let terminal = context.terminal;
     if terminal.is_json() {
         return terminal.json(body);
@@ -106,7 +104,7 @@ fn tell(context: &Context<'_>, body: &CollectedBody) {
         ("irrelevant", pairs.irrelevant),
     ];
     let rows = rows.iter().map(|(label, count)| vec![(*label).to_owned(), count.to_string()]);
-    terminal.out(table(&["LABEL", "PAIRS"], rows));
+    terminal.out_paged(table(&["LABEL", "PAIRS"], rows));
     for one in passed_over.iter().take(TOLD) {
         terminal.warn(format!("passed over {}: {}", one.document, one.why));
     }
@@ -114,7 +112,7 @@ fn tell(context: &Context<'_>, body: &CollectedBody) {
         terminal.warn(format!("passed over {} more", passed_over.len() - TOLD));
     }
     if *missing > 0 {
-        terminal.remark(format!("{missing} borderline pairs are missing to 30"));
+        terminal.remark(format!("need {missing} more borderline pairs (30 required)"));
     }
     if pairs.irrelevant < 10 {
         terminal.remark("10 irrelevant pairs say whether scores separate: --canonical makes some");

@@ -1,14 +1,13 @@
-//! `gbrain calibrate deploy`.
+//! `gbrain calibrate deploy`: activates a verified threshold.
 
 use clap::Args;
 use gbrain_core::config::RERANK_THRESHOLD;
 use gbrain_eval::calibrate::{deploy, info};
 
-use super::{Bench, reason};
-use crate::commands::Context;
+use super::{CalibrationContext, reason};
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 
-/// Arguments of `calibrate deploy`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain calibrate deploy\n  gbrain calibrate deploy 3\n  \
     gbrain calibrate deploy 3 --force 'the canonical queries are being rewritten'\n\n\
@@ -25,8 +24,8 @@ pub(super) struct DeployArgs {
 }
 
 /// Puts a threshold in force.
-pub(super) fn run(context: &Context<'_>, args: &DeployArgs) -> Result<Exit, CliError> {
-    let bench = Bench::new(context)?;
+pub(super) fn run(context: &CommandContext<'_>, args: &DeployArgs) -> Result<Exit, CliError> {
+    let bench = CalibrationContext::new(context)?;
     let id = bench.threshold(context, args.id)?;
     let (store, workspace) = (bench.store.as_ref(), &context.home.workspace);
     let (reranker, force) = (bench.reranker(), args.force.as_deref());

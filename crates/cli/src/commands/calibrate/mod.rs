@@ -12,14 +12,13 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use gbrain_eval::calibrate::{CalibrateError, newest};
-use gbrain_llm::{Desk, ModelRef, Task};
+use gbrain_llm::{ModelCatalog, ModelRef, ModelTask};
 use gbrain_store::Store;
 
-use crate::asking::{desk, settings};
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
+use crate::model_access::{catalog, settings};
 
-/// Arguments of `calibrate`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     gbrain calibrate collect --from pairs.jsonl --canonical\n  gbrain calibrate score\n  \
@@ -28,56 +27,56 @@ use crate::error::{CliError, Exit};
     relevant. It is a setting only when a trial with it kept recall@5 at 95 % and what scores low was gone.")]
 pub(crate) struct CalibrateArgs {
     #[command(subcommand)]
-    action: Action,
+    command: CalibrateCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum CalibrateCommand {
     /// Collect pairs: from feedback, from files, from canonical queries.
     Collect(collect::CollectArgs),
     /// Have the reranker score the pairs, and make a threshold of them.
     Score(score::ScoreArgs),
     /// Show how the calibration stands, and what a threshold is worth.
-    Show(show::ShowArgs),
+    Show(show::CalibrationShowArgs),
     /// Try a threshold: ask the canonical queries with it.
     Verify(verify::VerifyArgs),
     /// Put a threshold in force that passed its trial.
     Deploy(deploy::DeployArgs),
     /// List thresholds, newest first.
-    History(show::HistoryArgs),
+    History(show::CalibrationHistoryArgs),
     /// List pairs, or remove some.
     Pairs(pairs::PairsArgs),
 }
 
 /// Does what was asked.
-pub(crate) fn run(context: &Context<'_>, args: &CalibrateArgs) -> Result<Exit, CliError> {
-    match &args.action {
-        Action::Collect(args) => collect::run(context, args),
-        Action::Score(args) => score::run(context, args),
-        Action::Show(args) => show::show(context, args),
-        Action::Verify(args) => verify::run(context, args),
-        Action::Deploy(args) => deploy::run(context, args),
-        Action::History(args) => show::history(context, args),
-        Action::Pairs(args) => pairs::run(context, args),
+pub(crate) fn run(context: &CommandContext<'_>, args: &CalibrateArgs) -> Result<Exit, CliError> {
+    match &args.command {
+        CalibrateCommand::Collect(args) => collect::run(context, args),
+        CalibrateCommand::Score(args) => score::run(context, args),
+        CalibrateCommand::Show(args) => show::show(context, args),
+        CalibrateCommand::Verify(args) => verify::run(context, args),
+        CalibrateCommand::Deploy(args) => deploy::run(context, args),
+        CalibrateCommand::History(args) => show::history(context, args),
+        CalibrateCommand::Pairs(args) => pairs::run(context, args),
     }
 }
 
-/// What every action works with.
-struct Bench {
+/// The context that all actions share.
+struct CalibrationContext {
     store: Arc<Store>,
     config: BTreeMap<String, String>,
-    desk: Desk,
+    catalog: ModelCatalog,
     model: Option<ModelRef>,
 }
 
-impl Bench {
-    fn new(context: &Context<'_>) -> Result<Self, CliError> {
+impl CalibrationContext {
+    fn new(context: &CommandContext<'_>) -> Result<Self, CliError> {
         let store: Arc<Store> = context.store()?.into();
         let config = settings(store.as_ref(), &context.home.workspace)?;
-        let desk = desk(&context.home)?;
-        let chosen = desk.choose(Task::Rerank, None, &config);
+        let catalog = catalog(&context.home)?;
+        let chosen = catalog.choose(ModelTask::Rerank, None, &config);
         let chosen = chosen.map_err(|error| CliError::config(error.to_string()))?;
-        Ok(Self { store, config, desk, model: chosen.map(|(model, _)| model) })
+        Ok(Self { store, config, catalog, model: chosen.map(|(model, _)| model) })
     }
 
     /// The name of the reranker that is set.
@@ -86,7 +85,7 @@ impl Bench {
     }
 
     /// The threshold that was typed, or the newest of the reranker that is set.
-    fn threshold(&self, context: &Context<'_>, typed: Option<i64>) -> Result<i64, CliError> {
+    fn threshold(&self, context: &CommandContext<'_>, typed: Option<i64>) -> Result<i64, CliError> {
         if let Some(id) = typed {
             return Ok(id);
         }

@@ -1,4 +1,4 @@
-//! `gbrain calibrate pairs`.
+//! `gbrain calibrate pairs`: lists the collected pairs.
 
 use clap::Args;
 use gbrain_core::calibrate::{CalibrationPair, Label};
@@ -6,11 +6,10 @@ use gbrain_core::format::calibration::PairsBody;
 use gbrain_eval::calibrate::pairs;
 use serde_json::json;
 
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 use crate::terminal::table;
 
-/// Arguments of `calibrate pairs`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain calibrate pairs --label borderline\n  \
     gbrain calibrate pairs --remove 12 13")]
@@ -27,7 +26,7 @@ pub(super) struct PairsArgs {
 }
 
 /// Lists or removes pairs.
-pub(super) fn run(context: &Context<'_>, args: &PairsArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &CommandContext<'_>, args: &PairsArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
     let workspace = &context.home.workspace;
     if !args.remove.is_empty() {
@@ -61,7 +60,7 @@ pub(super) fn run(context: &Context<'_>, args: &PairsArgs) -> Result<Exit, CliEr
                 one.query.clone(),
             ]
         };
-        context.terminal.out(table(&head, rows.iter().map(row)));
+        context.terminal.out_paged(table(&head, rows.iter().map(row)));
     }
     Ok(Exit::Pass)
 }

@@ -1,4 +1,4 @@
-//! `gbrain calibrate score`.
+//! `gbrain calibrate score`: computes a candidate threshold from labelled pairs.
 
 use std::time::SystemTime;
 
@@ -7,20 +7,19 @@ use gbrain_core::calibrate::CalibrationStatus;
 use gbrain_core::clock::moment;
 use gbrain_core::money::Usd;
 use gbrain_core::report::text;
-use gbrain_eval::calibrate::{CalibrateError, Scoring, info};
+use gbrain_eval::calibrate::{CalibrateError, PairScoring, info};
 use gbrain_eval::suite::{Reranker, Scorer};
 
-use super::{Bench, reason};
-use crate::asking::{AskingArgs, Paid, interrupted, usd};
-use crate::commands::Context;
+use super::{CalibrationContext, reason};
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
+use crate::model_access::{BudgetedRun, ModelCallArgs, interrupted, usd};
 
-/// What scores are charged for.
+/// The purpose under which scoring calls are charged.
 const PURPOSE: &str = "calibrate";
 /// Calls under way at once.
 const CALLS: usize = 4;
 
-/// Arguments of `calibrate score`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain calibrate score\n  \
     gbrain calibrate score --force 'a new product, and only 22 pairs yet'\n\n\
@@ -28,25 +27,28 @@ const CALLS: usize = 4;
     goes on where it was for a day. Nothing is sent if all of it may cost more than --max-usd.\n\n\
     Exit codes: 0 a candidate was made, 1 it was refused, 2 no verdict.")]
 pub(super) struct ScoreArgs {
-    /// Make a candidate although the calibration is refused, and say why. What is no score makes none.
+    /// Store a candidate although the calibration is refused, and print why. A result without a score stores none.
     #[arg(long, value_name = "REASON", value_parser = reason)]
     force: Option<String>,
     /// The most that scoring may cost, in dollars.
     #[arg(long, value_name = "USD", value_parser = usd, default_value = "1.00")]
     max_usd: Usd,
     #[command(flatten)]
-    asking: AskingArgs,
+    model_calls: ModelCallArgs,
 }
 
-/// Scores.
-pub(super) fn run(context: &Context<'_>, args: &ScoreArgs) -> Result<Exit, CliError> {
-    let bench = Bench::new(context)?;
+pub(super) fn run(context: &CommandContext<'_>, args: &ScoreArgs) -> Result<Exit, CliError> {
+    let bench = CalibrationContext::new(context)?;
     let model = bench.model.clone().ok_or(CalibrateError::NoReranker)?;
-    let paid =
-        Paid { max_usd: args.max_usd, purpose: PURPOSE, args: &args.asking, concurrency: None };
-    let asker = paid.asker(context, &bench.store)?;
-    asker.ready(&model)?;
-    let reranker = Reranker::new(asker, model);
+    let paid = BudgetedRun {
+        max_usd: args.max_usd,
+        purpose: PURPOSE,
+        args: &args.model_calls,
+        concurrency: None,
+    };
+    let client = paid.client(context, &bench.store)?;
+    client.ready(&model)?;
+    let reranker = Reranker::new(client, model);
     let score = |query: &str, texts: &[&str]| reranker.score(query, texts);
     let cost = |query: &str, texts: &[&str]| reranker.cost(query, texts);
     let stop = interrupted();
@@ -55,7 +57,7 @@ pub(super) fn run(context: &Context<'_>, args: &ScoreArgs) -> Result<Exit, CliEr
         bar.set_length(total as u64);
         bar.set_position(done as u64);
     };
-    let scoring = Scoring {
+    let scoring = PairScoring {
         store: bench.store.as_ref(),
         workspace: &context.home.workspace,
         scorer: Scorer { model: reranker.name(), score: &score },
@@ -72,7 +74,7 @@ pub(super) fn run(context: &Context<'_>, args: &ScoreArgs) -> Result<Exit, CliEr
     if context.terminal.is_json() {
         context.terminal.json(&made);
     } else {
-        context.terminal.out(text::calibrated(&made).trim_start());
+        context.terminal.report(text::calibrated(&made).trim_start());
     }
     if made.status == CalibrationStatus::Rejected {
         context

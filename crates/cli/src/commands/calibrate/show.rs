@@ -3,39 +3,47 @@
 use clap::Args;
 use gbrain_core::format::calibration::ThresholdInfo;
 use gbrain_core::report::text;
-use gbrain_eval::calibrate::{history as past, stand};
+use gbrain_eval::calibrate::{calibration_status, history as past};
 
-use super::Bench;
-use crate::commands::Context;
+use super::CalibrationContext;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
-use crate::terminal::table;
+use crate::terminal::{local_time_of, table};
 
-/// Arguments of `calibrate show`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain calibrate show\n  gbrain calibrate show 3 --json")]
-pub(super) struct ShowArgs {
+pub(super) struct CalibrationShowArgs {
     /// The threshold [default: the newest].
     id: Option<i64>,
 }
 
-/// Arguments of `calibrate history`.
 #[derive(Debug, Args)]
-pub(super) struct HistoryArgs {
+pub(super) struct CalibrationHistoryArgs {
     /// At most so many.
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
     limit: u16,
 }
 
 /// Shows how it stands.
-pub(super) fn show(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliError> {
-    let bench = Bench::new(context)?;
+pub(super) fn show(
+    context: &CommandContext<'_>,
+    args: &CalibrationShowArgs,
+) -> Result<Exit, CliError> {
+    let bench = CalibrationContext::new(context)?;
     let (store, workspace) = (bench.store.as_ref(), &context.home.workspace);
     let reranker = bench.reranker();
-    let body = stand(store, workspace, &bench.config, reranker.as_deref(), args.id, context.now)?;
+    let body = calibration_status(
+        store,
+        workspace,
+        &bench.config,
+        reranker.as_deref(),
+        args.id,
+        context.now,
+    )?;
     if context.terminal.is_json() {
         context.terminal.json(&body);
     } else {
-        context.terminal.out(text::calibration(&body));
+        context.terminal.report(text::calibration(&body));
         if reranker.is_none() {
             context.terminal.remark(
                 "no reranker is set: `gbrain config set models.rerank voyage:rerank-2.5`, for example",
@@ -45,8 +53,10 @@ pub(super) fn show(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliEr
     Ok(Exit::Pass)
 }
 
-/// Lists thresholds.
-pub(super) fn history(context: &Context<'_>, args: &HistoryArgs) -> Result<Exit, CliError> {
+pub(super) fn history(
+    context: &CommandContext<'_>,
+    args: &CalibrationHistoryArgs,
+) -> Result<Exit, CliError> {
     let store = context.store()?;
     let body = past(&store, &context.home.workspace, usize::from(args.limit))?;
     if context.terminal.is_json() {
@@ -55,7 +65,7 @@ pub(super) fn history(context: &Context<'_>, args: &HistoryArgs) -> Result<Exit,
         context.terminal.remark("there are no thresholds: `gbrain calibrate score`");
     } else {
         let head = ["ID", "STATUS", "MODEL", "THRESHOLD", "N", "MEAN", "SIGMA", "VERIFIED", "WHEN"];
-        context.terminal.out(table(&head, body.thresholds.iter().map(row)));
+        context.terminal.out_paged(table(&head, body.thresholds.iter().map(row)));
     }
     Ok(Exit::Pass)
 }
@@ -75,6 +85,6 @@ fn row(one: &ThresholdInfo) -> Vec<String> {
         format!("{:.4}", one.mean),
         format!("{:.4}", one.sigma),
         verified,
-        one.created_at.clone(),
+        local_time_of(&one.created_at),
     ]
 }

@@ -1,4 +1,4 @@
-//! `gbrain calibrate verify`.
+//! `gbrain calibrate verify`: tests a candidate threshold on held-out pairs.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -16,14 +16,13 @@ use gbrain_eval::retriever::Retriever;
 use gbrain_eval::suite::local;
 use gbrain_store::RerankThreshold;
 
-use super::Bench;
-use crate::asking::interrupted;
-use crate::commands::Context;
+use super::CalibrationContext;
+use crate::commands::CommandContext;
 use crate::commands::suites::SuiteSource;
 use crate::error::{CliError, Exit};
+use crate::model_access::interrupted;
 use crate::targets::target_registry;
 
-/// Arguments of `calibrate verify`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gbrain calibrate verify\n  gbrain calibrate verify 3 --target prod\n\n\
@@ -39,9 +38,8 @@ pub(super) struct VerifyArgs {
     target: String,
 }
 
-/// Tries a threshold.
-pub(super) fn run(context: &Context<'_>, args: &VerifyArgs) -> Result<Exit, CliError> {
-    let bench = Bench::new(context)?;
+pub(super) fn run(context: &CommandContext<'_>, args: &VerifyArgs) -> Result<Exit, CliError> {
+    let bench = CalibrationContext::new(context)?;
     let (store, workspace) = (bench.store.clone(), &context.home.workspace);
     let id = bench.threshold(context, args.id)?;
     let found = store.threshold(workspace, id)?.ok_or(CalibrateError::NoSuch(id))?;
@@ -50,23 +48,23 @@ pub(super) fn run(context: &Context<'_>, args: &VerifyArgs) -> Result<Exit, CliE
     let trial = if args.target == LOCAL {
         at_home(context, &bench, &brain, &found, &stop)?
     } else {
-        let book = target_registry(&context.home, SuiteSource::new(&context.home, None));
-        let target = book.open(&args.target, &brain, None, &stop)?;
+        let registry = target_registry(&context.home, SuiteSource::new(&context.home, None));
+        let target = registry.open(&args.target, &brain, None, &stop)?;
         tried(context, &bench, target.as_ref(), &found, None, &stop)?
     };
     let kept = info(&record(store.as_ref(), workspace, id, &trial, moment(SystemTime::now()))?);
     if context.terminal.is_json() {
         context.terminal.json(&kept);
     } else {
-        context.terminal.out(text::calibrated(&kept).trim_start());
+        context.terminal.report(text::calibrated(&kept).trim_start());
     }
     Ok(exit(context, id, &trial))
 }
 
 /// Asks the local brain as callers over a wire do, with the threshold in its settings.
 fn at_home(
-    context: &Context<'_>,
-    bench: &Bench,
+    context: &CommandContext<'_>,
+    bench: &CalibrationContext,
     brain: &Brain,
     found: &RerankThreshold,
     stop: &Arc<AtomicBool>,
@@ -76,9 +74,14 @@ fn at_home(
     if set != model {
         return Err(CalibrateError::OtherModel { id, model, set }.into());
     }
-    let Bench { store, config, desk, .. } = bench;
-    let assistants =
-        Assistants::choose(desk, store, &context.home.workspace, config, BuiltInModels::Refused)?;
+    let CalibrationContext { store, config, catalog, .. } = bench;
+    let assistants = Assistants::choose(
+        catalog,
+        store,
+        &context.home.workspace,
+        config,
+        BuiltInModels::Refused,
+    )?;
     let settings = trial_settings(brain.settings()?, found)
         .ok_or_else(|| CliError::conflict(format!("threshold {id} is no score")))?;
     let target = local(brain, settings, assistants.as_ref(), stop)?;
@@ -87,8 +90,8 @@ fn at_home(
 }
 
 fn tried(
-    context: &Context<'_>,
-    bench: &Bench,
+    context: &CommandContext<'_>,
+    bench: &CalibrationContext,
     target: &dyn Retriever,
     threshold: &RerankThreshold,
     generation: Option<i64>,
@@ -114,7 +117,7 @@ fn tried(
     Ok(found?)
 }
 
-fn exit(context: &Context<'_>, id: i64, trial: &Verification) -> Exit {
+fn exit(context: &CommandContext<'_>, id: i64, trial: &Verification) -> Exit {
     if trial.passed {
         context.terminal.remark(format!("put it in force with `gbrain calibrate deploy {id}`"));
         return Exit::Pass;

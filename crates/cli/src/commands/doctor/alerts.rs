@@ -1,23 +1,24 @@
-//! Who is told: channels that can't be used, messages that do not get through.
+//! Checks of alert delivery: channels that can't be used, messages that were not delivered.
 
 use gbrain_store::{AlertStatus, Store};
 
-use super::finding::{Finding, unknown};
+use super::finding::{DoctorCheck, unknown};
 use crate::channels::alert_tools;
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::commands::alerts::stuck;
 use crate::commands::suites::SuiteSource;
 use crate::error::CliError;
+use crate::terminal::count;
 
 /// A message that waited this long does not get through.
 const WAITED_SECONDS: i64 = 600;
 
 /// Checks channels and messages.
-pub(super) fn check(context: &Context<'_>, store: &Store) -> Finding {
-    looked(context, store).unwrap_or_else(|error| unknown("alerts", error))
+pub(super) fn check(context: &CommandContext<'_>, store: &Store) -> DoctorCheck {
+    inspect(context, store).unwrap_or_else(|error| unknown("alerts", error))
 }
 
-fn looked(context: &Context<'_>, store: &Store) -> Result<Finding, CliError> {
+fn inspect(context: &CommandContext<'_>, store: &Store) -> Result<DoctorCheck, CliError> {
     let source = SuiteSource::new(&context.home, None);
     let tools = alert_tools(&context.home, source.clone())?;
     let channels = (tools.registry.read)();
@@ -34,25 +35,27 @@ fn looked(context: &Context<'_>, store: &Store) -> Result<Finding, CliError> {
     let board = store.alert_board(&context.home.workspace)?;
     let firing = board.states.iter().filter(|one| one.state == AlertStatus::Firing).count();
     let message = format!(
-        "{firing} alert(s) fire, {} channel(s), {} message(s) queued, {} given up",
-        channels.channels.len(),
-        counts.queued,
+        "{}, {}, {} queued, {} given up",
+        count(firing, "alert fires", "alerts fire"),
+        count(channels.channels.len(), "channel", "channels"),
+        count(counts.queued, "message", "messages"),
         counts.dead
     );
     let keeps = stuck(context, store, &source)?;
     let finding = if let Some(why) = channels.problem.or(broken) {
-        Finding::warn("alerts", format!("{message}; {why}")).remedy("gbrain alerts test CHANNEL")
+        DoctorCheck::warn("alerts", format!("{message}; {why}"))
+            .remedy("gbrain alerts test CHANNEL")
     } else if let Some(why) = keeps.first() {
-        Finding::warn("alerts", format!("{message}; {why}")).remedy("gbrain alerts list")
+        DoctorCheck::warn("alerts", format!("{message}; {why}")).remedy("gbrain alerts list")
     } else if is_late {
-        Finding::warn("alerts", format!("{message}; nobody sends them"))
+        DoctorCheck::warn("alerts", format!("{message}; no process sends them"))
             .remedy("gbrain serve, gbrain worker, or gbrain alerts deliver")
     } else if counts.dead > 0 {
-        Finding::warn("alerts", message).remedy("gbrain alerts history --state dead")
+        DoctorCheck::warn("alerts", message).remedy("gbrain alerts history --state dead")
     } else if firing > 0 {
-        Finding::warn("alerts", message).remedy("gbrain alerts list")
+        DoctorCheck::warn("alerts", message).remedy("gbrain alerts list")
     } else {
-        Finding::ok("alerts", message)
+        DoctorCheck::ok("alerts", message)
     };
     Ok(finding
         .detail("firing", firing)

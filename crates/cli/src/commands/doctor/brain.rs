@@ -3,20 +3,21 @@
 use gbrain_brain::{Brain, BrainError};
 
 use super::DoctorArgs;
-use super::finding::{Finding, unknown};
+use super::finding::{DoctorCheck, unknown};
 use super::remote::EmbedderState;
-use crate::commands::Context;
+use crate::commands::CommandContext;
+use crate::terminal::count;
 
 /// Checks store, index, embedder and settings.
 pub(super) fn check(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     brain: &Brain,
     args: &DoctorArgs,
     remote: Option<&EmbedderState>,
-) -> Vec<Finding> {
+) -> Vec<DoctorCheck> {
     let engine = brain.store().engine();
     let mut findings = vec![
-        Finding::ok("schema", format!("{engine}, up to date"))
+        DoctorCheck::ok("schema", format!("{engine}, up to date"))
             .detail("engine", engine.name())
             .detail("from", context.home.location_origin.to_string()),
     ];
@@ -29,12 +30,16 @@ pub(super) fn check(
     findings
 }
 
-/// What can't be looked at is not known to be well.
-fn unless_broken(check: &'static str, found: Result<Finding, BrainError>) -> Finding {
+/// A check that can't run has the status unknown.
+fn unless_broken(check: &'static str, found: Result<DoctorCheck, BrainError>) -> DoctorCheck {
     found.unwrap_or_else(|error| unknown(check, error))
 }
 
-fn index(brain: &Brain, fix: bool, remote: Option<&EmbedderState>) -> Result<Finding, BrainError> {
+fn index(
+    brain: &Brain,
+    fix: bool,
+    remote: Option<&EmbedderState>,
+) -> Result<DoctorCheck, BrainError> {
     let head = brain.store().head(brain.workspace())?;
     if fix {
         brain.snapshot(&|_, _| ())?;
@@ -42,23 +47,22 @@ fn index(brain: &Brain, fix: bool, remote: Option<&EmbedderState>) -> Result<Fin
     let report = brain.index_report()?;
     let behind = head.generation.0 - report.generation;
     let outage = remote.and_then(|remote| remote.problem.as_ref());
+    let lag = format!("{} behind the store", count(behind, "change", "changes"));
     let finding = match behind {
         1.. if outage.is_some() && report.generation == 0 => {
-            let message =
-                format!("empty, {behind} changes behind the store: the embedder does not answer");
-            Finding::fail("index", message).remedy(EMBEDDER_REMEDY)
+            let message = format!("empty, {lag}: the embedder does not answer");
+            DoctorCheck::fail("index", message).remedy(EMBEDDER_REMEDY)
         }
         1.. if outage.is_some() => {
-            let message =
-                format!("{behind} changes behind the store: the embedder does not answer");
-            Finding::warn("index", message).remedy(EMBEDDER_REMEDY)
+            let message = format!("{lag}: the embedder does not answer");
+            DoctorCheck::warn("index", message).remedy(EMBEDDER_REMEDY)
         }
-        1.. if fix => Finding::warn("index", format!("{behind} changes behind the store"))
+        1.. if fix => DoctorCheck::warn("index", lag)
             .remedy("gbrain reindex says what keeps it from catching up"),
-        0 => Finding::ok("index", format!("at generation {}", report.generation)),
-        1.. => Finding::ok("index", format!("{behind} changes behind the store"))
+        0 => DoctorCheck::ok("index", format!("at generation {}", report.generation)),
+        1.. => DoctorCheck::ok("index", lag)
             .remedy("the next question catches up; or now: gbrain doctor --fix"),
-        _ => Finding::fail("index", "ahead of the store: it was put back from a backup")
+        _ => DoctorCheck::fail("index", "ahead of the store: it was put back from a backup")
             .remedy("gbrain reindex"),
     };
     Ok(finding
@@ -69,14 +73,14 @@ fn index(brain: &Brain, fix: bool, remote: Option<&EmbedderState>) -> Result<Fin
         .detail("chunks", head.chunks))
 }
 
-fn verify(context: &Context<'_>, brain: &Brain) -> Result<Finding, BrainError> {
+fn verify(context: &CommandContext<'_>, brain: &Brain) -> Result<DoctorCheck, BrainError> {
     let progress = context.terminal.indexing();
     let report = brain.verify(&|done, total| progress(done, total))?;
     Ok(match report.findings.first() {
-        None => Finding::ok("verify", format!("{} pages are as in the store", report.pages)),
+        None => DoctorCheck::ok("verify", format!("{} pages are as in the store", report.pages)),
         Some(first) => {
             let n = report.findings.len();
-            Finding::fail(
+            DoctorCheck::fail(
                 "verify",
                 format!("{n} findings, first: {}: {}", first.check, first.detail),
             )
@@ -85,41 +89,44 @@ fn verify(context: &Context<'_>, brain: &Brain) -> Result<Finding, BrainError> {
     })
 }
 
-/// What to do while the embedder is down: its questions and pages wait for it.
+/// The remedy while the embedder is down: queries and pages wait for it.
 const EMBEDDER_REMEDY: &str = "gbrain query answers from what is indexed and catches up by itself; for the built-in \
     model instead, remove `embedder` from config.json and run gbrain reembed";
 
-fn embedder(brain: &Brain, remote: Option<&EmbedderState>) -> Result<Finding, BrainError> {
+fn embedder(brain: &Brain, remote: Option<&EmbedderState>) -> Result<DoctorCheck, BrainError> {
     let report = brain.vector_report()?;
     let held = report.held.clone().unwrap_or_else(|| "none".to_owned());
     let problem = remote.and_then(|state| Some((&state.model, state.problem.as_ref()?)));
     let finding = if let Some((model, error)) = problem {
-        Finding::warn("embedder", format!("{model} does not answer: {error}"))
+        DoctorCheck::warn("embedder", format!("{model} does not answer: {error}"))
             .remedy(EMBEDDER_REMEDY)
     } else if report.is_settled() {
-        Finding::ok("embedder", held.clone())
+        DoctorCheck::ok("embedder", held.clone())
     } else if report.is_searchable {
         let wanted = report.wanted.clone().unwrap_or_default();
-        Finding::warn("embedder", format!("vectors of {held} are searched, {wanted} is wanted"))
+        DoctorCheck::warn("embedder", format!("vectors of {held} are searched, {wanted} is wanted"))
             .remedy("gbrain reembed")
     } else {
-        Finding::warn("embedder", format!("this gbrain does not have {held}: words alone answer"))
-            .remedy("gbrain reembed")
+        DoctorCheck::warn(
+            "embedder",
+            format!("this gbrain does not have {held}: words alone answer"),
+        )
+        .remedy("gbrain reembed")
     };
     Ok(finding.detail("held", report.held).detail("wanted", report.wanted))
 }
 
-fn settings(context: &Context<'_>, brain: &Brain) -> Result<Finding, BrainError> {
+fn settings(context: &CommandContext<'_>, brain: &Brain) -> Result<DoctorCheck, BrainError> {
     let hash = brain.settings()?.hash();
     let unknown = brain.unknown_settings()?;
     let finding = match (unknown.first(), context.home.warnings.first()) {
         (Some(key), _) => {
-            Finding::warn("settings", format!("`{key}` in the database is read by nothing"))
+            DoctorCheck::warn("settings", format!("`{key}` in the database is read by nothing"))
                 .remedy(format!("gbrain config unset {key}"))
         }
-        (None, Some(warning)) => Finding::warn("settings", warning.clone())
+        (None, Some(warning)) => DoctorCheck::warn("settings", warning.clone())
             .remedy(format!("take the key out of {}", context.home.config_path().display())),
-        (None, None) => Finding::ok("settings", format!("hash {hash}")),
+        (None, None) => DoctorCheck::ok("settings", format!("hash {hash}")),
     };
     Ok(finding.detail("settings_hash", hash))
 }

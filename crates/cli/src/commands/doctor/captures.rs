@@ -8,15 +8,15 @@ use jiff::{Timestamp, Unit};
 use serde_json::{Map, Value};
 
 use super::Fixes;
-use super::finding::{Finding, unknown};
-use crate::capture::{is_scrubbing, scrubber, switch};
-use crate::commands::Context;
+use super::finding::{DoctorCheck, unknown};
+use crate::capture::{capture_switch, is_scrubbing, scrubber};
+use crate::commands::CommandContext;
 use crate::identity::{key_path, workspace_key};
+use crate::terminal::count;
 
-/// Checks capture.
-pub(super) fn check(context: &Context<'_>, brain: &Brain, fixes: Fixes) -> Vec<Finding> {
+pub(super) fn check(context: &CommandContext<'_>, brain: &Brain, fixes: Fixes) -> Vec<DoctorCheck> {
     let audit = AuditLog { dir: context.home.audit_dir() };
-    audit.collect_lost();
+    audit.record_lost();
     if fixes.safe {
         audit.store_waiting(brain.store(), brain.workspace());
     }
@@ -37,7 +37,11 @@ pub(super) fn check(context: &Context<'_>, brain: &Brain, fixes: Fixes) -> Vec<F
 }
 
 /// Captures that were stored by a process whose clock was ahead: no window shows them until their time has come.
-fn clock(context: &Context<'_>, summary: &CaptureSummary, redated: Option<u64>) -> Finding {
+fn clock(
+    context: &CommandContext<'_>,
+    summary: &CaptureSummary,
+    redated: Option<u64>,
+) -> DoctorCheck {
     let name = "capture_clock";
     if summary.future > 0 {
         let newest = summary.newest.map_or(String::new(), |at| format!(", up to {at:.3}"));
@@ -46,7 +50,7 @@ fn clock(context: &Context<'_>, summary: &CaptureSummary, redated: Option<u64>) 
              this clock says {:.3}: if it is right, date them now",
             summary.future, summary.rows, context.now
         );
-        return Finding::warn(name, message)
+        return DoctorCheck::warn(name, message)
             .remedy(context.home.command_line("doctor --redate-captures"))
             .detail("future_rows", summary.future);
     }
@@ -54,32 +58,35 @@ fn clock(context: &Context<'_>, summary: &CaptureSummary, redated: Option<u64>) 
         Some(rows) if rows > 0 => format!("{rows} captures from the future are dated now"),
         _ => "no captures from the future".to_owned(),
     };
-    Finding::ok(name, message).detail("future_rows", 0)
+    DoctorCheck::ok(name, message).detail("future_rows", 0)
 }
 
-fn state(context: &Context<'_>, summary: &CaptureSummary) -> Finding {
-    let switch = match switch(&context.home) {
+fn state(context: &CommandContext<'_>, summary: &CaptureSummary) -> DoctorCheck {
+    let switch = match capture_switch(&context.home) {
         Ok(switch) => switch,
         Err(error) => return unknown("capture", error),
     };
     let on = if switch.is_on { "on" } else { "off" };
     let age = summary.newest.map_or("no rows yet".to_owned(), |newest| {
-        format!("{} rows, the newest {} old", summary.rows, age(context.now, newest))
+        format!(
+            "{}, the newest {} old",
+            count(summary.rows, "row", "rows"),
+            age(context.now, newest)
+        )
     });
     let message =
         format!("{on} ({}); {age}; {} in the last 24 h", switch.because, summary.last_day);
     let finding = match scrubber(&context.home) {
         Err(error) if switch.is_on => {
-            Finding::fail("capture", format!("{message}; but nothing can be scrubbed: {error}"))
+            DoctorCheck::fail("capture", format!("{message}; but nothing can be scrubbed: {error}"))
                 .remedy(format!(
                     "mend eval.scrub_patterns in {}",
                     context.home.config_path().display()
                 ))
         }
-        _ if !switch.is_on && summary.rows == 0 => {
-            Finding::ok("capture", message).remedy("to capture: export GBRAIN_CONTRIBUTOR_MODE=1")
-        }
-        _ => Finding::ok("capture", message),
+        _ if !switch.is_on && summary.rows == 0 => DoctorCheck::ok("capture", message)
+            .remedy("to capture: export GBRAIN_CONTRIBUTOR_MODE=1"),
+        _ => DoctorCheck::ok("capture", message),
     };
     finding
         .detail("on", switch.is_on)
@@ -93,35 +100,35 @@ fn state(context: &Context<'_>, summary: &CaptureSummary) -> Finding {
 }
 
 /// The key that keeps scrubbed names apart: without it rows with such names can't be compared.
-fn identity(context: &Context<'_>, summary: &CaptureSummary) -> Finding {
+fn identity(context: &CommandContext<'_>, summary: &CaptureSummary) -> DoctorCheck {
     let path = key_path(&context.home);
     match workspace_key(&context.home) {
-        Err(error) => Finding::fail(
+        Err(error) => DoctorCheck::fail(
             "identity_key",
             format!("{error}; rows with scrubbed names can't be compared"),
         )
         .remedy(format!("copy {} from where the captures were made", path.display())),
         Ok(None) if summary.rows > 0 && is_scrubbing(&context.home).unwrap_or(true) => {
-            Finding::warn(
+            DoctorCheck::warn(
                 "identity_key",
                 "none: captured rows with scrubbed names can't be compared",
             )
             .remedy(format!("copy {} from where the captures were made", path.display()))
         }
-        Ok(None) => Finding::ok("identity_key", "none yet: the first capture makes it"),
+        Ok(None) => DoctorCheck::ok("identity_key", "none yet: the first capture makes it"),
         Ok(Some(key)) => {
-            Finding::ok("identity_key", format!("id {}", key.id())).detail("id", key.id())
+            DoctorCheck::ok("identity_key", format!("id {}", key.id())).detail("id", key.id())
         }
     }
 }
 
 /// Failures of the last 24 hours, those that wait in files with them.
 fn failures(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     brain: &Brain,
     audit: &AuditLog,
     summary: &CaptureSummary,
-) -> Finding {
+) -> DoctorCheck {
     let day_ago = context.now.as_millisecond() - 24 * 3_600_000;
     let waiting: Vec<_> = audit
         .waiting(brain.workspace())
@@ -136,11 +143,11 @@ fn failures(
     summary.failures_last_day.iter().for_each(|(reason, n)| add(reason.name(), *n));
     waiting.iter().for_each(|failure| add(failure.reason.name(), 1));
     if counts.is_empty() {
-        return Finding::ok("eval_capture", "no failures in the last 24 h");
+        return DoctorCheck::ok("eval_capture", "no failures in the last 24 h");
     }
     let listed: Vec<String> = counts.iter().map(|(reason, n)| format!("{reason}: {n}")).collect();
     let newest = newest_detail(brain, &waiting).unwrap_or_default();
-    Finding::warn(
+    DoctorCheck::warn(
         "eval_capture",
         format!("failures in the last 24 h: {}{newest}", listed.join(", ")),
     )

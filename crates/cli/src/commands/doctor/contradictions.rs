@@ -1,4 +1,4 @@
-//! What the last probe for contradictions said.
+//! The result of the last probe for contradictions.
 
 use gbrain_core::contradiction::{Contradicts, RunStatus, Severity};
 use gbrain_core::format::contradiction::{ContradictionReport, WireFinding};
@@ -6,8 +6,8 @@ use gbrain_core::report::visible;
 use gbrain_store::Store;
 use jiff::{SignedDuration, Timestamp};
 
-use super::finding::{Finding, unknown};
-use crate::commands::Context;
+use super::finding::{DoctorCheck, unknown};
+use crate::commands::CommandContext;
 use crate::commands::eval::{last_report, still_standing};
 use crate::error::CliError;
 
@@ -20,17 +20,17 @@ const TOLD: usize = 3;
 const LINE: usize = 120;
 
 /// Checks the last run.
-pub(super) fn check(context: &Context<'_>, store: &Store) -> Finding {
+pub(super) fn check(context: &CommandContext<'_>, store: &Store) -> DoctorCheck {
     match last(context, store) {
         Err(error) => unknown(CHECK, error),
-        Ok(None) => Finding::ok(CHECK, "no run in the last 7 days")
+        Ok(None) => DoctorCheck::ok(CHECK, "no run in the last 7 days")
             .remedy("gbrain eval suspected-contradictions --from-capture"),
         Ok(Some((at, report))) => of_report(at, &report),
     }
 }
 
 fn last(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     store: &Store,
 ) -> Result<Option<(Timestamp, ContradictionReport)>, CliError> {
     let workspace = &context.home.workspace;
@@ -39,7 +39,7 @@ fn last(
     Ok(Some((at, still_standing(store, workspace, report)?)))
 }
 
-fn of_report(at: Timestamp, report: &ContradictionReport) -> Finding {
+fn of_report(at: Timestamp, report: &ContradictionReport) -> DoctorCheck {
     let is_real = |finding: &&WireFinding| finding.verdict == Contradicts::Contradiction;
     let real: Vec<&WireFinding> = report.findings.iter().filter(is_real).collect();
     let count = |severity| real.iter().filter(|finding| finding.severity == severity).count();
@@ -57,7 +57,7 @@ fn of_report(at: Timestamp, report: &ContradictionReport) -> Finding {
     let finding = match (report.run_status, high.is_empty()) {
         (RunStatus::JudgeFailed, _) => {
             let errors = report.judge_errors.total;
-            Finding::warn(CHECK, format!("the judge failed {errors} times and judged nothing"))
+            DoctorCheck::warn(CHECK, format!("the judge failed {errors} times and judged nothing"))
                 .remedy("gbrain models; then run it again")
         }
         (_, false) => {
@@ -65,18 +65,18 @@ fn of_report(at: Timestamp, report: &ContradictionReport) -> Finding {
                 let command = finding.resolution_command.as_deref().unwrap_or_default();
                 format!("\n          {}: $ {command}", visible(&finding.axis, LINE))
             });
-            Finding::warn(CHECK, format!("{message}{}", told.collect::<String>()))
+            DoctorCheck::warn(CHECK, format!("{message}{}", told.collect::<String>()))
                 .remedy("gbrain eval suspected-contradictions review --severity high")
         }
         (RunStatus::Inconclusive, true) => {
             let reasons: Vec<_> =
                 report.inconclusive_reasons.iter().map(|one| one.name()).collect();
-            Finding::warn(
+            DoctorCheck::warn(
                 CHECK,
                 format!("{message}; not the whole picture: {}", reasons.join(", ")),
             )
         }
-        (RunStatus::Ok, true) => Finding::ok(CHECK, message),
+        (RunStatus::Ok, true) => DoctorCheck::ok(CHECK, message),
     };
     finding
         .detail("ran_at", format!("{at:.3}"))

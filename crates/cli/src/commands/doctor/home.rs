@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use gbrain_store::Location;
 use walkdir::WalkDir;
 
-use super::finding::{Finding, unknown};
-use crate::commands::Context;
+use super::finding::{DoctorCheck, unknown};
+use crate::commands::CommandContext;
 use crate::identity;
 use crate::serving::key_path;
 
@@ -15,7 +15,7 @@ use crate::serving::key_path;
 const LITTLE_ROOM: u64 = 1 << 30;
 
 /// Checks rights and room.
-pub(super) fn check(context: &Context<'_>, fix: bool) -> Vec<Finding> {
+pub(super) fn check(context: &CommandContext<'_>, fix: bool) -> Vec<DoctorCheck> {
     if let Err(error) = context.home.create() {
         return vec![unknown("permissions", error)];
     }
@@ -24,7 +24,7 @@ pub(super) fn check(context: &Context<'_>, fix: bool) -> Vec<Finding> {
 
 /// Others must not read what is in a brain, nor the password in a database URL: every file and directory of the home,
 /// and what belongs to it elsewhere.
-fn permissions(context: &Context<'_>, fix: bool) -> Finding {
+fn permissions(context: &CommandContext<'_>, fix: bool) -> DoctorCheck {
     let open: Vec<(PathBuf, u32)> = owned_paths(context)
         .filter_map(|path| {
             let mode = mode_open_to_others(&path)?;
@@ -32,7 +32,7 @@ fn permissions(context: &Context<'_>, fix: bool) -> Finding {
         })
         .collect();
     let Some((first, _)) = open.first() else {
-        return Finding::ok("permissions", "only the owner reads the home");
+        return DoctorCheck::ok("permissions", "only the owner reads the home");
     };
     let (count, first) = (open.len(), first.display().to_string());
     if fix {
@@ -42,42 +42,44 @@ fn permissions(context: &Context<'_>, fix: bool) -> Finding {
         };
         let closed = open.iter().filter(|one| close(one)).count();
         if closed == count {
-            let message = format!("mended: only the owner reads the home now ({count} changed)");
-            return Finding::ok("permissions", message).detail("changed", count);
+            let message = format!("fixed: only the owner can read the home now ({count} changed)");
+            return DoctorCheck::ok("permissions", message).detail("changed", count);
         }
     }
     let finding = match &open[..] {
-        [(_, mode)] => Finding::warn("permissions", format!("others may read {first}"))
+        [(_, mode)] => DoctorCheck::warn("permissions", format!("others may read {first}"))
             .remedy(format!("chmod {:o} '{first}'", mode & 0o700)),
         _ => {
             let message = format!("others may read {first} and {} more", count - 1);
-            Finding::warn("permissions", message).remedy(context.home.command_line("doctor --fix"))
+            DoctorCheck::warn("permissions", message)
+                .remedy(context.home.command_line("doctor --fix"))
         }
     };
     finding.detail("open_to_others", count)
 }
 
-/// What only the owner should read: the home with everything in it, keys, the audit directory and the database's file.
-fn owned_paths(context: &Context<'_>) -> impl Iterator<Item = PathBuf> {
+/// The paths that only the owner should read: the home with everything in it, keys, the audit directory and the
+/// database's file.
+fn owned_paths(context: &CommandContext<'_>) -> impl Iterator<Item = PathBuf> {
     let home = &context.home;
     let mut roots = vec![home.dir.clone()];
     let audit = home.audit_dir();
-    let mut elsewhere = vec![key_path(home), identity::key_path(home)];
+    let mut outside = vec![key_path(home), identity::key_path(home)];
     if let Location::Sqlite(path) = &home.location {
-        elsewhere.push(path.clone());
-        elsewhere.extend(["-wal", "-shm"].map(|end| {
+        outside.push(path.clone());
+        outside.extend(["-wal", "-shm"].map(|end| {
             let mut name = path.clone().into_os_string();
             name.push(end);
             PathBuf::from(name)
         }));
     }
-    elsewhere.retain(|path| !path.starts_with(&home.dir));
+    outside.retain(|path| !path.starts_with(&home.dir));
     if !audit.starts_with(&home.dir) {
         roots.push(audit);
     }
     // Links are not followed: what they lead to is not the home's.
     let walk = |root: PathBuf| WalkDir::new(root).into_iter().filter_map(Result::ok);
-    roots.into_iter().flat_map(walk).map(walkdir::DirEntry::into_path).chain(elsewhere)
+    roots.into_iter().flat_map(walk).map(walkdir::DirEntry::into_path).chain(outside)
 }
 
 /// The mode of a file or directory that others may read or change.
@@ -87,17 +89,17 @@ fn mode_open_to_others(path: &Path) -> Option<u32> {
     (mode & 0o077 != 0).then_some(mode)
 }
 
-fn disk(context: &Context<'_>) -> Finding {
+fn disk(context: &CommandContext<'_>) -> DoctorCheck {
     match rustix::fs::statvfs(&context.home.dir) {
         Err(error) => unknown("disk", crate::error::CliError::io("disk", &error.into())),
         Ok(room) => {
             let free = room.f_bavail * room.f_frsize;
             let message = format!("{} MiB free", free >> 20);
             let finding = if free < LITTLE_ROOM {
-                Finding::warn("disk", message)
+                DoctorCheck::warn("disk", message)
                     .remedy("make room: `gbrain eval prune --older-than 30d`, or another home")
             } else {
-                Finding::ok("disk", message)
+                DoctorCheck::ok("disk", message)
             };
             finding.detail("free_bytes", free)
         }

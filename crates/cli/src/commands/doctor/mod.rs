@@ -1,4 +1,4 @@
-//! `gbrain doctor`: looks after everything and says what to do.
+//! `gbrain doctor`: checks everything and names a remedy for each finding.
 //!
 //! Reads the tables directly from its own process, so it sees what other processes went through.
 
@@ -18,11 +18,10 @@ mod suites;
 use clap::Args;
 use gbrain_core::doctor::DoctorBody;
 
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 use finding::unknown;
 
-/// Arguments of `doctor`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain doctor\n  gbrain doctor --fix\n  \
     gbrain doctor --json | jq '.checks[] | select(.status != \"ok\")'\n\n\
@@ -30,32 +29,30 @@ use finding::unknown;
     Exit codes: 0 all is well or there are warnings, 1 something is broken, 2 something could not be \
     checked.")]
 pub(crate) struct DoctorArgs {
-    /// Mend what can be mended without losing anything: rights on files, an index that is behind,
-    /// failures that wait in files.
+    /// Fix what can be fixed safely: file permissions, a stale index, capture failures queued in files.
     #[arg(long)]
     fix: bool,
     /// Compare the whole index with the store, page by page.
     #[arg(long)]
     deep: bool,
-    /// Contact no model and no target: only look at what is on this machine and in the database.
+    /// Contact no model and no target; check only this machine and the database.
     #[arg(long)]
     offline: bool,
-    /// Give captures that are dated in the future the time of now; only if this machine's clock is right.
+    /// Set the date of captures from the future to now; use it only if this machine's clock is right.
     #[arg(long)]
     redate_captures: bool,
 }
 
-/// What a check may change.
+/// The changes that a check may make.
 #[derive(Debug, Clone, Copy)]
 struct Fixes {
-    /// What can be mended without losing anything.
+    /// Fixes that lose nothing.
     safe: bool,
     /// The dates of captures from the future.
     redate_captures: bool,
 }
 
-/// Checks everything.
-pub(crate) fn run(context: &Context<'_>, args: &DoctorArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(context: &CommandContext<'_>, args: &DoctorArgs) -> Result<Exit, CliError> {
     let fixes = Fixes { safe: args.fix, redate_captures: args.redate_captures };
     let mut findings = home::check(context, args.fix);
     match context.brain() {

@@ -5,17 +5,17 @@ use gbrain_core::gate::Verdict;
 use gbrain_eval::suite::wire;
 use gbrain_store::{Store, StoreError};
 
-use super::finding::{Finding, unknown};
-use crate::commands::Context;
+use super::finding::{DoctorCheck, unknown};
+use crate::commands::CommandContext;
 
 const CHECK: &str = "suites";
 
 /// Checks the last run of every suite that is registered.
-pub(super) fn check(context: &Context<'_>, store: &Store) -> Finding {
-    looked(context, store).unwrap_or_else(|error| unknown(CHECK, error))
+pub(super) fn check(context: &CommandContext<'_>, store: &Store) -> DoctorCheck {
+    inspect(context, store).unwrap_or_else(|error| unknown(CHECK, error))
 }
 
-fn looked(context: &Context<'_>, store: &Store) -> Result<Finding, StoreError> {
+fn inspect(context: &CommandContext<'_>, store: &Store) -> Result<DoctorCheck, StoreError> {
     let suites = wire::suites(store, &context.home.workspace, None)?;
     let of = |verdict: Verdict| {
         let is_it =
@@ -29,11 +29,14 @@ fn looked(context: &Context<'_>, store: &Store) -> Result<Finding, StoreError> {
     let count = suites.len();
     let run = failed.first().or(doubtful.first()).and_then(|one| one.last_run.as_ref());
     let finding = match (failed.is_empty(), doubtful.is_empty()) {
-        (true, true) => Finding::ok(CHECK, format!("{count} registered, no last run failed")),
-        (false, _) => Finding::warn(CHECK, format!("the last run failed of: {}", names(&failed))),
-        (true, false) => {
-            Finding::warn(CHECK, format!("the last run gave no verdict of: {}", names(&doubtful)))
+        (true, true) => DoctorCheck::ok(CHECK, format!("{count} registered, no last run failed")),
+        (false, _) => {
+            DoctorCheck::warn(CHECK, format!("the last run failed of: {}", names(&failed)))
         }
+        (true, false) => DoctorCheck::warn(
+            CHECK,
+            format!("the last run gave no verdict of: {}", names(&doubtful)),
+        ),
     };
     let finding = match run {
         Some(run) => finding.remedy(format!("gbrain triage {}", run.id)),

@@ -5,13 +5,12 @@ use std::path::PathBuf;
 use clap::Args;
 use gbrain_core::benchmark::{Benchmark, Granularity};
 
-use super::benchmark::{BenchmarkArgs, Particular, run as run_benchmark};
+use super::benchmark::{BenchmarkArgs, BenchmarkSpec, run as run_benchmark};
 use super::qrels::{QrelsArgs, run as run_qrels};
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 use crate::targets::TargetArgs;
 
-/// Arguments of `eval beir`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   gbrain eval beir scifact/ --output scifact.jsonl --json > scifact.json
@@ -24,7 +23,7 @@ and judged, as `gbrain eval --qrels` does; the corpus is the target's.
 
 Exit codes: 0 ran; 2 the collection can't be read or a question failed.")]
 pub(crate) struct BeirArgs {
-    /// The folder.
+    /// The folder of the collection.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     #[command(flatten)]
@@ -33,7 +32,6 @@ pub(crate) struct BeirArgs {
     target: TargetArgs,
 }
 
-/// Arguments of `eval trec`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   gbrain eval trec --corpus corpus.jsonl --queries queries.jsonl --qrels qrels.txt --result run.json
@@ -49,7 +47,7 @@ pub(crate) struct TrecArgs {
     /// The queries, as JSON lines.
     #[arg(long, value_name = "FILE")]
     queries: PathBuf,
-    /// The judgements.
+    /// The file of judgements.
     #[arg(long, value_name = "FILE")]
     qrels: PathBuf,
     #[command(flatten)]
@@ -59,18 +57,18 @@ pub(crate) struct TrecArgs {
 }
 
 /// Runs a BEIR folder.
-pub(super) fn run(context: &Context<'_>, args: &BeirArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &CommandContext<'_>, args: &BeirArgs) -> Result<Exit, CliError> {
     if !args.target.is_local() {
-        return elsewhere(context, &args.shared, args.folder.clone(), None, &args.target);
+        return run_on_target(context, &args.shared, args.folder.clone(), None, &args.target);
     }
     collection(context, &args.shared, Benchmark::Beir, vec![args.folder.clone()])
 }
 
 /// Runs a collection in files.
-pub(super) fn run_trec(context: &Context<'_>, args: &TrecArgs) -> Result<Exit, CliError> {
+pub(super) fn run_trec(context: &CommandContext<'_>, args: &TrecArgs) -> Result<Exit, CliError> {
     if !args.target.is_local() {
         let queries = Some(args.queries.clone());
-        return elsewhere(context, &args.shared, args.qrels.clone(), queries, &args.target);
+        return run_on_target(context, &args.shared, args.qrels.clone(), queries, &args.target);
     }
     let corpus = args.corpus.clone().ok_or_else(|| {
         CliError::usage("there is no corpus to ask")
@@ -81,8 +79,8 @@ pub(super) fn run_trec(context: &Context<'_>, args: &TrecArgs) -> Result<Exit, C
 }
 
 /// Asks a target the queries of a collection.
-fn elsewhere(
-    context: &Context<'_>,
+fn run_on_target(
+    context: &CommandContext<'_>,
     shared: &BenchmarkArgs,
     qrels: PathBuf,
     queries: Option<PathBuf>,
@@ -93,12 +91,12 @@ fn elsewhere(
 }
 
 fn collection(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     shared: &BenchmarkArgs,
     kind: Benchmark,
     files: Vec<PathBuf>,
 ) -> Result<Exit, CliError> {
-    let particular = Particular {
+    let particular = BenchmarkSpec {
         kind,
         files,
         granularity: Granularity::Document,

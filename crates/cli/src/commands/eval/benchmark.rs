@@ -1,4 +1,4 @@
-//! What the benchmarks share on the command line.
+//! Arguments and reporting that all benchmarks share.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -7,19 +7,21 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use gbrain_core::benchmark::reading::Prompt;
+use gbrain_core::benchmark::reading::ReadingPrompt;
 use gbrain_core::benchmark::{Benchmark, Granularity, check_title, measured_by_type};
-use gbrain_core::format::benchmark::Result as BenchmarkResult;
+use gbrain_core::format::benchmark::BenchmarkResult;
 use gbrain_core::report::text;
 use gbrain_eval::benchmark::{
-    Answerer, Expander, How, Ran, Reader, Resumed, Retrieval, Spec, summary_line,
+    AnswerReader, Answerer, BenchmarkRun, Expander, ResumeState, Retrieval, RunOptions, Spec,
+    summary_line,
 };
 use gbrain_eval::{check_outputs, write_atomically};
 
 use super::gate::exit;
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
-use crate::models::models;
+use crate::models::configured_embedder;
+use crate::terminal::count;
 
 /// Flags of every benchmark.
 #[derive(Debug, Args)]
@@ -33,7 +35,8 @@ pub(super) struct BenchmarkArgs {
     /// Search by words only: no vectors are made.
     #[arg(long)]
     keyword_only: bool,
-    /// Write one JSON row per question to this file instead of stdout.
+    /// Write one JSON row per question to this file. Without it `longmemeval` and `locomo` print their rows on stdout,
+    /// unless stdout is a terminal.
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Write the whole result to this file: label, means, baselines, every row. `.gz` compresses.
@@ -75,7 +78,7 @@ impl BenchmarkArgs {
 /// Flags of the benchmarks that are chats.
 #[derive(Debug, Args)]
 pub(super) struct ChatArgs {
-    /// What counts as a document: a session, or one turn of it.
+    /// The unit of retrieval: a session, or one turn of it.
     #[arg(long, value_name = "WHAT", default_value = "session", value_parser = granularity)]
     pub(super) granularity: Granularity,
     /// End the rows with recall by type of question.
@@ -86,25 +89,25 @@ pub(super) struct ChatArgs {
     pub(super) by_type_floor: Option<f64>,
 }
 
-/// What is particular to one benchmark.
-pub(super) struct Particular<'a> {
+/// The parameters of one benchmark.
+pub(super) struct BenchmarkSpec<'a> {
     pub(super) kind: Benchmark,
     pub(super) files: Vec<PathBuf>,
     pub(super) granularity: Granularity,
     pub(super) retrieval_log: Option<&'a Path>,
     pub(super) by_type: bool,
     pub(super) floor: Option<f64>,
-    /// Who answers.
-    pub(super) reader: Option<&'a Reader<'a>>,
-    /// Who puts questions in other words, and its name.
+    /// The model that answers.
+    pub(super) reader: Option<&'a AnswerReader<'a>>,
+    /// The model that rephrases questions, and its name.
     pub(super) expander: Option<(Expander<'a>, &'a str)>,
 }
 
 /// Runs a benchmark and reports it.
 pub(super) fn run(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     args: &BenchmarkArgs,
-    particular: &Particular<'_>,
+    particular: &BenchmarkSpec<'_>,
 ) -> Result<Exit, CliError> {
     if let Some(title) = &args.title {
         check_title(title).map_err(|error| {
@@ -124,7 +127,7 @@ pub(super) fn run(
     if let Some(path) = &args.result {
         write_result(path, &ran.result)?;
     }
-    report(context, args, &ran);
+    report(context, args, &ran, particular.kind);
     for (kind, recall) in ran.below(particular.floor) {
         let floor = particular.floor.unwrap_or_default();
         let found = format!("{} of {} found", recall.hit, recall.total);
@@ -138,12 +141,13 @@ pub(super) fn run(
         }
     }
     if errors > 0 {
-        context.terminal.warn(format!("{errors} questions failed: see `error` in their rows"));
+        let questions = count(errors, "question", "questions");
+        context.terminal.warn(format!("{questions} failed: see `error` in the rows (--output)"));
     }
     Ok(exit(ran.verdict(particular.floor)))
 }
 
-fn spec(args: &BenchmarkArgs, particular: &Particular<'_>) -> Spec {
+fn spec(args: &BenchmarkArgs, particular: &BenchmarkSpec<'_>) -> Spec {
     Spec {
         kind: particular.kind,
         files: particular.files.clone(),
@@ -158,16 +162,17 @@ fn spec(args: &BenchmarkArgs, particular: &Particular<'_>) -> Spec {
 }
 
 fn asked(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     args: &BenchmarkArgs,
-    particular: &Particular<'_>,
+    particular: &BenchmarkSpec<'_>,
     spec: &Spec,
-) -> Result<Ran, CliError> {
+) -> Result<BenchmarkRun, CliError> {
     let bar = context.terminal.progress("asking");
-    let prints_rows = args.output.is_none() && !context.terminal.is_json();
-    let on_resume = |resumed: &Resumed| {
-        let Resumed { done, failed, unreadable, cut_off } = resumed;
-        let mut remark = format!("{done} questions are done, {failed} failed and are asked again");
+    let prints_rows = prints_rows(context, args, particular.kind);
+    let on_resume = |resumed: &ResumeState| {
+        let ResumeState { done, failed, unreadable, cut_off } = resumed;
+        let done = count(*done, "question is", "questions are");
+        let mut remark = format!("{done} done; {failed} failed and will be asked again");
         if *unreadable > 0 {
             remark.push_str(&format!("; {unreadable} lines can't be read and stay as they are"));
         }
@@ -183,17 +188,17 @@ fn asked(
         }
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    // Who waits for a model needs no processor.
+    // Waiting for a model needs no processor.
     let at_once = if particular.reader.is_some() { cores.max(8) } else { cores };
     let reader = particular.reader;
-    let answer = |prompt: &Prompt| match reader {
+    let answer = |prompt: &ReadingPrompt| match reader {
         Some(reader) => reader.answer(prompt),
         None => Err("no model answers".to_owned()),
     };
     let answer = reader.map(|reader| (&answer, reader.model().to_string()));
-    let how = How {
+    let how = RunOptions {
         concurrency: args.concurrency.map_or(at_once, usize::from),
-        models: models(&context.home)?.of_nobody(),
+        models: configured_embedder(&context.home)?.local_only(),
         expander: particular.expander,
         answerer: answer.as_ref().map(|(answer, model)| (*answer as Answerer<'_>, model.as_str())),
         output: args.output.as_deref(),
@@ -213,16 +218,30 @@ fn asked(
     Ok(ran)
 }
 
-/// Rows on stdout are data, so the report goes beside them.
-fn report(context: &Context<'_>, args: &BenchmarkArgs, ran: &Ran) {
+/// Whether rows go to stdout: the chat benchmarks print them for programs, and nothing prints them on a terminal.
+fn prints_rows(context: &CommandContext<'_>, args: &BenchmarkArgs, kind: Benchmark) -> bool {
+    let has_row_stream = matches!(kind, Benchmark::LongMemEval | Benchmark::Locomo);
+    let terminal = context.terminal;
+    has_row_stream
+        && args.output.is_none()
+        && !terminal.is_json()
+        && !terminal.has_terminal_stdout()
+}
+
+/// Prints the summary: on stdout, or on stderr where stdout has the rows.
+fn report(context: &CommandContext<'_>, args: &BenchmarkArgs, ran: &BenchmarkRun, kind: Benchmark) {
     if context.terminal.is_json() {
         context.terminal.json(&ran.result);
         return;
     }
     let text = text::benchmark(&ran.result, &ran.labelled.facts);
-    match &args.output {
-        Some(_) => context.terminal.out(text),
-        None => context.terminal.remark_text(&text),
+    if prints_rows(context, args, kind) {
+        context.terminal.remark_text(&text);
+        return;
+    }
+    context.terminal.report(text);
+    if args.output.is_none() {
+        context.terminal.remark("one row per question: add --output FILE");
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use gbrain_core::compare::{CompareOptions, Comparison, Incomparable, Measured, compare};
+use gbrain_core::compare::{CompareOptions, Comparison, IncomparableReason, ResultTable, compare};
 use gbrain_core::format::result::{Judge, ResultError, read};
 use gbrain_core::gate::Verdict;
 use gbrain_core::measure::{Measure, defaults};
@@ -12,10 +12,9 @@ use gbrain_core::report::{Queries, html, markdown, text};
 use gbrain_eval::{check_outputs, read_document, write_atomically};
 
 use super::qrels::read_qrels;
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 
-/// Arguments of `eval compare`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain eval compare main.replay.json branch.replay.json\n  \
     gbrain eval compare main.gate.json branch.gate.json --fail-on-regression --markdown diff.md\n  \
@@ -39,7 +38,7 @@ pub(crate) struct CompareArgs {
     /// The judgements that runs are measured against.
     #[arg(long, value_name = "PATH")]
     qrels: Option<PathBuf>,
-    /// What to measure of runs, separated by blanks [default: as in `eval score`].
+    /// The measures of runs, separated by blanks [default: as in `eval score`].
     #[arg(long, value_name = "NAMES", requires = "qrels")]
     measures: Option<String>,
     /// Compare although k, the dataset or the judgements differ.
@@ -65,8 +64,7 @@ pub(crate) struct CompareArgs {
     show_queries: bool,
 }
 
-/// Compares.
-pub(super) fn run(context: &Context<'_>, args: &CompareArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &CommandContext<'_>, args: &CompareArgs) -> Result<Exit, CliError> {
     check_outputs([&args.markdown, &args.html])?;
     let results = results(args)?;
     let (reference, others) = results.split_first().expect("clap asks for two files");
@@ -82,7 +80,7 @@ pub(super) fn run(context: &Context<'_>, args: &CompareArgs) -> Result<Exit, Cli
     if context.terminal.is_json() {
         context.terminal.json(&CompareReport::new(&comparison));
     } else {
-        context.terminal.out(text::compare(&comparison, args.top));
+        context.terminal.report(text::compare(&comparison, args.top));
     }
     Ok(if args.fail_on_regression { decided(context, &comparison) } else { Exit::Pass })
 }
@@ -93,7 +91,7 @@ fn options(args: &CompareArgs) -> CompareOptions {
     CompareOptions { is_forced: args.force_incomparable, primary }
 }
 
-fn decided(context: &Context<'_>, comparison: &Comparison) -> Exit {
+fn decided(context: &CommandContext<'_>, comparison: &Comparison) -> Exit {
     match comparison.verdict() {
         Verdict::Pass => Exit::Pass,
         Verdict::Fail => Exit::Fail,
@@ -106,7 +104,7 @@ fn decided(context: &Context<'_>, comparison: &Comparison) -> Exit {
     }
 }
 
-fn results(args: &CompareArgs) -> Result<Vec<Measured>, CliError> {
+fn results(args: &CompareArgs) -> Result<Vec<ResultTable>, CliError> {
     let qrels = args.qrels.as_deref().map(read_qrels).transpose()?;
     let measures = match &args.measures {
         None => defaults(),
@@ -119,7 +117,7 @@ fn results(args: &CompareArgs) -> Result<Vec<Measured>, CliError> {
         let bytes = read_document(path)?;
         read(&path.display().to_string(), &bytes, judge).map_err(unreadable)
     };
-    let results: Vec<Measured> = args.files.iter().map(read_one).collect::<Result<_, _>>()?;
+    let results: Vec<ResultTable> = args.files.iter().map(read_one).collect::<Result<_, _>>()?;
     if let Some(reference) = results.first().filter(|one| has_no_judged_hit(one)) {
         return Err(CliError::usage(format!("{}: {NO_JUDGED_HIT}", reference.name))
             .hint("nothing can be compared with a reference that finds nothing judged"));
@@ -128,7 +126,7 @@ fn results(args: &CompareArgs) -> Result<Vec<Measured>, CliError> {
 }
 
 /// Whether a run retrieves no judged document at all: its zeros are of the names, not of the ranking.
-fn has_no_judged_hit(result: &Measured) -> bool {
+fn has_no_judged_hit(result: &ResultTable) -> bool {
     result.notes.iter().any(|note| note == NO_JUDGED_HIT)
 }
 
@@ -137,10 +135,10 @@ fn unreadable(error: ResultError) -> CliError {
 }
 
 /// Every reason; the remedy only where there is one.
-fn refused(reasons: &[Incomparable]) -> CliError {
+fn refused(reasons: &[IncomparableReason]) -> CliError {
     let told: Vec<String> = reasons.iter().map(ToString::to_string).collect();
     let error = CliError::usage(format!("not comparable: {}", told.join("; ")));
-    if reasons.iter().all(Incomparable::can_be_forced) {
+    if reasons.iter().all(IncomparableReason::can_be_forced) {
         return error.hint("--force-incomparable compares them nevertheless, and says so");
     }
     error

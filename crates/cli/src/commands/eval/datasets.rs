@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
-use gbrain_core::benchmark::{CATALOGUE, Catalogued, KNOWN_FILES, known_as};
+use gbrain_core::benchmark::{CATALOGUE, CatalogueEntry, KNOWN_FILES, known_as};
 use gbrain_eval::benchmark::sha256 as sha256_of;
 use serde_json::json;
 
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 use crate::terminal::bold;
 
-/// Arguments of `eval datasets`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gbrain eval datasets\n  gbrain eval datasets --hash longmemeval_s_cleaned.json"
@@ -23,8 +22,7 @@ pub(crate) struct DatasetsArgs {
     hash: Option<PathBuf>,
 }
 
-/// Explains.
-pub(super) fn run(context: &Context<'_>, args: &DatasetsArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &CommandContext<'_>, args: &DatasetsArgs) -> Result<Exit, CliError> {
     let terminal = context.terminal;
     if let Some(path) = &args.hash {
         let hash = sha256_of(std::slice::from_ref(path))?.to_hex();
@@ -75,7 +73,7 @@ pub(super) fn run(context: &Context<'_>, args: &DatasetsArgs) -> Result<Exit, Cl
 }
 
 /// The published SHA-256 of a dataset's files, by their names.
-fn sha256(dataset: &Catalogued) -> BTreeMap<&'static str, &'static str> {
+fn sha256(dataset: &CatalogueEntry) -> BTreeMap<&'static str, &'static str> {
     let known = KNOWN_FILES.iter().filter(|known| dataset.hash.contains(known.sha256));
     known.map(|known| (known.file, known.sha256)).collect()
 }

@@ -16,15 +16,14 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::window::moment;
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 use crate::identity::workspace_key;
-use crate::terminal::ExternalWriter;
+use crate::terminal::{ExternalWriter, count};
 
 /// How often a heartbeat is said.
 const HEARTBEAT: Duration = Duration::from_secs(2);
 
-/// Arguments of `eval export`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain eval export --since 7d > captured.ndjson\n  \
     gbrain eval export --tool query --limit 200 | jq -c 'select(.latency_ms > 500)'\n  \
@@ -72,7 +71,7 @@ pub(super) fn parse_tool(text: &str) -> Result<Operation, String> {
 }
 
 /// Streams captures to stdout.
-pub(super) fn run(context: &Context<'_>, args: &ExportArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &CommandContext<'_>, args: &ExportArgs) -> Result<Exit, CliError> {
     let CaptureWindow { since, until } = window(context, args)?;
     let filter = CaptureFilter {
         since,
@@ -90,7 +89,7 @@ pub(super) fn run(context: &Context<'_>, args: &ExportArgs) -> Result<Exit, CliE
         None => Out::Stdout(context.terminal.stdout()),
         Some(path) => Out::File(Box::new(OutputFile::create(path)?)),
     };
-    let mut sink = Sink::new(context, args.format, out);
+    let mut sink = ExportWriter::new(context, args.format, out);
     let private = private_names(&store, ws, workspace_key(&context.home)?)?;
     store.captures(ws, &filter, &mut |mut row| {
         private.mask(&mut row);
@@ -99,17 +98,17 @@ pub(super) fn run(context: &Context<'_>, args: &ExportArgs) -> Result<Exit, CliE
     let is_whole = sink.finish()?;
     let exported = sink.rows;
     sink.close(is_whole)?;
-    context.terminal.remark(format!("exported {exported} row(s) stored before {until:.3}"));
+    context.terminal.remark(format!("exported {} stored before {until:.3}", rows(exported)));
     warn_of_future_rows(context, &store, ws)?;
     if is_whole && args.limit.is_some_and(|limit| exported >= limit) {
         let all = CaptureFilter { limit: None, ..filter };
         let left = store.count_captures(ws, &all)?.saturating_sub(exported);
-        context.terminal.remark(format!("{left} more row(s) in the window were left by --limit"));
+        context.terminal.remark(format!("--limit left out {left} more from the window"));
     }
     Ok(Exit::Pass)
 }
 
-fn window(context: &Context<'_>, args: &ExportArgs) -> Result<CaptureWindow, CliError> {
+fn window(context: &CommandContext<'_>, args: &ExportArgs) -> Result<CaptureWindow, CliError> {
     let at = |text: &String| moment(text, context.now).map_err(CliError::usage);
     let (since, until) =
         (args.since.as_ref().map(at).transpose()?, args.until.as_ref().map(at).transpose()?);
@@ -125,9 +124,14 @@ fn window(context: &Context<'_>, args: &ExportArgs) -> Result<CaptureWindow, Cli
     Ok(window)
 }
 
-/// Rows that no window shows until their time has come must not be missing without a word.
+/// A count of rows in words.
+fn rows(count: u64) -> String {
+    if count == 1 { "1 row".to_owned() } else { format!("{count} rows") }
+}
+
+/// Warns of rows that are dated in the future: no window shows them until then.
 fn warn_of_future_rows(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     store: &Store,
     ws: &WorkspaceId,
 ) -> Result<(), CliError> {
@@ -135,9 +139,10 @@ fn warn_of_future_rows(
     let filter = CaptureFilter { since: Some(since), ..CaptureFilter::default() };
     let future = store.count_captures(ws, &filter)?;
     if future > 0 {
-        context.terminal.warn(format!(
-            "{future} row(s) are dated in the future and are in no window yet: see `gbrain doctor`"
-        ));
+        let rows = count(future, "row is", "rows are");
+        context
+            .terminal
+            .warn(format!("{rows} dated in the future and in no window yet: see `gbrain doctor`"));
     }
     Ok(())
 }
@@ -165,20 +170,20 @@ impl std::io::Write for Out {
 }
 
 /// Where rows go, by way of a buffer.
-struct Sink<'a> {
-    context: &'a Context<'a>,
+struct ExportWriter<'a> {
+    context: &'a CommandContext<'a>,
     format: ExportFormat,
     out: std::io::BufWriter<Out>,
     line: Vec<u8>,
     rows: u64,
-    /// The reader went away: nothing to tell anybody.
+    /// The reader closed the pipe; this is not an error.
     is_closed: bool,
     error: Option<std::io::Error>,
     heard: Instant,
 }
 
-impl<'a> Sink<'a> {
-    fn new(context: &'a Context<'a>, format: ExportFormat, out: Out) -> Self {
+impl<'a> ExportWriter<'a> {
+    fn new(context: &'a CommandContext<'a>, format: ExportFormat, out: Out) -> Self {
         Self {
             context,
             format,
@@ -243,7 +248,7 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// What a row retrieved, as lines of a TREC run; the query's id is the row's.
+/// Writes the pages that a row retrieved as lines of a TREC run; the query id is the row's id.
 fn trec_rows(row: &StoredCapture, out: &mut Vec<u8>) {
     let extra: Value = serde_json::from_str(&row.fields.extra).unwrap_or_default();
     let pages = extra["retrieved"].as_array().cloned().unwrap_or_default();

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
-use gbrain_core::baseline::{Baseline, SignatureCheck, Thresholds};
-use gbrain_core::gate::{Confidence, CorrectnessThresholds, Floor, GateParts, Verdict};
+use gbrain_core::baseline::{Baseline, BaselineThresholds, SignatureCheck};
+use gbrain_core::gate::{ConfidenceLevel, CorrectnessThresholds, Floor, GateParts, Verdict};
 use gbrain_core::provenance::Provenance;
 use gbrain_core::qrels::Qrels;
-use gbrain_core::replay::Live;
+use gbrain_core::replay::LiveContext;
 use gbrain_core::report::json::GateReport;
 use gbrain_core::report::{Queries, github, html, junit, markdown, text};
 use gbrain_eval::{
@@ -20,18 +20,17 @@ use serde_json::json;
 
 use super::qrels::{read_qrels, with_texts};
 use super::replay::SettingsArg;
-use crate::asking::{interrupted, refuse_interrupted};
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::commands::baseline_key::KeyArgs;
 use crate::commands::thresholds::ThresholdArgs;
 use crate::error::{CliError, Exit};
 use crate::identity::workspace_key;
-use crate::targets::{TargetArgs, opened};
+use crate::model_access::{interrupted, refuse_interrupted};
+use crate::targets::{TargetArgs, open_target};
 use crate::terminal::table;
 
 mod gate_result;
 
-/// Arguments of `eval gate`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gbrain eval gate --baseline ~/.gbrain/baselines/mine.baseline.ndjson\n  \
@@ -76,7 +75,7 @@ pub(crate) struct GateArgs {
     /// Ask judged queries as users get them, with the time as it is, instead of the fixed pipeline.
     #[arg(long)]
     production: bool,
-    /// Whose settings replayed rows use: those that are live, or each row's own (capture).
+    /// The settings for replayed rows: live, or capture (those of each row).
     #[arg(long, value_name = "WHOSE", default_value = "live")]
     settings: SettingsArg,
     /// How many rows are asked at once; more than one makes latencies worse.
@@ -137,15 +136,14 @@ impl QrelsThresholdArgs {
     }
 }
 
-/// What is gated, read and checked before anything is asked.
-struct Inputs {
-    baseline: Option<(Baseline, Thresholds)>,
+/// The inputs of the gate, read and checked before any query is sent.
+struct GateFiles {
+    baseline: Option<(Baseline, BaselineThresholds)>,
     qrels: Option<(Qrels, CorrectnessThresholds)>,
-    confidence: Option<Confidence>,
+    confidence: Option<ConfidenceLevel>,
 }
 
-/// Runs the gates.
-pub(super) fn run(context: &Context<'_>, args: &GateArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &CommandContext<'_>, args: &GateArgs) -> Result<Exit, CliError> {
     check_outputs([&args.junit, &args.markdown, &args.html])?;
     if let Some(path) = &args.result {
         return gate_result::run(context, path, args);
@@ -153,13 +151,13 @@ pub(super) fn run(context: &Context<'_>, args: &GateArgs) -> Result<Exit, CliErr
     // From the first moment, so that a signal while files are read is an interruption too.
     let stop = interrupted();
     args.target.refuse(&[(args.settings == SettingsArg::Capture, "--settings capture")])?;
-    let elsewhere = args.target.elsewhere(&context.home)?;
+    let remote = args.target.remote(&context.home)?;
     let inputs = read(context, args)?;
-    if let Some(settings) = elsewhere {
-        return gated(context, args, &inputs, opened(context, settings)?.as_ref());
+    if let Some(settings) = remote {
+        return gated(context, args, &inputs, open_target(context, settings)?.as_ref());
     }
     let brain = context.brain()?;
-    let live = Live { settings: brain.settings()?, now: context.now };
+    let live = LiveContext { settings: brain.settings()?, now: context.now };
     let indexing = context.terminal.indexing_until(stop);
     let local = LocalRetriever::new(&brain, LocalOptions::new(live), &indexing)?;
     gated(context, args, &inputs, &local)
@@ -167,9 +165,9 @@ pub(super) fn run(context: &Context<'_>, args: &GateArgs) -> Result<Exit, CliErr
 
 /// Runs the gates on a target.
 fn gated(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     args: &GateArgs,
-    inputs: &Inputs,
+    inputs: &GateFiles,
     retriever: &dyn Retriever,
 ) -> Result<Exit, CliError> {
     let provenance = &retriever.info().provenance;
@@ -230,10 +228,10 @@ pub(super) fn exit(verdict: Verdict) -> Exit {
 }
 
 fn is_small(provenance: &Provenance) -> bool {
-    provenance.corpus.as_ref().is_some_and(|corpus| corpus.print.chunks <= BLAME_CHUNKS)
+    provenance.corpus.as_ref().is_some_and(|corpus| corpus.fingerprint.chunks <= BLAME_CHUNKS)
 }
 
-fn read(context: &Context<'_>, args: &GateArgs) -> Result<Inputs, CliError> {
+fn read(context: &CommandContext<'_>, args: &GateArgs) -> Result<GateFiles, CliError> {
     if args.baseline.is_none() && args.qrels.is_none() {
         return Err(CliError::usage("nothing to gate on")
             .hint("give --baseline FILE, --qrels FILE, or both"));
@@ -256,21 +254,25 @@ fn read(context: &Context<'_>, args: &GateArgs) -> Result<Inputs, CliError> {
             Some((qrels, thresholds))
         }
     };
-    let confidence = args.confidence.map(Confidence::new).transpose();
+    let confidence = args.confidence.map(ConfidenceLevel::new).transpose();
     let confidence = confidence.map_err(|error| CliError::usage(error.to_string()))?;
-    Ok(Inputs { baseline, qrels, confidence })
+    Ok(GateFiles { baseline, qrels, confidence })
 }
 
 fn read_text(path: &Path) -> Result<String, CliError> {
     std::fs::read_to_string(path).map_err(|error| CliError::io(path.display(), &error))
 }
 
-fn report(context: &Context<'_>, args: &GateArgs, parts: &GateParts<'_>) -> Result<(), CliError> {
+fn report(
+    context: &CommandContext<'_>,
+    args: &GateArgs,
+    parts: &GateParts<'_>,
+) -> Result<(), CliError> {
     write_reports(context, args, parts)?;
     if context.terminal.is_json() {
         context.terminal.json(&GateReport::new(parts));
     } else {
-        context.terminal.out(text::gate(parts));
+        context.terminal.report(text::gate(parts));
     }
     if args.github {
         // Where stdout is one JSON document, annotations go to the other stream.
@@ -285,7 +287,7 @@ fn report(context: &Context<'_>, args: &GateArgs, parts: &GateParts<'_>) -> Resu
 }
 
 fn write_reports(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     args: &GateArgs,
     parts: &GateParts<'_>,
 ) -> Result<(), CliError> {
@@ -324,7 +326,7 @@ fn shown(path: Option<&Path>) -> String {
 
 /// Prints the kill score. A mutant that lives is a finding; a gate that is not green to begin with
 /// can't be tested.
-fn say_selftest(context: &Context<'_>, selftest: &Selftest) -> Exit {
+fn say_selftest(context: &CommandContext<'_>, selftest: &Selftest) -> Exit {
     let (killed, applied) = selftest.kills();
     let status = |is_killed: Option<bool>| match is_killed {
         Some(true) => "killed",
@@ -332,9 +334,9 @@ fn say_selftest(context: &Context<'_>, selftest: &Selftest) -> Exit {
         None => "does not apply",
     };
     if context.terminal.is_json() {
-        context.terminal.json(&selftest.body());
+        context.terminal.json(&selftest.wire_body());
     } else {
-        context.terminal.out(table(
+        context.terminal.out_paged(table(
             &["mutant", "gate", "how"],
             selftest.mutants.iter().map(|report| {
                 let how = report.note.clone();

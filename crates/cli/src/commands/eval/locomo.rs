@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 use gbrain_core::benchmark::Benchmark;
 
-use super::benchmark::{BenchmarkArgs, ChatArgs, Particular, run as run_benchmark};
-use crate::commands::Context;
+use super::benchmark::{BenchmarkArgs, BenchmarkSpec, ChatArgs, run as run_benchmark};
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 
-/// Arguments of `eval locomo`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   gbrain eval locomo locomo10.json --output locomo.jsonl --result locomo.json.gz
@@ -21,7 +20,7 @@ they twist. The five categories are named as the benchmark's own code names them
 
 Exit codes: 0 ran; 1 a type is below --by-type-floor; 2 the dataset can't be read or a question failed.")]
 pub(crate) struct LocomoArgs {
-    /// The dataset.
+    /// The file of the dataset.
     #[arg(value_name = "FILE")]
     dataset: PathBuf,
     #[command(flatten)]
@@ -30,9 +29,8 @@ pub(crate) struct LocomoArgs {
     chat: ChatArgs,
 }
 
-/// Runs LoCoMo.
-pub(super) fn run(context: &Context<'_>, args: &LocomoArgs) -> Result<Exit, CliError> {
-    let particular = Particular {
+pub(super) fn run(context: &CommandContext<'_>, args: &LocomoArgs) -> Result<Exit, CliError> {
+    let particular = BenchmarkSpec {
         kind: Benchmark::Locomo,
         files: vec![args.dataset.clone()],
         granularity: args.chat.granularity,

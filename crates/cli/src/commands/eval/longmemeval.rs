@@ -7,16 +7,16 @@ use std::sync::Arc;
 use clap::Args;
 use gbrain_core::benchmark::Benchmark;
 use gbrain_core::money::Usd;
-use gbrain_eval::benchmark::{Expander, LongMemEval, Reader};
-use gbrain_llm::{Expansion, ModelRef, Task, ask_variants};
+use gbrain_eval::benchmark::{AnswerReader, Expander, LongMemEval};
+use gbrain_llm::{Expansion, ModelRef, ModelTask, ask_variants};
 use gbrain_store::Store;
 
-use super::benchmark::{BenchmarkArgs, ChatArgs, Particular, run as run_benchmark};
-use crate::asking::{AskingArgs, Paid, desk, refuse_too_dear, settings, usd};
-use crate::commands::Context;
+use super::benchmark::{BenchmarkArgs, BenchmarkSpec, ChatArgs, run as run_benchmark};
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
+use crate::model_access::{BudgetedRun, ModelCallArgs, catalog, refuse_over_budget, settings, usd};
 
-/// What answers are charged for.
+/// The purpose under which answers are charged.
 const PURPOSE: &str = "longmemeval";
 /// Answers that are waited for at once.
 const ANSWERS_AT_ONCE: usize = 16;
@@ -24,7 +24,6 @@ const ANSWERS_AT_ONCE: usize = 16;
 /// Variants of a question that are asked for.
 const VARIANTS: usize = 3;
 
-/// Arguments of `eval longmemeval`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   gbrain eval longmemeval longmemeval_oracle.json --retrieval-only --limit 50 > rows.jsonl
@@ -44,7 +43,7 @@ among the first k; recall_all@k: all of them are. Neither says that a question w
 Exit codes: 0 ran; 1 a type is below --by-type-floor; 2 the dataset can't be read, a question failed,
 there is no model to answer with, or the budget ran out.")]
 pub(crate) struct LongMemEvalArgs {
-    /// The dataset.
+    /// The file of the dataset.
     #[arg(value_name = "DATASET")]
     dataset: PathBuf,
     #[command(flatten)]
@@ -62,7 +61,7 @@ pub(crate) struct LongMemEvalArgs {
     #[arg(long, value_name = "USD", default_value = "5", value_parser = usd)]
     max_usd: Usd,
     #[command(flatten)]
-    asking: AskingArgs,
+    model_calls: ModelCallArgs,
     #[command(flatten)]
     chat: ChatArgs,
     /// Write the retrieval log of LongMemEval's own scripts, with its figures.
@@ -70,29 +69,35 @@ pub(crate) struct LongMemEvalArgs {
     retrieval_log: Option<PathBuf>,
 }
 
-/// Runs LongMemEval.
-pub(super) fn run(context: &Context<'_>, args: &LongMemEvalArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &CommandContext<'_>, args: &LongMemEvalArgs) -> Result<Exit, CliError> {
     if args.retrieval_only && !args.expansion {
-        return run_benchmark(context, &args.shared, &particular(args, None, None));
+        return run_benchmark(context, &args.shared, &benchmark_spec(args, None, None));
     }
     let store: Arc<Store> = context.store()?.into();
     let concurrency = Some(ANSWERS_AT_ONCE);
-    let paid = Paid { max_usd: args.max_usd, purpose: PURPOSE, args: &args.asking, concurrency };
-    let asker = paid.asker(context, &store)?;
+    let paid = BudgetedRun {
+        max_usd: args.max_usd,
+        purpose: PURPOSE,
+        args: &args.model_calls,
+        concurrency,
+    };
+    let client = paid.client(context, &store)?;
     let settings = settings(store.as_ref(), &context.home.workspace)?;
-    let desk = desk(&context.home)?;
+    let catalog = catalog(&context.home)?;
     let ready = |task, flag: Option<&str>| {
-        let chosen = desk.choose(task, flag, &settings);
+        let chosen = catalog.choose(task, flag, &settings);
         let chosen = chosen.map_err(|error| CliError::usage(error.to_string()))?;
         let (model, _) = chosen.ok_or_else(|| CliError::usage("there is no model to ask"))?;
-        asker.ready(&model).map_err(|error| {
+        client.ready(&model).map_err(|error| {
             CliError::from(error).hint("measure retrieval, which needs no model: --retrieval-only")
         })?;
         Ok::<ModelRef, CliError>(model)
     };
     let reader = match args.retrieval_only {
         true => None,
-        false => Some(Reader::new(&asker, ready(Task::LongMemEval, args.model.as_deref())?)),
+        false => {
+            Some(AnswerReader::new(&client, ready(ModelTask::LongMemEval, args.model.as_deref())?))
+        }
     };
     let estimate = match &reader {
         None => Usd::ZERO,
@@ -101,24 +106,24 @@ pub(super) fn run(context: &Context<'_>, args: &LongMemEvalArgs) -> Result<Exit,
             reader.estimate(LongMemEval::count(&args.dataset, most)?)
         }
     };
-    refuse_too_dear(&asker, estimate, "--max-usd", args.asking.yes)?;
+    refuse_over_budget(&client, estimate, "--max-usd", args.model_calls.yes)?;
     if !args.expansion {
-        return run_benchmark(context, &args.shared, &particular(args, reader.as_ref(), None));
+        return run_benchmark(context, &args.shared, &benchmark_spec(args, reader.as_ref(), None));
     }
-    let model = ready(Task::Expansion, None)?;
+    let model = ready(ModelTask::Expansion, None)?;
     let name = model.to_string();
     let expansion = Expansion { variants: VARIANTS };
-    let variants = |query: &str| ask_variants(&asker, &model, query, expansion);
+    let variants = |query: &str| ask_variants(&client, &model, query, expansion);
     let expander: Option<(Expander<'_>, &str)> = Some((&variants, &name));
-    run_benchmark(context, &args.shared, &particular(args, reader.as_ref(), expander))
+    run_benchmark(context, &args.shared, &benchmark_spec(args, reader.as_ref(), expander))
 }
 
-fn particular<'a>(
+fn benchmark_spec<'a>(
     args: &'a LongMemEvalArgs,
-    reader: Option<&'a Reader<'a>>,
+    reader: Option<&'a AnswerReader<'a>>,
     expander: Option<(Expander<'a>, &'a str)>,
-) -> Particular<'a> {
-    Particular {
+) -> BenchmarkSpec<'a> {
+    BenchmarkSpec {
         kind: Benchmark::LongMemEval,
         files: vec![args.dataset.clone()],
         granularity: args.chat.granularity,

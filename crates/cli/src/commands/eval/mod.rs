@@ -25,16 +25,16 @@ use clap::{Args, Subcommand};
 pub(in crate::commands) use contradictions::{last_report, still_standing};
 pub(in crate::commands) use gate::append;
 pub(in crate::commands) use qrels::read_qrels;
+pub(crate) use window::day;
 pub(in crate::commands) use window::{duration, moment};
 
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 
-/// Arguments of `eval`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(after_help = "The loop:\n  gbrain eval export --since 7d > captured.ndjson\n  \
-    gbrain bench publish --from captured.ndjson --to ~/.gbrain/baselines/mine.baseline.ndjson --label mine\n  \
+    gbrain baseline publish --from captured.ndjson --to ~/.gbrain/baselines/mine.baseline.ndjson --label mine\n  \
     gbrain eval replay --against captured.ndjson\n  \
     gbrain eval gate --baseline ~/.gbrain/baselines/mine.baseline.ndjson\n\n\
     Measures against known-right answers:\n  gbrain eval --qrels qrels.json -k 10")]
@@ -42,21 +42,21 @@ pub(crate) struct EvalArgs {
     #[command(flatten)]
     qrels: qrels::QrelsArgs,
     #[command(subcommand)]
-    verb: Option<Verb>,
+    command: Option<EvalCommand>,
 }
 
 impl EvalArgs {
-    /// What `score` was given, if that is the verb.
-    pub(crate) fn score(&self) -> Option<&score::ScoreArgs> {
-        match &self.verb {
-            Some(Verb::Score(args)) => Some(args),
+    /// The arguments of `score`, if that is the subcommand.
+    pub(crate) fn score_args(&self) -> Option<&score::ScoreArgs> {
+        match &self.command {
+            Some(EvalCommand::Score(args)) => Some(args),
             _ => None,
         }
     }
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+enum EvalCommand {
     /// Print captured requests, one JSON object a line, newest first.
     Export(export::ExportArgs),
     /// Erase captures that are old.
@@ -94,26 +94,25 @@ enum Verb {
     Reproduce(reproduce::ReproduceArgs),
 }
 
-/// Measures retrieval.
-pub(crate) fn run(context: &Context<'_>, args: &EvalArgs) -> Result<Exit, CliError> {
-    match &args.verb {
+pub(crate) fn run(context: &CommandContext<'_>, args: &EvalArgs) -> Result<Exit, CliError> {
+    match &args.command {
         None => qrels::run(context, &args.qrels),
-        Some(Verb::Export(args)) => export::run(context, args),
-        Some(Verb::Prune(args)) => prune::run(context, args),
-        Some(Verb::Replay(args)) => replay::run(context, args),
-        Some(Verb::Record(args)) => record::run(context, args),
-        Some(Verb::Gate(args)) => gate::run(context, args),
-        Some(Verb::Score(args)) => score::run(args, context.terminal),
-        Some(Verb::Compare(args)) => compare::run(context, args),
-        Some(Verb::Scrub(args)) => scrub::run(context, args),
-        Some(Verb::LongMemEval(args)) => longmemeval::run(context, args),
-        Some(Verb::Locomo(args)) => locomo::run(context, args),
-        Some(Verb::Beir(args)) => beir::run(context, args),
-        Some(Verb::Trec(args)) => beir::run_trec(context, args),
-        Some(Verb::Datasets(args)) => datasets::run(context, args),
-        Some(Verb::CrossModal(args)) => cross_modal::run(context, args),
-        Some(Verb::SuspectedContradictions(args)) => contradictions::run(context, args),
-        Some(Verb::Probe(args)) => probe::run(context, args),
-        Some(Verb::Reproduce(args)) => reproduce::run(context, args),
+        Some(EvalCommand::Export(args)) => export::run(context, args),
+        Some(EvalCommand::Prune(args)) => prune::run(context, args),
+        Some(EvalCommand::Replay(args)) => replay::run(context, args),
+        Some(EvalCommand::Record(args)) => record::run(context, args),
+        Some(EvalCommand::Gate(args)) => gate::run(context, args),
+        Some(EvalCommand::Score(args)) => score::run(args, context.terminal),
+        Some(EvalCommand::Compare(args)) => compare::run(context, args),
+        Some(EvalCommand::Scrub(args)) => scrub::run(context, args),
+        Some(EvalCommand::LongMemEval(args)) => longmemeval::run(context, args),
+        Some(EvalCommand::Locomo(args)) => locomo::run(context, args),
+        Some(EvalCommand::Beir(args)) => beir::run(context, args),
+        Some(EvalCommand::Trec(args)) => beir::run_trec(context, args),
+        Some(EvalCommand::Datasets(args)) => datasets::run(context, args),
+        Some(EvalCommand::CrossModal(args)) => cross_modal::run(context, args),
+        Some(EvalCommand::SuspectedContradictions(args)) => contradictions::run(context, args),
+        Some(EvalCommand::Probe(args)) => probe::run(context, args),
+        Some(EvalCommand::Reproduce(args)) => reproduce::run(context, args),
     }
 }

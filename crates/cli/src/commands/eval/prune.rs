@@ -9,10 +9,10 @@ use jiff::Timestamp;
 
 use super::export::parse_tool;
 use super::window::duration;
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
+use crate::terminal::{count, local_time};
 
-/// Arguments of `eval prune`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain eval prune --older-than 30d --dry-run\n  \
     gbrain eval prune --older-than 0d             (everything)\n  \
@@ -29,13 +29,13 @@ pub(crate) struct PruneArgs {
     /// Erase capture failures and leave the captures alone [default age: 0d].
     #[arg(long)]
     failures: bool,
-    /// Only count.
+    /// Only count, and delete nothing.
     #[arg(long)]
     dry_run: bool,
 }
 
 /// Erases old captures or failures, or counts them.
-pub(super) fn run(context: &Context<'_>, args: &PruneArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &CommandContext<'_>, args: &PruneArgs) -> Result<Exit, CliError> {
     let older_than = args.older_than.as_deref().unwrap_or("0d");
     let age = duration(older_than).map_err(CliError::usage)?;
     let before = context
@@ -54,7 +54,7 @@ pub(super) fn run(context: &Context<'_>, args: &PruneArgs) -> Result<Exit, CliEr
 }
 
 fn prune_captures(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     args: &PruneArgs,
     store: &Store,
     until: Option<Timestamp>,
@@ -76,9 +76,9 @@ fn prune_captures(
     Ok(PruneCounts { rows, logs, failures: None })
 }
 
-/// Those that wait in files go with those that are stored.
+/// Captures queued in files are deleted with the stored ones.
 fn prune_failures(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     args: &PruneArgs,
     store: &Store,
     until: Option<Timestamp>,
@@ -92,7 +92,7 @@ fn prune_failures(
     Ok(PruneCounts { failures: Some(failures), ..PruneCounts::default() })
 }
 
-fn report(context: &Context<'_>, args: &PruneArgs, before: Timestamp, pruned: &PruneCounts) {
+fn report(context: &CommandContext<'_>, args: &PruneArgs, before: Timestamp, pruned: &PruneCounts) {
     let PruneCounts { rows, failures, logs } = *pruned;
     if context.terminal.is_json() {
         return context.terminal.json(&PruneBody {
@@ -105,12 +105,16 @@ fn report(context: &Context<'_>, args: &PruneArgs, before: Timestamp, pruned: &P
     let verb = if args.dry_run { "would delete" } else { "deleted" };
     if let Some(failures) = failures {
         let kept = "no capture is touched";
-        return context
-            .terminal
-            .line(format!("{verb} {failures} failure(s) before {before:.3}; {kept}"));
+        return context.terminal.line(format!(
+            "{verb} {} before {}; {kept}",
+            count(failures, "failure", "failures"),
+            local_time(before)
+        ));
     }
-    context.terminal.line(format!("{verb} {rows} row(s) created before {before:.3}"));
+    let rows = count(rows, "row", "rows");
+    context.terminal.line(format!("{verb} {rows} created before {}", local_time(before)));
     if let Some(logs) = logs.filter(|logs| *logs > 0) {
-        context.terminal.line(format!("{verb} {logs} log(s) of live retrievals"));
+        let logs = count(logs, "log", "logs");
+        context.terminal.line(format!("{verb} {logs} of live retrievals"));
     }
 }

@@ -4,13 +4,17 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use gbrain_core::compare::{Column, CompareOptions, Kind, Measured, Role, Row, compare};
+use gbrain_core::compare::{
+    CompareOptions, EvalResultKind, MeasureColumn, MeasureRole, ResultRow, ResultTable, compare,
+};
 use gbrain_core::config::{OLD_RERANK_THRESHOLD, RERANK_THRESHOLD};
-use gbrain_core::gate::{Judged, QueryResult};
-use gbrain_core::measure::{Evaluation, Measure, Missing, evaluate};
+use gbrain_core::gate::{JudgedResult, QueryResult};
+use gbrain_core::measure::{Evaluation, Measure, MissingQueries, evaluate};
 use gbrain_core::qrels::{JudgedPages, Qrels, SegmentBy, queries_of_jsonl};
-use gbrain_core::replay::Live;
-use gbrain_core::report::json::{CompareReport, NO_JUDGED_HIT, PerQuery, Score, Segments, Warning};
+use gbrain_core::replay::LiveContext;
+use gbrain_core::report::json::{
+    CompareReport, NO_JUDGED_HIT, PerQuery, ScoreReport, ScoreWarning, Segments,
+};
 use gbrain_core::report::text;
 use gbrain_core::run::{OrderedBy, Run, RunHit, trec_run};
 use gbrain_core::search::Settings;
@@ -22,12 +26,11 @@ use gbrain_eval::{
 use serde_json::Value;
 
 use super::score::{judgements, shown};
-use crate::asking::{interrupted, refuse_interrupted};
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
-use crate::targets::{TargetArgs, opened};
+use crate::model_access::{interrupted, refuse_interrupted};
+use crate::targets::{TargetArgs, open_target};
 
-/// Arguments of `eval --qrels`.
 #[derive(Debug, Args)]
 pub(crate) struct QrelsArgs {
     /// Known-right answers: a JSON file of any shape, TREC qrels, or a BEIR folder.
@@ -36,7 +39,7 @@ pub(crate) struct QrelsArgs {
     /// The texts of the queries, as BEIR's queries.jsonl, for qrels that have none.
     #[arg(long, value_name = "FILE")]
     queries: Option<PathBuf>,
-    /// What to measure, by default nDCG@k P@k R@k RR AP judged@k.
+    /// The measures, by default nDCG@k P@k R@k RR AP judged@k.
     #[arg(long, value_name = "LIST")]
     measures: Option<String>,
     /// How many pages count.
@@ -51,7 +54,7 @@ pub(crate) struct QrelsArgs {
     /// Ask as users do, with the time as it is, instead of the fixed pipeline.
     #[arg(long)]
     production: bool,
-    /// Show every query.
+    /// Show a row for every query.
     #[arg(long)]
     per_query: bool,
     /// Tell the means by label, source, intent, mode or tag of the queries, too.
@@ -93,7 +96,7 @@ const WORST: usize = 10;
 
 /// One run with its scores.
 struct Arm {
-    judged: Vec<Judged>,
+    judged: Vec<JudgedResult>,
     /// The judgements with their pages named as they are here.
     qrels: Qrels,
     pages: JudgedPages,
@@ -101,7 +104,7 @@ struct Arm {
 }
 
 /// Runs the queries and prints the measures.
-pub(super) fn run(context: &Context<'_>, args: &QrelsArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &CommandContext<'_>, args: &QrelsArgs) -> Result<Exit, CliError> {
     let Some(path) = &args.qrels else {
         return Err(CliError::usage("nothing to do").hint("see `gbrain eval --help`"));
     };
@@ -110,8 +113,8 @@ pub(super) fn run(context: &Context<'_>, args: &QrelsArgs) -> Result<Exit, CliEr
     let measures = measures(args)?;
     let of_a = args.config_a.is_some();
     args.target.refuse(&[(of_a, "--config-a"), (args.config_b.is_some(), "--config-b")])?;
-    if let Some(settings) = args.target.elsewhere(&context.home)? {
-        return run_elsewhere(context, args, &qrels, &measures, settings);
+    if let Some(settings) = args.target.remote(&context.home)? {
+        return run_remote(context, args, &qrels, &measures, settings);
     }
     let brain = context.brain()?;
     let live = brain.settings()?;
@@ -130,15 +133,15 @@ pub(super) fn run(context: &Context<'_>, args: &QrelsArgs) -> Result<Exit, CliEr
 }
 
 /// Asks a target elsewhere, as many queries at once as it may be asked.
-fn run_elsewhere(
-    context: &Context<'_>,
+fn run_remote(
+    context: &CommandContext<'_>,
     args: &QrelsArgs,
     qrels: &Qrels,
     measures: &[Measure],
     settings: TargetSettings,
 ) -> Result<Exit, CliError> {
     let threads = settings.limits.concurrency;
-    let target = opened(context, settings)?;
+    let target = open_target(context, settings)?;
     let info = target.info();
     let wanted = depth(measures);
     let depth = info.max_results.map_or(wanted, |most| most.min(wanted));
@@ -191,14 +194,14 @@ fn with(live: &Settings, config: Option<&str>) -> Result<Settings, CliError> {
 }
 
 fn arm(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     brain: &gbrain_brain::Brain,
     args: &QrelsArgs,
     qrels: &Qrels,
     measures: &[Measure],
     settings: Settings,
 ) -> Result<Arm, CliError> {
-    let live = Live { settings, now: context.now };
+    let live = LiveContext { settings, now: context.now };
     let indexing = context.terminal.indexing_until(interrupted());
     let target = LocalRetriever::new(brain, LocalOptions::new(live), &indexing)?;
     asked(context, args, qrels, measures, &target, (depth(measures), 1))
@@ -211,7 +214,7 @@ fn depth(measures: &[Measure]) -> usize {
 
 /// Asks every query, so deep and on so many threads.
 fn asked(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     args: &QrelsArgs,
     qrels: &Qrels,
     measures: &[Measure],
@@ -230,12 +233,12 @@ fn asked(
     refuse_interrupted(&stop)?;
     let queries = judged.iter().map(|judged| judged.query.clone()).collect();
     let qrels = Qrels { queries, shape: qrels.shape, lints: qrels.lints.clone() };
-    let evaluation = evaluate(&qrels, &saved(&judged)?, measures, Missing::Zero);
+    let evaluation = evaluate(&qrels, &saved(&judged)?, measures, MissingQueries::Zero);
     Ok(Arm { judged, qrels, pages, evaluation })
 }
 
-/// What was retrieved, as a run.
-fn saved(judged: &[Judged]) -> Result<Run<'_>, CliError> {
+/// The retrieved pages as a TREC run.
+fn saved(judged: &[JudgedResult]) -> Result<Run<'_>, CliError> {
     let mut run = Run::new(OrderedBy::Position);
     for judged in judged {
         if let QueryResult::Ranked(pages) = &judged.result {
@@ -247,17 +250,19 @@ fn saved(judged: &[Judged]) -> Result<Run<'_>, CliError> {
     Ok(run)
 }
 
-fn as_trec(judged: &[Judged]) -> Result<String, CliError> {
+fn as_trec(judged: &[JudgedResult]) -> Result<String, CliError> {
     trec_run(&saved(judged)?, "gbrain").map_err(|error| CliError::usage(error.to_string()))
 }
 
-fn say_one(context: &Context<'_>, args: &QrelsArgs, arm: &Arm) -> Result<(), CliError> {
+fn say_one(context: &CommandContext<'_>, args: &QrelsArgs, arm: &Arm) -> Result<(), CliError> {
     let qrels = &arm.qrels;
     let per_query = if args.per_query { PerQuery::Show } else { PerQuery::Hide };
-    let mut score = Score::of(&arm.evaluation, qrels, &saved(&arm.judged)?, per_query);
+    let mut score = ScoreReport::of(&arm.evaluation, qrels, &saved(&arm.judged)?, per_query);
     score.segments = args.by.map(|by| Segments::of(&arm.evaluation, qrels, by));
     let missing = arm.pages.warning();
-    score.warnings.extend(missing.map(|message| Warning { kind: "judged_pages_missing", message }));
+    score
+        .warnings
+        .extend(missing.map(|message| ScoreWarning { kind: "judged_pages_missing", message }));
     for warning in &score.warnings {
         context.terminal.warn(&warning.message);
     }
@@ -270,7 +275,7 @@ fn say_one(context: &Context<'_>, args: &QrelsArgs, arm: &Arm) -> Result<(), Cli
     Ok(())
 }
 
-fn warn_errors(context: &Context<'_>, arm: &Arm) {
+fn warn_errors(context: &CommandContext<'_>, arm: &Arm) {
     for judged in &arm.judged {
         if let QueryResult::Errored(message) = &judged.result {
             context.terminal.warn(format!("query {}: {message}", judged.query.id));
@@ -279,7 +284,7 @@ fn warn_errors(context: &Context<'_>, arm: &Arm) {
 }
 
 /// B against A, measure by measure, paired by query.
-fn say_two(context: &Context<'_>, a: &Arm, b: &Arm) -> Result<(), CliError> {
+fn say_two(context: &CommandContext<'_>, a: &Arm, b: &Arm) -> Result<(), CliError> {
     let comparison = compare(&measured("A", a), &[measured("B", b)], &CompareOptions::default())
         .expect("two evaluations of the same queries can be compared");
     for arm in [a, b] {
@@ -294,26 +299,28 @@ fn say_two(context: &Context<'_>, a: &Arm, b: &Arm) -> Result<(), CliError> {
     if context.terminal.is_json() {
         context.terminal.json(&CompareReport::new(&comparison));
     } else {
-        context.terminal.out(text::compare(&comparison, WORST));
+        context.terminal.report(text::compare(&comparison, WORST));
     }
     Ok(())
 }
 
 /// The scores of one arm, query by query.
-fn measured(name: &str, arm: &Arm) -> Measured {
+fn measured(name: &str, arm: &Arm) -> ResultTable {
     let measures = arm.evaluation.summary.iter();
-    let columns = measures.map(|(m, _)| Column { measure: m.to_string(), role: Role::Quality });
+    let columns =
+        measures.map(|(m, _)| MeasureColumn { measure: m.to_string(), role: MeasureRole::Quality });
     let answered = arm.judged.iter().map(|judged| matches!(judged.result, QueryResult::Ranked(_)));
-    let rows = arm.evaluation.per_query.iter().zip(answered).map(|(query, is_answered)| Row {
-        key: query.query_id.clone(),
-        label: query.query_id.clone(),
-        against: None,
-        is_answered,
-        values: query.scores.iter().map(|score| Some(*score)).collect(),
-    });
-    Measured {
+    let rows =
+        arm.evaluation.per_query.iter().zip(answered).map(|(query, is_answered)| ResultRow {
+            key: query.query_id.clone(),
+            label: query.query_id.clone(),
+            against: None,
+            is_answered,
+            values: query.scores.iter().map(|score| Some(*score)).collect(),
+        });
+    ResultTable {
         name: name.to_owned(),
-        kind: Kind::Scores,
+        kind: EvalResultKind::Scores,
         conditions: Vec::new(),
         notes: Vec::new(),
         columns: columns.collect(),

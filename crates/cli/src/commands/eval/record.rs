@@ -6,19 +6,18 @@ use clap::Args;
 use gbrain_eval::{Input, NotRecorded, check_output, read_publishable, record, write_atomically};
 use serde_json::json;
 
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 use crate::identity::workspace_key;
-use crate::targets::{TargetArgs, opened};
+use crate::targets::{TargetArgs, open_target};
 
 /// Failed rows that are named.
 const NAMED: usize = 3;
 
-/// Arguments of `eval record`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  \
     gbrain eval record --against captured.ndjson --target prod --output prod.ndjson\n  \
-    gbrain bench publish --from prod.ndjson --to prod.baseline.ndjson --label prod\n  \
+    gbrain baseline publish --from prod.ndjson --to prod.baseline.ndjson --label prod\n  \
     gbrain eval gate --baseline prod.baseline.ndjson --target prod\n\n\
     The latency of a target is compared only with captures of the same target.")]
 pub(crate) struct RecordArgs {
@@ -35,15 +34,14 @@ pub(crate) struct RecordArgs {
     target: TargetArgs,
 }
 
-/// Records a target.
-pub(super) fn run(context: &Context<'_>, args: &RecordArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &CommandContext<'_>, args: &RecordArgs) -> Result<Exit, CliError> {
     check_output(&args.output)?;
-    let Some(settings) = args.target.elsewhere(&context.home)? else {
+    let Some(settings) = args.target.remote(&context.home)? else {
         return Err(CliError::usage("no target to record")
             .hint("name one with --target; the local brain records itself while capture is on"));
     };
     let rows = read_publishable(Input::open(&args.against)?)?;
-    let target = opened(context, settings)?;
+    let target = open_target(context, settings)?;
     let bar = context.terminal.progress("recording");
     bar.set_length(rows.len() as u64);
     let identity = workspace_key(&context.home)?;

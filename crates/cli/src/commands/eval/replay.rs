@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use gbrain_core::baseline::{Captures, Integrity, SignatureCheck};
+use gbrain_core::baseline::{BaselineIntegrity, CaptureFile, SignatureCheck};
 use gbrain_core::capture::CapturedRow;
-use gbrain_core::replay::{Live, ReplayedRow, SettingsFrom, Summary};
+use gbrain_core::replay::{LiveContext, ReplaySummary, ReplayedRow, SettingsSource};
 use gbrain_core::report::json::ReplayReport;
 use gbrain_core::report::{ReplayParts, text};
 use gbrain_eval::{
@@ -13,14 +13,13 @@ use gbrain_eval::{
     StoppableRetriever, read_captures, replay,
 };
 
-use crate::asking::{interrupted, refuse_interrupted};
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::commands::baseline_key::KeyArgs;
 use crate::error::{CliError, Exit};
 use crate::identity::workspace_key;
-use crate::targets::{TargetArgs, opened};
+use crate::model_access::{interrupted, refuse_interrupted};
+use crate::targets::{TargetArgs, open_target};
 
-/// Arguments of `eval replay`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain eval replay --against captured.ndjson\n  \
     gbrain eval replay --against captured.ndjson --as-of capture --blame\n  \
@@ -54,7 +53,7 @@ pub(crate) struct ReplayArgs {
     /// regression.
     #[arg(long, value_name = "WHEN", default_value = "now")]
     as_of: AsOfArg,
-    /// Whose settings are used: those that are live, or each row's own (capture).
+    /// The settings to use: live, or capture (those of each row).
     #[arg(long, value_name = "WHOSE", default_value = "live")]
     settings: SettingsArg,
     /// Find out what moved each query: corpus, settings, model or code.
@@ -78,7 +77,7 @@ pub(super) enum SettingsArg {
     Capture,
 }
 
-impl From<SettingsArg> for SettingsFrom {
+impl From<SettingsArg> for SettingsSource {
     fn from(settings: SettingsArg) -> Self {
         match settings {
             SettingsArg::Live => Self::Live,
@@ -87,8 +86,7 @@ impl From<SettingsArg> for SettingsFrom {
     }
 }
 
-/// Replays a file.
-pub(super) fn run(context: &Context<'_>, args: &ReplayArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &CommandContext<'_>, args: &ReplayArgs) -> Result<Exit, CliError> {
     // From the first moment, so that a signal while files are read is an interruption too.
     interrupted();
     args.target.refuse(&[
@@ -96,7 +94,7 @@ pub(super) fn run(context: &Context<'_>, args: &ReplayArgs) -> Result<Exit, CliE
         (args.settings == SettingsArg::Capture, "--settings capture"),
         (args.blame, "--blame"),
     ])?;
-    let elsewhere = args.target.elsewhere(&context.home)?;
+    let remote = args.target.remote(&context.home)?;
     let captures = captures(context, args)?;
     let integrity = captures.baseline.as_ref().map(|(_, integrity)| *integrity);
     let total = captures.rows.len();
@@ -114,11 +112,13 @@ pub(super) fn run(context: &Context<'_>, args: &ReplayArgs) -> Result<Exit, CliE
         explain: args.top_regressions,
         identity: workspace_key(&context.home)?,
     };
-    let replayed = match elsewhere {
-        Some(settings) => replayed(context, opened(context, settings)?.as_ref(), &rows, &options),
+    let replayed = match remote {
+        Some(settings) => {
+            replayed(context, open_target(context, settings)?.as_ref(), &rows, &options)
+        }
         None => {
             let brain = context.brain()?;
-            let live = Live { settings: brain.settings()?, now: context.now };
+            let live = LiveContext { settings: brain.settings()?, now: context.now };
             let indexing = context.terminal.indexing_until(interrupted());
             let local = LocalRetriever::new(&brain, LocalOptions::new(live), &indexing)?;
             replayed(context, &local, &rows, &options)
@@ -135,7 +135,7 @@ pub(super) fn run(context: &Context<'_>, args: &ReplayArgs) -> Result<Exit, CliE
         context.terminal.json(&report);
     } else {
         let (rows, summary, worst) = (&replayed.rows, &replayed.summary, args.top_regressions);
-        context.terminal.out(text::replay(&ReplayParts { rows, summary, worst }));
+        context.terminal.report(text::replay(&ReplayParts { rows, summary, worst }));
     }
     let is_silent = is_silent(&replayed.rows);
     if is_silent {
@@ -143,7 +143,7 @@ pub(super) fn run(context: &Context<'_>, args: &ReplayArgs) -> Result<Exit, CliE
             "nothing was found for any row: is it the right brain or target, and has it any pages?",
         );
     }
-    let Summary { total, replayed, skipped, .. } = replayed.summary;
+    let ReplaySummary { total, replayed, skipped, .. } = replayed.summary;
     if skipped > 0 {
         context.terminal.warn(format!(
             "{skipped} of {total} rows were not compared: the figures are of the others alone"
@@ -154,12 +154,12 @@ pub(super) fn run(context: &Context<'_>, args: &ReplayArgs) -> Result<Exit, CliE
 }
 
 /// Reads the rows, and says what of a baseline could not be checked.
-fn captures(context: &Context<'_>, args: &ReplayArgs) -> Result<Captures, CliError> {
+fn captures(context: &CommandContext<'_>, args: &ReplayArgs) -> Result<CaptureFile, CliError> {
     let key = args.key.read(&context.home)?;
     let input = Input::open(&args.against)?.checking(SignatureCheck::if_signed(key.as_ref()));
     let captures = read_captures(input)?;
     let integrity = captures.baseline.as_ref().map(|(_, integrity)| *integrity);
-    if let Some(warning) = integrity.and_then(Integrity::warning) {
+    if let Some(warning) = integrity.and_then(BaselineIntegrity::warning) {
         context.terminal.warn(format!("{}: {warning}", args.against.display()));
     }
     Ok(captures)
@@ -172,7 +172,7 @@ fn is_silent(rows: &[ReplayedRow]) -> bool {
 }
 
 fn replayed(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     retriever: &dyn Retriever,
     rows: &[CapturedRow],
     options: &ReplayOptions,

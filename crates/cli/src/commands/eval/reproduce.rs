@@ -6,21 +6,22 @@ use clap::Args;
 use gbrain_core::benchmark::title_of;
 use gbrain_core::fault::FaultKind;
 use gbrain_core::format::benchmark::{
-    BENCHMARK_VERSION, FieldDifference, Integrity, Result as BenchmarkResult, integrity,
+    BENCHMARK_VERSION, BenchmarkResult, FieldDifference, Integrity, integrity,
 };
-use gbrain_eval::benchmark::{Changed, Difference, How, Reproduction, Spec, reproduction};
+use gbrain_eval::benchmark::{
+    ProvenanceChange, Reproduction, RowDifference, RunOptions, Spec, reproduction,
+};
 use gbrain_eval::{check_outputs, read_document};
 use serde_json::json;
 
 use super::benchmark::write_result;
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
-use crate::models::models;
+use crate::models::configured_embedder;
 
 /// Differences that are shown one by one.
 const SHOWN: usize = 20;
 
-/// Arguments of `eval reproduce`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   gbrain eval reproduce docs/benchmarks/longmemeval-dev-oracle.json.gz --dataset dev_oracle.json.gz
@@ -50,7 +51,7 @@ pub(crate) struct ReproduceArgs {
 }
 
 /// Runs again and compares.
-pub(super) fn run(context: &Context<'_>, args: &ReproduceArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &CommandContext<'_>, args: &ReproduceArgs) -> Result<Exit, CliError> {
     check_outputs([&args.result])?;
     let before = read(args)?;
     let path = args.result_file.display();
@@ -70,9 +71,9 @@ pub(super) fn run(context: &Context<'_>, args: &ReproduceArgs) -> Result<Exit, C
     }
     let bar = context.terminal.progress("asking");
     bar.set_length(before.per_question.len() as u64);
-    let ran = spec.run(How {
+    let ran = spec.run(RunOptions {
         concurrency: std::thread::available_parallelism().map_or(1, usize::from),
-        models: models(&context.home)?.of_nobody(),
+        models: configured_embedder(&context.home)?.local_only(),
         expander: None,
         answerer: None,
         output: None,
@@ -123,7 +124,7 @@ fn read(args: &ReproduceArgs) -> Result<BenchmarkResult, CliError> {
     Ok(before)
 }
 
-fn report(context: &Context<'_>, before: &BenchmarkResult, found: &Reproduction) -> Exit {
+fn report(context: &CommandContext<'_>, before: &BenchmarkResult, found: &Reproduction) -> Exit {
     let rows = before.per_question.len();
     if context.terminal.is_json() {
         let changed: Vec<_> = found
@@ -159,12 +160,12 @@ fn report(context: &Context<'_>, before: &BenchmarkResult, found: &Reproduction)
     }
 }
 
-fn print(context: &Context<'_>, rows: usize, found: &Reproduction) {
+fn print(context: &CommandContext<'_>, rows: usize, found: &Reproduction) {
     let terminal = context.terminal;
-    for Changed { what, before, after } in &found.changed {
+    for ProvenanceChange { what, before, after } in &found.changed {
         terminal.line(format!("{what} differs: {before}, now {after}"));
     }
-    for Difference { question_id, what } in found.rows.iter().take(SHOWN) {
+    for RowDifference { question_id, what } in found.rows.iter().take(SHOWN) {
         terminal.line(format!("{question_id}: {what}"));
     }
     for FieldDifference { field, stated, computed } in found.fields.iter().take(SHOWN) {
@@ -173,7 +174,7 @@ fn print(context: &Context<'_>, rows: usize, found: &Reproduction) {
     let same = rows.saturating_sub(found.rows.len());
     terminal.line(format!("{same} of {rows} rows are the same"));
     if let Some(not_checked) = &found.not_checked {
-        terminal.line(format!("{not_checked}: no verdict on them"));
+        terminal.line(format!("{not_checked}: not checked"));
     }
     terminal.line(match found.is_same() {
         true => "reproduced: every figure of the file was computed again".to_owned(),

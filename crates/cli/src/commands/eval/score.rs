@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use gbrain_core::fault::FaultKind;
-use gbrain_core::measure::{Evaluation, Measure, Missing, defaults, evaluate};
+use gbrain_core::measure::{Evaluation, Measure, MissingQueries, defaults, evaluate};
 use gbrain_core::qrels::{Qrels, SegmentBy};
-use gbrain_core::report::json::{PerQuery, Score, Segments};
+use gbrain_core::report::json::{PerQuery, ScoreReport, Segments};
 use gbrain_core::run::Run;
 use gbrain_eval::benchmark::Collection;
 use gbrain_eval::{check_outputs, read_document, write_atomically};
@@ -17,7 +17,6 @@ use gbrain_eval::{check_outputs, read_document, write_atomically};
 use crate::error::{CliError, Exit};
 use crate::terminal::{Terminal, table};
 
-/// Arguments of `eval score`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   gbrain eval score --qrels qrels.txt --run bm25.run
@@ -44,7 +43,7 @@ pub(crate) struct ScoreArgs {
     /// The run: TREC lines or NDJSON rows.
     #[arg(long, value_name = "FILE")]
     run: PathBuf,
-    /// What to measure, separated by blanks; by default nDCG@10 AP RR P@5 R@5 R@10 R@100 Judged@10.
+    /// The measures, separated by blanks; by default nDCG@10 AP RR P@5 R@5 R@10 R@100 Judged@10.
     #[arg(long, value_name = "NAMES")]
     measures: Option<String>,
     /// Tell the scores of every query; JSON has the key `per_query` only with this.
@@ -63,7 +62,6 @@ pub(crate) struct ScoreArgs {
 
 const RUNS: &str = "a run has TREC lines or NDJSON rows: see `gbrain eval score --help`";
 
-/// Scores.
 pub(crate) fn run(args: &ScoreArgs, terminal: &Terminal) -> Result<Exit, CliError> {
     check_outputs([&args.output])?;
     let measures = measures(args.measures.as_deref())?;
@@ -75,12 +73,12 @@ pub(crate) fn run(args: &ScoreArgs, terminal: &Terminal) -> Result<Exit, CliErro
         let message = format!("{}: there is no row in it", args.run.display());
         return Err(CliError::new(FaultKind::Input, message).hint(RUNS));
     }
-    let missing = if args.skip_missing { Missing::Skip } else { Missing::Zero };
+    let missing = if args.skip_missing { MissingQueries::Skip } else { MissingQueries::Zero };
     let evaluation = evaluate(&qrels, &run, &measures, missing);
     let per_query = if args.per_query { PerQuery::Show } else { PerQuery::Hide };
     let is_whole =
         evaluation.missing_in_run.len() < qrels.queries.len() && evaluation.judged_hits > 0;
-    let mut score = Score::of(&evaluation, &qrels, &run, per_query);
+    let mut score = ScoreReport::of(&evaluation, &qrels, &run, per_query);
     score.segments = args.by.map(|by| Segments::of(&evaluation, &qrels, by));
     for warning in &score.warnings {
         terminal.warn(&warning.message);
@@ -95,7 +93,7 @@ pub(crate) fn run(args: &ScoreArgs, terminal: &Terminal) -> Result<Exit, CliErro
         Some(path) => write_atomically(path, text.as_bytes())?,
         None => terminal.out(text),
     }
-    // What it will return to the system anyway is not worth giving back piece by piece.
+    // The process is about to end, so the memory is not freed piece by piece.
     std::mem::forget((run, qrels));
     Ok(if is_whole { Exit::Pass } else { Exit::NoVerdict })
 }
@@ -120,8 +118,8 @@ pub(super) fn judgements(path: &Path) -> Result<Qrels, CliError> {
     })
 }
 
-/// What a person reads.
-pub(super) fn shown(score: &Score, evaluation: &Evaluation) -> String {
+/// The scores as text.
+pub(super) fn shown(score: &ScoreReport, evaluation: &Evaluation) -> String {
     let mut text = String::new();
     if score.per_query.is_some() {
         text.push_str(&per_query(evaluation));

@@ -6,11 +6,10 @@ use clap::Args;
 use serde_json::json;
 
 use crate::capture::scrubber;
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 use crate::terminal::ExternalWriter;
 
-/// Arguments of `eval scrub`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  echo 'mail ada@example.com' | gbrain eval scrub\n  \
     gbrain eval scrub --json < queries.txt | jq .families\n\n\
@@ -19,7 +18,7 @@ use crate::terminal::ExternalWriter;
 pub(crate) struct ScrubArgs {}
 
 /// Scrubs every line of stdin.
-pub(super) fn run(context: &Context<'_>, _args: &ScrubArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &CommandContext<'_>, _args: &ScrubArgs) -> Result<Exit, CliError> {
     let scrubber = scrubber(&context.home).map_err(CliError::config)?;
     let mut input = std::io::stdin().lock();
     let mut out = std::io::BufWriter::new(context.terminal.stdout());

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use gbrain_core::fault::one_line;
 use gbrain_core::format::incident::{IncidentBody, IncidentRecord, Resolution};
 
-use crate::terminal::table;
+use crate::terminal::{count, local_time_of, table};
 
 /// A table of incidents.
 pub(super) fn list(incidents: &[IncidentBody]) -> String {
@@ -15,7 +15,7 @@ pub(super) fn list(incidents: &[IncidentBody]) -> String {
         vec![
             one.id.to_string(),
             one.state.clone(),
-            one.opened_at.clone(),
+            local_time_of(&one.opened_at),
             class,
             record.run.map_or("-".to_owned(), |run| run.to_string()),
             one_line(&one.title),
@@ -27,13 +27,13 @@ pub(super) fn list(incidents: &[IncidentBody]) -> String {
 /// An incident with its record.
 pub(super) fn whole(body: &IncidentBody) -> String {
     let mut text = format!("incident {}  {}  {}\n", body.id, body.state, one_line(&body.title));
-    let _ = writeln!(text, "opened {}", body.opened_at);
+    let _ = writeln!(text, "opened {}", local_time_of(&body.opened_at));
     match &body.record {
         None => text.push_str("its record can't be read\n"),
         Some(record) => text.push_str(&recorded(record)),
     }
-    if !body.told.is_empty() {
-        let _ = writeln!(text, "queued for {}", body.told.join(", "));
+    if !body.notified.is_empty() {
+        let _ = writeln!(text, "queued for {}", body.notified.join(", "));
     }
     text
 }
@@ -49,9 +49,9 @@ fn recorded(record: &IncidentRecord) -> String {
         let cases = finding.cases.join(", ");
         let _ = writeln!(
             text,
-            "{}: {} cases  {}",
+            "{}: {}  {}",
             finding.class,
-            finding.cases.len(),
+            count(finding.cases.len(), "case", "cases"),
             one_line(&cases)
         );
         for why in &finding.because {

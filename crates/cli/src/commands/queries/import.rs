@@ -1,4 +1,4 @@
-//! `gbrain queries import`.
+//! `gbrain queries import`: imports canonical queries from a file.
 
 use std::path::PathBuf;
 
@@ -7,11 +7,10 @@ use gbrain_core::format::suite::{QueryFileError, RowsOf, read_queries};
 
 use gbrain_core::fault::FaultKind;
 
-use super::change::taken;
-use crate::commands::Context;
+use super::edit::import_entries;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 
-/// Arguments of `queries import`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  gbrain queries import queries.jsonl more.yaml\n\n\
     A query is an object: query (also query_text), id, source, difficulty (easy, medium, hard), \
@@ -22,13 +21,13 @@ pub(super) struct ImportArgs {
     /// Files of JSON lines, JSON or YAML.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Take rows in whatever workspace they name.
+    /// Import rows into the workspaces that they name.
     #[arg(long)]
     any_workspace: bool,
 }
 
 /// Takes queries in, all files or none.
-pub(super) fn run(context: &Context<'_>, args: &ImportArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &CommandContext<'_>, args: &ImportArgs) -> Result<Exit, CliError> {
     let (mut entries, mut places) = (Vec::new(), Vec::new());
     for path in &args.files {
         let text = String::from_utf8(gbrain_eval::read_document(path)?).map_err(|_| {
@@ -59,5 +58,5 @@ pub(super) fn run(context: &Context<'_>, args: &ImportArgs) -> Result<Exit, CliE
             entries.push(entry);
         }
     }
-    taken(context, entries, &places)
+    import_entries(context, entries, &places)
 }

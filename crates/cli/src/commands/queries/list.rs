@@ -1,18 +1,17 @@
-//! `gbrain queries list`.
+//! `gbrain queries list`: lists canonical queries.
 
 use clap::Args;
 use gbrain_core::format::suite::{QueryEntry, WireKey};
-use gbrain_core::suite::query::{Origin, QueryState};
+use gbrain_core::suite::query::{QueryOrigin, QueryState};
 use gbrain_eval::suite::{AllQueries, StoredQuery, all_queries};
 use serde_json::{Value, json};
 
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 use crate::terminal::table;
 
-/// Arguments of `queries list`.
 #[derive(Debug, Args)]
-pub(super) struct ListArgs {
+pub(super) struct QueryListArgs {
     /// candidate, active or retired only.
     #[arg(long, value_name = "STATE")]
     state: Option<QueryState>,
@@ -21,8 +20,7 @@ pub(super) struct ListArgs {
     source: Option<String>,
 }
 
-/// Lists queries.
-pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &CommandContext<'_>, args: &QueryListArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
     let AllQueries { read: all, unreadable } = all_queries(&store, &context.home.workspace)?;
     for number in unreadable {
@@ -41,12 +39,12 @@ pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Exit, CliErr
             .terminal
             .remark("there are no queries; `gbrain queries add --help` shows how to make one");
     } else {
-        context.terminal.out(table(&HEAD, found.iter().map(|one| row(one))));
+        context.terminal.out_paged(table(&HEAD, found.iter().map(|one| row(one))));
     }
     Ok(Exit::Pass)
 }
 
-/// What [`row`] tells.
+/// The headings of the cells of [`row`].
 pub(super) const HEAD: [&str; 9] = [
     "NUMBER",
     "ID",
@@ -85,9 +83,9 @@ pub(super) fn row(one: &StoredQuery) -> Vec<String> {
     let names = |keys: &[WireKey]| keys.iter().map(name).collect::<Vec<_>>().join(", ");
     let (expected, acceptable) = (names(&entry.expected), names(&entry.acceptable));
     let from = match entry.origin {
-        Origin::Manual | Origin::Support => "people",
-        Origin::Feedback => "labels and votes",
-        Origin::Analytics => "what was returned first",
+        QueryOrigin::Manual | QueryOrigin::Support => "people",
+        QueryOrigin::Feedback => "labels and votes",
+        QueryOrigin::Analytics => "what was returned first",
     };
     vec![
         one.number.to_string(),

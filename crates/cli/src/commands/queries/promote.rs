@@ -3,19 +3,18 @@
 use clap::Args;
 use gbrain_core::fault::FaultKind;
 use gbrain_core::suite::query::QueryState;
-use gbrain_eval::suite::{StoredQuery, all_queries, propose, take_in};
+use gbrain_eval::suite::{StoredQuery, all_queries, import_queries, propose};
 use serde_json::{Value, json};
 
-use super::change::set;
+use super::edit::set;
 use super::find;
 use super::list::{HEAD, row, wire};
 use crate::capture::scrubber;
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 use crate::identity::workspace_key;
 use crate::terminal::table;
 
-/// Arguments of `queries promote`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gbrain queries promote --limit 20\n  gbrain queries promote --accept 12 13\n\n\
@@ -33,8 +32,7 @@ pub(super) struct PromoteArgs {
     accept: Vec<String>,
 }
 
-/// Proposes or accepts.
-pub(super) fn run(context: &Context<'_>, args: &PromoteArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &CommandContext<'_>, args: &PromoteArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
     if !args.accept.is_empty() {
         for typed in &args.accept {
@@ -47,7 +45,7 @@ pub(super) fn run(context: &Context<'_>, args: &PromoteArgs) -> Result<Exit, Cli
     let proposals = propose(&store, workspace, &scrubber, usize::from(args.limit))?;
     let entries = proposals.into_iter().map(|one| one.entry).collect();
     let key = workspace_key(&context.home)?;
-    take_in(&store, workspace, entries, &scrubber, key.as_ref(), context.now)
+    import_queries(&store, workspace, entries, &scrubber, key.as_ref(), context.now)
         .map_err(|error| CliError::new(FaultKind::Input, error.to_string()))?;
     let all = all_queries(&store, workspace)?.read;
     let waiting: Vec<&StoredQuery> =
@@ -60,13 +58,13 @@ pub(super) fn run(context: &Context<'_>, args: &PromoteArgs) -> Result<Exit, Cli
             .terminal
             .remark("there is nothing to propose; queries are captured while eval.capture is on");
     } else {
-        context.terminal.out(table(&HEAD, waiting.iter().map(|one| row(one))));
+        context.terminal.out_paged(table(&HEAD, waiting.iter().map(|one| row(one))));
         context.terminal.remark("accept with `gbrain queries promote --accept NUMBER...`");
     }
     Ok(Exit::Pass)
 }
 
-/// Somebody took it out of the suites; whoever wants it back says so.
+/// A retired query was removed on purpose, so it must be restored explicitly.
 fn refuse_retired(one: &StoredQuery) -> Result<(), CliError> {
     if one.query.state != QueryState::Retired {
         return Ok(());

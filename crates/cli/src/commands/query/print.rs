@@ -1,37 +1,48 @@
-//! An answer for people.
+//! An answer for people: titles for reading, slugs for pasting, snippets without markdown, fitted to the terminal.
 
 use std::fmt::Write as _;
 
-use gbrain_brain::Answered;
-use gbrain_core::ranking::{Edge, Hit, PassageHit, Ranking, TraceStep};
+use gbrain_brain::{EvidenceTexts, QueryResponse};
+use gbrain_core::ranking::{Edge, Grade, Hit, PassageHit, Ranking, TraceStep};
 use gbrain_core::request::Request;
+use gbrain_core::search::display::plain;
 
-use crate::terminal::{bold, dim, field, matched, table};
+use crate::terminal::{bold, count, dim, field, matched, table, wrap, yellow};
 
-/// The whole answer.
-pub(super) fn answer(answered: &Answered) -> String {
-    let Answered { request, ranking, served: _ } = answered;
+const INDENT: &str = "    ";
+const DEEPER: &str = "      ";
+/// A shorter snippet is a whole passage, not a window of one.
+const LONG_SNIPPET: usize = 200;
+
+/// The text of an answer; `evidence` holds what its edges were read from.
+pub(super) fn answer(answered: &QueryResponse, evidence: &EvidenceTexts) -> String {
+    let QueryResponse { request, ranking, served: _ } = answered;
     let mut text = String::new();
-    for hit in &ranking.hits {
-        text.push_str(&one_hit(hit));
-    }
     if ranking.hits.is_empty() {
         text.push_str("nothing found\n");
+    } else if ranking.grade() == Grade::Weak {
+        let note = "weak match: no page has this name, and no passage has every word of the query";
+        let _ = writeln!(text, "{}", wrap("", "", &yellow(note)));
+    }
+    for hit in &ranking.hits {
+        text.push_str(&one_hit(hit, evidence));
     }
     if let Some(why_not) = &ranking.why_not {
-        let _ = writeln!(text, "why not {}: {}", why_not.key, field(&why_not.verdict));
+        let verdict = format!("why not {}: {}", why_not.key, why_not.verdict);
+        let _ = writeln!(text, "{}", wrap("", INDENT, &field(&verdict)));
         text.push_str(&trace(&why_not.trace));
     }
-    let _ = writeln!(text, "{}", dim(&field(&footer(request, ranking, answered))));
+    let footer = dim(&field(&footer(request, ranking, answered)));
+    let _ = writeln!(text, "{}", wrap("", "", &footer));
     text
 }
 
-fn footer(request: &Request, ranking: &Ranking, answered: &Answered) -> String {
+fn footer(request: &Request, ranking: &Ranking, answered: &QueryResponse) -> String {
     let arms: Vec<String> =
         ranking.arms.iter().map(|arm| format!("{} {}", arm.arm, arm.found)).collect();
     let micros: u64 = answered.served.timings.iter().map(|stage| stage.micros).sum();
     let mut parts = vec![
-        format!("{} hits", ranking.hits.len()),
+        count(ranking.hits.len(), "hit", "hits"),
         format!("{} {}", request.operation, ranking.mode),
         format!("intent {}", ranking.intent),
         format!("detail {}", ranking.detail),
@@ -39,10 +50,10 @@ fn footer(request: &Request, ranking: &Ranking, answered: &Answered) -> String {
         format!("{:.1} ms", micros as f64 / 1000.0),
     ];
     if ranking.expansion_applied {
-        parts.push(format!("asked in {} other ways", request.expansion.variants().len()));
+        parts.push(count(request.expansion.variants().len(), "other wording", "other wordings"));
     }
     if let Some(model) = &ranking.rerank_model {
-        parts.push(format!("order by {model}"));
+        parts.push(format!("reranked by {model}"));
     }
     for degraded in &ranking.degraded {
         parts.push(format!("without {} ({})", degraded.stage, degraded.reason));
@@ -50,58 +61,63 @@ fn footer(request: &Request, ranking: &Ranking, answered: &Answered) -> String {
     parts.join(" · ")
 }
 
-fn one_hit(hit: &Hit) -> String {
-    let mut text = String::new();
+fn one_hit(hit: &Hit, evidence: &EvidenceTexts) -> String {
+    let mut lines = Vec::new();
     let date = hit.effective_date.map(|date| format!(" · {date}")).unwrap_or_default();
-    let _ = writeln!(
-        text,
-        "{:>2}. {}  {}",
-        hit.rank,
-        bold(&field(&hit.title)),
-        dim(&field(&format!(
-            "{} · {}{date} · {} {:.3}",
-            hit.key, hit.page_type, hit.evidence, hit.score
-        ))),
-    );
+    let about = dim(&field(&format!("{}{date}", hit.page_type)));
+    let title = format!("{}  {about}", bold(&field(&hit.title)));
+    lines.push(wrap(&format!("{:>2}. ", hit.rank), INDENT, &title));
+    let reason = hit.evidence.to_string().replace('_', " ");
+    let found = dim(&format!("{reason}, score {:.3}", hit.score));
+    lines.push(wrap(INDENT, INDENT, &format!("{}  {found}", field(&hit.key.to_string()))));
     for edge in &hit.edges {
-        let _ = writeln!(text, "      {}", field(&one_edge(edge)));
+        lines.push(wrap(INDENT, DEEPER, &field(&one_edge(edge))));
+        if let Some(sentence) = evidence.of(edge) {
+            let shown = format!("read from: {}", plain(&sentence, &[]).text);
+            lines.push(wrap(DEEPER, DEEPER, &dim(&field(&shown))));
+        }
     }
     for passage in &hit.passages {
-        let _ = writeln!(text, "      {}", field(&one_passage(passage)));
+        lines.push(wrap(INDENT, INDENT, &field(&one_passage(passage))));
     }
     for duplicate in &hit.duplicates {
-        let _ = writeln!(text, "      {}", dim(&field(&format!("same text as {duplicate}"))));
+        lines.push(wrap(INDENT, DEEPER, &dim(&field(&format!("same text as {duplicate}")))));
     }
+    let mut text = lines.join("\n") + "\n";
     text.push_str(&trace(&hit.trace));
     text
 }
 
 fn one_edge(edge: &Edge) -> String {
+    let arrow = format!("{} ─{}→ {}", edge.from, edge.link_type, edge.to);
+    format!("{arrow} {}", dim(&confidence(edge)))
+}
+
+/// How sure an edge is, how it was found, and when it held.
+pub(crate) fn confidence(edge: &Edge) -> String {
     let dates = match (edge.since, edge.until) {
         (None, None) => String::new(),
         (Some(since), None) => format!(", since {since}"),
         (None, Some(until)) => format!(", until {until}"),
         (Some(since), Some(until)) => format!(", {since} to {until}"),
     };
-    let arrow = format!("{} ─{}→ {}", edge.from, edge.link_type, edge.to);
-    let source = format!(
-        "({:.2} by {}{dates}; {} characters {}-{})",
-        edge.confidence,
-        edge.detected_by,
-        edge.evidence_page,
-        edge.evidence_start,
-        edge.evidence_end
-    );
-    format!("{arrow}  {}", dim(&source))
+    format!("({:.2} by {}{dates})", edge.confidence, edge.detected_by)
 }
 
 fn one_passage(passage: &PassageHit) -> String {
     let section = if passage.section.is_empty() {
         String::new()
     } else {
-        dim(&format!("[{}] ", passage.section))
+        dim(&format!("[{}] ", plain(&passage.section, &[]).text))
     };
-    format!("{section}{}", highlighted(&passage.snippet, &passage.highlights))
+    let shown = plain(&passage.snippet, &passage.highlights);
+    // A window that begins within a sentence.
+    let cut = if shown.text.starts_with(char::is_lowercase) { "…" } else { "" };
+    // A window that ends within a sentence.
+    let is_cut = passage.snippet.chars().count() >= LONG_SNIPPET
+        && shown.text.ends_with(char::is_alphanumeric);
+    let more = if is_cut { " …" } else { "" };
+    format!("{section}{cut}{}{more}", highlighted(&shown.text, &shown.highlights))
 }
 
 fn highlighted(snippet: &str, highlights: &[(u32, u32)]) -> String {

@@ -3,18 +3,17 @@
 use clap::Args;
 use gbrain_core::fault::FaultKind;
 use gbrain_core::format::suite::{SampleEntry, SuiteEntry, TriggerEntry, with_suite};
-use gbrain_core::suite::Kind;
+use gbrain_core::suite::SuiteKind;
 use gbrain_core::suite::due::EventKind;
 use gbrain_eval::write_atomically;
 use gbrain_store::Store;
 use serde_json::json;
 
 use super::SuiteSource;
-use super::file::{Meant, meant, tell_unknown_target, workspaces_of};
-use crate::commands::Context;
+use super::file::{ResolvedSuite, meant, tell_unknown_target, workspaces_of};
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 
-/// Arguments of `suites create`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     gbrain suites create --name post-ingest-regression --type regression --owner @storage-ops\n  \
@@ -32,11 +31,11 @@ pub(super) struct CreateArgs {
     name: Option<String>,
     /// smoke, regression, weekly_benchmark, source_specific, graph_qa or rerank_calibration.
     #[arg(long = "type", value_name = "TYPE", value_parser = kind, required_unless_present = "from")]
-    kind: Option<Kind>,
-    /// Who is asked [default: local].
+    kind: Option<SuiteKind>,
+    /// The target [default: local].
     #[arg(long, value_name = "NAME")]
     target: Option<String>,
-    /// Who looks after it; may be given again.
+    /// An owner; may be given again.
     #[arg(long, value_name = "WHO", required_unless_present = "from")]
     owner: Vec<String>,
     /// manual, ci, event:KIND, cron:SCHEDULE or interval:TIME; may be given again.
@@ -56,9 +55,9 @@ pub(super) struct CreateArgs {
     every_workspace: bool,
 }
 
-fn kind(text: &str) -> Result<Kind, String> {
-    let names = || Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
-    Kind::from_name(text).ok_or_else(|| format!("there are {}", names()))
+fn kind(text: &str) -> Result<SuiteKind, String> {
+    let names = || SuiteKind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
+    SuiteKind::from_name(text).ok_or_else(|| format!("there are {}", names()))
 }
 
 fn trigger(text: &str) -> Result<TriggerEntry, String> {
@@ -79,7 +78,7 @@ fn trigger(text: &str) -> Result<TriggerEntry, String> {
 }
 
 impl CreateArgs {
-    fn entry(&self, context: &Context<'_>) -> Option<SuiteEntry> {
+    fn entry(&self, context: &CommandContext<'_>) -> Option<SuiteEntry> {
         let workspace = match self.every_workspace {
             true => "*".to_owned(),
             false => context.home.workspace.to_string(),
@@ -108,9 +107,8 @@ impl CreateArgs {
     }
 }
 
-/// Adds a suite.
 pub(super) fn run(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     args: &CreateArgs,
     source: &SuiteSource,
 ) -> Result<Exit, CliError> {
@@ -143,10 +141,10 @@ pub(super) fn run(
 
 /// Keeps a suite in the store, in every workspace that it is for; their names.
 pub(super) fn register(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     store: &Store,
     file: Option<&gbrain_core::format::suite::SuiteFile>,
-    meant: &Meant,
+    meant: &ResolvedSuite,
 ) -> Result<Vec<String>, CliError> {
     let mut names = Vec::new();
     for workspace in workspaces_of(store, meant)? {

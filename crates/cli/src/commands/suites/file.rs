@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use gbrain_core::format::suite::{Drift, SuiteEntry, SuiteFile};
 use gbrain_core::id::WorkspaceId;
+use gbrain_core::reading::suggest::nearest;
 use gbrain_core::target::LOCAL;
 use gbrain_eval::suite::drift;
 use gbrain_store::Store;
 
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::CliError;
-use crate::home::{Home, Origin};
+use crate::home::{Home, SettingOrigin};
 
 /// The names that are looked for in the home, in this order.
 const NAMES: [&str; 2] = ["suites.yaml", "braintrust_suites.yaml"];
@@ -18,7 +19,7 @@ const NAMES: [&str; 2] = ["suites.yaml", "braintrust_suites.yaml"];
 /// Where suites are described.
 #[derive(Debug, Clone)]
 pub(crate) struct SuiteSource {
-    /// The file.
+    /// The path of the suites file.
     pub(super) path: PathBuf,
     is_typed: bool,
 }
@@ -53,7 +54,7 @@ impl SuiteSource {
         }
     }
 
-    /// What is in it.
+    /// The parsed content of the file.
     pub(crate) fn read(&self) -> Result<Option<SuiteFile>, CliError> {
         let Some(text) = self.text()? else { return Ok(None) };
         let file = SuiteFile::parse(&text).map_err(|error| {
@@ -64,56 +65,77 @@ impl SuiteSource {
     }
 }
 
-/// A suite that is meant, and where.
-pub(super) struct Meant {
-    /// Whose.
+/// A suite that a name resolves to, and its workspace.
+pub(super) struct ResolvedSuite {
+    /// The workspace of the suite.
     pub(super) workspace: WorkspaceId,
-    /// As it stands without its file.
+    /// The suite with the defaults of its file applied.
     pub(super) entry: SuiteEntry,
 }
 
 /// The suite of a name: as the file has it, else as it is registered.
 pub(super) fn meant(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     store: &Store,
     file: Option<&SuiteFile>,
     name: &str,
-) -> Result<Meant, CliError> {
+) -> Result<ResolvedSuite, CliError> {
     let own = &context.home.workspace;
     let described = file.and_then(|file| {
         let found = file.find(name, own.as_str());
-        // Where nobody says which workspace, it is the suite's.
-        let is_said = context.home.workspace_origin != Origin::Default;
+        // Without a workspace from the command line or the environment, the suite's own is used.
+        let is_said = context.home.workspace_origin != SettingOrigin::Default;
         let any = || file.suites.iter().find(|entry| entry.name == name);
         found.or_else(|| any().filter(|_| !is_said)).map(|entry| (file, entry))
     });
     if let Some((file, entry)) = described {
         let workspace = match entry.workspace.as_deref() {
-            None if context.home.workspace_origin == Origin::Default => WorkspaceId::default(),
+            None if context.home.workspace_origin == SettingOrigin::Default => {
+                WorkspaceId::default()
+            }
             Some(named) if named != "*" => WorkspaceId::new(named)?,
             _ => own.clone(),
         };
         let entry = file.standing(entry, workspace.as_str());
-        return Ok(Meant { workspace, entry });
+        return Ok(ResolvedSuite { workspace, entry });
     }
-    let stored = store.suite(own, name)?.ok_or_else(|| {
-        CliError::usage(format!("there is no suite `{name}` in workspace {own}"))
-            .hint("`gbrain suites list` shows those there are; `gbrain suites create` makes one")
-    })?;
+    let Some(stored) = store.suite(own, name)? else {
+        let of_file = file.map(|file| file.suites.as_slice()).unwrap_or_default();
+        let mut known: Vec<String> = of_file.iter().map(|entry| entry.name.clone()).collect();
+        known.extend(store.suites(own)?.into_iter().map(|suite| suite.name));
+        known.sort();
+        known.dedup();
+        let hint = match known.is_empty() {
+            true => {
+                "there are no suites yet: `gbrain suites create --help` shows how to create one"
+                    .to_owned()
+            }
+            false => {
+                let near = nearest(name, known.iter().map(String::as_str));
+                let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+                format!("{near}the suites are {}", known.join(", "))
+            }
+        };
+        let message = format!("unknown suite `{name}`: workspace {own} has none of this name");
+        return Err(CliError::usage(message).hint(hint));
+    };
     let entry = serde_json::from_str(&stored.spec)
         .map_err(|error| CliError::config(format!("suite `{name}` can't be read: {error}")))?;
-    Ok(Meant { workspace: own.clone(), entry })
+    Ok(ResolvedSuite { workspace: own.clone(), entry })
 }
 
 /// The workspaces that a suite is for: its own, or all that there are.
-pub(super) fn workspaces_of(store: &Store, meant: &Meant) -> Result<Vec<WorkspaceId>, CliError> {
+pub(super) fn workspaces_of(
+    store: &Store,
+    meant: &ResolvedSuite,
+) -> Result<Vec<WorkspaceId>, CliError> {
     if meant.entry.workspace.as_deref() != Some("*") {
         return Ok(vec![meant.workspace.clone()]);
     }
     Ok(store.workspaces()?.into_iter().map(|workspace| workspace.id).collect())
 }
 
-/// What to do about a suite that is registered otherwise than the file has it.
+/// The remedy for a suite whose registered form differs from the file's.
 pub(super) fn take_over(name: &str, drift: Drift, enabled: bool) -> String {
     match (drift, enabled) {
         (Drift::Differs, true) => format!("`gbrain suites enable {name}` takes the file's over"),
@@ -126,10 +148,10 @@ pub(super) fn take_over(name: &str, drift: Drift, enabled: bool) -> String {
 
 /// Remarks that what is run is not what the scheduler runs.
 pub(super) fn tell_drift(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     store: &Store,
     file: Option<&SuiteFile>,
-    meant: &Meant,
+    meant: &ResolvedSuite,
 ) -> Result<(), CliError> {
     let name = &meant.entry.name;
     let stored = store.suite(&meant.workspace, name)?.filter(|stored| stored.enabled);
@@ -143,16 +165,20 @@ pub(super) fn tell_drift(
     Ok(())
 }
 
-/// Warns of a target that nobody describes: the suite is kept, and can't be run yet.
-pub(super) fn tell_unknown_target(context: &Context<'_>, file: Option<&SuiteFile>, meant: &Meant) {
+/// Warns of an unknown target: the suite is stored, but can't run yet.
+pub(super) fn tell_unknown_target(
+    context: &CommandContext<'_>,
+    file: Option<&SuiteFile>,
+    meant: &ResolvedSuite,
+) {
     let target = meant.entry.target.as_deref().unwrap_or(LOCAL);
     let is_known = target == LOCAL
         || context.home.targets.contains_key(target)
         || file.is_some_and(|file| file.targets.contains_key(target));
     if !is_known {
         context.terminal.warn(format!(
-            "nobody describes the target `{target}` yet: describe it under `targets` in config.json or in the \
-             file of suites (docs/targets.md), then try `gbrain targets check {target}`"
+            "unknown target `{target}`: add it to `targets` in config.json or in the suites file \
+             (docs/targets.md), then try `gbrain targets check {target}`"
         ));
     }
 }

@@ -1,16 +1,15 @@
-//! `gbrain suites list`.
+//! `gbrain suites list`: lists suites and their last runs.
 
 use gbrain_core::format::suite::{SuiteInfo, SuitesBody};
 use gbrain_eval::suite::wire;
 
 use super::SuiteSource;
 use super::file::take_over;
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 use crate::terminal::table;
 
-/// Lists suites.
-pub(super) fn run(context: &Context<'_>, source: &SuiteSource) -> Result<Exit, CliError> {
+pub(super) fn run(context: &CommandContext<'_>, source: &SuiteSource) -> Result<Exit, CliError> {
     let store = context.store()?;
     // Where there is no file any more, nothing is in it.
     let file = source.read()?.unwrap_or_default();
@@ -23,7 +22,7 @@ pub(super) fn run(context: &Context<'_>, source: &SuiteSource) -> Result<Exit, C
             .remark("there are no suites; `gbrain suites create --help` shows how to make one");
     } else {
         let head = ["NAME", "TYPE", "TARGET", "TRIGGERS", "ON", "LAST RUN"];
-        context.terminal.out(table(&head, suites.iter().map(row)));
+        context.terminal.out_paged(table(&head, suites.iter().map(row)));
         for (suite, drift) in suites.iter().filter_map(|one| Some((one, one.drift?))) {
             let SuiteInfo { name, enabled, .. } = suite;
             let what = take_over(name, drift, *enabled);

@@ -2,15 +2,15 @@
 
 use clap::Args;
 use gbrain_core::format::suite::{SUITE_PRUNE_VERSION, SuitePruneBody};
-use gbrain_eval::keep::prune_suites;
+use gbrain_eval::retention::prune_suites;
 use gbrain_store::{RunParts, SuiteHistory};
 use jiff::SignedDuration;
 
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::commands::eval::duration;
 use crate::error::{CliError, Exit};
+use crate::terminal::{count, local_time};
 
-/// Arguments of `suites prune`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain suites prune --older-than 90d --dry-run\n  \
     gbrain suites prune --older-than 90d\n  gbrain suites prune --older-than 730d --runs  (figures, too)\n\n\
@@ -24,13 +24,13 @@ pub(super) struct PruneArgs {
     /// Erase whole runs, with their figures.
     #[arg(long)]
     runs: bool,
-    /// Only count.
+    /// Only count, and delete nothing.
     #[arg(long)]
     dry_run: bool,
 }
 
 /// Erases what is old, or counts it.
-pub(super) fn run(context: &Context<'_>, args: &PruneArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &CommandContext<'_>, args: &PruneArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
     let workspace = &context.home.workspace;
     let until = store
@@ -55,9 +55,12 @@ pub(super) fn run(context: &Context<'_>, args: &PruneArgs) -> Result<Exit, CliEr
         return Ok(Exit::Pass);
     }
     let verb = if args.dry_run { "would erase" } else { "erased" };
-    let of_runs = if args.runs { "run(s)" } else { "report(s) of runs" };
-    context.terminal.line(format!(
-        "{verb} {runs} {of_runs}, {logs} log(s) and {events} event(s) from before {until:.3}"
-    ));
+    let runs = match args.runs {
+        true => count(runs, "run", "runs"),
+        false => count(runs, "report of a run", "reports of runs"),
+    };
+    let (logs, events) = (count(logs, "log", "logs"), count(events, "event", "events"));
+    let until = local_time(until);
+    context.terminal.line(format!("{verb} {runs}, {logs} and {events} from before {until}"));
     Ok(Exit::Pass)
 }

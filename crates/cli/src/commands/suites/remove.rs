@@ -1,4 +1,4 @@
-//! `gbrain suites remove`.
+//! `gbrain suites remove`: removes a registered suite.
 
 use clap::Args;
 use gbrain_core::id::WorkspaceId;
@@ -7,23 +7,22 @@ use gbrain_store::{AlertStatus, Store, StoreError};
 use serde_json::json;
 
 use super::SuiteSource;
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 
-/// Arguments of `suites remove`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  gbrain suites remove old-weekly\n\n\
     What is registered of the suite goes, and its triggers with it. Its runs stay, and so does the file: take \
     it out there, too. Alerts of it that fire go on until `gbrain alerts close` takes them back. A suite for \
     every workspace (workspace: \"*\") is removed from all of them.")]
 pub(super) struct RemoveArgs {
-    /// The suite.
+    /// The name of the suite.
     name: String,
 }
 
 /// Takes a suite out of the store.
 pub(super) fn run(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     args: &RemoveArgs,
     source: &SuiteSource,
 ) -> Result<Exit, CliError> {

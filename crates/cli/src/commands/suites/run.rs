@@ -1,4 +1,4 @@
-//! `gbrain suites run`.
+//! `gbrain suites run`: runs a suite and records the run.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,24 +10,23 @@ use gbrain_core::clock::moment;
 use gbrain_core::format::suite::{ChangedAlerts, OpenAlert, SuiteRan};
 use gbrain_core::gate::Verdict;
 use gbrain_core::report::{github, junit, markdown, text};
-use gbrain_core::suite::report::Reason;
-use gbrain_core::suite::{Kind, SuiteRun};
+use gbrain_core::suite::report::InconclusiveReason;
+use gbrain_core::suite::{SuiteKind, SuiteRun};
 use gbrain_eval::alert::AlertEvaluation;
 use gbrain_eval::suite::{SuiteJob, SuiteRunner, asked_key, record, stored};
 use gbrain_eval::{check_outputs, write_atomically};
 use gbrain_store::Store;
 
 use super::SuiteSource;
-use super::file::{Meant, meant, tell_drift};
-use crate::asking::{desk, interrupted};
+use super::file::{ResolvedSuite, meant, tell_drift};
 use crate::capture::scrubber;
 use crate::channels::{evaluate_run, report_alerts};
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::commands::eval::append;
 use crate::error::{CliError, Exit};
+use crate::model_access::{catalog, interrupted};
 use crate::targets::target_registry;
 
-/// Arguments of `suites run`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain suites run smoke\n  \
     gbrain suites run smoke --target staging --ci --junit suite.xml --github\n\n\
@@ -37,8 +36,8 @@ use crate::targets::target_registry;
     part of a trend and no sign of life.\n\n\
     A run of fewer queries than its suite requires is inconclusive; the suites file sets `sample`.\n\n\
     Exit codes: 0 pass, 1 an alert threshold was breached, 2 inconclusive.")]
-pub(super) struct RunArgs {
-    /// The suite.
+pub(super) struct SuiteRunArgs {
+    /// The name of the suite.
     name: String,
     /// Ask this target instead of the suite's own; then it changes no alert.
     #[arg(long, value_name = "NAME")]
@@ -62,8 +61,8 @@ pub(super) struct RunArgs {
 
 /// Runs a suite now.
 pub(super) fn run(
-    context: &Context<'_>,
-    args: &RunArgs,
+    context: &CommandContext<'_>,
+    args: &SuiteRunArgs,
     source: &SuiteSource,
 ) -> Result<Exit, CliError> {
     check_outputs([&args.markdown, &args.junit])?;
@@ -89,8 +88,11 @@ pub(super) fn run(
     if let Some(number) = id {
         context.terminal.remark(format!("recorded as run {number}: `gbrain suites show {number}`"));
     }
-    let is_short = |reason: &Reason| matches!(reason, Reason::NoQueries | Reason::SampleTooSmall);
-    if ran.run.inconclusive_reasons.iter().any(is_short) && ran.run.kind != Kind::RerankCalibration
+    let is_short = |reason: &InconclusiveReason| {
+        matches!(reason, InconclusiveReason::NoQueries | InconclusiveReason::SampleTooSmall)
+    };
+    if ran.run.inconclusive_reasons.iter().any(is_short)
+        && ran.run.kind != SuiteKind::RerankCalibration
     {
         context.terminal.remark(
             "queries to ask: `gbrain queries add` or `gbrain queries import`; a suite that is to ask fewer \
@@ -117,20 +119,20 @@ fn changed(looked: &AlertEvaluation) -> ChangedAlerts {
 }
 
 fn run_suite(
-    context: &Context<'_>,
-    args: &RunArgs,
+    context: &CommandContext<'_>,
+    args: &SuiteRunArgs,
     store: &Arc<Store>,
     source: &SuiteSource,
-    meant: &Meant,
+    meant: &ResolvedSuite,
     suite: &gbrain_core::suite::Suite,
     order: &SuiteJob,
 ) -> Result<SuiteRun, CliError> {
     let brain = context.brain_of(store.clone(), IndexKind::Disk, &meant.workspace)?;
     let config = brain.config()?;
-    let desk = desk(&context.home)?;
+    let catalog = catalog(&context.home)?;
     let stop = interrupted();
     let assistants =
-        Assistants::choose(&desk, store, &meant.workspace, &config, BuiltInModels::Refused)?;
+        Assistants::choose(&catalog, store, &meant.workspace, &config, BuiltInModels::Refused)?;
     let scrubber = scrubber(&context.home).map_err(CliError::config)?;
     let bar = context.terminal.progress("asking");
     let progress = |done: usize, total: usize| {
@@ -142,7 +144,7 @@ fn run_suite(
     let runner = SuiteRunner {
         instead: args.target.as_deref(),
         assistants: assistants.as_ref(),
-        ..SuiteRunner::new(&brain, &desk, &targets, &scrubber, &stop, &progress, clock)?
+        ..SuiteRunner::new(&brain, &catalog, &targets, &scrubber, &stop, &progress, clock)?
     };
     let body = runner.run(suite, order)?;
     bar.finish_and_clear();
@@ -150,10 +152,10 @@ fn run_suite(
 }
 
 fn report(
-    context: &Context<'_>,
-    args: &RunArgs,
+    context: &CommandContext<'_>,
+    args: &SuiteRunArgs,
     store: &Arc<Store>,
-    meant: &Meant,
+    meant: &ResolvedSuite,
     ran: &SuiteRan,
 ) -> Result<(), CliError> {
     let body = &ran.run;
@@ -168,7 +170,7 @@ fn report(
     } else {
         let queries = stored(store.as_ref(), &meant.workspace)?;
         let of = |id: &str| queries.iter().find(|one| one.id == id).map(|one| one.text.clone());
-        context.terminal.out(text::suite(body, &of));
+        context.terminal.report(text::suite(body, &of));
     }
     if !args.github {
         return Ok(());

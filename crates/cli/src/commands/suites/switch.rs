@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::SuiteSource;
 use super::create::register;
-use super::file::{Meant, meant, tell_unknown_target, workspaces_of};
-use crate::commands::Context;
+use super::file::{ResolvedSuite, meant, tell_unknown_target, workspaces_of};
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 
 /// Arguments of `suites enable` and `disable`.
@@ -16,13 +16,13 @@ use crate::error::{CliError, Exit};
     Enabling registers the suite as its file has it, and its triggers begin at this moment: what was \
     before is no reason to run. A suite for every workspace (workspace: \"*\") is switched in all of them.")]
 pub(super) struct SwitchArgs {
-    /// The suite.
+    /// The name of the suite.
     name: String,
 }
 
 /// Switches a suite on.
 pub(super) fn enable(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     args: &SwitchArgs,
     source: &SuiteSource,
 ) -> Result<Exit, CliError> {
@@ -37,7 +37,7 @@ pub(super) fn enable(
 }
 
 /// Switches a suite off.
-pub(super) fn disable(context: &Context<'_>, args: &SwitchArgs) -> Result<Exit, CliError> {
+pub(super) fn disable(context: &CommandContext<'_>, args: &SwitchArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
     let meant = meant(context, &store, None, &args.name)?;
     each(context, &store, &meant, false, &|workspace| {
@@ -46,15 +46,15 @@ pub(super) fn disable(context: &Context<'_>, args: &SwitchArgs) -> Result<Exit, 
 }
 
 fn each(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     store: &Store,
-    meant: &Meant,
+    meant: &ResolvedSuite,
     is_on: bool,
-    switch: &dyn Fn(&gbrain_core::id::WorkspaceId) -> Result<bool, gbrain_store::StoreError>,
+    set_enabled: &dyn Fn(&gbrain_core::id::WorkspaceId) -> Result<bool, gbrain_store::StoreError>,
 ) -> Result<Exit, CliError> {
     let mut switched = Vec::new();
     for workspace in workspaces_of(store, meant)? {
-        if switch(&workspace)? {
+        if set_enabled(&workspace)? {
             switched.push(workspace.to_string());
         }
     }

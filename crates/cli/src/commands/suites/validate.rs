@@ -1,19 +1,19 @@
-//! `gbrain suites validate`.
+//! `gbrain suites validate`: checks a suites file.
 
 use std::collections::BTreeSet;
 
 use gbrain_core::fault::FaultKind;
-use gbrain_core::format::suite::{Checked, Problem, SuiteFile, check};
+use gbrain_core::format::suite::{Problem, SuiteFile, SuiteFileProblems, check};
 use gbrain_eval::suite::drift;
 use serde_json::{Value, json};
 
 use super::SuiteSource;
 use super::file::take_over;
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 
 /// Says everything that is wrong with the file, and what is odd.
-pub(super) fn run(context: &Context<'_>, source: &SuiteSource) -> Result<Exit, CliError> {
+pub(super) fn run(context: &CommandContext<'_>, source: &SuiteSource) -> Result<Exit, CliError> {
     let shown = source.path.display();
     let text = source.text()?.ok_or_else(|| {
         CliError::new(FaultKind::Input, format!("there is no file {shown}"))
@@ -21,8 +21,8 @@ pub(super) fn run(context: &Context<'_>, source: &SuiteSource) -> Result<Exit, C
     })?;
     let targets: BTreeSet<String> = context.home.targets.keys().cloned().collect();
     let channels: BTreeSet<String> = context.home.channels.keys().cloned().collect();
-    let Checked { problems, warnings } = check(&text, &targets, &channels);
-    // What can't be read as a whole is not held against what is registered.
+    let SuiteFileProblems { problems, warnings } = check(&text, &targets, &channels);
+    // A file that can't be read as a whole is not compared with the registered suites.
     let drifts = match SuiteFile::parse(&text) {
         Ok(file) => drifts(context, &file),
         Err(_) => Vec::new(),
@@ -58,8 +58,8 @@ fn verdict(problems: &[Problem]) -> Exit {
     if problems.is_empty() { Exit::Pass } else { Exit::Fail }
 }
 
-/// What is registered otherwise than the file has it, in every workspace.
-fn drifts(context: &Context<'_>, file: &SuiteFile) -> Vec<String> {
+/// The registered suites that differ from the file, in every workspace.
+fn drifts(context: &CommandContext<'_>, file: &SuiteFile) -> Vec<String> {
     // A file can be checked where no store is.
     let found = || -> Result<Vec<String>, CliError> {
         let store = context.store()?;

@@ -1,4 +1,4 @@
-//! `gbrain targets`: whatever can be measured beside the local brain.
+//! `gbrain targets`: the retrieval systems that can be measured beside the local brain.
 
 mod vectors;
 
@@ -6,16 +6,17 @@ use clap::{Args, Subcommand};
 use gbrain_core::fault::one_line;
 use gbrain_core::format::target::AnswerBody;
 use gbrain_core::request::RetrievalMode;
-use gbrain_core::target::{Found, Question, TargetAnswer, TargetError, TargetErrorKind, Timings};
+use gbrain_core::target::{
+    Question, TargetAnswer, TargetError, TargetErrorKind, TargetResult, TargetTimings,
+};
 use gbrain_eval::retriever::{Inspection, Retriever};
 use serde_json::{Value, json};
 
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
-use crate::targets::{Described, all, named, with_target};
+use crate::targets::{ConfiguredTarget, all_targets, find_target, with_target};
 use crate::terminal::{field, table};
 
-/// Arguments of `targets`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Targets are described in config.json or under `targets` in the file of suites, for example:
@@ -31,32 +32,31 @@ Examples:
 )]
 pub(crate) struct TargetsArgs {
     #[command(subcommand)]
-    action: Option<Action>,
+    command: Option<TargetsCommand>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
-    /// List what there is; asks nobody.
+enum TargetsCommand {
+    /// List the configured targets without contacting them.
     List,
-    /// Ask once and show what was understood.
+    /// Send one query to a target and show the parsed answer.
     Check(CheckArgs),
     /// Print the vectors of texts, to fill a vector database with.
     Vectors(vectors::VectorsArgs),
 }
 
-/// Arguments of `targets check`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   gbrain targets check prod --query \"who owns billing?\" --raw
 
 Exit codes: 0 it answered and the answer was understood, 2 it did not or was not.")]
 struct CheckArgs {
-    /// The target's name.
+    /// The name of the target.
     name: String,
-    /// What to ask.
+    /// The text of the query.
     #[arg(long, value_name = "TEXT", default_value = "what is new?")]
     query: String,
-    /// How many results.
+    /// The number of results to return.
     #[arg(short, long = "k", value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
     k: u16,
     /// knowledge, graph or hybrid; the target decides if not given.
@@ -65,38 +65,40 @@ struct CheckArgs {
     /// Ask for the edges that justify the answer, too.
     #[arg(long)]
     rationale: bool,
-    /// Show what the target said, as it said it, to describe where things are in it.
+    /// Show the raw reply of the target, to find the paths of its fields.
     #[arg(long)]
     raw: bool,
 }
 
 /// Lists, or asks once.
-pub(crate) fn run(context: &Context<'_>, args: &TargetsArgs) -> Result<Exit, CliError> {
-    match &args.action {
-        None | Some(Action::List) => Ok(list(context)),
-        Some(Action::Check(args)) => check(context, args),
-        Some(Action::Vectors(args)) => vectors::run(context, args),
+pub(crate) fn run(context: &CommandContext<'_>, args: &TargetsArgs) -> Result<Exit, CliError> {
+    match &args.command {
+        None | Some(TargetsCommand::List) => Ok(list(context)),
+        Some(TargetsCommand::Check(args)) => check(context, args),
+        Some(TargetsCommand::Vectors(args)) => vectors::run(context, args),
     }
 }
 
-fn list(context: &Context<'_>) -> Exit {
-    let (all, problem) = all(&context.home);
+fn list(context: &CommandContext<'_>) -> Exit {
+    let (all, problem) = all_targets(&context.home);
     let is_whole = problem.is_none() && all.values().all(|one| one.target.is_ok());
     if context.terminal.is_json() {
-        let target = |(name, Described { file, target }): (&String, &Described)| match target {
-            Ok(target) => json!({
-                "name": name, "kind": target.kind.name(), "place": target.place(),
-                "most_results": target.most(), "described_in": file, "error": null,
-            }),
-            Err(error) => json!({
-                "name": name, "kind": null, "described_in": file,
-                "error": one_line(&error.to_string()),
-            }),
+        let target = |(name, ConfiguredTarget { file, target }): (&String, &ConfiguredTarget)| {
+            match target {
+                Ok(target) => json!({
+                    "name": name, "kind": target.kind.name(), "place": target.place(),
+                    "most_results": target.most(), "described_in": file, "error": null,
+                }),
+                Err(error) => json!({
+                    "name": name, "kind": null, "described_in": file,
+                    "error": one_line(&error.to_string()),
+                }),
+            }
         };
         let targets: Vec<Value> = all.iter().map(target).collect();
         context.terminal.json(&json!({ "schema_version": 1, "targets": targets }));
     } else {
-        let row = |(name, Described { file, target }): (&String, &Described)| {
+        let row = |(name, ConfiguredTarget { file, target }): (&String, &ConfiguredTarget)| {
             let file = file.clone().unwrap_or_else(|| "always there".to_owned());
             match target {
                 Ok(target) => {
@@ -106,7 +108,7 @@ fn list(context: &Context<'_>) -> Exit {
             }
         };
         let head = ["target", "kind", "where", "described in"];
-        context.terminal.out(table(&head, all.iter().map(row)));
+        context.terminal.out_paged(table(&head, all.iter().map(row)));
     }
     for error in all.values().filter_map(|one| one.target.as_ref().err()) {
         let hint = error.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
@@ -118,8 +120,8 @@ fn list(context: &Context<'_>) -> Exit {
     if is_whole { Exit::Pass } else { Exit::NoVerdict }
 }
 
-fn check(context: &Context<'_>, args: &CheckArgs) -> Result<Exit, CliError> {
-    let settings = named(&context.home, &args.name)?;
+fn check(context: &CommandContext<'_>, args: &CheckArgs) -> Result<Exit, CliError> {
+    let settings = find_target(&context.home, &args.name)?;
     let question = Question {
         mode: args.mode,
         rationale: args.rationale,
@@ -129,7 +131,7 @@ fn check(context: &Context<'_>, args: &CheckArgs) -> Result<Exit, CliError> {
     let (place, inspection) = with_target(context, settings, |retriever: &dyn Retriever| {
         (retriever.info().place.clone(), retriever.inspect(&question))
     })?;
-    let Inspection { raw: said, answer } = inspection;
+    let Inspection { raw: response, answer } = inspection;
     if context.terminal.is_json() {
         context.terminal.json(&json!({
             "schema_version": 1, "target": args.name, "place": place,
@@ -137,13 +139,13 @@ fn check(context: &Context<'_>, args: &CheckArgs) -> Result<Exit, CliError> {
             "error": answer.as_ref().err().map(|error| json!({
                 "kind": error.kind, "message": one_line(&error.message),
             })),
-            "said": said,
+            "response": response,
         }));
         return Ok(if answer.is_ok() { Exit::Pass } else { Exit::NoVerdict });
     }
-    match said.filter(|_| args.raw) {
+    match response.filter(|_| args.raw) {
         Some(Value::String(text)) => context.terminal.out(format!("{text}\n")),
-        Some(said) => context.terminal.out(format!("{said:#}\n")),
+        Some(response) => context.terminal.out(format!("{response:#}\n")),
         None => (),
     }
     context.terminal.out(shown(&answer.map_err(|error| not_understood(error, args.raw))?));
@@ -161,10 +163,10 @@ fn not_understood(error: TargetError, raw: bool) -> CliError {
     }
 }
 
-/// What a person reads.
+/// The answer as text.
 fn shown(answer: &TargetAnswer) -> String {
     let text = |text: &Option<String>| text.as_deref().map_or("-".to_owned(), short);
-    let row = |(at, found): (usize, &Found)| {
+    let row = |(at, found): (usize, &TargetResult)| {
         let score = found.score.map_or("-".to_owned(), |score| format!("{score:.4}"));
         vec![
             (at + 1).to_string(),
@@ -186,13 +188,13 @@ fn shown(answer: &TargetAnswer) -> String {
     shown
 }
 
-/// What else it told, and what it did not.
+/// The optional parts of the response, and the missing ones.
 fn remarks(answer: &TargetAnswer) -> Vec<(&'static str, String)> {
     let ms = |name: &str, ms: Option<f64>| match ms {
         Some(ms) => format!("{name} {ms:.1} ms"),
-        None => format!("{name} not told"),
+        None => format!("{name} not reported"),
     };
-    let Timings { lexical_ms, dense_ms, rerank_ms, hydration_ms, total_ms } = answer.timings;
+    let TargetTimings { lexical_ms, dense_ms, rerank_ms, hydration_ms, total_ms } = answer.timings;
     let stages = [
         ms("words", lexical_ms),
         ms("dense", dense_ms),

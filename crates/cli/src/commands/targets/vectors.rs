@@ -1,5 +1,4 @@
-//! `gbrain targets vectors`: the vectors that `{{vector}}` stands for, to fill a database of somebody
-//! else's with.
+//! `gbrain targets vectors`: the vectors that `{{vector}}` stands for, to fill an external database with.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -10,13 +9,12 @@ use gbrain_core::fault::FaultKind;
 use gbrain_embed::{Embedder, StaticTable};
 use serde_json::json;
 
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 
 /// Lines that are embedded together.
 const BATCH: usize = 256;
 
-/// Arguments of `targets vectors`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "A line in is a text; a line out is {\"vector\": [...], \"model\": ...}, in the same order. \
@@ -29,7 +27,7 @@ pub(super) struct VectorsArgs {
 }
 
 /// Prints the vector of every line.
-pub(super) fn run(context: &Context<'_>, args: &VectorsArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &CommandContext<'_>, args: &VectorsArgs) -> Result<Exit, CliError> {
     let input: Box<dyn BufRead> = match &args.file {
         None => Box::new(std::io::stdin().lock()),
         Some(path) => {
@@ -53,7 +51,7 @@ pub(super) fn run(context: &Context<'_>, args: &VectorsArgs) -> Result<Exit, Cli
 }
 
 fn print(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     model: &dyn Embedder,
     batch: &mut Vec<String>,
 ) -> Result<(), CliError> {

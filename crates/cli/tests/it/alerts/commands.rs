@@ -32,7 +32,7 @@ fn a_channel_is_tested() {
     assert!(code == Some(1) && body["answer"].as_str().unwrap().contains("status 403"), "{body}");
     let ran = home.run(&["alerts", "test", "hook"]);
     assert!(
-        ran.code == Some(1) && ran.stdout.contains("the variable ALERT_HOOK is not set"),
+        ran.code == Some(1) && ran.stdout.contains("environment variable ALERT_HOOK is not set"),
         "{}",
         ran.stdout
     );
@@ -94,8 +94,8 @@ fn a_receiver_is_trusted_by_the_authorities_that_the_environment_names() {
     };
     for (stranger, why) in [
         (None, "certificate"),
-        (Some("nothing.pem"), "SSL_CERT_FILE says"),
-        (Some("server.key"), "SSL_CERT_FILE says"),
+        (Some("nothing.pem"), "SSL_CERT_FILE="),
+        (Some("server.key"), "SSL_CERT_FILE="),
     ] {
         let ran = test(stranger);
         assert_eq!((ran.code, receivers.requests()), (Some(1), 0), "{stranger:?}: {}", ran.stdout);

@@ -37,7 +37,7 @@ fn a_server_sends_what_a_run_left() {
         });
         let log = server.stop().stderr;
         shows_nothing(&log);
-        assert!(log.contains("a message is tried again") && !log.contains(ASKED), "{log}");
+        assert!(log.contains("message delivery will be retried") && !log.contains(ASKED), "{log}");
         let receivers = Receivers::start_at(address, |_, _| Refusal::None).unwrap();
         let server = serve(second);
         until("it is sent", || receivers.count() >= 2);

@@ -78,7 +78,7 @@ fn a_run_that_broke_off_goes_on_where_it_was() {
     lab.mood(|mood| assert_eq!(mood.requests, 8));
     assert!((made["mean"].as_f64().unwrap() - 0.405).abs() < 1e-9, "{made:#}");
     // Nothing was deployed, so there is nothing to have fallen from.
-    assert_eq!(lab.json(&["calibrate", "show"]).1["fell"], Value::Null);
+    assert_eq!(lab.json(&["calibrate", "show"]).1["score_drop"], Value::Null);
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn without_a_reranker_or_pairs_there_is_nothing_to_do() {
         assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
     };
     check(&["calibrate", "score"], "no borderline pairs");
-    check(&["calibrate", "verify"], "no threshold of jina:m yet");
+    check(&["calibrate", "verify"], "no threshold for jina:m yet");
     check(&["calibrate", "show", "7"], "no threshold 7");
     lab.ok(&["config", "unset", "models.rerank"]);
     check(&["calibrate", "score"], "models.rerank");
@@ -164,7 +164,7 @@ fn a_trial_of_another_corpus_or_of_one_query_deploys_nothing() {
             assert_eq!(lab.json(&["config", "get", "rerank.threshold"]).1["value"], "0");
         };
         assert_eq!(lab.home().put("notes/new", "A page that came later.").code, Some(0));
-        refused("since its trial");
+        refused("since its verification");
         let numbers = lab.json(&["queries", "list"]).1["queries"].as_array().unwrap().clone();
         let numbers: Vec<String> = numbers.iter().map(|one| one["number"].to_string()).collect();
         let retire = ["queries", "retire"].into_iter();
@@ -173,7 +173,7 @@ fn a_trial_of_another_corpus_or_of_one_query_deploys_nothing() {
         let (code, tried) = lab.json(&["calibrate", "verify"]);
         assert_eq!((code, &tried["status"]), (Some(2), &json!("candidate")), "{tried:#}");
         assert_eq!(tried["verification"]["failures"], json!(["too_few_queries"]));
-        refused("did not pass its trial");
+        refused("its verification failed");
     }
 }
 

@@ -48,7 +48,7 @@ fn a_person_is_believed_more_than_a_key() {
     assert_eq!(code, Some(0), "{body:#}");
     let counts = &body["pairs"];
     assert_eq!((&counts["borderline"], &counts["relevant"]), (&json!(1), &json!(19)), "{body:#}");
-    assert!(body["passed_over"].to_string().contains("manual pairs say otherwise"), "{body:#}");
+    assert!(body["passed_over"].to_string().contains("overridden by a manual pair"), "{body:#}");
     // What is far from a query is what another one must find and its own first results do not have.
     let far = counts["irrelevant"].as_u64().unwrap();
     assert!((10..=20).contains(&far), "{body:#}");

@@ -43,7 +43,7 @@ fn what_a_target_shows_is_held_against_the_threshold() {
         assert_eq!((&trial["target"], &trial["hits"]), (&json!("prod"), &json!(20)));
         assert!(trial["notes"].to_string().contains(note), "{trial:#}");
     };
-    check(Shows::All, 1, json!(["not_filtered"]), "tells no threshold");
+    check(Shows::All, 1, json!(["not_filtered"]), "reports no threshold");
     check(Shows::High, 0, json!([]), "verify again when it is set there");
     // A trial elsewhere says nothing of the brain here.
     let refused = lab.run(&["calibrate", "deploy"]);

@@ -191,7 +191,7 @@ fn another_model(lab: &Lab) {
     let (_, shown) = lab.json(&["calibrate", "show"]);
     assert_eq!((&shown["state"], &shown["in_force"]["id"]), (&json!("in_force"), &json!(2)));
     assert_eq!(shown["shown"]["previous"]["model"], "jina:m");
-    assert_eq!(shown["fell"], Value::Null, "of different models nothing is compared");
+    assert_eq!(shown["score_drop"], Value::Null, "of different models nothing is compared");
 }
 
 #[test]

@@ -9,8 +9,8 @@ mod surfaces;
 use std::collections::BTreeMap;
 
 use gbrain_core::contradiction::prompt::{MAX_PAIR_CHARS, TAG};
-use gbrain_core::contradiction::{Prompt, canaries};
-use gbrain_core::untrusted::outside;
+use gbrain_core::contradiction::{PairPrompt, canaries};
+use gbrain_core::untrusted::outside_frames;
 use gbrain_testkit::providers::Asked;
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ fn about_the_berth<'a>(more: &[&'a str]) -> Vec<&'a str> {
 fn known() -> BTreeMap<String, bool> {
     let planted = canaries(1, CANARIES.parse().unwrap());
     let known = |canary: &gbrain_core::contradiction::Canary| {
-        (Prompt::of(&canary.pair, MAX_PAIR_CHARS).user, canary.is_contradiction)
+        (PairPrompt::of(&canary.pair, MAX_PAIR_CHARS).user, canary.is_contradiction)
     };
     planted.iter().map(known).collect()
 }
@@ -65,7 +65,7 @@ fn obedient() -> impl Fn(&Asked) -> String + Send + Sync {
     let known = known();
     move |asked| {
         let Asked::Chat { user, .. } = asked else { return String::new() };
-        if !outside(user, TAG).trim().is_empty() {
+        if !outside_frames(user, TAG).trim().is_empty() {
             return verdict(false);
         }
         verdict(match known.get(user) {

@@ -58,7 +58,7 @@ fn findings_obey_privacy_sources_and_workspaces() {
         assert_eq!(finds(&others, "")["contradictions"], json!([]), "another workspace");
         let bad = server.send(&Call::get("/v1/contradictions?severity=dire").token(&mine));
         assert_eq!(bad.status, 400, "{}", bad.text());
-        let call = json!({ "name": "find_contradictions", "arguments": { "source": "default" } });
+        let call = json!({ "name": "find_contradictions", "arguments": { "source": "default", "details": true } });
         let told = server.send(&Call::mcp("tools/call", &call).token(&mine)).message();
         assert_eq!(told["result"]["structuredContent"], within, "{told}");
         // What is deleted or made private since then is gone with its text.

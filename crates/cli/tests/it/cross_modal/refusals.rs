@@ -101,7 +101,7 @@ fn a_panel_that_can_not_be_asked_says_so_before_anything_is_spent() {
     check("c", "google:other", &["slot C", "google:other", "no_price", "prices.json"]);
     check("b", "nobody:b", &["slot B", "nobody", "--slot-b-model"]);
     check("b", "gpt", &["slot B", "provider:model"]);
-    check("b", "openai:a", &["openai:a", "sits twice", "different models"]);
+    check("b", "openai:a", &["openai:a", "has two seats", "different models"]);
     assert_eq!(court.home.json(&["spend"])["lines"], serde_json::json!([]));
 }
 

@@ -145,7 +145,7 @@ fn a_judgement_that_can_not_be_kept_is_no_verdict() {
     std::fs::create_dir(&kept).unwrap();
     let ran = judge(&court, "a=9 b=9 c=9", &[]);
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-    assert!(ran.stderr.contains("could not be kept"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("could not be stored"), "{}", ran.stderr);
     let found = receipt(&ran);
     assert_eq!((found.verdict.name(), found.receipt_path), ("pass", None));
 }

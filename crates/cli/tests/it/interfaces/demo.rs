@@ -53,7 +53,7 @@ struct Tour {
 impl Tour {
     fn new() -> Self {
         let (demo, fresh) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let shown = Home::sqlite().ok(&["demo", "--dir", demo.path().to_str().unwrap()]);
+        let shown = Home::sqlite().ok(&["demo", "--full", "--dir", demo.path().to_str().unwrap()]);
         let commands = shown.lines().filter_map(|line| line.strip_prefix("$ gbrain "));
         let commands = commands.map(words).collect();
         copy(&demo.path().join("corpus"), &fresh.path().join("corpus"));
@@ -133,7 +133,7 @@ fn learn_checks(mask: &mut mask::Mask, body: &Value) {
 
 /// The command and its verb, such as `eval-gate`.
 fn name_of(words: &[String]) -> String {
-    let groups = ["eval", "bench", "config", "queries", "suites"];
+    let groups = ["eval", "baseline", "config", "queries", "suites"];
     let count = if groups.contains(&words[0].as_str()) { 2 } else { 1 };
     words[..count].join("-")
 }

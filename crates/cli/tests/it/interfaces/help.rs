@@ -37,7 +37,7 @@ fn help(program: &str, name: &str) -> String {
     text
 }
 
-fn help_of(program: &str, path: &[String]) -> String {
+pub(crate) fn help_of(program: &str, path: &[String]) -> String {
     let mut command = Command::new(program);
     command.args(path).arg("--help").env("COLUMNS", COLUMNS);
     let output = command.output().unwrap();
@@ -45,12 +45,24 @@ fn help_of(program: &str, path: &[String]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The names below `Commands:`, without `help` itself.
-fn subcommands(help: &str) -> Vec<String> {
-    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let lines = lines.take_while(|line| !line.is_empty());
-    // The description of a command may go on, further in.
-    let names = lines.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
-    let names = names.filter_map(|line| line.split_whitespace().next());
-    names.filter(|name| *name != "help").map(str::to_owned).collect()
+/// The headings below which subcommands are listed; `gbrain --help` groups them by task.
+const HEADINGS: [&str; 5] =
+    ["Commands:", "Use it as memory:", "Test a change:", "Monitor production:", "Operate it:"];
+
+/// The names below the headings, without `help` itself.
+pub(crate) fn subcommands(help: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut is_list = false;
+    for line in help.lines() {
+        if line.is_empty() || HEADINGS.contains(&line) {
+            is_list = !line.is_empty();
+            continue;
+        }
+        // The description of a command may go on, further in.
+        let is_name = line.starts_with("  ") && !line.starts_with("   ");
+        let name =
+            line.split_whitespace().next().filter(|name| is_list && is_name && *name != "help");
+        names.extend(name.map(str::to_owned));
+    }
+    names
 }

@@ -11,7 +11,7 @@
 mod api;
 mod demo;
 mod files;
-mod help;
+pub(crate) mod help;
 mod mask;
 mod prompts;
 mod schema;

@@ -118,7 +118,7 @@ fn one_that_is_interrupted_by_hand_is_over() {
     running.signal("INT").unwrap();
     let ended = running.wait().unwrap();
     assert_eq!(ended.code, Some(2), "{}", ended.stderr);
-    assert!(ended.stderr.contains("stopped"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("the probe was interrupted"), "{}", ended.stderr);
     assert_eq!(staged.home.json(&["jobs", "show", "1"])["state"], "cancelled");
     is_stuck.store(false, Ordering::SeqCst);
     let report = comes_to(&staged, &[], "pass", 0);

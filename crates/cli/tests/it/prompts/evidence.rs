@@ -76,7 +76,7 @@ fn a_text_needs_runs_of_its_own() {
     library.eva(&["eval", "greet"], 0);
     let ran = library.eva(&["promote", "greet"], 1);
     assert!(ran.stdout.contains("0 of 10 uses of this text"), "{}", ran.stdout);
-    assert!(ran.stderr.contains("10 sent run(s) of another text"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("10 sent runs of another text"), "{}", ran.stderr);
     // A text that comes back has its runs again.
     library.write(TEXT, "Hello {{name}}.\n");
     library.eva(&["eval", "greet"], 0);

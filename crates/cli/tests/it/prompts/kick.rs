@@ -242,7 +242,7 @@ fn a_missing_command_is_evidence_neither_for_a_prompt_nor_against_it() {
         let output = kick.env("EVA_SEND_CMD", &command).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(code), "{command} {said}");
-        assert!(said.contains("counts for nothing") && !said.contains("refused"), "{said}");
+        assert!(said.contains("the run does not count") && !said.contains("refused"), "{said}");
     }
     let rows = library.rows();
     assert_eq!(rows.len(), 4);
@@ -253,7 +253,7 @@ fn a_missing_command_is_evidence_neither_for_a_prompt_nor_against_it() {
     assert_eq!((&gate["uses"], &gate["wilson_low"]), (&0.into(), &serde_json::Value::Null));
     library.eva(&["promote", "greet"], 1);
     let help = library.kick(&["--help"], 0).stdout;
-    assert!(help.contains("127 if it is not there, 126 if it may not run"), "{help}");
+    assert!(help.contains("127 if it was not found, 126 if it is not"), "{help}");
 }
 
 #[test]

@@ -108,7 +108,7 @@ fn rows_of_other_tools_are_shown_and_open_no_gate() {
     let ran = library.eva(&["promote", "greet"], 1);
     assert!(ran.stdout.contains("0 of 10 uses of this text"), "{}", ran.stdout);
     assert!(ran.stdout.contains("`kick greet --send` 10 times"), "{}", ran.stdout);
-    assert!(ran.stderr.contains("10 sent run(s) without a record of their text"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("10 sent runs without a record of their text"), "{}", ran.stderr);
     let shown = library.show();
     assert_eq!((&shown["usage"]["sent"], &shown["gate"]["unknown_text"]), (&10.into(), &10.into()));
 }
@@ -227,12 +227,12 @@ fn malformed_lines_are_counted_and_kept() {
         (&usage["total"], &usage["malformed"], &usage["first_malformed_line"]),
         (&1.into(), &4.into(), &2.into())
     );
-    let told = "4 line(s) of .usage.jsonl are not rows";
+    let told = "4 malformed lines in .usage.jsonl do not count";
     assert!(library.eva(&["promote", "greet"], 1).stderr.contains(told));
     assert!(library.eva(&["stats"], 0).stderr.contains(told));
     let log = library.eva(&["log", "greet", "--json"], 0);
     assert_eq!(log.stdout, rows[0]);
-    assert!(log.stderr.contains("4 line(s) are not rows"), "{}", log.stderr);
+    assert!(log.stderr.contains("4 malformed lines were skipped"), "{}", log.stderr);
     library.kick(&["greet", "--var", "name=Ada"], 0);
     let after = library.read("prompts/greet/.usage.jsonl");
     assert!(after.starts_with(&format!("{before}\n{{\"ts\"")), "{after}");

@@ -117,7 +117,7 @@ impl Library {
 
     /// Records every row of the usage log as a run of the prompt as it is now.
     pub(crate) fn record_rows(&self) {
-        let prompt = gbrain_prompts::Prompt::read(self.path("prompts/greet")).unwrap();
+        let prompt = gbrain_prompts::LibraryPrompt::read(self.path("prompts/greet")).unwrap();
         let rows = std::fs::read_to_string(self.path("prompts/greet/.usage.jsonl"));
         let line = |(at, row): (usize, &str)| {
             let ts = Timestamp::new(1_777_973_460, i32::try_from(at).unwrap()).unwrap();

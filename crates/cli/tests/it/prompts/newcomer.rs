@@ -1,27 +1,22 @@
-//! The path that the README shows, word for word, on a stub model.
+//! The example of docs/prompts.md, word for word.
 
 use std::process::Command;
 
-use super::Library;
-
-/// The commands of the README's section, run by a shell as a newcomer would type them.
+/// Runs the first block of the page as a newcomer would paste it.
 #[test]
 fn from_nothing_to_ready() {
-    let readme =
-        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).unwrap();
-    let section = readme.split("\n## Prompts, promoted on evidence\n").nth(1).unwrap();
-    let block = section.split("```sh\n").nth(1).unwrap().split("\n```").next().unwrap();
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/prompts.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let block = page.split("```sh\n").nth(1).unwrap().split("\n```").next().unwrap();
     assert!(block.contains("eva new") && block.contains("eva promote"), "{block}");
-    let library = Library::new();
-    std::fs::remove_dir_all(library.path("prompts")).unwrap();
-    library.model("cat > /dev/null; echo \"Good morning, Ada!\"");
+    let dir = tempfile::tempdir().unwrap();
     let bins = std::path::Path::new(env!("CARGO_BIN_EXE_eva")).parent().unwrap();
     let path = format!("{}:{}", bins.display(), std::env::var("PATH").unwrap());
     let output = Command::new("bash")
         .args(["-euo", "pipefail", "-c", block])
-        .current_dir(library.root())
+        .current_dir(dir.path())
         .env("PATH", path)
-        .env("EVA_SEND_CMD", library.path("model.sh"))
+        .env("TMPDIR", dir.path())
         .output()
         .unwrap();
     let (stdout, stderr) =

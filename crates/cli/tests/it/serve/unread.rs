@@ -139,5 +139,5 @@ fn connections_fit_the_limit_of_open_files() {
     }
     drop(idle);
     let log = server.stop().stderr;
-    assert!(log.contains("fewer connections are taken"), "{log}");
+    assert!(log.contains("fewer connections are accepted"), "{log}");
 }

@@ -38,7 +38,7 @@ fn calibrated(home: &Home, model: &str, mean: f64) {
         scores: Vec::new(),
     };
     let id = store.add_threshold(&ws, &threshold, now).unwrap();
-    store.set_threshold_status(&ws, id, ThresholdStatus::Active, &[], now).unwrap();
+    store.set_rerank_threshold_status(&ws, id, ThresholdStatus::Active, &[], now).unwrap();
 }
 
 #[test]

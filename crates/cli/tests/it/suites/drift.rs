@@ -85,7 +85,7 @@ fn a_target_that_nobody_describes_is_told_at_once() {
     for args in [&args[..], &["suites", "enable", "s"]] {
         let ran = home.run(args);
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-        assert!(ran.stderr.contains("nobody describes the target `nowhere`"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("unknown target `nowhere`"), "{}", ran.stderr);
     }
     queries(&home, &[json!({ "query": "anything", "expected": ["a"] })]);
     let (ran, body) = run(&home, &["s"]);

@@ -62,7 +62,7 @@ fn alerts_of_another_workspace_and_silences_of_nothing() {
         says(&home, &args, code, words);
     };
     silence("gbrain/default/nothing/*", "1h", 0, "no alert of workspace default has such a key");
-    silence(key, "0s", 2, "--for is no time at all");
+    silence(key, "0s", 2, "--for is zero or negative");
     let ran = home.run(&["alerts", "silence", key, "--for", "1h", "--reason", "x"]);
     assert!(ran.code == Some(0) && !ran.stderr.contains("no alert"), "{}", ran.stderr);
 }
@@ -87,7 +87,7 @@ fn the_doctor_and_the_autopilot_know_of_suites() {
 fn a_model_of_nobody_is_refused() {
     let home = Home::sqlite();
     let set = ["config", "set", "models.rerank", "cohre:rerank-v3.5"];
-    says(&home, &set, 2, "there are anthropic, openai");
+    says(&home, &set, 2, "known providers: anthropic, openai");
     let described = r#"{"llm":{"providers":{"lab":{"base_url":"http://127.0.0.1:9/v1"}}}}"#;
     std::fs::write(home.path().join("config.json"), described).unwrap();
     let price = r#"{"lab:m":{"input_usd_per_million":0.1,"source":"test","date":"2026-01-31"}}"#;
@@ -125,7 +125,7 @@ fn a_run_that_could_not_measure_says_what_it_needs() {
     assert_eq!(ran.code, Some(2));
     let told = home.run(&["triage", "2"]).stdout;
     assert!(told.contains("targets list") && told.contains("--target gone"), "{told}");
-    assert!(told.contains("nobody describes the target"), "{told}");
+    assert!(told.contains("unknown target"), "{told}");
 }
 
 #[test]

@@ -209,12 +209,12 @@ fn another_target_is_told_apart() {
         let keys = ["recall@5", "recall@10"].map(|name| format!("gbrain/default/prod/{name}/all"));
         assert_eq!((ran.code, &body["id"]), (Some(1), &json!(1)));
         assert_eq!(body["alerts"], json!({ "raised": keys, "resolved": [] }));
-        assert_eq!(body["elsewhere"], Value::Null);
+        assert_eq!(body["ad_hoc"], Value::Null);
         let strange = ["prod", "--target", "staging", "--ci"];
         let (ran, body) = run(&home, &strange);
         assert_conforms(of_body::<SuiteRan>().as_value(), &body);
         assert_eq!((ran.code, &body["id"]), (Some(0), &json!(2)), "{body:#}");
-        assert_eq!((&body["target"], &body["elsewhere"]), (&json!("staging"), &json!(true)));
+        assert_eq!((&body["target"], &body["ad_hoc"]), (&json!("staging"), &json!(true)));
         assert_eq!(body["alerts"], json!({ "raised": [], "resolved": [] }));
         assert!(body["key"].as_str().unwrap().starts_with("ci:"), "{}", body["key"]);
         assert_eq!(home.json(&["alerts", "list"])["alerts"].as_array().unwrap().len(), 2);
@@ -225,7 +225,7 @@ fn another_target_is_told_apart() {
             "nothing is hidden"
         );
         let (_, body) = run(&home, &["prod", "--target", "prod"]);
-        assert_eq!(body["elsewhere"], Value::Null, "its own by name");
+        assert_eq!(body["ad_hoc"], Value::Null, "its own by name");
         describe(&fast);
         let (_, body) = run(&home, &["prod"]);
         assert_eq!(body["alerts"]["resolved"].as_array().unwrap().len(), 2, "{body:#}");
@@ -237,7 +237,7 @@ fn another_target_is_told_apart() {
         let history = home.json(&["suites", "history"]);
         assert_conforms(of_body::<SuiteRunsBody>().as_value(), &history);
         let targets: Vec<_> = history["runs"].as_array().unwrap().iter().collect();
-        let targets = targets.iter().map(|one| (&one["target"], &one["elsewhere"]));
+        let targets = targets.iter().map(|one| (&one["target"], &one["ad_hoc"]));
         let (own, other) = (json!("prod"), json!("staging"));
         let (no, yes) = (json!(false), json!(true));
         let expected = [(&own, &no), (&own, &no), (&other, &yes), (&own, &no)];

@@ -76,7 +76,7 @@ fn a_check_shows_what_was_understood() {
     let checked =
         home.json(&["targets", "check", "prod", "--query", "who \"owns\" x?", "--rationale"]);
     assert_eq!(checked["answer"]["results"][1]["document"], "b");
-    assert_eq!(checked["said"]["requestId"], "req_1");
+    assert_eq!(checked["response"]["requestId"], "req_1");
     assert_eq!(checked["error"], Value::Null);
     let asked = server.asked().pop().unwrap();
     assert_eq!((asked.text.as_str(), asked.rationale, asked.k), ("who \"owns\" x?", true, 10));
@@ -102,7 +102,7 @@ fn a_check_that_fails_says_why_and_what_was_said() {
     let ran = run(&["targets", "check", "prod", "--json"]);
     let checked = json_of(&ran.stdout);
     assert_eq!((ran.code, &checked["error"]["kind"]), (Some(2), &json!("malformed")));
-    assert_eq!(checked["said"]["ok"], true);
+    assert_eq!(checked["response"]["ok"], true);
     let ran = run(&["targets", "check", "prod"]);
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("malformed: no results: there is no $.results"), "{}", ran.stderr);
@@ -132,7 +132,7 @@ fn what_is_no_json_is_shown_as_it_is() {
     assert!(!ran.stderr.contains("gbrain targets check"), "{}", ran.stderr);
     let ran = run(&[]);
     assert!(ran.stdout.is_empty() && ran.stderr.contains("--raw shows"), "{}", ran.stderr);
-    let said = json_of(&run(&["--json"]).stdout)["said"].clone();
+    let said = json_of(&run(&["--json"]).stdout)["response"].clone();
     assert!(said.is_string(), "{said}");
 }
 
@@ -158,5 +158,5 @@ fn the_local_brain_is_a_target_too() {
     assert_eq!(answer["results"][0]["document"], "wiki::people/pell-hathersage");
     assert!(!answer["stages"]["lexical"].as_array().unwrap().is_empty());
     assert!(answer["rationale"]["edges"].is_array());
-    assert_eq!(checked["said"], Value::Null);
+    assert_eq!(checked["response"], Value::Null);
 }

@@ -112,7 +112,7 @@ fn what_only_the_local_brain_can_do_is_refused() {
     let check = |more: &[&str], flag: &str| {
         let args: Vec<&str> = more.iter().copied().chain(["--target", "prod"]).collect();
         let ran = site.run(&args);
-        let said = format!("{flag} does not go with --target prod");
+        let said = format!("{flag} can't be combined with --target prod");
         assert_eq!(ran.code, Some(2));
         assert!(ran.stderr.contains(&said), "{args:?}: {}", ran.stderr);
     };

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use gbrain_core::format::target::read_target;
-use gbrain_core::replay::Live;
-use gbrain_eval::retriever::{Retriever, Surroundings, open};
+use gbrain_core::replay::LiveContext;
+use gbrain_eval::retriever::{Retriever, TargetEnvironment, open};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -26,11 +26,11 @@ fn describe(home: &Home, targets: &Value) {
 /// A target that is asked from here.
 fn target(home: &Home, settings: &Value, token: &str) -> Box<dyn Retriever> {
     let token = token.to_owned();
-    let surroundings = Surroundings {
-        environment: Arc::new(move |name| (name == "TOKEN").then(|| token.clone())),
+    let environment = TargetEnvironment {
+        lookup: Arc::new(move |name| (name == "TOKEN").then(|| token.clone())),
         dir: home.path().to_owned(),
         cancel: Arc::new(AtomicBool::new(false)),
     };
-    let live = Live::at(Timestamp::UNIX_EPOCH);
-    open(read_target("served", settings).unwrap(), live, &surroundings).unwrap()
+    let live = LiveContext::at(Timestamp::UNIX_EPOCH);
+    open(read_target("served", settings).unwrap(), live, &environment).unwrap()
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use gbrain_brain::{Brain, BrainOptions, IndexKind, built_in_models};
 use gbrain_core::id::WorkspaceId;
-use gbrain_core::replay::Live;
+use gbrain_core::replay::LiveContext;
 use gbrain_core::request::{RetrievalMode, Viewer};
 use gbrain_core::target::Question;
 use gbrain_eval::retriever::{LocalOptions, LocalRetriever, Retriever as _};
@@ -37,7 +37,7 @@ fn world(home: &Home) -> Vec<Expected> {
     let brain = brain(home.path());
     let now: Timestamp = "2026-06-01T00:00:00Z".parse().unwrap();
     let viewer = Viewer::Untrusted;
-    let options = LocalOptions { viewer, ..LocalOptions::new(Live::at(now)) };
+    let options = LocalOptions { viewer, ..LocalOptions::new(LiveContext::at(now)) };
     let ask = LocalRetriever::newest(&brain, options, &|_, _| ()).unwrap();
     let expected = |question: Question| {
         let question = Question { now: Some(now), ..question };

@@ -73,7 +73,7 @@ fn raise(store: &Store, key: &str, body: &str) {
         body: body.to_owned(),
     };
     let cursor: AlertCursor = store.alert_board(&ws).unwrap().cursor;
-    assert!(store.raise_alerts(&ws, cursor, 1, &[state], &[], now).unwrap());
+    assert!(store.store_alert_evaluation(&ws, cursor, 1, &[state], &[], now).unwrap());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Incidents from the first note to the last word.
 
-use gbrain_core::alert::Message;
+use gbrain_core::alert::AlertMessage;
 use gbrain_core::format::incident::{IncidentBody, IncidentsBody};
 use gbrain_core::format::schema::of_body;
 use gbrain_core::format::triage::TriageBody;
@@ -69,12 +69,15 @@ fn from_a_run_to_its_resolution() {
         let noted = home.json(&["incident", "note", "1", "call 555-867-5309 first"]);
         assert_eq!(noted["record"]["notes"][1]["text"], "call [REDACTED] first");
         let resolved = home.json(&RESOLVE);
-        assert_eq!((&resolved["state"], &resolved["told"]), (&json!("resolved"), &json!(["chat"])));
+        assert_eq!(
+            (&resolved["state"], &resolved["notified"]),
+            (&json!("resolved"), &json!(["chat"]))
+        );
         assert_eq!(resolved["record"]["resolution"]["root_cause"], "[REDACTED] deleted it");
         let sent = queued(&home);
         let [delivery] = &sent[..] else { panic!("{sent:?}") };
         assert_eq!((&*delivery.channel, delivery.action), ("chat", DeliveryAction::Notice));
-        let message: Message = serde_json::from_str(&delivery.payload).unwrap();
+        let message: AlertMessage = serde_json::from_str(&delivery.payload).unwrap();
         assert_eq!(message.summary, "incident 1 is resolved: recall fell, says [REDACTED]");
         let said: Vec<&str> = message.figures.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(said, ["root cause", "fix", "follow-up", "by"]);
@@ -121,7 +124,7 @@ fn what_is_refused_changes_nothing() {
         assert_eq!(home.json(&["incident", "show", "1"])["state"], "open");
         // Nothing is known of its suite: all are told but those that wake somebody.
         let resolved = home.json(&end("y"));
-        assert_eq!(resolved["told"], json!(["chat", "mail"]));
+        assert_eq!(resolved["notified"], json!(["chat", "mail"]));
         home.execute("UPDATE incidents SET body = 'garbage'");
         refused(&["incident", "note", "1", "x"], "can't be read");
         assert_eq!(home.json(&["incident", "show", "1"])["record"], Value::Null);

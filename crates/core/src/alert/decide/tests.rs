@@ -1,15 +1,15 @@
 use super::*;
-use crate::suite::case::{self, AskedWhy, CaseResult};
-use crate::suite::graph::Fact;
-use crate::suite::measure::Measure;
+use crate::suite::case::{self, CaseResult, RationaleRequirement};
+use crate::suite::graph::EdgeCheck;
+use crate::suite::measure::SuiteMeasure;
 use crate::suite::query::Difficulty;
-use crate::suite::report::{Ended, Reason, report};
+use crate::suite::report::{InconclusiveReason, RunEnd, report};
 use crate::suite::run::RunTrigger;
 use crate::suite::size::SampleSize;
-use crate::suite::threshold::Thresholds;
+use crate::suite::threshold::SuiteThresholds;
 use crate::suite::trend::Trend;
-use crate::suite::{Kind, Suite, sample};
-use crate::target::{Found, TargetAnswer, TargetError, TargetErrorKind};
+use crate::suite::{Suite, SuiteKind, sample};
+use crate::target::{TargetAnswer, TargetError, TargetErrorKind, TargetResult};
 
 fn now() -> Timestamp {
     "2026-11-17T12:00:00Z".parse().unwrap()
@@ -30,19 +30,19 @@ fn run_of(count: usize, misses: usize, errors: usize, sample: SampleSize) -> Sui
         let id = format!("q{at:02}");
         let query = sample::tests::query(&id, "slack", Difficulty::Easy);
         let document = if at < misses { "other".to_owned() } else { id };
-        let results = vec![Found { document, ..Found::default() }];
+        let results = vec![TargetResult { document, ..TargetResult::default() }];
         let answer = match at >= count - errors {
             true => Err(TargetError::new(TargetErrorKind::Timeout, "late")),
             false => Ok(TargetAnswer { results, latency_ms: 5.0, ..TargetAnswer::default() }),
         };
-        case::judge(&query, AskedWhy::No, &answer, &|_| Fact::Holds)
+        case::judge(&query, RationaleRequirement::No, &answer, &|_| EdgeCheck::Holds)
     };
-    let suite = Suite::new("weekly", Kind::WeeklyBenchmark, vec!["@search".to_owned()]);
+    let suite = Suite::new("weekly", SuiteKind::WeeklyBenchmark, vec!["@search".to_owned()]);
     let report = report(
         (0..count).map(case).collect(),
         (count, sample),
-        Ended::Whole,
-        &Thresholds::default(),
+        RunEnd::Whole,
+        &SuiteThresholds::default(),
         None,
     );
     SuiteRun::new(
@@ -57,19 +57,20 @@ fn run_of(count: usize, misses: usize, errors: usize, sample: SampleSize) -> Sui
 /// What a run changes of a board, and the board after it.
 fn step(board: &mut Vec<Alert>, run: &SuiteRun, silenced: &[String], at: Timestamp) -> Vec<String> {
     let looked = EvaluatedRun { id: 7, run };
-    let changes = decide(&looked, &AlertStates { alerts: board, silenced }, &Policy::default(), at);
+    let changes =
+        decide(&looked, &AlertStates { alerts: board, silenced }, &NotifyPolicy::default(), at);
     let mut told = Vec::new();
     for change in changes {
         let known = change.alert().clone();
         let what = match &change {
-            Change::Raise(_) => "raise",
-            Change::Keep(_) => "keep",
-            Change::Resolve(_) => "resolve",
+            AlertChange::Raise(_) => "raise",
+            AlertChange::Keep(_) => "keep",
+            AlertChange::Resolve(_) => "resolve",
         };
         told.push(format!(
             "{what} {}{}",
             known.subject.name(),
-            if change.is_told() { "" } else { " (quiet)" }
+            if change.is_notified() { "" } else { " (quiet)" }
         ));
         board.retain(|one| one.key != known.key);
         board.push(known);
@@ -84,8 +85,8 @@ fn raised_kept_told_again_and_taken_back() {
     assert_eq!(step(&mut board, &run(0, 0), &[], now()), Vec::<String>::new());
     let raised = ["raise recall@10/all", "raise recall@5/all"];
     assert_eq!(step(&mut board, &run(3, 0), &[], now()), raised);
-    let severities: Vec<Severity> = board.iter().map(|known| known.severity).collect();
-    assert_eq!(severities, [Severity::Critical, Severity::Error], "only recall@5 pages");
+    let severities: Vec<AlertSeverity> = board.iter().map(|known| known.severity).collect();
+    assert_eq!(severities, [AlertSeverity::Critical, AlertSeverity::Error], "only recall@5 pages");
     let kept = ["keep recall@10/all (quiet)", "keep recall@5/all (quiet)"];
     assert_eq!(step(&mut board, &run(3, 0), &[], later(1)), kept);
     assert_eq!(step(&mut board, &run(3, 0), &[], later(4)), raised, "the cooldown is over");
@@ -109,7 +110,9 @@ fn what_was_not_measured_is_not_over() {
 /// What is left when slow or broken answers are missing looks better than it is.
 #[test]
 fn a_part_of_a_run_takes_nothing_back() {
-    for reason in [Reason::OverTime, Reason::Errors, Reason::Degraded] {
+    for reason in
+        [InconclusiveReason::OverTime, InconclusiveReason::Errors, InconclusiveReason::Degraded]
+    {
         let mut board = Vec::new();
         step(&mut board, &run(3, 0), &[], now());
         let mut part = run(0, 0);
@@ -130,13 +133,13 @@ fn a_part_of_a_run_takes_nothing_back() {
 /// somebody who stops a run.
 #[test]
 fn what_says_nothing_of_the_suite_changes_nothing() {
-    let elsewhere = |run: SuiteRun| SuiteRun { elsewhere: true, ..run };
+    let ad_hoc = |run: SuiteRun| SuiteRun { ad_hoc: true, ..run };
     let stopped = |run: SuiteRun| SuiteRun {
         verdict: Verdict::Inconclusive,
-        inconclusive_reasons: vec![Reason::Cancelled],
+        inconclusive_reasons: vec![InconclusiveReason::Cancelled],
         ..run
     };
-    for strange in [&elsewhere as &dyn Fn(_) -> _, &stopped] {
+    for strange in [&ad_hoc as &dyn Fn(_) -> _, &stopped] {
         let mut board = Vec::new();
         let none: [&str; 0] = [];
         assert_eq!(step(&mut board, &strange(run(3, 0)), &[], now()), none);
@@ -165,9 +168,9 @@ fn a_recovery_says_what_is_well() {
         let healthy = run(0, 0);
         let looked = EvaluatedRun { id: 8, run: &healthy };
         let known = AlertStates { alerts: &board, silenced: &[] };
-        let changes = decide(&looked, &known, &Policy::default(), later(1));
+        let changes = decide(&looked, &known, &NotifyPolicy::default(), later(1));
         let over = changes.iter().find(|one| one.alert().key.ends_with(key)).unwrap();
-        let Change::Resolve(alert) = over else { panic!("{over:?}") };
+        let AlertChange::Resolve(alert) = over else { panic!("{over:?}") };
         assert_eq!(alert.summary, summary);
         assert_eq!((alert.run, alert.failing_count, alert.failing.len()), (Some(8), 0, 0));
         let shown: Vec<String> = alert.figures.iter().map(|(n, v)| format!("{n} {v}")).collect();
@@ -190,7 +193,7 @@ fn what_is_closed_by_hand_says_what_it_was() {
     let mut board = Vec::new();
     step(&mut board, &run(3, 0), &[], now());
     let was = board.iter().find(|known| known.key.contains("recall@5")).unwrap();
-    let Change::Resolve(known) = closed(was, "it is planned", later(1)) else { panic!() };
+    let AlertChange::Resolve(known) = closed(was, "it is planned", later(1)) else { panic!() };
     assert_eq!(
         known.summary,
         "weekly recall@5/all is 85.0% (17) (n = 20), past its alert of 92%; closed by hand: it is planned"
@@ -207,7 +210,7 @@ fn an_error_is_told_as_such() {
         board[0].summary,
         "weekly: target local was unreachable for 1 of 20 queries (timeout: 1)"
     );
-    assert_eq!(board[0].severity, Severity::Error, "recall@10 does not page");
+    assert_eq!(board[0].severity, AlertSeverity::Error, "recall@10 does not page");
 }
 
 #[test]
@@ -248,7 +251,7 @@ fn what_a_silence_kept_back_is_told_when_it_ends() {
     step(&mut told, &run(3, 0), &silenced, later(1));
     assert_eq!(open(&told), [] as [String; 0], "it was told, and is no worse");
     for known in &mut told {
-        known.severity = Severity::Warning;
+        known.severity = AlertSeverity::Warning;
     }
     step(&mut told, &run(3, 0), &silenced, later(1));
     assert_eq!(open(&told).len(), 2, "it got worse meanwhile");
@@ -261,33 +264,37 @@ fn what_a_silence_kept_back_is_told_when_it_ends() {
 fn what_can_not_be_read_is_told_of() {
     let board = AlertStates::default();
     let owners = ["@search".to_owned()];
-    let change = unreadable(("default", "weekly", &owners), 9, &board, &Policy::default(), now());
-    let Change::Raise(known) = change else { panic!("{change:?}") };
+    let change =
+        unreadable(("default", "weekly", &owners), 9, &board, &NotifyPolicy::default(), now());
+    let AlertChange::Raise(known) = change else { panic!("{change:?}") };
     assert_eq!(known.key, "gbrain/default/weekly/run");
     assert!(known.summary.contains("run 9"), "{}", known.summary);
     let board = [known];
     let healthy = run(0, 0);
     let looked = EvaluatedRun { id: 10, run: &healthy };
     let known = AlertStates { alerts: &board, silenced: &[] };
-    let changes = decide(&looked, &known, &Policy::default(), later(1));
-    assert!(matches!(&changes[..], [Change::Resolve(_)]), "{changes:?}");
+    let changes = decide(&looked, &known, &NotifyPolicy::default(), later(1));
+    assert!(matches!(&changes[..], [AlertChange::Resolve(_)]), "{changes:?}");
 }
 
 #[test]
 fn weeks_that_fall() {
     let healthy = run(0, 0);
-    let fall = Trend { measure: Measure::RecallAt5, values: vec![0.9, 0.8, 0.7, 0.6] };
+    let fall = Trend { measure: SuiteMeasure::RecallAt5, values: vec![0.9, 0.8, 0.7, 0.6] };
     let falling = SuiteRun { recalibrate: vec![fall], ..healthy.clone() };
     let looked = EvaluatedRun { id: 1, run: &falling };
-    let changes = decide(&looked, &AlertStates::default(), &Policy::default(), now());
+    let changes = decide(&looked, &AlertStates::default(), &NotifyPolicy::default(), now());
     assert_eq!(changes.len(), 1);
     let raised = changes[0].alert().clone();
-    assert_eq!((&raised.subject, raised.severity), (&Subject::Recalibrate, Severity::Warning));
+    assert_eq!(
+        (&raised.subject, raised.severity),
+        (&AlertSubject::Recalibrate, AlertSeverity::Warning)
+    );
     let board = [raised];
     let known = AlertStates { alerts: &board, silenced: &[] };
     let looked = EvaluatedRun { run: &healthy, ..looked };
-    let changes = decide(&looked, &known, &Policy::default(), later(200));
-    let [Change::Resolve(over)] = &changes[..] else { panic!("{changes:?}") };
+    let changes = decide(&looked, &known, &NotifyPolicy::default(), later(200));
+    let [AlertChange::Resolve(over)] = &changes[..] else { panic!("{changes:?}") };
     assert_eq!(over.summary, "weekly: recall and precision do not fall week after week");
 }
 
@@ -296,7 +303,14 @@ fn a_suite_that_does_not_run_is_told_of() {
     let owners = ["@search".to_owned()];
     let long_ago = later(-9000);
     let check = |heard: LastRun, board: &AlertStates<'_>| {
-        silent(("default", "weekly", &owners), &heard, 8, board, &Policy::default(), later(24 * 8))
+        silent(
+            ("default", "weekly", &owners),
+            &heard,
+            8,
+            board,
+            &NotifyPolicy::default(),
+            later(24 * 8),
+        )
     };
     let ran = |at: Timestamp| LastRun { ran: Some((4, at)), changed: long_ago };
     let changed = |changed: Timestamp| LastRun { ran: Some((4, long_ago)), changed };
@@ -306,30 +320,27 @@ fn a_suite_that_does_not_run_is_told_of() {
         "eight days are not more than eight"
     );
     let raised = check(ran(now() - SignedDuration::from_secs(1)), &AlertStates::default()).unwrap();
-    assert!(matches!(&raised, Change::Raise(known) if known.subject == Subject::Silent));
-    let says = |change: Option<Change>| change.unwrap().alert().summary.clone();
+    assert!(matches!(&raised, AlertChange::Raise(known) if known.subject == AlertSubject::Silent));
+    let says = |change: Option<AlertChange>| change.unwrap().alert().summary.clone();
     let never = LastRun { ran: None, changed: later(-1) };
     assert_eq!(
         says(check(never, &AlertStates::default())),
-        "suite weekly of default has not run since it was switched on or changed at 2026-11-17T11:00:00Z, \
+        "suite weekly of default has not run since it was enabled or changed at 2026-11-17T11:00:00Z, \
          for more than 8 days"
     );
     let known = [raised.alert().clone()];
     let board = AlertStates { alerts: &known, silenced: &[] };
     let over = check(ran(later(24 * 8)), &board);
-    assert!(matches!(&over, Some(Change::Resolve(known)) if known.run == Some(4)));
+    assert!(matches!(&over, Some(AlertChange::Resolve(known)) if known.run == Some(4)));
     assert_eq!(says(over), "suite weekly of default ran at 2026-11-25T12:00:00Z");
     let anew = says(check(changed(later(24)), &board));
-    assert!(
-        anew.contains("waited for anew: it was switched on or changed at 2026-11-18"),
-        "{anew}"
-    );
+    assert!(anew.contains("has a new deadline: it was enabled or changed at 2026-11-18"), "{anew}");
     let withdrawn = withdrawn(&known[0], later(1)).alert().summary.clone();
-    assert!(withdrawn.contains("not waited for any more"), "{withdrawn}");
+    assert!(withdrawn.contains("no longer expected to run"), "{withdrawn}");
     let healthy = run(0, 0);
     let looked = EvaluatedRun { id: 1, run: &healthy };
-    let changes = decide(&looked, &board, &Policy::default(), later(1));
-    let [Change::Resolve(over)] = &changes[..] else { panic!("{changes:?}") };
+    let changes = decide(&looked, &board, &NotifyPolicy::default(), later(1));
+    let [AlertChange::Resolve(over)] = &changes[..] else { panic!("{changes:?}") };
     assert_eq!(over.summary, "suite weekly of default ran at 2026-11-17T12:00:00.000Z");
     assert_eq!(over.run, Some(1));
 }
@@ -339,7 +350,7 @@ fn what_gets_worse_is_told_at_once() {
     let mut board = Vec::new();
     step(&mut board, &run(3, 0), &[], now());
     for known in &mut board {
-        known.severity = Severity::Warning;
+        known.severity = AlertSeverity::Warning;
     }
     assert_eq!(
         step(&mut board, &run(3, 0), &[], later(1)),
@@ -349,7 +360,8 @@ fn what_gets_worse_is_told_at_once() {
     let figure = |name: &str| figures.iter().find(|(key, _)| key == name).unwrap().1.clone();
     assert_eq!((figure("value"), figure("n")), ("85.0% (17)".to_owned(), "20".to_owned()));
     assert_eq!(board[0].failing.len(), 3);
-    let recall = Subject::Measure { measure: Measure::RecallAt5, segment: "all".to_owned() };
+    let recall =
+        AlertSubject::Measure { measure: SuiteMeasure::RecallAt5, segment: "all".to_owned() };
     assert!(board.iter().any(|one| one.subject == recall));
 }
 
@@ -359,7 +371,7 @@ fn an_outage_is_one_page() {
     let mut board = Vec::new();
     assert_eq!(step(&mut board, &run(0, 20), &[], now()), ["raise unreachable"]);
     let alert = &board[0];
-    assert_eq!(alert.severity, Severity::Critical);
+    assert_eq!(alert.severity, AlertSeverity::Critical);
     assert_eq!(
         alert.summary,
         "weekly: target local is unreachable: no answer to any of 20 queries (timeout: 20)"
@@ -404,7 +416,7 @@ fn a_mode_with_the_same_cases_is_one_incident() {
 #[test]
 fn an_incident_of_a_mode_goes_on_as_that() {
     let mut alone = run(3, 0);
-    for measure in alone.measures.iter_mut().filter(|one| one.status == Status::Alert) {
+    for measure in alone.measures.iter_mut().filter(|one| one.status == MeasureStatus::Alert) {
         measure.segment = "mode:hybrid".to_owned();
     }
     let mut board = Vec::new();
@@ -458,11 +470,11 @@ fn too_small_a_sample_resolves_nothing() {
     let told = step(&mut board, &run_of(20, 0, 0, short), &[], later(1));
     let expected = ["keep recall@10/all (quiet)", "keep recall@5/all (quiet)", "raise run"];
     assert_eq!(told, expected);
-    let run = board.iter().find(|known| known.subject == Subject::Run).unwrap();
+    let run = board.iter().find(|known| known.subject == AlertSubject::Run).unwrap();
     assert_eq!(
         run.summary,
         "weekly could not say: sample_too_small \
-         (sample too small: 20 of the 25 queries that are required)"
+         (sample too small: 20 of 25 required queries)"
     );
 }
 

@@ -1,16 +1,16 @@
-//! The judge that needs no model: it reads two statements and finds what can't both be so.
+//! The offline judge: finds contradictions with rules instead of a model.
 //!
-//! Sentences of the one are held against sentences of the other. Two that are about the same (their
-//! names and most of their other words are shared) conflict when one denies the other, when a word of
-//! the one is the opposite of a word of the other, when a quantity, a time, the holder of a role or a
-//! place that a thing has one of differs, or when who did it to whom is the other way round.
+//! Each sentence of one statement is compared with each sentence of the other. Two sentences about
+//! the same subject (they share their names and most other words) conflict if one denies the other,
+//! if a word of one is the opposite of a word of the other, if a quantity, a time, the holder of a
+//! role or a unique place differs, or if subject and object are exchanged.
 //!
-//! It is deterministic and the same for both orders of a pair. It prefers silence: questions, plans and
-//! conditions are not read, and what shares too little is about something else. Its precision and recall
-//! on labelled sentences are in `tests/it/contradiction.rs`.
+//! It is deterministic and symmetric. It prefers precision: questions, plans and conditions are
+//! ignored, and sentences that share too little are taken to be about different things. Its
+//! precision and recall on labelled sentences are in `tests/it/contradiction.rs`.
 //!
-//! Deliberately absent: any knowledge of the world beyond short lists of words (`words.rs`), and
-//! what takes more than one sentence to say.
+//! Not here: world knowledge beyond short word lists (`words.rs`), and contradictions that span
+//! several sentences.
 
 mod number;
 mod opposite;
@@ -28,41 +28,41 @@ use reading::{Reading, readings};
 /// The name of this judge in reports, with the version of its rules.
 pub const JUDGE_NAME: &str = "offline:rules-2";
 
-/// How far apart, in days, two dated statements are of different times.
+/// Statements more than this many days apart are about different times.
 const LATER_DAYS: i32 = 30;
 
-/// How sure it is that two statements without a conflict have none: the share of such pairs of the
-/// labelled data that have none is higher, but they are not from a brain.
+/// Confidence that two statements without a conflict are consistent. The share in the labelled data
+/// is higher, but that data is not from a brain.
 const SILENCE: f64 = 0.6;
 
-/// What two sentences can't both say.
+/// A conflict between two sentences.
 #[derive(Debug, Clone, PartialEq)]
 struct Conflict {
-    /// What it is about, in words.
+    /// The subject of the conflict, in words.
     axis: String,
     severity: Severity,
     confidence: f64,
-    change: Change,
+    change: ChangeMention,
 }
 
-/// Whether a conflict is a matter of time.
+/// Whether a conflict is explained by a change over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Change {
-    Unsaid,
-    /// One sentence says that it changed.
-    Said,
+enum ChangeMention {
+    None,
+    /// One sentence says that something changed.
+    Stated,
     /// The sentences name different times.
-    Times,
+    DifferentTimes,
 }
 
-/// What the offline judge says about a pair.
+/// Judges a pair without a model.
 pub fn judge(pair: &Pair) -> Judgement {
     let (mut ours, mut theirs) = (readings(&pair.a.text), readings(&pair.b.text));
     let both = || ours.iter().chain(&theirs);
     let names: BTreeSet<String> = both().flat_map(|one| one.names.iter().cloned()).collect();
     ours.iter_mut().chain(&mut theirs).for_each(|one| one.know(&names));
     let is_short = ours.len() <= SHORT && theirs.len() <= SHORT;
-    // What both say can only conflict within one of them.
+    // A sentence that is in both statements conflicts with neither.
     let own = |mine: &[Reading], yours: &[Reading]| -> Vec<usize> {
         (0..mine.len()).filter(|at| !yours.contains(&mine[*at])).collect()
     };
@@ -83,16 +83,17 @@ pub fn judge(pair: &Pair) -> Judgement {
     }
 }
 
-/// Statements of so many sentences are about one thing; in longer ones sentences must share more.
+/// Statements with at most this many sentences are about one thing; sentences of longer ones must
+/// share more.
 const SHORT: usize = 2;
 
-/// Surer first, then graver, then what is said first in the order of letters: not the order of the pair.
+/// By confidence, then severity, then alphabetically by axis: independent of the order of the pair.
 fn weight(conflict: &Conflict) -> (u64, Severity, std::cmp::Reverse<&str>) {
     ((conflict.confidence * 1000.0) as u64, conflict.severity, std::cmp::Reverse(&conflict.axis))
 }
 
-/// The first conflict of two sentences, the surest kinds first. Both orders are tried where a rule has
-/// sides, so that the order of the pair does not matter.
+/// The first conflict of two sentences, most reliable rules first. Asymmetric rules are tried in
+/// both orders, so that the order of the pair does not matter.
 fn conflict(one: &Reading, other: &Reading, is_short: bool) -> Option<Conflict> {
     if !one.is_asserted || !other.is_asserted || !one.shares_a_word(other) {
         return None;
@@ -107,7 +108,7 @@ fn conflict(one: &Reading, other: &Reading, is_short: bool) -> Option<Conflict> 
         .or_else(|| opposite::reversal(one, other))
 }
 
-/// A conflict in the light of the statements' dates: what held at different times replaced each other.
+/// Turns a conflict into a judgement. Statements valid at different times supersede each other.
 fn judged(conflict: Conflict, a: &Statement, b: &Statement) -> Judgement {
     let Conflict { axis, severity, confidence, change } = conflict;
     let days = match (a.date, b.date) {
@@ -115,12 +116,12 @@ fn judged(conflict: Conflict, a: &Statement, b: &Statement) -> Judgement {
         _ => 0,
     };
     let verdict = match change {
-        // What is not sure enough for a contradiction is not for a change either.
+        // The confidence floor applies to changes too.
         _ if confidence < CONFIDENCE_FLOOR => Contradicts::Contradiction,
-        Change::Times => Contradicts::Evolution,
-        Change::Said => Contradicts::Supersession,
-        Change::Unsaid if days > LATER_DAYS => Contradicts::Supersession,
-        Change::Unsaid => Contradicts::Contradiction,
+        ChangeMention::DifferentTimes => Contradicts::Evolution,
+        ChangeMention::Stated => Contradicts::Supersession,
+        ChangeMention::None if days > LATER_DAYS => Contradicts::Supersession,
+        ChangeMention::None => Contradicts::Contradiction,
     };
     let severity =
         if verdict == Contradicts::Contradiction { severity } else { verdict.default_severity() };

@@ -1,4 +1,4 @@
-//! Quantities and times that can't both be so.
+//! Conflicts about quantities and times.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -12,20 +12,19 @@ use crate::page::date::month_of;
 use super::reading::{Denial, Reading};
 use super::slot::{faces_another_way, shares_subject};
 use super::words::WORDS;
-use super::{Change, Conflict};
+use super::{ChangeMention, Conflict};
 
-/// What a quantity counts.
+/// The unit of a quantity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Unit {
-    /// Money, by its sign.
+    /// Money, by currency sign.
     Money(char),
-    /// A share of a hundred.
     Percent,
     /// A time of day.
     Clock,
     /// A day of a month, or of the week.
     Day,
-    /// Things of a kind, by the stem of their name; empty for a bare number.
+    /// Counted things, by the stem of the noun; empty for a bare number.
     Things(String),
 }
 
@@ -34,16 +33,16 @@ pub(super) enum Unit {
 pub(super) struct Quantity {
     pub(super) value: f64,
     pub(super) unit: Unit,
-    /// Whether it is said to be rough.
+    /// Whether it is an approximation.
     pub(super) is_rough: bool,
-    /// Whether it is written as a word.
+    /// Whether it is spelled out.
     pub(super) is_word: bool,
-    /// Where it stands, in bytes.
+    /// Byte range in the sentence.
     pub(super) at: Range<usize>,
 }
 
 impl Quantity {
-    /// Whether it is more than a bare count.
+    /// Whether it has a unit or a noun.
     pub(super) fn is_named(&self) -> bool {
         !matches!(&self.unit, Unit::Things(noun) if noun.is_empty())
     }
@@ -65,7 +64,7 @@ static QUANTITY: LazyLock<Regex> = LazyLock::new(|| {
     .expect("our patterns are valid")
 });
 
-/// The quantities of a sentence that are not part of a time it names.
+/// The quantities of a sentence that are not part of a date.
 pub(super) fn quantities(text: &str, times: &[Mention]) -> Vec<Quantity> {
     let is_free = |at: &Range<usize>| {
         !times.iter().any(|time| time.at.start < at.end && at.start < time.at.end)
@@ -85,7 +84,7 @@ pub(super) fn quantities(text: &str, times: &[Mention]) -> Vec<Quantity> {
         } else if let Some(weekday) = group("weekday") {
             (weekday_number(weekday)?, Unit::Day)
         } else if let Some(word) = group("word") {
-            // A written number counts what stands behind it, or nothing: "the two of them".
+            // A spelled-out number needs a noun after it: "the two of them" is no count.
             let noun = noun_after(&text[at.end..]);
             (written_number(word)?, Unit::Things(Some(noun).filter(|noun| !noun.is_empty())?))
         } else {
@@ -102,7 +101,7 @@ pub(super) fn quantities(text: &str, times: &[Mention]) -> Vec<Quantity> {
     found.filter(|quantity| is_free(&quantity.at)).collect()
 }
 
-/// A digit behind a letter or a hyphen is part of a name.
+/// A digit after a letter or a hyphen is part of a name.
 fn follows_letter(text: &str, at: usize) -> bool {
     text[..at]
         .chars()
@@ -114,7 +113,7 @@ fn number(text: &str) -> Option<f64> {
     text.replace(',', "").parse().ok()
 }
 
-/// A number that is written as a word.
+/// The value of a spelled-out number.
 fn written_number(word: &str) -> Option<f64> {
     const WORDS: &[(&str, f64)] = &[
         ("two", 2.0),
@@ -155,14 +154,14 @@ fn minutes(clock: &str) -> Option<f64> {
     Some(hours * 60.0 + number(minutes)?)
 }
 
-/// Days of the week are below the days of months, which begin at 101.
+/// Weekdays are numbered from 0, below the days of months, which start at 101.
 fn weekday_number(name: &str) -> Option<f64> {
     const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
     let name = name.to_ascii_lowercase();
     DAYS.iter().position(|day| name.starts_with(day)).map(|place| place as f64)
 }
 
-/// The stem of the word that a number counts.
+/// The stem of the counted noun.
 fn noun_after(rest: &str) -> String {
     let first = rest.split_whitespace().next().unwrap_or_default();
     if !rest.starts_with(' ') || !first.starts_with(char::is_lowercase) {
@@ -177,7 +176,7 @@ fn noun_after(rest: &str) -> String {
     noun
 }
 
-/// The sentences give different quantities for the same.
+/// Conflict: different quantities for the same subject.
 pub(super) fn quantity(one: &Reading, other: &Reading) -> Option<Conflict> {
     if one.denial != Denial::None || other.denial != Denial::None || faces_another_way(one, other) {
         return None;
@@ -185,14 +184,19 @@ pub(super) fn quantity(one: &Reading, other: &Reading) -> Option<Conflict> {
     one.quantities.iter().find_map(|mine| {
         let yours = the_only(other, &mine.unit, one)?;
         let is_alone = the_only(one, &yours.unit, other).is_some_and(|again| again == mine);
-        // Two dogs and three dogs may be other dogs: words count where it is said whose they are.
+        // Two dogs and three dogs may be different dogs: spelled-out counts need a named or
+        // definite subject.
         let is_known = one.names.intersection(&other.names).count() > 0
             || one.is_definite() && other.is_definite()
             || !mine.is_word && !yours.is_word;
         (is_alone && is_known && differ(mine, yours) && shares_subject(one, other)).then(|| {
             let [low, high] = if mine.value <= yours.value { [mine, yours] } else { [yours, mine] };
             let axis = format!("{}: {} or {}", unit_name(&mine.unit), shown(low), shown(high));
-            let change = if one.is_of_another_time(other) { Change::Times } else { Change::Unsaid };
+            let change = if one.is_of_another_time(other) {
+                ChangeMention::DifferentTimes
+            } else {
+                ChangeMention::None
+            };
             let severity = match mine.unit {
                 Unit::Money(_) | Unit::Percent | Unit::Day => Severity::High,
                 Unit::Clock | Unit::Things(_) => Severity::Medium,
@@ -202,8 +206,8 @@ pub(super) fn quantity(one: &Reading, other: &Reading) -> Option<Conflict> {
     })
 }
 
-/// The only quantity of a sentence in a unit; where things are counted, a sentence may say their name
-/// elsewhere.
+/// The only quantity of a sentence in a unit. For counted things, the noun may be elsewhere in the
+/// sentence.
 fn the_only<'r>(reading: &'r Reading, unit: &Unit, asking: &Reading) -> Option<&'r Quantity> {
     let fits = |quantity: &&Quantity| match (&quantity.unit, unit) {
         (Unit::Things(mine), Unit::Things(yours)) => {
@@ -219,7 +223,7 @@ fn the_only<'r>(reading: &'r Reading, unit: &Unit, asking: &Reading) -> Option<&
     found.next().is_none().then_some(first)
 }
 
-/// Whether two quantities can't be the same: rough ones must be far apart, and money rounds.
+/// Whether two quantities differ; approximations must be far apart, and money may be rounded.
 fn differ(one: &Quantity, other: &Quantity) -> bool {
     let (low, high) = (one.value.min(other.value), one.value.max(other.value));
     if one.unit == Unit::Day {
@@ -260,7 +264,7 @@ fn shown(quantity: &Quantity) -> String {
     }
 }
 
-/// The sentences give different times for what happens once.
+/// Conflict: different times of a unique event.
 pub(super) fn time(one: &Reading, other: &Reading) -> Option<Conflict> {
     if one.denial != Denial::None || other.denial != Denial::None || !one.is_of_another_time(other)
     {
@@ -273,7 +277,7 @@ pub(super) fn time(one: &Reading, other: &Reading) -> Option<Conflict> {
     let mut days = [one.times.first()?.from, other.times.first()?.from];
     days.sort_unstable();
     let axis = format!("when: {} or {}", days[0], days[1]);
-    Some(Conflict { axis, severity: Severity::High, confidence: 0.8, change: Change::Unsaid })
+    Some(Conflict { axis, severity: Severity::High, confidence: 0.8, change: ChangeMention::None })
 }
 
 #[cfg(test)]

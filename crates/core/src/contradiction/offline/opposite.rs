@@ -1,4 +1,4 @@
-//! Denials, words that exclude each other, and who did it to whom.
+//! Conflicts by negation, antonyms, or exchanged subject and object.
 
 use std::collections::BTreeSet;
 
@@ -6,17 +6,17 @@ use crate::contradiction::verdict::Severity;
 
 use super::reading::{Denial, Part, Reading, Word};
 use super::words::WORDS;
-use super::{Change, Conflict};
+use super::{ChangeMention, Conflict};
 
-/// How many of the words of the denial the other sentence must hold. What is denied of a special case
-/// is not denied of the general one.
+/// Share of the denial's words that the other sentence must contain. Denying a special case does
+/// not deny the general one.
 const DENIED_SHARE: f64 = 0.75;
-/// How many of the words of the other sentence the denial must hold.
+/// Share of the other sentence's words that the denial must contain.
 const SAID_SHARE: f64 = 0.5;
-/// How many of the other words two sentences with opposite words must share, each way.
+/// Share of the remaining words that two sentences with antonyms must have in common, each way.
 const ANTONYM_SHARE: f64 = 0.75;
 
-/// One sentence denies what the other says.
+/// Conflict: one sentence denies the other.
 pub(super) fn denial(one: &Reading, other: &Reading, is_short: bool) -> Option<Conflict> {
     let (denying, saying) = match (one.denial, other.denial) {
         (Denial::None, Denial::None) => return None,
@@ -24,7 +24,7 @@ pub(super) fn denial(one: &Reading, other: &Reading, is_short: bool) -> Option<C
         (_, Denial::None) => (one, other),
         _ => return None,
     };
-    // Two denials of a kind agree: not open, and closed.
+    // A negation and an antonym cancel out: not open, and closed.
     if opposites(denying, saying).is_some() || differ_in_figures(one, other) {
         return None;
     }
@@ -35,27 +35,27 @@ pub(super) fn denial(one: &Reading, other: &Reading, is_short: bool) -> Option<C
     let denied = covered(&denying.content, &saying.all());
     let said = covered_kinds(saying, denying);
     let shared = denied.0 + denying.names.len();
-    let least = if is_short || !denying.names.is_empty() { 2 } else { 3 };
+    let min_shared = if is_short || !denying.names.is_empty() { 2 } else { 3 };
     let is_vague = (denying.is_about_it || saying.is_about_it) && denying.names.is_empty();
-    if !are_named || shared < least || is_vague || denied.0 == 0 {
+    if !are_named || shared < min_shared || is_vague || denied.0 == 0 {
         return None;
     }
     if share(denied) < DENIED_SHARE || said < SAID_SHARE {
         return None;
     }
     let axis = format!("whether it is so: {}", phrase(denying));
-    // Of the labelled pairs that are denied whole, 98 in 100 are contradictions; of those that are
-    // denied in part, 58, which is below the floor and told for what it is.
+    // Of the labelled pairs with a complete denial, 98 % are contradictions; with a partial one 58
+    // %, which is below the confidence floor.
     let confidence = if share(denied) >= 1.0 { 0.9 } else { 0.6 };
     let change = match denying.denial {
-        Denial::Ended => Change::Said,
-        _ if one.is_of_another_time(other) => Change::Times,
-        _ => Change::Unsaid,
+        Denial::Ended => ChangeMention::Stated,
+        _ if one.is_of_another_time(other) => ChangeMention::DifferentTimes,
+        _ => ChangeMention::None,
     };
     Some(Conflict { axis, severity: Severity::Medium, confidence, change })
 }
 
-/// A word of one sentence excludes a word of the other, and the rest is the same.
+/// Conflict: antonyms in otherwise equal sentences.
 pub(super) fn antonym(one: &Reading, other: &Reading) -> Option<Conflict> {
     if (one.denial == Denial::None) != (other.denial == Denial::None)
         || differ_in_figures(one, other)
@@ -63,7 +63,7 @@ pub(super) fn antonym(one: &Reading, other: &Reading) -> Option<Conflict> {
         return None;
     }
     let (ours, theirs) = opposites(one, other)?;
-    // Without names, what has no article of its own may be another of its kind.
+    // Without names and articles, the sentences may be about different things.
     let is_known = !one.names.is_empty() || one.says_first("the") || other.says_first("the");
     if one.names != other.names || !is_known {
         return None;
@@ -74,16 +74,20 @@ pub(super) fn antonym(one: &Reading, other: &Reading) -> Option<Conflict> {
     let (mine, yours) = (rest(one, ours), rest(other, theirs));
     let shares = [covered_by(&mine, &yours), covered_by(&yours, &mine)];
     let shared = mine.intersection(&yours).count() + one.names.len();
-    // The door is open, and the door is closed: nothing else is said of the one door that is meant.
+    // "The door is open" and "the door is closed": the same definite subject and nothing else.
     let is_plain = one.is_definite() && without(one, ours) == without(other, theirs);
-    let least = usize::from(one.names.is_empty() && !is_plain) + 1;
-    if shared < least || shares.iter().any(|one| *one < ANTONYM_SHARE) {
+    let min_shared = usize::from(one.names.is_empty() && !is_plain) + 1;
+    if shared < min_shared || shares.iter().any(|one| *one < ANTONYM_SHARE) {
         return None;
     }
     let mut words = [ours.exact.as_str(), theirs.exact.as_str()];
     words.sort_unstable();
     let axis = format!("{} or {}", words[0], words[1]);
-    let change = if one.is_of_another_time(other) { Change::Times } else { Change::Unsaid };
+    let change = if one.is_of_another_time(other) {
+        ChangeMention::DifferentTimes
+    } else {
+        ChangeMention::None
+    };
     Some(Conflict { axis, severity: Severity::Medium, confidence: 0.75, change })
 }
 
@@ -93,13 +97,13 @@ fn without<'r>(reading: &'r Reading, word: &Word) -> Vec<&'r str> {
     others.map(|word| word.exact.as_str()).collect()
 }
 
-/// What one can do to another only while the other does not do it to the one.
+/// Stems of verbs that cannot hold in both directions.
 const ONE_WAY: &[&str] = &[
     "buy", "own", "report", "found", "succeed", "replac", "beat", "defeat", "employ", "hire",
     "manag", "lead", "control", "merg", "sue", "pay", "owe", "outrank", "supervis",
 ];
 
-/// The same words with the names at the ends exchanged: who did it to whom is the other way round.
+/// Conflict: the same words with subject and object exchanged.
 pub(super) fn reversal(one: &Reading, other: &Reading) -> Option<Conflict> {
     let is_plain = |reading: &Reading| {
         reading.denial == Denial::None && !["and", "or", "by"].iter().any(|word| reading.says(word))
@@ -114,11 +118,15 @@ pub(super) fn reversal(one: &Reading, other: &Reading) -> Option<Conflict> {
         return None;
     }
     let axis = format!("who it is done to, and by whom: {}", phrase(one).min(phrase(other)));
-    let change = if one.is_of_another_time(other) { Change::Times } else { Change::Unsaid };
+    let change = if one.is_of_another_time(other) {
+        ChangeMention::DifferentTimes
+    } else {
+        ChangeMention::None
+    };
     Some(Conflict { axis, severity: Severity::Medium, confidence: 0.75, change })
 }
 
-/// The names of a sentence in order, neighbouring words of a name together.
+/// The names of a sentence in order; adjacent words form one name.
 fn name_runs(reading: &Reading) -> Vec<Vec<&str>> {
     reading
         .words
@@ -132,7 +140,7 @@ fn carriers(reading: &Reading) -> impl Iterator<Item = &Word> {
     reading.words.iter().filter(|word| matches!(word.part, Part::Name | Part::Content))
 }
 
-/// Words of both that exclude each other, and that the other sentence does not hold as well.
+/// Antonyms, one in each sentence, neither of which the other sentence contains.
 fn opposites<'r>(one: &'r Reading, other: &'r Reading) -> Option<(&'r Word, &'r Word)> {
     let is_word = |word: &&Word| matches!(word.part, Part::Content | Part::Function);
     let has =
@@ -142,7 +150,7 @@ fn opposites<'r>(one: &'r Reading, other: &'r Reading) -> Option<(&'r Word, &'r 
     };
     let pairs = only(one, other).flat_map(|mine| only(other, one).map(move |yours| (mine, yours)));
     let opposed = pairs.filter(|(mine, yours)| WORDS.are_opposites(&mine.stem, &yours.stem));
-    // The same whichever sentence comes first.
+    // Independent of the order of the sentences.
     opposed.min_by_key(|(mine, yours)| {
         let mut words = [mine.exact.as_str(), yours.exact.as_str()];
         words.sort_unstable();
@@ -150,7 +158,7 @@ fn opposites<'r>(one: &'r Reading, other: &'r Reading) -> Option<(&'r Word, &'r 
     })
 }
 
-/// Whether the sentences name quantities, and not the same.
+/// Whether both sentences name quantities and share none.
 fn differ_in_figures(one: &Reading, other: &Reading) -> bool {
     let values = |reading: &Reading| -> BTreeSet<u64> {
         reading
@@ -164,13 +172,13 @@ fn differ_in_figures(one: &Reading, other: &Reading) -> bool {
     !ours.is_empty() && !theirs.is_empty() && ours.is_disjoint(&theirs)
 }
 
-/// How many of the words others hold, themselves or something of their kind, and of how many.
+/// Number of words that `others` contains, literally or as a hyponym, and the total.
 fn covered(words: &BTreeSet<String>, others: &BTreeSet<&str>) -> (usize, usize) {
     let holds = |word: &&String| others.iter().any(|other| WORDS.is_kind_of(other, word));
     (words.iter().filter(holds).count(), words.len())
 }
 
-/// The share of the words of a saying that a denial holds, themselves or their kind.
+/// Share of the words of `saying` that the denial contains, literally or as a hypernym.
 fn covered_kinds(saying: &Reading, denying: &Reading) -> f64 {
     let (said, denied) = (saying.all(), denying.all());
     let holds = |word: &&&str| denied.iter().any(|kind| WORDS.is_kind_of(word, kind));
@@ -185,7 +193,7 @@ fn share((part, whole): (usize, usize)) -> f64 {
     if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
 }
 
-/// The words of a sentence that carry it, in order.
+/// The names and content words of a sentence, in order.
 fn phrase(reading: &Reading) -> String {
     carriers(reading).map(|word| word.exact.as_str()).collect::<Vec<_>>().join(" ")
 }

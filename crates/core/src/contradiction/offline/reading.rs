@@ -1,52 +1,46 @@
-//! A sentence as this judge reads it.
+//! Parses a sentence for the offline judge.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::contradiction::date::mentions;
 use crate::page::sentence::sentences;
-use crate::search::window::Window;
+use crate::search::window::DateWindow;
 use crate::text::{TokenKind, analyse};
 
 use super::number::{Quantity, quantities};
 use super::slot::{Ownership, Role, ownership, roles};
 use super::words::WORDS;
 
-/// Sentences that are read of a statement.
+/// Maximum number of sentences parsed per statement.
 const MOST: usize = 40;
 
-/// What a word is to this judge.
+/// The role of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
-    /// The name of somebody or something.
     Name,
-    /// A word that says what the sentence is about.
     Content,
-    /// A word that holds the sentence together.
     Function,
-    /// A word that denies.
     Denial,
-    /// A part of a quantity or a time.
+    /// Part of a quantity or a time.
     Figure,
 }
 
 /// A word of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Word {
-    /// As it is written, folded.
     pub(super) exact: String,
-    /// The stem that stands for its meaning.
+    /// The canonical stem of its synonyms.
     pub(super) stem: String,
     pub(super) part: Part,
 }
 
-/// How a sentence denies.
+/// The negation of a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Denial {
     None,
-    /// It says that something is not so.
     Denies,
-    /// It says that something is not so any more.
+    /// It says that something is no longer true.
     Ended,
 }
 
@@ -55,22 +49,23 @@ pub(super) struct Reading {
     pub(super) words: Vec<Word>,
     /// The stems of names.
     pub(super) names: BTreeSet<String>,
-    /// The stems of other words with content.
+    /// The stems of other content words.
     pub(super) content: BTreeSet<String>,
     pub(super) denial: Denial,
     pub(super) quantities: Vec<Quantity>,
-    pub(super) times: Vec<Window>,
+    pub(super) times: Vec<DateWindow>,
     pub(super) roles: Vec<Role>,
     pub(super) ownership: Option<Ownership>,
-    /// Whether it says that something is so, or is not.
+    /// Whether it is an assertion or a denial, not a question or condition.
     pub(super) is_asserted: bool,
-    /// Whether who or what it is about is said elsewhere.
+    /// Whether its subject is a pronoun.
     pub(super) is_about_it: bool,
-    /// Whether the first word may be a name: it is written large because it is first.
+    /// Whether the first word is capitalised and may be a name.
     begins_large: bool,
 }
 
-/// The sentences of a statement. Lines are sentences too, as chats and lists have them.
+/// Parses the sentences of a statement. A line break ends a sentence, because chats and lists have
+/// no full stops.
 pub(super) fn readings(text: &str) -> Vec<Reading> {
     let mut found = Vec::new();
     for line in text.lines() {
@@ -114,17 +109,17 @@ impl Reading {
         }
     }
 
-    /// Whether both hold a name or another word with content: without one they are about nothing common.
+    /// Whether both contain a common name or content word; otherwise they are unrelated.
     pub(super) fn shares_a_word(&self, other: &Self) -> bool {
         !self.names.is_disjoint(&other.names) || !self.content.is_disjoint(&other.content)
     }
 
-    /// Names and other words with content.
+    /// Names and content words.
     pub(super) fn all(&self) -> BTreeSet<&str> {
         self.names.iter().chain(&self.content).map(String::as_str).collect()
     }
 
-    /// Takes the first word for a name if it is one elsewhere.
+    /// Marks the first word as a name if it is a name in another sentence.
     pub(super) fn know(&mut self, names: &BTreeSet<String>) {
         let Some(first) = self.words.first_mut() else { return };
         if self.begins_large && first.part == Part::Content && names.contains(&first.exact) {
@@ -135,24 +130,23 @@ impl Reading {
         }
     }
 
-    /// Whether a word is in it, as it is written.
+    /// Whether it contains a word, by folded spelling.
     pub(super) fn says(&self, exact: &str) -> bool {
         self.words.iter().any(|word| word.exact == exact)
     }
 
-    /// Whether it begins with a word.
     pub(super) fn says_first(&self, exact: &str) -> bool {
         self.words.first().is_some_and(|word| word.exact == exact)
     }
 
-    /// Whether it begins by saying which one is meant.
+    /// Whether it begins with a definite article or a possessive.
     pub(super) fn is_definite(&self) -> bool {
         ["the", "our", "my", "your", "his", "her", "their"].iter().any(|word| self.says_first(word))
     }
 
-    /// Whether the sentences name times that exclude each other.
+    /// Whether both sentences name times and none of them overlap.
     pub(super) fn is_of_another_time(&self, other: &Self) -> bool {
-        let are_apart = |one: &Window| {
+        let are_apart = |one: &DateWindow| {
             !other.times.iter().any(|other| one.from <= other.until && other.from <= one.until)
         };
         !self.times.is_empty() && !other.times.is_empty() && self.times.iter().all(are_apart)
@@ -184,15 +178,15 @@ fn words(text: &str, figures: &[Range<usize>]) -> Vec<Word> {
             && is_capital(*at)
             && (place > 0 || starts_with_name(&spans, &is_capital));
         let part = if is_name { Part::Name } else { word.part };
-        // A name is not what it looks like: Bill is no bill.
+        // Names have no synonyms: Bill is not a bill.
         let stem = if is_name { word.exact.clone() } else { word.stem.clone() };
         words.push(Word { exact: word.exact.clone(), stem, part });
     }
     words
 }
 
-/// Whether the first word of a sentence, which is written large anyway, is a name: another name or
-/// a verb for one follows.
+/// Whether the first word of a sentence, always capitalised, is a name: another name or a verb
+/// follows.
 fn starts_with_name(spans: &[(Word, usize)], is_capital: &impl Fn(usize) -> bool) -> bool {
     const AFTER: &[&str] =
         &["is", "was", "has", "had", "will", "does", "did", "doesnt", "didnt", "and"];
@@ -230,7 +224,7 @@ fn denial(words: &[Word]) -> Denial {
     }
 }
 
-/// Whether a sentence begins with a word for what was named before it.
+/// Whether a sentence begins with a pronoun.
 fn is_about_it(words: &[Word]) -> bool {
     const PRONOUNS: &[&str] =
         &["it", "he", "she", "they", "this", "that", "these", "those", "we", "i", "you"];

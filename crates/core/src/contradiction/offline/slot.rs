@@ -1,4 +1,5 @@
-//! Places in a sentence that one thing fills at a time: who holds a role, where something is.
+//! Conflicts about properties with one value at a time: the holder of a role, the owner, the
+//! location.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -9,12 +10,12 @@ use crate::contradiction::verdict::Severity;
 use crate::text::name_key;
 
 use super::reading::{Denial, Part, Reading};
-use super::{Change, Conflict};
+use super::{ChangeMention, Conflict};
 
-/// How many of the words of the shorter sentence the longer must hold.
+/// Share of the shorter sentence's words that the longer must contain.
 const SUBJECT_SHARE: f64 = 0.6;
 
-/// Who holds a role where.
+/// The holder of a role in an organisation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Role {
     who: String,
@@ -22,7 +23,7 @@ pub(super) struct Role {
     of: String,
 }
 
-/// Roles that one holds at a time.
+/// Roles with one holder at a time.
 static ROLE: LazyLock<[Regex; 3]> = LazyLock::new(|| {
     let name = r"\p{Lu}[\w'’.-]*(?:\ (?:&\ )?\p{Lu}[\w'’.-]*)*";
     let what = r"(?i:CEO|CTO|CFO|COO|CMO|CPO|chief\ \w+\ officer|president|chair(?:man|woman|person)?|treasurer|general\ counsel|managing\ director|head\ of\ \w+|principal|mayor|captain|editor[\ -]in[\ -]chief|landlord)";
@@ -35,7 +36,7 @@ static ROLE: LazyLock<[Regex; 3]> = LazyLock::new(|| {
     .map(|pattern| Regex::new(&pattern).expect("our patterns are valid"))
 });
 
-/// Who holds which role, as a sentence says it.
+/// The roles and holders that a sentence names.
 pub(super) fn roles(text: &str) -> Vec<Role> {
     let read = |captures: regex::Captures<'_>| Role {
         who: name_key(&captures["who"]),
@@ -45,7 +46,7 @@ pub(super) fn roles(text: &str) -> Vec<Role> {
     ROLE.iter().flat_map(|pattern| pattern.captures_iter(text).map(read)).collect()
 }
 
-/// The sentences name different holders of a role.
+/// Conflict: different holders of a role.
 pub(super) fn role(one: &Reading, other: &Reading) -> Option<Conflict> {
     one.roles.iter().find_map(|mine| {
         let is_same = |yours: &&Role| {
@@ -57,12 +58,16 @@ pub(super) fn role(one: &Reading, other: &Reading) -> Option<Conflict> {
         let mut holders = [mine.who.as_str(), yours.who.as_str()];
         holders.sort_unstable();
         let axis = format!("{} of {}: {} or {}", mine.what, mine.of, holders[0], holders[1]);
-        let change = if one.is_of_another_time(other) { Change::Times } else { Change::Unsaid };
+        let change = if one.is_of_another_time(other) {
+            ChangeMention::DifferentTimes
+        } else {
+            ChangeMention::None
+        };
         Some(Conflict { axis, severity: Severity::High, confidence: 0.85, change })
     })
 }
 
-/// Who owns what, as a sentence says it.
+/// An owner and a thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ownership {
     who: String,
@@ -80,7 +85,8 @@ static OWNER: LazyLock<[Regex; 2]> = LazyLock::new(|| {
     .map(|pattern| Regex::new(&pattern).expect("our patterns are valid"))
 });
 
-/// Who owns what, where a sentence says nothing else. Shares and parts of things have several owners.
+/// The ownership that a sentence states, if it states nothing else. Shares and parts have several
+/// owners, so they are ignored.
 pub(super) fn ownership(text: &str) -> Option<Ownership> {
     const SHARED: &[&str] =
         &["part", "parts", "half", "share", "shares", "stake", "some", "most", "a", "an"];
@@ -92,7 +98,7 @@ pub(super) fn ownership(text: &str) -> Option<Ownership> {
     (!is_shared).then(|| Ownership { who: name_key(&captures["who"]), what })
 }
 
-/// The sentences name different owners of a thing.
+/// Conflict: different owners of a thing.
 pub(super) fn owner(one: &Reading, other: &Reading) -> Option<Conflict> {
     let (mine, yours) = (one.ownership.as_ref()?, other.ownership.as_ref()?);
     if mine.what != yours.what || overlap(&mine.who, &yours.who) {
@@ -101,38 +107,38 @@ pub(super) fn owner(one: &Reading, other: &Reading) -> Option<Conflict> {
     let mut owners = [mine.who.as_str(), yours.who.as_str()];
     owners.sort_unstable();
     let axis = format!("owner of {}: {} or {}", mine.what, owners[0], owners[1]);
-    Some(Conflict { axis, severity: Severity::High, confidence: 0.8, change: Change::Unsaid })
+    Some(Conflict { axis, severity: Severity::High, confidence: 0.8, change: ChangeMention::None })
 }
 
-/// Whether names share a word: Ada is Ada Quill.
+/// Whether names share a word: Ada matches Ada Quill.
 fn overlap(one: &str, other: &str) -> bool {
     let words: BTreeSet<&str> = one.split(' ').collect();
     other.split(' ').any(|word| words.contains(word))
 }
 
-/// What is asked for by a cue.
+/// The property that a cue introduces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum CueProperty {
     Where,
     Birthplace,
     Superior,
 }
 
-/// A cue, what it is followed by, and whether it says that something changed.
-const CUES: &[(&str, &str, Asked, Change)] = &[
-    ("lives", "in", Asked::Where, Change::Unsaid),
-    ("live", "in", Asked::Where, Change::Unsaid),
-    ("based", "in", Asked::Where, Change::Unsaid),
-    ("located", "in", Asked::Where, Change::Unsaid),
-    ("headquartered", "in", Asked::Where, Change::Unsaid),
-    ("is", "in", Asked::Where, Change::Unsaid),
-    ("moved", "to", Asked::Where, Change::Said),
-    ("relocated", "to", Asked::Where, Change::Said),
-    ("born", "in", Asked::Birthplace, Change::Unsaid),
-    ("reports", "to", Asked::Superior, Change::Unsaid),
+/// Cue, following word, property, and whether the cue states a change.
+const CUES: &[(&str, &str, CueProperty, ChangeMention)] = &[
+    ("lives", "in", CueProperty::Where, ChangeMention::None),
+    ("live", "in", CueProperty::Where, ChangeMention::None),
+    ("based", "in", CueProperty::Where, ChangeMention::None),
+    ("located", "in", CueProperty::Where, ChangeMention::None),
+    ("headquartered", "in", CueProperty::Where, ChangeMention::None),
+    ("is", "in", CueProperty::Where, ChangeMention::None),
+    ("moved", "to", CueProperty::Where, ChangeMention::Stated),
+    ("relocated", "to", CueProperty::Where, ChangeMention::Stated),
+    ("born", "in", CueProperty::Birthplace, ChangeMention::None),
+    ("reports", "to", CueProperty::Superior, ChangeMention::None),
 ];
 
-/// The sentences name different places for what is in one.
+/// Conflict: different values of a property.
 pub(super) fn place(one: &Reading, other: &Reading) -> Option<Conflict> {
     if one.denial != Denial::None || other.denial != Denial::None {
         return None;
@@ -145,8 +151,8 @@ pub(super) fn place(one: &Reading, other: &Reading) -> Option<Conflict> {
     };
     let (subject, others) = (rest(one, &mine), rest(other, &yours));
     let shared = subject.intersection(&others).count();
-    let least = subject.len().min(others.len());
-    let is_same = shared > 0 && shared as f64 >= SUBJECT_SHARE * least as f64;
+    let smaller = subject.len().min(others.len());
+    let is_same = shared > 0 && shared as f64 >= SUBJECT_SHARE * smaller as f64;
     if asked != also
         || !mine.is_disjoint(&yours)
         || !is_same
@@ -155,29 +161,34 @@ pub(super) fn place(one: &Reading, other: &Reading) -> Option<Conflict> {
         return None;
     }
     let change = match (change, other_change) {
-        (Change::Said, Change::Said) if one.is_of_another_time(other) => Change::Times,
-        (Change::Unsaid, Change::Unsaid) if one.is_of_another_time(other) => Change::Times,
-        (Change::Said, Change::Unsaid) | (Change::Unsaid, Change::Said) => Change::Said,
-        _ => Change::Unsaid,
+        (ChangeMention::Stated, ChangeMention::Stated) if one.is_of_another_time(other) => {
+            ChangeMention::DifferentTimes
+        }
+        (ChangeMention::None, ChangeMention::None) if one.is_of_another_time(other) => {
+            ChangeMention::DifferentTimes
+        }
+        (ChangeMention::Stated, ChangeMention::None)
+        | (ChangeMention::None, ChangeMention::Stated) => ChangeMention::Stated,
+        _ => ChangeMention::None,
     };
     let shown = |place: &BTreeSet<String>| place.iter().cloned().collect::<Vec<_>>().join(" ");
     let mut places = [shown(&mine), shown(&yours)];
     places.sort_unstable();
     let what = match asked {
-        Asked::Where => "where",
-        Asked::Birthplace => "where born",
-        Asked::Superior => "reports to whom",
+        CueProperty::Where => "where",
+        CueProperty::Birthplace => "where born",
+        CueProperty::Superior => "reports to whom",
     };
     let axis = format!("{what}: {} or {}", places[0], places[1]);
     Some(Conflict { axis, severity: Severity::Medium, confidence: 0.8, change })
 }
 
-/// Stems of the cues, which are no part of what a sentence is about.
+/// Stems of the cues, which are not part of the subject.
 const MOVING: &[&str] =
     &["live", "base", "locat", "headquart", "headquarters", "move", "reloc", "born", "report"];
 
-/// What the first cue of a sentence asks for, and the name behind it.
-fn filled(reading: &Reading) -> Option<(Asked, BTreeSet<String>, Change)> {
+/// The property of the first cue in a sentence, and its value.
+fn filled(reading: &Reading) -> Option<(CueProperty, BTreeSet<String>, ChangeMention)> {
     let words = &reading.words;
     words.windows(2).enumerate().find_map(|(at, pair)| {
         let (_, _, asked, change) =
@@ -188,14 +199,14 @@ fn filled(reading: &Reading) -> Option<(Asked, BTreeSet<String>, Change)> {
     })
 }
 
-/// Whether two sentences are about the same: the names of one are among those of the other, and so are
-/// most of its other words. Without names all other words must be the same, and two of them; one is enough where
-/// both say which one is meant (the meeting, our rent).
+/// Whether two sentences have the same subject: the names of one are a subset of the other's, and
+/// so are most content words. Without names, the content words must be equal and at least two; one
+/// is enough if both are definite (the meeting, our rent).
 pub(super) fn shares_subject(one: &Reading, other: &Reading) -> bool {
     let is_within = one.names.is_subset(&other.names) || other.names.is_subset(&one.names);
     let names = one.names.intersection(&other.names).count();
     let shared = one.content.intersection(&other.content).count();
-    let least = one.content.len().min(other.content.len());
+    let smaller = one.content.len().min(other.content.len());
     match names {
         0 => {
             one.names.is_empty()
@@ -206,11 +217,11 @@ pub(super) fn shares_subject(one: &Reading, other: &Reading) -> bool {
                 && !other.is_about_it
         }
         _ if one.content.is_empty() && other.content.is_empty() => one.names == other.names,
-        _ => is_within && shared > 0 && shared as f64 >= SUBJECT_SHARE * least as f64,
+        _ => is_within && shared > 0 && shared as f64 >= SUBJECT_SHARE * smaller as f64,
     }
 }
 
-/// Whether a name that both hold is where one comes from and the other goes to.
+/// Whether a shared name is an origin in one sentence and a destination in the other.
 pub(super) fn faces_another_way(one: &Reading, other: &Reading) -> bool {
     let before = |reading: &Reading, name: &str| {
         let at =

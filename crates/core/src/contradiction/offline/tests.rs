@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::super::canary::canaries;
 use super::super::pair::tests::passage;
-use super::super::pair::{DateFrom, Dated, PairKind};
+use super::super::pair::{DateFrom, PairKind, StatementDate};
 use super::*;
 
 fn pair(a: &str, b: &str) -> Pair {
@@ -97,7 +97,7 @@ fn notes_and_chats() {
 #[test]
 fn later_statements_replace_earlier_ones() {
     let on = |slug: &str, text: &str, year| {
-        let date = Some(Dated { day: date(year, 1, 1), from: DateFrom::Page });
+        let date = Some(StatementDate { day: date(year, 1, 1), from: DateFrom::Page });
         Statement { date, ..passage(slug, 0, text) }
     };
     let pair = |year| {

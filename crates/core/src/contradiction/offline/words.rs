@@ -1,5 +1,5 @@
-//! The words this judge knows: which say nothing, which mean the same, which are kinds of which, and
-//! which exclude each other. General English, a line per idea; stems are made from them.
+//! Word lists of the offline judge: function words, synonyms, hypernyms and antonyms. General
+//! English, one line per concept; stems are derived from them.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::text::analyse;
 
-/// Words that carry no content of their own, beside the stop words of searches.
+/// Function words beyond the stop words of search.
 const FUNCTION: &str = "also another away back being both each else every few get gets getting got had \
     he her hers here herself him himself his its itself just let lot made make makes many more most \
     much one ones onto out over own per quite rather she so some somebody someone something still than \
@@ -19,11 +19,11 @@ const FUNCTION: &str = "also another away back being both each else every few ge
 const DENIALS: &str = "no not never nobody none nothing neither without cannot isnt arent wasnt werent \
     dont doesnt didnt wont cant couldnt hasnt havent hadnt wouldnt shouldnt nowhere";
 
-/// Words that say that something is wished, planned, supposed or asked rather than so.
+/// Words that mark a wish, plan, condition or question.
 const UNASSERTED: &str = "if might maybe perhaps should would could hopefully whether unless suppose \
     imagine wish hope hopes consider considering rumour rumor allegedly unclear";
 
-/// Words of the same meaning, for the purpose of being about the same.
+/// Synonyms, for deciding whether sentences have the same subject.
 const SAME: &[&str] = &[
     "man guy gentleman male",
     "woman lady female",
@@ -61,7 +61,7 @@ const SAME: &[&str] = &[
     "deadline due",
 ];
 
-/// Words and the kinds they are of: what holds of nobody of a kind holds of none of these.
+/// Hypernyms and their hyponyms: a denial of the hypernym denies all of them.
 const KINDS: &[(&str, &str)] = &[
     (
         "person people human",
@@ -77,7 +77,7 @@ const KINDS: &[(&str, &str)] = &[
     ("food", "pizza bread fruit meat vegetable"),
 ];
 
-/// Words that exclude each other.
+/// Pairs of antonyms, each side with its synonyms.
 const OPPOSITE: &[(&str, &str)] = &[
     ("open", "close shut"),
     ("open", "proprietary"),
@@ -161,24 +161,23 @@ const OPPOSITE: &[(&str, &str)] = &[
     ("everybody everyone all", "nobody none"),
 ];
 
-/// Prefixes that make a word its opposite, and how long the word must be: income is not the opposite of
-/// come.
+/// Negating prefixes with the minimum length of the word: income is not the opposite of come.
 const DENYING: &[(&str, usize)] =
     &[("un", 4), ("non", 4), ("dis", 4), ("in", 5), ("im", 5), ("ir", 5), ("il", 5)];
 
-pub(super) struct Words {
+pub(super) struct Lexicon {
     function: FxHashSet<&'static str>,
     denials: FxHashSet<&'static str>,
     unasserted: FxHashSet<&'static str>,
-    /// A stem to the stem that stands for all of its meaning.
+    /// Maps a stem to the canonical stem of its synonyms.
     same: FxHashMap<String, String>,
     kinds: FxHashSet<(String, String)>,
     opposites: FxHashSet<(String, String)>,
 }
 
-pub(super) static WORDS: LazyLock<Words> = LazyLock::new(Words::new);
+pub(super) static WORDS: LazyLock<Lexicon> = LazyLock::new(Lexicon::new);
 
-impl Words {
+impl Lexicon {
     fn new() -> Self {
         let mut words = Self {
             function: FUNCTION.split_whitespace().collect(),
@@ -209,7 +208,7 @@ impl Words {
         meant(ones).flat_map(|one| meant(others).map(move |other| (one.clone(), other))).collect()
     }
 
-    /// The stem that stands for the meaning of a stem.
+    /// The canonical stem of a stem's synonyms.
     pub(super) fn meaning(&self, stem: String) -> String {
         self.same.get(&stem).cloned().unwrap_or(stem)
     }
@@ -226,7 +225,7 @@ impl Words {
         self.unasserted.contains(exact)
     }
 
-    /// Whether what is said of the kind is said of the member too.
+    /// Whether `member` is `kind` or one of its hyponyms.
     pub(super) fn is_kind_of(&self, member: &str, kind: &str) -> bool {
         member == kind || self.kinds.contains(&(kind.to_owned(), member.to_owned()))
     }

@@ -1,9 +1,9 @@
-//! A run, added up.
+//! Aggregates a run into a report.
 //!
-//! Only queries whose pairs were all judged count in the query rate: a query that the money did not
-//! reach is not a query without contradictions. Pairs are counted once, whatever the number of queries
-//! that surfaced them. A run without a single judgement is a failure of the judge, and one whose judge
-//! is hardly better than guessing says nothing: neither is ever "0 contradictions".
+//! Only fully judged queries count in the query rate: a query that the budget did not cover is not
+//! a query without contradictions. Pairs are counted once, however many queries surface them. A run
+//! without any judgement means that the judge failed, and a judge hardly better than guessing makes
+//! a run inconclusive: neither is ever reported as "0 contradictions".
 
 mod tally;
 #[cfg(test)]
@@ -18,8 +18,8 @@ use crate::money::Usd;
 use crate::named;
 
 use super::canary::{Canary, counts};
-use super::docket::{Docket, Outcome};
-use super::rate::{CanaryCounts, CorrectedRate, Counted, Informedness, SMALL_SAMPLE};
+use super::docket::{Docket, JudgingOutcome};
+use super::rate::{CanaryCounts, CorrectedRate, HitCount, Informedness, SMALL_SAMPLE};
 use super::resolution::Resolution;
 use super::verdict::{Contradicts, JudgeError, Judgement, Severity};
 
@@ -27,13 +27,13 @@ use tally::{
     errors, findings, hot_pages, pair_rates, query_rate, reasons, status, tallies, tiers, verdicts,
 };
 
-/// Whether a run says something.
+/// The status of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RunStatus {
     Ok,
-    /// It does not say enough; the reasons tell why.
+    /// Inconclusive for the listed reasons.
     Inconclusive,
-    /// The judge was asked and gave no judgement at all.
+    /// The judge was called and gave no judgement at all.
     JudgeFailed,
 }
 
@@ -42,26 +42,26 @@ named! { RunStatus { Ok = "ok", Inconclusive = "inconclusive", JudgeFailed = "ju
 /// Why a run is not `ok`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Reason {
-    /// No query was asked.
+    /// The run has no queries.
     NoQueries,
-    /// There was no pair to judge.
+    /// The run has no pairs to judge.
     NoPairs,
     SearchFailed,
     /// A pair was not judged because the judge failed.
     JudgeErrors,
-    /// A pair was not judged because the money was spent.
+    /// A pair was not judged because the budget was exhausted.
     OverBudget,
-    /// Recorded answers are those of another prompt, or lack a pair.
+    /// The cassette was recorded with another prompt, or lacks a pair.
     StaleCassette,
-    /// There is no key to ask the judge with.
+    /// No API key is configured for the judge.
     NoKey,
-    /// A pair was not judged: the run was stopped.
+    /// A pair was not judged because the run was stopped.
     NotAsked,
-    /// No planted pair of a kind was judged, so nobody knows what the judge is worth.
+    /// No planted pair of one kind was judged, so the judge's quality is unknown.
     NoCanaries,
-    /// The judge is not told apart from one that guesses.
+    /// The judge is not measurably better than guessing.
     WeakJudge,
-    /// The judge catches too few planted contradictions to vouch that there are none.
+    /// The judge catches too few planted contradictions for "no contradictions" to count.
     LowSensitivity,
 }
 
@@ -81,59 +81,51 @@ named! {
     }
 }
 
-/// What a run was made with.
+/// The configuration and cost of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunInfo {
     pub run_id: String,
-    /// Who judged: `provider:model`, or the offline judge's name.
+    /// `provider:model`, or the name of the offline judge.
     pub judge_model: String,
-    /// The version of the prompt.
     pub prompt_version: String,
-    /// The hash of the prompt.
     pub prompt_hash: String,
-    /// How long statements were cut.
+    /// The maximum length of statements in prompts.
     pub truncation_policy: String,
     pub top_k: usize,
-    /// How queries were chosen, in words.
+    /// How queries were selected, in words.
     pub sampling: String,
-    /// What the planted pairs were chosen by.
+    /// The seed of the planted pairs.
     pub canary_seed: u64,
-    /// What the judge cost.
     pub judge_cost: Usd,
-    /// What embedding the queries cost.
     pub embedding_cost: Usd,
-    /// How long it took.
     pub duration_ms: u64,
 }
 
 /// A pair that is reported.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Finding {
-    /// Its place on the docket.
+pub struct ContradictionFinding {
+    /// Index of the pair in the docket.
     pub place: usize,
-    /// What was said about it.
     pub judgement: Judgement,
-    /// What could be done about it.
     pub resolution: Option<Resolution>,
 }
 
-/// A query, added up.
+/// Counts of one query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryTally {
     pub query: String,
-    /// How many results it had.
     pub results: usize,
-    /// Its findings, as places among the findings of the report.
+    /// Indexes into the findings of the report.
     pub findings: Vec<usize>,
-    /// Pairs that the date rule left out.
+    /// Pairs that the date rule excluded.
     pub skipped_by_date: usize,
-    /// Pairs that were judged before.
+    /// Pairs with a cached judgement.
     pub cached: usize,
-    /// Pairs that were judged now.
+    /// Pairs judged in this run.
     pub judged: usize,
-    /// Pairs that were to be judged and were not.
+    /// Pairs that should have been judged but were not.
     pub unjudged: usize,
-    /// Why the search failed, if it did.
+    /// The error, if the search failed.
     pub error: Option<String>,
 }
 
@@ -141,67 +133,63 @@ pub struct QueryTally {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HotPage {
     pub key: PageKey,
-    /// How many findings it is part of.
+    /// Number of findings that involve the page.
     pub appearances: usize,
-    /// The worst of them.
+    /// The highest severity of its findings.
     pub max_severity: Severity,
 }
 
-/// Pairs between tiers.
+/// Number of pairs by the tiers of their sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ContradictionTiers")]
 pub struct TierTally {
-    /// Both curated.
+    /// Pairs of two curated sources.
     pub curated_vs_curated: usize,
-    /// One curated, one bulk.
+    /// Pairs of a curated and a bulk source.
     pub curated_vs_bulk: usize,
-    /// Both bulk.
+    /// Pairs of two bulk sources.
     pub bulk_vs_bulk: usize,
-    /// Any other.
     pub other: usize,
 }
 
-/// A run, added up.
+/// The aggregated results of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// What it was made with.
     pub info: RunInfo,
-    /// Whether it says something.
     pub status: RunStatus,
     pub reasons: Vec<Reason>,
-    /// What was found, the worst first.
-    pub findings: Vec<Finding>,
+    /// Findings, most severe first.
+    pub findings: Vec<ContradictionFinding>,
     pub queries: Vec<QueryTally>,
     /// Judgements by verdict, in the order of [`Contradicts::ALL`].
     pub verdicts: Vec<(Contradicts, usize)>,
     /// Failures by kind, planted pairs included, in the order of [`JudgeError::ALL`].
     pub errors: Vec<(JudgeError, usize)>,
     /// Fully judged queries, and those of them with a contradiction.
-    pub query_rate: Counted,
+    pub query_rate: HitCount,
     /// Judged pairs, and those of them that are contradictions.
-    pub pair_rate: Counted,
-    /// What the judge made of the planted pairs.
+    pub pair_rate: HitCount,
+    /// The judge's results on the planted pairs.
     pub canaries: CanaryCounts,
-    /// What the judge is worth.
     pub informedness: Option<Informedness>,
-    /// The pair rate without the judge's errors.
+    /// The pair rate corrected for the judge's errors.
     pub corrected: Option<CorrectedRate>,
-    /// Judgements that were remembered, and all of them; planted pairs not included.
-    pub cache: Counted,
-    /// Pairs between tiers, judged or not.
+    /// Cached judgements among all judgements; planted pairs are not included.
+    pub cache: HitCount,
+    /// All pairs by tiers, judged or not.
     pub tiers: TierTally,
-    /// Pages with findings, the hottest first.
+    /// Pages with findings, most findings first.
     pub hot_pages: Vec<HotPage>,
 }
 
 impl Report {
-    /// Adds up a run. `outcomes` are those of the docket's pairs, in its order; a missing one was not
-    /// asked.
+    /// Aggregates a run. `outcomes` are in the order of the docket's pairs; a missing outcome means
+    /// that the judge was not called.
     pub fn new(
         info: RunInfo,
         docket: &Docket,
-        outcomes: &[Outcome],
-        planted: &[(Canary, Outcome)],
+        outcomes: &[JudgingOutcome],
+        planted: &[(Canary, JudgingOutcome)],
     ) -> Self {
         let pairs = docket.pairs();
         let findings = findings(pairs, outcomes);
@@ -232,16 +220,16 @@ impl Report {
         report
     }
 
-    /// What the run says, as a verdict: contradictions by a judge that is worth something are a
-    /// failure, and nothing that is not known is a pass.
+    /// The verdict of the run. Contradictions found by an adequate judge are a failure; unknown
+    /// results never pass.
     pub fn verdict(&self) -> Verdict {
-        let is_blind = self
+        let is_judge_unreliable = self
             .reasons
             .iter()
             .any(|reason| matches!(reason, Reason::NoCanaries | Reason::WeakJudge));
         match self.status {
             RunStatus::JudgeFailed => Verdict::Inconclusive,
-            _ if is_blind => Verdict::Inconclusive,
+            _ if is_judge_unreliable => Verdict::Inconclusive,
             _ if self.pair_rate.hits > 0 => Verdict::Fail,
             RunStatus::Inconclusive => Verdict::Inconclusive,
             RunStatus::Ok => Verdict::Pass,
@@ -253,16 +241,16 @@ impl Report {
         self.queries.iter().filter(|query| query.is_whole() && !query.findings.is_empty()).count()
     }
 
-    /// A remark on rates of few queries.
+    /// A warning about rates over few queries.
     pub fn small_sample_note(&self) -> Option<String> {
         let n = self.query_rate.n;
         let is_small = n < SMALL_SAMPLE;
-        is_small.then(|| format!("n = {n} is below {SMALL_SAMPLE}: take the rate as an anecdote"))
+        is_small.then(|| format!("n = {n} is below {SMALL_SAMPLE}: the rate is unreliable"))
     }
 }
 
 impl QueryTally {
-    /// Whether all its pairs were judged.
+    /// Whether all pairs were judged.
     pub fn is_whole(&self) -> bool {
         self.unjudged == 0 && self.error.is_none()
     }

@@ -2,37 +2,42 @@
 
 use std::collections::BTreeMap;
 
-use crate::contradiction::docket::{Asked, Docket, Docketed, Origin, Outcome};
+use crate::contradiction::docket::{Docket, DocketEntry, DocketQuery, JudgingOutcome, Origin};
 use crate::contradiction::pair::Tier;
-use crate::contradiction::rate::{Counted, INFORMEDNESS_FLOOR, SENSITIVITY_FLOOR};
+use crate::contradiction::rate::{HitCount, INFORMEDNESS_FLOOR, SENSITIVITY_FLOOR};
 use crate::contradiction::resolution::Resolution;
 use crate::contradiction::verdict::{Contradicts, JudgeError, Judgement, Severity};
 use crate::id::PageKey;
 
-use super::{Finding, HotPage, QueryTally, Reason, Report, RunStatus, TierTally};
+use super::{ContradictionFinding, HotPage, QueryTally, Reason, Report, RunStatus, TierTally};
 
-/// Pages that are listed as hot.
+/// Maximum number of hot pages.
 const HOT_PAGES: usize = 10;
 
-fn judgement(outcomes: &[Outcome], place: usize) -> Option<(&Judgement, Origin)> {
+fn judgement(outcomes: &[JudgingOutcome], place: usize) -> Option<(&Judgement, Origin)> {
     match outcomes.get(place) {
-        Some(Outcome::Judged(judgement, origin)) => Some((judgement, *origin)),
+        Some(JudgingOutcome::Judged(judgement, origin)) => Some((judgement, *origin)),
         _ => None,
     }
 }
 
-pub(super) fn findings(pairs: &[Docketed], outcomes: &[Outcome]) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = Vec::new();
-    for (place, Docketed { pair, .. }) in pairs.iter().enumerate() {
+pub(super) fn findings(
+    pairs: &[DocketEntry],
+    outcomes: &[JudgingOutcome],
+) -> Vec<ContradictionFinding> {
+    let mut findings: Vec<ContradictionFinding> = Vec::new();
+    for (place, DocketEntry { pair, .. }) in pairs.iter().enumerate() {
         let Some((judgement, _)) = judgement(outcomes, place) else { continue };
         if judgement.verdict.is_finding() {
             let resolution = Resolution::of(pair, judgement);
-            findings.push(Finding { place, judgement: judgement.clone(), resolution });
+            findings.push(ContradictionFinding { place, judgement: judgement.clone(), resolution });
         }
     }
-    // Stable: among equals the docket's order stays.
+    // A stable sort: ties keep the docket's order.
     findings.sort_by(|one, other| {
-        let weight = |finding: &Finding| (finding.judgement.severity, finding.judgement.confidence);
+        let weight = |finding: &ContradictionFinding| {
+            (finding.judgement.severity, finding.judgement.confidence)
+        };
         let ((severity, sure), (other_severity, other_sure)) = (weight(one), weight(other));
         other_severity.cmp(&severity).then(other_sure.total_cmp(&sure))
     });
@@ -41,12 +46,12 @@ pub(super) fn findings(pairs: &[Docketed], outcomes: &[Outcome]) -> Vec<Finding>
 
 pub(super) fn tallies(
     docket: &Docket,
-    outcomes: &[Outcome],
-    findings: &[Finding],
+    outcomes: &[JudgingOutcome],
+    findings: &[ContradictionFinding],
 ) -> Vec<QueryTally> {
     let at: BTreeMap<usize, usize> =
         findings.iter().enumerate().map(|(at, finding)| (finding.place, at)).collect();
-    let tally = |asked: &Asked| {
+    let tally = |asked: &DocketQuery| {
         let mut tally = QueryTally {
             query: asked.query.clone(),
             results: asked.results,
@@ -71,8 +76,8 @@ pub(super) fn tallies(
     docket.asked().iter().map(tally).collect()
 }
 
-pub(super) fn query_rate(queries: &[QueryTally], findings: &[Finding]) -> Counted {
-    let mut rate = Counted::default();
+pub(super) fn query_rate(queries: &[QueryTally], findings: &[ContradictionFinding]) -> HitCount {
+    let mut rate = HitCount::default();
     for query in queries.iter().filter(|query| query.is_whole()) {
         let verdicts = query.findings.iter().map(|at| findings[*at].judgement.verdict);
         rate.add(verdicts.into_iter().any(|verdict| verdict == Contradicts::Contradiction));
@@ -80,11 +85,11 @@ pub(super) fn query_rate(queries: &[QueryTally], findings: &[Finding]) -> Counte
     rate
 }
 
-/// Contradictions among the judged pairs, and remembered ones among the judgements.
-pub(super) fn pair_rates(outcomes: &[Outcome]) -> (Counted, Counted) {
-    let (mut rate, mut cache) = (Counted::default(), Counted::default());
+/// The contradictions among the judged pairs, and the cached ones among the judgements.
+pub(super) fn pair_rates(outcomes: &[JudgingOutcome]) -> (HitCount, HitCount) {
+    let (mut rate, mut cache) = (HitCount::default(), HitCount::default());
     for outcome in outcomes {
-        if let Outcome::Judged(judgement, origin) = outcome {
+        if let JudgingOutcome::Judged(judgement, origin) = outcome {
             rate.add(judgement.verdict == Contradicts::Contradiction);
             cache.add(*origin == Origin::Cache);
         }
@@ -92,23 +97,23 @@ pub(super) fn pair_rates(outcomes: &[Outcome]) -> (Counted, Counted) {
     (rate, cache)
 }
 
-pub(super) fn verdicts(outcomes: &[Outcome]) -> Vec<(Contradicts, usize)> {
-    let is = |outcome: &Outcome, verdict| matches!(outcome, Outcome::Judged(judgement, _) if judgement.verdict == verdict);
+pub(super) fn verdicts(outcomes: &[JudgingOutcome]) -> Vec<(Contradicts, usize)> {
+    let is = |outcome: &JudgingOutcome, verdict| matches!(outcome, JudgingOutcome::Judged(judgement, _) if judgement.verdict == verdict);
     let count = |verdict| outcomes.iter().filter(|outcome| is(outcome, verdict)).count();
     Contradicts::ALL.iter().map(|verdict| (*verdict, count(*verdict))).collect()
 }
 
 pub(super) fn errors<'a>(
-    outcomes: impl Iterator<Item = &'a Outcome> + Clone,
+    outcomes: impl Iterator<Item = &'a JudgingOutcome> + Clone,
 ) -> Vec<(JudgeError, usize)> {
-    let is = |outcome: &Outcome, kind| matches!(outcome, Outcome::Failed(error) if *error == kind);
+    let is = |outcome: &JudgingOutcome, kind| matches!(outcome, JudgingOutcome::Failed(error) if *error == kind);
     let count = |kind| outcomes.clone().filter(|outcome| is(outcome, kind)).count();
     JudgeError::ALL.iter().map(|kind| (*kind, count(*kind))).collect()
 }
 
-pub(super) fn tiers(pairs: &[Docketed]) -> TierTally {
+pub(super) fn tiers(pairs: &[DocketEntry]) -> TierTally {
     let mut tally = TierTally::default();
-    for Docketed { pair, .. } in pairs {
+    for DocketEntry { pair, .. } in pairs {
         *match (pair.a.tier, pair.b.tier) {
             (Tier::Curated, Tier::Curated) => &mut tally.curated_vs_curated,
             (Tier::Curated, Tier::Bulk) | (Tier::Bulk, Tier::Curated) => &mut tally.curated_vs_bulk,
@@ -120,7 +125,7 @@ pub(super) fn tiers(pairs: &[Docketed]) -> TierTally {
 }
 
 /// A finding within one page counts once for it.
-pub(super) fn hot_pages(pairs: &[Docketed], findings: &[Finding]) -> Vec<HotPage> {
+pub(super) fn hot_pages(pairs: &[DocketEntry], findings: &[ContradictionFinding]) -> Vec<HotPage> {
     let mut hot: BTreeMap<&PageKey, (usize, Severity)> = BTreeMap::new();
     for finding in findings {
         let pair = &pairs[finding.place].pair;
@@ -148,9 +153,13 @@ pub(super) fn hot_pages(pairs: &[Docketed], findings: &[Finding]) -> Vec<HotPage
     hot
 }
 
-pub(super) fn reasons(report: &Report, docket: &Docket, outcomes: &[Outcome]) -> Vec<Reason> {
+pub(super) fn reasons(
+    report: &Report,
+    docket: &Docket,
+    outcomes: &[JudgingOutcome],
+) -> Vec<Reason> {
     let kept: Vec<usize> = docket.to_judge().collect();
-    let outcome = |place: &usize| outcomes.get(*place).unwrap_or(&Outcome::NotAsked);
+    let outcome = |place: &usize| outcomes.get(*place).unwrap_or(&JudgingOutcome::NotAsked);
     let failed =
         |kind: JudgeError| report.errors.iter().any(|(error, count)| *error == kind && *count > 0);
     let others = JudgeError::ALL.iter().filter(|kind| {
@@ -158,8 +167,9 @@ pub(super) fn reasons(report: &Report, docket: &Docket, outcomes: &[Outcome]) ->
     });
     let is_weak = report.informedness.is_some_and(|at| at.interval.low < INFORMEDNESS_FLOOR);
     let caught = report.canaries.caught.interval();
-    // What was found was found: only silence needs a judge that hears.
-    let is_deaf = report.pair_rate.hits == 0 && caught.is_some_and(|at| at.low < SENSITIVITY_FLOOR);
+    // Sensitivity matters only if nothing was found.
+    let is_insensitive =
+        report.pair_rate.hits == 0 && caught.is_some_and(|at| at.low < SENSITIVITY_FLOOR);
     [
         (Reason::NoQueries, docket.asked().is_empty()),
         (Reason::NoPairs, kept.is_empty()),
@@ -168,10 +178,10 @@ pub(super) fn reasons(report: &Report, docket: &Docket, outcomes: &[Outcome]) ->
         (Reason::OverBudget, failed(JudgeError::OverBudget)),
         (Reason::StaleCassette, failed(JudgeError::StaleCassette)),
         (Reason::NoKey, failed(JudgeError::NoKey)),
-        (Reason::NotAsked, kept.iter().any(|place| *outcome(place) == Outcome::NotAsked)),
+        (Reason::NotAsked, kept.iter().any(|place| *outcome(place) == JudgingOutcome::NotAsked)),
         (Reason::NoCanaries, report.informedness.is_none()),
         (Reason::WeakJudge, is_weak),
-        (Reason::LowSensitivity, is_deaf),
+        (Reason::LowSensitivity, is_insensitive),
     ]
     .into_iter()
     .filter_map(|(reason, holds)| holds.then_some(reason))

@@ -23,12 +23,12 @@ fn pair(a: &str, b: &str) -> Pair {
     Pair::new(PairKind::CrossPage, passage(a, 0, a), passage(b, 0, b), 1.0)
 }
 
-fn judged(verdict: Contradicts, severity: Severity) -> Outcome {
-    Outcome::Judged(Judgement::new(verdict, severity, "who is chair", 0.9), Origin::Judge)
+fn judged(verdict: Contradicts, severity: Severity) -> JudgingOutcome {
+    JudgingOutcome::Judged(Judgement::new(verdict, severity, "who is chair", 0.9), Origin::Judge)
 }
 
 /// A judge that is right about all of them.
-fn right(of_each: usize) -> Vec<(Canary, Outcome)> {
+fn right(of_each: usize) -> Vec<(Canary, JudgingOutcome)> {
     let right = |canary: Canary| {
         let verdict =
             if canary.is_contradiction { Contradicts::Contradiction } else { Contradicts::No };
@@ -57,10 +57,10 @@ pub(crate) fn found() -> (Report, Docket) {
 
 pub(crate) fn judge_failed() -> (Report, Docket) {
     let docket = docket();
-    let outcomes = vec![Outcome::Failed(JudgeError::Timeout); 3];
+    let outcomes = vec![JudgingOutcome::Failed(JudgeError::Timeout); 3];
     let planted: Vec<_> = canaries(1, 3)
         .into_iter()
-        .map(|canary| (canary, Outcome::Failed(JudgeError::Timeout)))
+        .map(|canary| (canary, JudgingOutcome::Failed(JudgeError::Timeout)))
         .collect();
     (Report::new(info(), &docket, &outcomes, &planted), docket)
 }
@@ -84,7 +84,7 @@ fn a_pair_counts_once_and_a_query_when_it_is_whole() {
 #[test]
 fn what_was_not_judged_is_not_clean() {
     let clean = || judged(Contradicts::No, Severity::Info);
-    let outcomes = [clean(), clean(), Outcome::Failed(JudgeError::OverBudget)];
+    let outcomes = [clean(), clean(), JudgingOutcome::Failed(JudgeError::OverBudget)];
     let report = Report::new(info(), &docket(), &outcomes, &right(40));
     assert_eq!((report.query_rate.hits, report.query_rate.n), (0, 1));
     assert_eq!(report.reasons, [Reason::OverBudget]);

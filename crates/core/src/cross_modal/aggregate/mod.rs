@@ -1,18 +1,17 @@
-//! What the votes of a panel add up to.
+//! Aggregates the votes of a panel into a verdict.
 //!
-//! A model's score of a dimension is the mean over its cycles that gave a vote. A panel passes if in
-//! every dimension the mean of the models is at least 7 and no single score, of any model in any cycle,
-//! is below 5, with votes of at least two models. A cycle that failed is counted and never made up for:
-//! the others weigh no more than before. A call that was not made leaves the verdict open, unless no
-//! score could have changed it.
+//! A model's score of a dimension is the mean over its cycles with a vote. A panel passes if in
+//! every dimension the mean of the models is at least 7 and no single score is below 5, with votes
+//! of at least two models. A failed cycle is counted, and the other cycles do not gain weight. A
+//! call that was not made leaves the verdict open, unless no score could have changed it.
 
-use super::sequential::{Standing, standing};
+use super::sequential::{VerdictState, standing};
 use super::tally::{self, Tally};
-use super::{Call, Outcome, Panel, SCORE_FLOOR, Unmade};
+use super::{Call, CallOutcome, CallSkipReason, Panel, SCORE_FLOOR};
 use crate::gate::Verdict;
 use crate::money::Usd;
 use crate::named;
-use crate::stats::{Alpha, NoAlpha, krippendorff, mean};
+use crate::stats::{Alpha, AlphaError, krippendorff, mean};
 
 /// Why a dimension fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,20 +26,20 @@ named! { Reason { MeanBelow7 = "mean_below_7", MinBelow5 = "min_below_5" } }
 
 /// Why there is no verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unsure {
+pub enum UndecidedReason {
     /// Fewer than two models voted.
     TooFewModels,
-    /// Calls that were not made could have changed it.
+    /// Calls that were not made could have changed the verdict.
     CallsNotMade,
 }
 
-named! { Unsure { TooFewModels = "too_few_models", CallsNotMade = "calls_not_made" } }
+named! { UndecidedReason { TooFewModels = "too_few_models", CallsNotMade = "calls_not_made" } }
 
-/// What a panel says of one dimension.
+/// The aggregated scores of one dimension.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DimensionResult {
     pub key: String,
-    /// The mean of the models' means, for reading; the verdict does not use it.
+    /// The mean of the models' means, for display; the verdict does not use it.
     pub mean: Option<f64>,
     /// The lowest single score.
     pub min: Option<u8>,
@@ -51,39 +50,39 @@ pub struct DimensionResult {
     pub reasons: Vec<Reason>,
 }
 
-/// What a panel says.
+/// The aggregated result of a panel.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Aggregate {
     pub verdict: Verdict,
-    /// Why there is none.
-    pub unsure: Option<Unsure>,
+    /// The reason, if the verdict is inconclusive.
+    pub unsure: Option<UndecidedReason>,
     /// Every dimension, in the rubric's order.
     pub dimensions: Vec<DimensionResult>,
     /// The mean of the dimensions' means.
     pub overall: Option<f64>,
-    /// How many models voted.
+    /// Number of models that voted.
     pub contributing: usize,
-    /// How many calls gave a vote.
+    /// Number of calls with a vote.
     pub votes: usize,
     pub failed: usize,
-    /// How many were not made.
+    /// Number of calls that were not made.
     pub not_made: usize,
-    /// What would make it better: at most ten, none twice.
+    /// At most ten suggested improvements, without duplicates.
     pub improvements: Vec<String>,
-    /// How far the models agree over the dimensions.
-    pub agreement: Result<Alpha, NoAlpha>,
-    /// What all calls cost.
+    /// Agreement of the models over the dimensions.
+    pub agreement: Result<Alpha, AlphaError>,
+    /// Cost of all calls.
     pub cost: Usd,
-    /// What calls that were not needed would have cost at most.
+    /// Maximum cost of the calls that were not needed.
     pub saved: Usd,
 }
 
 const IMPROVEMENTS: usize = 10;
-/// Improvements that begin alike are one.
+/// Improvements with the same first characters are duplicates.
 const ALIKE: usize = 40;
 
 impl Panel {
-    /// What the votes add up to.
+    /// Aggregates the votes of a panel.
     pub fn aggregate(&self) -> Aggregate {
         let tallies: Vec<Tally> = self.tallies().into_iter().map(|(tally, _)| tally).collect();
         let dimensions: Vec<DimensionResult> =
@@ -91,16 +90,16 @@ impl Panel {
         let standing = standing(self);
         let contributing = tally::contributing(&tallies);
         let unsure = match standing {
-            Standing::Settled(Verdict::Inconclusive) => Some(Unsure::TooFewModels),
-            Standing::Settled(_) => None,
-            Standing::Open => Some(Unsure::CallsNotMade),
+            VerdictState::Settled(Verdict::Inconclusive) => Some(UndecidedReason::TooFewModels),
+            VerdictState::Settled(_) => None,
+            VerdictState::Open => Some(UndecidedReason::CallsNotMade),
         };
         let means: Option<Vec<f64>> = dimensions.iter().map(|dimension| dimension.mean).collect();
         let (votes, failed, not_made) = self.counts();
         Aggregate {
             verdict: match standing {
-                Standing::Settled(verdict) => verdict,
-                Standing::Open => Verdict::Inconclusive,
+                VerdictState::Settled(verdict) => verdict,
+                VerdictState::Open => Verdict::Inconclusive,
             },
             unsure,
             overall: means.and_then(|means| mean(&means)),
@@ -140,13 +139,13 @@ impl Panel {
     /// Votes, failures, and calls that were not made or not recorded.
     fn counts(&self) -> (usize, usize, usize) {
         let votes = self.votes().count();
-        let is_failed = |call: &&Call| matches!(call.outcome, Outcome::Failed(_));
+        let is_failed = |call: &&Call| matches!(call.outcome, CallOutcome::Failed(_));
         let failed = self.calls().iter().filter(is_failed).count();
         let all = self.seats().len() * usize::from(self.cycles());
         (votes, failed, all - votes - failed)
     }
 
-    /// The first ten that do not begin alike, by cycle and slot.
+    /// The first ten distinct improvements, by cycle and slot.
     fn improvements(&self) -> Vec<String> {
         let mut seen = Vec::new();
         let mut kept = Vec::new();
@@ -161,11 +160,11 @@ impl Panel {
     }
 }
 
-/// How far models agree: Krippendorff's alpha for intervals, with models as raters and dimensions, of
-/// one question or of many, as units.
+/// Agreement of models: Krippendorff's alpha for interval data, with models as raters and
+/// dimensions, of one question or several, as units.
 pub fn agreement<'a>(
     dimensions: impl Iterator<Item = &'a DimensionResult>,
-) -> Result<Alpha, NoAlpha> {
+) -> Result<Alpha, AlphaError> {
     let units: Vec<Vec<Option<f64>>> =
         dimensions.map(|dimension| dimension.by_seat.clone()).collect();
     krippendorff(&units)
@@ -173,7 +172,7 @@ pub fn agreement<'a>(
 
 fn saved(call: &Call) -> Usd {
     match call.outcome {
-        Outcome::NotMade(Unmade::Settled(saved)) => saved,
+        CallOutcome::NotMade(CallSkipReason::Settled(saved)) => saved,
         _ => Usd::ZERO,
     }
 }

@@ -9,8 +9,8 @@ pub(in crate::cross_modal) fn panel(rubric: &Rubric, cycles: u8) -> Panel {
 }
 
 /// A vote.
-pub(in crate::cross_modal) fn scored(scores: &[u8]) -> Outcome {
-    Outcome::Scored(Vote {
+pub(in crate::cross_modal) fn scored(scores: &[u8]) -> CallOutcome {
+    CallOutcome::Scored(Vote {
         scores: scores.to_vec(),
         improvements: Vec::new(),
         repairs: BTreeSet::new(),
@@ -22,7 +22,7 @@ fn seats(models: [&str; 3]) -> Vec<Seat> {
     Slot::ALL.iter().zip(models).map(seat).collect()
 }
 
-fn call(slot: Slot, cycle: u8, outcome: Outcome) -> Call {
+fn call(slot: Slot, cycle: u8, outcome: CallOutcome) -> Call {
     Call { slot, cycle, outcome, cost: Usd::cents(2) }
 }
 
@@ -30,7 +30,7 @@ fn call(slot: Slot, cycle: u8, outcome: Outcome) -> Call {
 fn asked(scores: [Option<[u8; 2]>; 3]) -> Aggregate {
     let mut panel = panel(&Rubric::qa(), 1);
     for (slot, scores) in Slot::ALL.iter().zip(scores) {
-        let failed = || Outcome::Failed("timeout".to_owned());
+        let failed = || CallOutcome::Failed("timeout".to_owned());
         let outcome = scores.map_or_else(failed, |scores| scored(&scores));
         panel.record(call(*slot, 1, outcome)).unwrap();
     }
@@ -63,9 +63,12 @@ fn reasons_of_a_fail() {
 #[test]
 fn one_survivor_decides_nothing() {
     let found = asked([Some([10, 10]), None, None]);
-    assert_eq!((found.verdict, found.unsure), (Verdict::Inconclusive, Some(Unsure::TooFewModels)));
+    assert_eq!(
+        (found.verdict, found.unsure),
+        (Verdict::Inconclusive, Some(UndecidedReason::TooFewModels))
+    );
     assert_eq!((found.votes, found.failed), (1, 2));
-    assert_eq!(found.agreement, Err(NoAlpha::NoPairs));
+    assert_eq!(found.agreement, Err(AlphaError::NoPairs));
 }
 
 /// Best-of would take the second cycle.
@@ -85,7 +88,7 @@ fn cycles_are_pooled() {
 fn a_failed_cycle_is_counted_and_not_replaced() {
     let rubric = Rubric::qa();
     let mut panel = panel(&rubric, 2);
-    panel.record(call(Slot::A, 1, Outcome::Failed("no JSON".to_owned()))).unwrap();
+    panel.record(call(Slot::A, 1, CallOutcome::Failed("no JSON".to_owned()))).unwrap();
     let again = panel.record(call(Slot::A, 1, scored(&[9, 9])));
     assert_eq!(again, Err(PanelError::Again { slot: Slot::A, cycle: 1 }));
     for (slot, cycle) in panel.left() {
@@ -102,11 +105,11 @@ fn what_was_not_asked_is_no_pass() {
     open.record(call(Slot::A, 1, scored(&[9, 9]))).unwrap();
     open.record(call(Slot::B, 1, scored(&[9, 9]))).unwrap();
     let mut refused = open.clone();
-    refused.record(call(Slot::C, 1, Outcome::NotMade(Unmade::OverBudget))).unwrap();
+    refused.record(call(Slot::C, 1, CallOutcome::NotMade(CallSkipReason::OverBudget))).unwrap();
     for panel in [open, refused] {
         let found = panel.aggregate();
         assert_eq!(found.verdict, Verdict::Inconclusive);
-        assert_eq!((found.unsure, found.not_made), (Some(Unsure::CallsNotMade), 1));
+        assert_eq!((found.unsure, found.not_made), (Some(UndecidedReason::CallsNotMade), 1));
     }
 }
 
@@ -115,7 +118,7 @@ fn what_could_not_change_it_is_saved() {
     let mut panel = panel(&Rubric::qa(), 1);
     panel.record(call(Slot::A, 1, scored(&[2, 9]))).unwrap();
     panel.record(call(Slot::B, 1, scored(&[9, 9]))).unwrap();
-    let settled = Outcome::NotMade(Unmade::Settled(Usd::cents(5)));
+    let settled = CallOutcome::NotMade(CallSkipReason::Settled(Usd::cents(5)));
     panel.record(Call { slot: Slot::C, cycle: 1, outcome: settled, cost: Usd::ZERO }).unwrap();
     let found = panel.aggregate();
     assert_eq!((found.verdict, found.unsure), (Verdict::Fail, None));
@@ -128,7 +131,7 @@ fn improvements_that_begin_alike_are_one() {
     let mut panel = panel(&rubric, 1);
     let improvements = |texts: Vec<String>| {
         let vote = Vote { scores: vec![7, 7], improvements: texts, repairs: BTreeSet::new() };
-        Outcome::Scored(vote)
+        CallOutcome::Scored(vote)
     };
     let long = "Name the sources of each of these claims, ";
     panel.record(call(Slot::A, 1, improvements(vec![format!("{long}please")]))).unwrap();

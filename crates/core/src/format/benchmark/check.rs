@@ -1,9 +1,9 @@
-//! A result held against itself: everything that its rows and its label decide is computed again.
+//! Consistency check of a result: recomputes everything that follows from its rows and its label.
 //!
-//! Promises: a summary, a count, a baseline, a warning or a label that its rows do not give is named.
+//! Guarantees: reports every summary, count, baseline, warning or label that the rows contradict.
 //!
-//! Deliberately absent: the dataset. A file whose rows, label, means and hash were all changed to fit
-//! each other is consistent; only asking the questions again (`eval reproduce`) finds that out.
+//! Not here: the dataset. A file whose rows, label, means and hash were all changed consistently
+//! passes; only running the questions again (`eval reproduce`) detects that.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -11,39 +11,40 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::longmemeval::ABSTENTION;
-use super::{Result, Row};
+use super::{BenchmarkResult, BenchmarkRow};
 use crate::benchmark::{
-    Benchmark, Granularity, Label, Outcome, Timings, abstention, dataset_name, depth,
-    figures_of_ranks, is_collection, known_as, measures_of, run_id, summarise, title_of,
+    Benchmark, BenchmarkLabel, Granularity, QuestionOutcome, QuestionTimings, abstention,
+    dataset_name, depth, figures_of_ranks, is_collection, known_as, measures_of, run_id, summarise,
+    title_of,
 };
 
-/// Numbers that differ by less are the same: means are sums of the same numbers.
+/// Smaller differences between numbers are rounding errors of means.
 const CLOSE: f64 = 1e-9;
-/// The longest value that a difference shows, in characters.
+/// Maximum number of characters of a value in a difference.
 const LONGEST: usize = 60;
 
-/// A field that is not what it should be.
+/// A field whose stated value differs from the computed one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldDifference {
     /// The field, as a path: `summary.recall_all@5`.
     pub field: String,
-    /// What the file states.
+    /// The value in the file.
     pub stated: String,
     pub computed: String,
 }
 
-/// Whether a result is as it was written.
+/// Whether a result was changed after it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Integrity {
     Intact,
-    /// Its hash does not fit: something was changed.
+    /// The hash does not match the content.
     Edited,
-    /// It has no hash.
+    /// The result has no hash.
     NoHash,
 }
 
-/// Holds a result against its hash.
-pub fn integrity(result: &Result) -> Integrity {
+/// Compares a result with its hash.
+pub fn integrity(result: &BenchmarkResult) -> Integrity {
     match result.result_hash.as_str() {
         "" => Integrity::NoHash,
         hash if hash == result.hash() => Integrity::Intact,
@@ -51,15 +52,15 @@ pub fn integrity(result: &Result) -> Integrity {
     }
 }
 
-/// The result that a result's own rows and label give.
-pub fn recomputed(result: &Result) -> Result {
+/// The result recomputed from its own rows and label.
+pub fn recomputed(result: &BenchmarkResult) -> BenchmarkResult {
     let outcomes = result.outcomes();
     let title = title_of(&result.label, &result.headline).ok().flatten();
-    Result::new(result.asked.clone(), &result.label, title, summarise(&outcomes), outcomes)
+    BenchmarkResult::new(result.asked.clone(), &result.label, title, summarise(&outcomes), outcomes)
 }
 
-/// Every field that a result's own rows and label do not give.
-pub fn result_differences(result: &Result) -> Vec<FieldDifference> {
+/// Fields of a result that contradict its own rows and label.
+pub fn result_differences(result: &BenchmarkResult) -> Vec<FieldDifference> {
     let mut found = label_differences(result);
     if let Err(reason) = title_of(&result.label, &result.headline) {
         found.push(difference("headline", &result.headline, reason));
@@ -73,16 +74,16 @@ pub fn result_differences(result: &Result) -> Vec<FieldDifference> {
     }
     let (stated, computed) = (value(result), value(&recomputed(result)));
     let all = field_differences(&stated, &computed);
-    // The headline is looked at above, and whether the hash fits is a question of its own.
+    // The headline is checked above, and `integrity` checks the hash.
     found.extend(
         all.into_iter().filter(|one| one.field != "result_hash" && one.field != "headline"),
     );
     found
 }
 
-/// What of a label its benchmark, its flags and its dataset's hash do not give.
-fn label_differences(result: &Result) -> Vec<FieldDifference> {
-    let Result { label, asked, .. } = result;
+/// Fields of a label that contradict its benchmark, its flags or its dataset's hash.
+fn label_differences(result: &BenchmarkResult) -> Vec<FieldDifference> {
+    let BenchmarkResult { label, asked, .. } = result;
     let flag = |name: &str| asked.flags.get(name).cloned().unwrap_or_else(|| "none".to_owned());
     let is_words = asked.flags.contains_key("keyword-only");
     let granularity = match label.granularity {
@@ -123,9 +124,9 @@ fn label_differences(result: &Result) -> Vec<FieldDifference> {
     differ.map(|(field, stated, computed)| difference(field, &stated, computed)).collect()
 }
 
-/// What of a row its own ranks and the label do not give.
-fn row_differences(label: &Label, row: &Row) -> Vec<FieldDifference> {
-    let outcome = Outcome::from(row.clone());
+/// Fields of a row that contradict its own ranks or the label.
+fn row_differences(label: &BenchmarkLabel, row: &BenchmarkRow) -> Vec<FieldDifference> {
+    let outcome = QuestionOutcome::from(row.clone());
     let mut found = Vec::new();
     let mut differs = |field: &str, stated: String, computed: String| {
         if stated != computed {
@@ -172,10 +173,13 @@ fn row_differences(label: &Label, row: &Row) -> Vec<FieldDifference> {
     found
 }
 
-/// Whether a row's lists can belong to its own ranking: each place once and within the haystack, as
-/// many documents as places, ranks within them, and shares and times that can be. Gives the field, what
-/// it states and what it should.
-fn listed_differences(outcome: &Outcome, k: usize) -> Option<(&'static str, String, String)> {
+/// Checks that a row's lists are consistent with its ranking: places are distinct and within the
+/// haystack, there is a place for every document, ranks exist, shares and times are in range.
+/// Returns the field, its stated value and the expected one.
+fn listed_differences(
+    outcome: &QuestionOutcome,
+    k: usize,
+) -> Option<(&'static str, String, String)> {
     if outcome.error.is_some() && outcome.places.is_empty() {
         return None;
     }
@@ -185,7 +189,7 @@ fn listed_differences(outcome: &Outcome, k: usize) -> Option<(&'static str, Stri
         let expected = format!("each place below {} once", outcome.haystack);
         return Some(("ranked_places", format!("{} places", places.len()), expected));
     }
-    // Turns of one session are one session; two entries of a dataset may have one id.
+    // Several turns map to one session, and two entries of a dataset may share an id.
     let most = places.len();
     let lists = [Some(&outcome.retrieved), outcome.retrieved_turns.as_ref()];
     for list in lists.into_iter().flatten() {
@@ -200,7 +204,7 @@ fn listed_differences(outcome: &Outcome, k: usize) -> Option<(&'static str, Stri
     if let Some(rank) = deepest.filter(|rank| **rank == 0 || **rank > most) {
         return Some(("gold_ranks", rank.to_string(), format!("ranks from 1 to {most}")));
     }
-    let Timings { import_ms, search_ms, answer_ms } = outcome.timings;
+    let QuestionTimings { import_ms, search_ms, answer_ms } = outcome.timings;
     let times = [Some(import_ms), Some(search_ms), answer_ms];
     if let Some(ms) = times.into_iter().flatten().find(|ms| !ms.is_finite() || *ms < 0.0) {
         return Some(("timings", ms.to_string(), "milliseconds from 0 on".to_owned()));
@@ -209,7 +213,7 @@ fn listed_differences(outcome: &Outcome, k: usize) -> Option<(&'static str, Stri
     share.map(|share| ("turn_recall", share.to_string(), "a share from 0 to 1".to_owned()))
 }
 
-/// The fields of two documents that differ, each with its path.
+/// The fields in which two documents differ, with their paths.
 pub fn field_differences(stated: &Value, computed: &Value) -> Vec<FieldDifference> {
     let mut found = Vec::new();
     walk("", stated, computed, &mut found);
@@ -250,6 +254,6 @@ fn difference(field: &str, stated: &str, computed: impl Into<String>) -> FieldDi
     }
 }
 
-fn value(result: &Result) -> Value {
+fn value(result: &BenchmarkResult) -> Value {
     serde_json::to_value(result).expect("results have text keys only")
 }

@@ -1,14 +1,17 @@
-//! A conversation of LoCoMo: numbered sessions, and questions that name the turns that answer them.
+//! A conversation of LoCoMo: numbered sessions, and questions with the turns that answer them.
 //!
-//! Evidence is written `D8:6`; where it is written otherwise (`D8:6; D9:17`, `D:11:26`, `D`) what can
-//! be read is read and the rest is told. Ids of questions are the sample's and their place in it.
+//! Evidence is written `D8:6`. Variants (`D8:6; D9:17`, `D:11:26`) are parsed too; evidence that
+//! names no turn (`D`) is reported as a problem. A question id is the sample id and a number.
 
 use jiff::civil::Date;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::EntryError;
-use crate::benchmark::{Body, DataProblem, DataProblemKind, Document, Haystack, Question, Turn};
+use crate::benchmark::{
+    BenchmarkDocument, BenchmarkQuestion, BenchmarkTurn, DataProblem, DataProblemKind,
+    DocumentBody, Haystack,
+};
 use crate::page::date;
 use crate::qrels::Judgement;
 
@@ -16,17 +19,17 @@ use crate::qrels::Judgement;
 const CATEGORIES: [(u64, &str); 5] =
     [(1, "multi-hop"), (2, "temporal"), (3, "open-domain"), (4, "single-hop"), (5, "adversarial")];
 
-/// A conversation as it is published.
+/// A conversation as LoCoMo publishes it.
 #[derive(Deserialize)]
 pub struct Conversation {
     #[serde(default)]
     sample_id: Value,
-    qa: Vec<Asked>,
+    qa: Vec<LocomoQuestion>,
     conversation: Map<String, Value>,
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct LocomoQuestion {
     question: String,
     #[serde(default)]
     answer: Value,
@@ -37,7 +40,7 @@ struct Asked {
 }
 
 #[derive(Deserialize)]
-struct Said {
+struct LocomoTurn {
     #[serde(default)]
     speaker: String,
     #[serde(default)]
@@ -48,7 +51,7 @@ struct Said {
     blip_caption: Option<String>,
 }
 
-/// Reads a conversation; `place` names it where it has no id.
+/// Builds the haystack of a conversation; `place` replaces a missing sample id.
 pub fn conversation(conversation: Conversation, place: usize) -> Result<Haystack, EntryError> {
     let Conversation { sample_id, qa, conversation } = conversation;
     let mut problems = Vec::new();
@@ -64,9 +67,9 @@ pub fn conversation(conversation: Conversation, place: usize) -> Result<Haystack
     let mut documents = Vec::new();
     for number in session_numbers(&conversation) {
         let said = conversation[&format!("session_{number}")].clone();
-        let said: Vec<Said> = serde_json::from_value(said)
+        let said: Vec<LocomoTurn> = serde_json::from_value(said)
             .map_err(|error| EntryError(format!("{sample} session_{number}: {error}")))?;
-        let turns: Vec<Turn> = said.into_iter().filter_map(turn).collect();
+        let turns: Vec<BenchmarkTurn> = said.into_iter().filter_map(turn).collect();
         if turns.is_empty() {
             let detail = format!("{sample} session_{number} says nothing");
             problems.push(DataProblem::new(DataProblemKind::EmptySession, detail));
@@ -84,19 +87,19 @@ pub fn conversation(conversation: Conversation, place: usize) -> Result<Haystack
             let detail = format!("{sample} {id}: a turn of {} has no dia_id", turn.speaker);
             problems.push(DataProblem::new(DataProblemKind::NoId, detail));
         }
-        documents.push(Document {
+        documents.push(BenchmarkDocument {
             whole: id.clone(),
             id,
             date,
             date_text,
-            body: Body::Turns(turns),
+            body: DocumentBody::Turns(turns),
         });
     }
     let questions = qa.into_iter().zip(1..).map(|(asked, place)| {
         let id = format!("{sample}_q{place}");
         question(&id, asked, &documents, &mut problems)
     });
-    let questions: Vec<Question> = questions.collect();
+    let questions: Vec<BenchmarkQuestion> = questions.collect();
     for question in questions.iter().filter(|question| question.gold.is_empty()) {
         let detail = format!("{} has no evidence", question.id);
         problems.push(DataProblem::new(DataProblemKind::NothingRelevant, detail));
@@ -114,19 +117,19 @@ fn session_numbers(conversation: &Map<String, Value>) -> Vec<u64> {
     numbers
 }
 
-fn turn(said: Said) -> Option<Turn> {
-    let Said { speaker, dia_id, text, blip_caption } = said;
+fn turn(said: LocomoTurn) -> Option<BenchmarkTurn> {
+    let LocomoTurn { speaker, dia_id, text, blip_caption } = said;
     let caption = blip_caption.map(|caption| format!(" [shares {caption}]")).unwrap_or_default();
     let text = format!("{text}{caption}").trim().to_owned();
-    (!text.is_empty()).then_some(Turn { id: dia_id, speaker, text, is_answer: false })
+    (!text.is_empty()).then_some(BenchmarkTurn { id: dia_id, speaker, text, is_answer: false })
 }
 
 fn question(
     id: &str,
-    asked: Asked,
-    documents: &[Document],
+    asked: LocomoQuestion,
+    documents: &[BenchmarkDocument],
     problems: &mut Vec<DataProblem>,
-) -> Question {
+) -> BenchmarkQuestion {
     let mut gold: Vec<Judgement> = Vec::new();
     let mut gold_turns = Vec::new();
     for evidence in asked.evidence.iter().flat_map(|text| text.split([';', ',', ' '])) {
@@ -135,7 +138,8 @@ fn question(
             continue;
         }
         let turn = evidence.replace("D:", "D");
-        let holds = |document: &&Document| document.turns().iter().any(|said| said.id == turn);
+        let holds =
+            |document: &&BenchmarkDocument| document.turns().iter().any(|said| said.id == turn);
         let Some(session) = documents.iter().find(holds) else {
             let detail = format!("{id}: evidence `{evidence}` names no turn");
             problems.push(DataProblem::new(DataProblemKind::UnknownEvidence, detail));
@@ -148,7 +152,7 @@ fn question(
             gold_turns.push(turn);
         }
     }
-    Question {
+    BenchmarkQuestion {
         id: id.to_owned(),
         kind: category(&asked.category),
         text: asked.question,
@@ -169,7 +173,7 @@ fn category(value: &Value) -> String {
     known.map_or_else(|| format!("category-{value}"), |(_, name)| (*name).to_owned())
 }
 
-/// The day of `1:56 pm on 8 May, 2023`.
+/// Parses the day in `1:56 pm on 8 May, 2023`.
 fn day(text: &str) -> Option<Date> {
     let (_, day) = text.split_once(" on ")?;
     date::day(day)

@@ -1,7 +1,7 @@
-//! An entry of LongMemEval: a question with the sessions it is asked of.
+//! An entry of LongMemEval: a question with its haystack of sessions.
 //!
-//! Sessions are lists of turns with their ids beside them, or objects that hold both. Dates stand at
-//! the place of their session, also where a session is left out.
+//! Sessions are lists of turns with ids in a parallel list, or objects that contain both. Dates are
+//! matched by the session's position in the file, even if other sessions are skipped.
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
@@ -10,11 +10,14 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::EntryError;
-use crate::benchmark::{Body, DataProblem, DataProblemKind, Document, Haystack, Question, Turn};
+use crate::benchmark::{
+    BenchmarkDocument, BenchmarkQuestion, BenchmarkTurn, DataProblem, DataProblemKind,
+    DocumentBody, Haystack,
+};
 use crate::page::date;
 use crate::qrels::Judgement;
 
-/// What an abstention question's id ends with.
+/// Suffix of the ids of abstention questions.
 pub(super) const ABSTENTION: &str = "_abs";
 
 #[derive(Deserialize)]
@@ -61,7 +64,7 @@ struct TurnEntry {
     has_answer: Option<bool>,
 }
 
-/// Reads an entry.
+/// Parses an entry into a haystack.
 pub fn haystack(json: &[u8]) -> Result<Haystack, EntryError> {
     let entry = entry(json)?;
     let id = name(&entry.question_id)
@@ -101,12 +104,12 @@ pub fn haystack(json: &[u8]) -> Result<Haystack, EntryError> {
         if date.is_none() {
             problem(DataProblemKind::NoSessionDate, format!("session `{session}` has no date"));
         }
-        documents.push(Document {
+        documents.push(BenchmarkDocument {
             id: session.clone(),
             whole: session,
             date,
             date_text,
-            body: Body::Turns(turns),
+            body: DocumentBody::Turns(turns),
         });
     }
     if documents.is_empty() {
@@ -134,9 +137,9 @@ pub fn haystack(json: &[u8]) -> Result<Haystack, EntryError> {
         problem(DataProblemKind::NothingRelevant, "no session holds the answer".to_owned());
     }
     let answering = documents.iter().filter(|document| gold.contains(&document.id));
-    let answering = answering.flat_map(Document::turns).filter(|turn| turn.is_answer);
+    let answering = answering.flat_map(BenchmarkDocument::turns).filter(|turn| turn.is_answer);
     let gold_turns = answering.map(|turn| turn.id.clone()).collect();
-    let question = Question {
+    let question = BenchmarkQuestion {
         is_abstention,
         id,
         kind: entry.question_type,
@@ -149,8 +152,8 @@ pub fn haystack(json: &[u8]) -> Result<Haystack, EntryError> {
     Ok(Haystack { documents, questions: vec![question], problems })
 }
 
-/// Reads what is written. Sessions are lists of turns nearly always, and looking for both shapes costs
-/// as much as the rest of reading.
+/// Parses an entry. Nearly all sessions are lists of turns, so that shape is tried first: trying
+/// both shapes for every session doubles the parsing time.
 fn entry(json: &[u8]) -> Result<Entry<SessionEntry>, EntryError> {
     let Ok(plain) = serde_json::from_slice::<Entry<Vec<TurnEntry>>>(json) else {
         return serde_json::from_slice(json).map_err(|error| EntryError(error.to_string()));
@@ -169,11 +172,11 @@ fn entry(json: &[u8]) -> Result<Entry<SessionEntry>, EntryError> {
     })
 }
 
-/// Turns are named as LongMemEval names them: by their session and their place in it, from 1.
-fn turns_of(session: &str, turns: Vec<TurnEntry>) -> Vec<Turn> {
+/// Turn ids follow LongMemEval: session id and position in the session, from 1.
+fn turns_of(session: &str, turns: Vec<TurnEntry>) -> Vec<BenchmarkTurn> {
     let turn = |(turn, place): (TurnEntry, usize)| {
         let text = turn.content.filter(|text| !text.trim().is_empty())?;
-        Some(Turn {
+        Some(BenchmarkTurn {
             id: format!("{session}_{place}"),
             speaker: turn.role.unwrap_or_else(|| "unknown".to_owned()),
             text,
@@ -183,7 +186,7 @@ fn turns_of(session: &str, turns: Vec<TurnEntry>) -> Vec<Turn> {
     turns.into_iter().zip(1..).filter_map(turn).collect()
 }
 
-/// A text, or a number as text.
+/// A string, or a number as a string.
 fn name(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -192,12 +195,12 @@ fn name(value: &Value) -> Option<String> {
     }
 }
 
-/// The day of `2023/05/26 (Fri) 01:49` or `2023-05-26…`.
+/// Parses the day in `2023/05/26 (Fri) 01:49` or `2023-05-26…`.
 fn day(text: &str) -> Option<Date> {
     date::leading_day(text.trim()).map(|(day, _)| day)
 }
 
-/// The moment of such a text, in universal time; at the end of the day where it has no hour.
+/// Parses such a text as a UTC time; without an hour it is the end of the day.
 fn moment(text: &str) -> Option<jiff::Timestamp> {
     let day = day(text)?;
     let hour = text.rsplit(' ').next().and_then(|hour| hour.parse().ok());

@@ -1,4 +1,4 @@
-//! Benchmarks on the wire: the datasets as they are published, and our rows and results.
+//! Benchmark formats: published datasets, and our rows and results.
 
 mod check;
 mod locomo;
@@ -13,12 +13,12 @@ pub use check::{
 pub use locomo::{Conversation, conversation};
 pub use longmemeval::haystack;
 pub use result::{
-    BENCHMARK_VERSION, Result, ResultKind, WireAsk, WireFigured, WireGroup, WireMean,
+    BENCHMARK_VERSION, BenchmarkResult, ResultKind, WireAsk, WireGroup, WireMean, WireMeans,
 };
 pub use retrieval_log::log_line;
-pub use row::{ByTypeSummary, Row, Score, WireRecall};
+pub use row::{BenchmarkRow, ByTypeSummary, NumericValue, WireRecall};
 
-/// Why an entry of a dataset can't be used.
+/// Why an entry of a dataset cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct EntryError(pub String);

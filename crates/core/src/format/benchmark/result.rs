@@ -1,4 +1,4 @@
-//! The result of a benchmark: what its numbers depend on, the means, and every row.
+//! The result of a benchmark: its label, its means and every row.
 
 use std::collections::BTreeMap;
 
@@ -6,42 +6,44 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::benchmark::official::Figures;
-use crate::benchmark::{Figured, Group, Label, Mean, Outcome, Summary};
+use crate::benchmark::{
+    BenchmarkLabel, BenchmarkSummary, FigureMeans, GroupMeans, Mean, QuestionOutcome,
+};
 use crate::hash::Hash;
 
-use super::Row;
+use super::BenchmarkRow;
 
-/// The version of [`Result`].
+/// The version of [`BenchmarkResult`].
 pub const BENCHMARK_VERSION: u32 = 2;
 
-/// What a result file says it is.
+/// The `kind` of a result file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ResultKind {
-    /// A benchmark.
+    /// The result of a benchmark.
     #[default]
     BenchmarkResult,
 }
 
-/// What was asked of the program, so that it can be asked again.
+/// The command line of the run, for repeating it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "BenchmarkAsk")]
 pub struct WireAsk {
-    /// The dataset's files, as they were named.
+    /// Dataset files, as given on the command line.
     pub files: Vec<String>,
-    /// Flags with their values; a flag without one is empty.
+    /// Flags with their values; empty for a flag without a value.
     pub flags: BTreeMap<String, String>,
 }
 
-/// A mean with where it may lie.
+/// A mean with its 95% confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "BenchmarkMean")]
 pub struct WireMean {
-    /// The mean.
+    /// Mean over the counted questions.
     pub mean: f64,
-    /// The lower end of its interval at 95%.
+    /// Lower bound of the interval.
     pub low: f64,
-    /// The upper end.
+    /// Upper bound of the interval.
     pub high: f64,
 }
 
@@ -49,83 +51,82 @@ pub struct WireMean {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "BenchmarkGroup")]
 pub struct WireGroup {
-    /// How many questions count.
+    /// Number of counted questions.
     pub n: usize,
-    /// The mean by measure.
+    /// Means by measure name.
     pub means: BTreeMap<String, WireMean>,
 }
 
-/// Means by name over so many questions.
+/// Means by name, with the number of questions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "BenchmarkFigures")]
-pub struct WireFigured {
-    /// How many questions count.
+pub struct WireMeans {
+    /// Number of counted questions.
     pub n: usize,
-    /// The mean by name.
+    /// Means by measure name.
     pub means: Figures,
 }
 
-/// What a benchmark found: `--json` prints it, `--result` writes it, `eval compare`, `eval gate` and
-/// `eval reproduce` read it.
+/// The result of a benchmark: printed by `--json`, written by `--result`, and read by
+/// `eval compare`, `eval gate` and `eval reproduce`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "BenchmarkResult")]
 #[serde(deny_unknown_fields)]
-pub struct Result {
-    /// The version.
+pub struct BenchmarkResult {
+    /// Version of this format.
     pub schema_version: u32,
-    /// `benchmark_result`.
+    /// Always `benchmark_result`, the kind of this file.
     pub kind: ResultKind,
-    /// The title, if one was given, with the benchmark and the full name of what was measured.
+    /// The title, if given, with the benchmark and the full name of the measured configuration.
     #[serde(default)]
     pub headline: String,
-    /// What was asked.
+    /// The command line of the run.
     pub asked: WireAsk,
-    /// What the numbers depend on.
-    pub label: Label,
-    /// What a reader must know.
+    /// Dataset, settings and software that the numbers depend on.
+    pub label: BenchmarkLabel,
+    /// Limitations that a reader must know.
     pub warnings: Vec<String>,
-    /// The mean of every measure.
+    /// Mean of every measure.
     pub summary: Figures,
-    /// The same with intervals.
+    /// The same means with intervals.
     pub all: WireGroup,
-    /// By kind of question.
+    /// Means by question type.
     pub by_type: BTreeMap<String, WireGroup>,
-    /// Other rankings of the same documents.
-    pub baselines: BTreeMap<String, WireFigured>,
-    /// The same by kind of question.
-    pub baselines_by_type: BTreeMap<String, BTreeMap<String, WireFigured>>,
-    /// LongMemEval's own means of sessions, under its names and over the questions it counts.
+    /// Means of baseline rankings of the same documents.
+    pub baselines: BTreeMap<String, WireMeans>,
+    /// The same by question type.
+    pub baselines_by_type: BTreeMap<String, BTreeMap<String, WireMeans>>,
+    /// LongMemEval's own session measures, under its names and over the questions it counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub longmemeval_session: Option<WireFigured>,
-    /// The same of turns.
+    pub longmemeval_session: Option<WireMeans>,
+    /// LongMemEval's own turn measures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub longmemeval_turn: Option<WireFigured>,
-    /// The share of answering turns that was shown.
+    pub longmemeval_turn: Option<WireMeans>,
+    /// Share of the answering turns that were shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_recall: Option<WireMean>,
-    /// Questions asked, failed, and answered with a stage missing.
+    /// Number of questions asked, counted, failed and degraded.
     pub counts: BTreeMap<String, usize>,
-    /// Milliseconds of import and search together: `p50`, `p99`.
+    /// Milliseconds of import and search together: `p50_ms`, `p99_ms`.
     pub timing: BTreeMap<String, f64>,
-    /// Every question.
-    pub per_question: Vec<Row>,
-    /// SHA-256 of everything else in the result. It has no key: it shows that a file was changed after
-    /// it was written, and not who wrote it. `eval reproduce` shows that the figures are right.
+    /// One row per question.
+    pub per_question: Vec<BenchmarkRow>,
+    /// SHA-256 of the rest of the result, without a key: it detects that a file was changed after it
+    /// was written, but not who wrote it. `eval reproduce` verifies the numbers.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub result_hash: String,
 }
 
-impl Result {
-    /// The result of outcomes that add up to a summary.
+impl BenchmarkResult {
+    /// The result of a run, from its outcomes and their summary.
     pub fn new(
         asked: WireAsk,
-        label: &Label,
+        label: &BenchmarkLabel,
         title: Option<&str>,
-        summary: Summary,
-        outcomes: Vec<Outcome>,
+        summary: BenchmarkSummary,
+        outcomes: Vec<QuestionOutcome>,
     ) -> Self {
         let warnings = crate::benchmark::label(label, &summary).warnings;
-        let Summary {
+        let BenchmarkSummary {
             asked: questions,
             errors,
             degraded,
@@ -150,7 +151,7 @@ impl Result {
             ("haystack_max", most),
         ];
         let timing = [("p50_ms", p50_ms), ("p99_ms", p99_ms)];
-        let figured = |(name, figured): (String, Figured)| (name, wire(figured));
+        let figured = |(name, figured): (String, FigureMeans)| (name, wire(figured));
         let result = Self {
             schema_version: BENCHMARK_VERSION,
             kind: ResultKind::BenchmarkResult,
@@ -180,26 +181,26 @@ impl Result {
         Self { result_hash: result.hash(), ..result }
     }
 
-    /// The hash of everything but the hash.
+    /// The hash of all fields except the hash itself.
     pub fn hash(&self) -> String {
         let plain = Self { result_hash: String::new(), ..self.clone() };
         Hash::of(&serde_json::to_vec(&plain).expect("results have text keys only")).to_hex()
     }
 
-    /// The outcomes that it holds.
-    pub fn outcomes(&self) -> Vec<Outcome> {
-        self.per_question.iter().cloned().map(Outcome::from).collect()
+    /// The outcomes of all questions.
+    pub fn outcomes(&self) -> Vec<QuestionOutcome> {
+        self.per_question.iter().cloned().map(QuestionOutcome::from).collect()
     }
 }
 
-/// A row as a result keeps it: what was retrieved is named by its ids, so its text is left to the
-/// file of rows, unless a model answered.
-fn kept(outcome: Outcome, label: &Label) -> Row {
+/// A row as stored in a result. Without an answering model, the hypothesis is the retrieved text:
+/// the ids identify it, so only the file of rows stores it.
+fn kept(outcome: QuestionOutcome, label: &BenchmarkLabel) -> BenchmarkRow {
     let hypothesis = match label.answered_by {
         Some(_) => outcome.hypothesis.clone(),
         None => String::new(),
     };
-    Row { hypothesis, ..Row::from(outcome) }
+    BenchmarkRow { hypothesis, ..BenchmarkRow::from(outcome) }
 }
 
 fn mean(mean: Mean) -> WireMean {
@@ -207,12 +208,12 @@ fn mean(mean: Mean) -> WireMean {
     WireMean { mean, low: interval.low, high: interval.high }
 }
 
-fn group(group: Group) -> WireGroup {
-    let Group { n, means } = group;
+fn group(group: GroupMeans) -> WireGroup {
+    let GroupMeans { n, means } = group;
     WireGroup { n, means: means.into_iter().map(|(name, of)| (name, mean(of))).collect() }
 }
 
-fn wire(figured: Figured) -> WireFigured {
-    let Figured { n, means } = figured;
-    WireFigured { n, means }
+fn wire(figured: FigureMeans) -> WireMeans {
+    let FigureMeans { n, means } = figured;
+    WireMeans { n, means }
 }

@@ -1,18 +1,18 @@
-//! LongMemEval's own retrieval log: one object a line, as its `run_retrieval.py` prints them.
+//! LongMemEval's retrieval log: one object per line, as its `run_retrieval.py` prints them.
 
 use serde_json::{Value, json};
 
-use crate::benchmark::official::{Official, USER};
-use crate::benchmark::{Document, Haystack, Question};
+use crate::benchmark::official::{OfficialFigures, USER};
+use crate::benchmark::{BenchmarkDocument, BenchmarkQuestion, Haystack};
 
-/// The line of one question. `found` ranks the haystack's documents by place.
+/// The line of one question. `ranking` holds places of documents in the haystack.
 pub fn log_line(
     haystack: &Haystack,
-    question: &Question,
+    question: &BenchmarkQuestion,
     found: &[usize],
-    official: &Official,
+    official: &OfficialFigures,
 ) -> Value {
-    let Official { session, turn, counts: _ } = official;
+    let OfficialFigures { session, turn, counts: _ } = official;
     let ranked: Vec<Value> = found.iter().map(|at| item(&haystack.documents[*at])).collect();
     json!({
         "question_id": question.id,
@@ -28,8 +28,8 @@ pub fn log_line(
     })
 }
 
-/// What users said in it, which is all that LongMemEval's corpus holds.
-fn item(document: &Document) -> Value {
+/// A document with the user turns only, as in LongMemEval's corpus.
+fn item(document: &BenchmarkDocument) -> Value {
     let said = document.turns().iter().filter(|turn| turn.speaker == USER);
     let text: Vec<&str> = said.map(|turn| turn.text.as_str()).collect();
     json!({ "corpus_id": document.id, "text": text.join(" "), "timestamp": document.date_text })

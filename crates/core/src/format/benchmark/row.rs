@@ -1,124 +1,125 @@
-//! Rows of a benchmark: one question each.
+//! Rows of a benchmark, one per question.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::benchmark::official::{Figures, Official};
-use crate::benchmark::{BY_TYPE_SUMMARY, ByType, Outcome, Recall, ShownDocument, Timings};
+use crate::benchmark::official::{Figures, OfficialFigures};
+use crate::benchmark::{
+    BY_TYPE_SUMMARY, ByType, QuestionOutcome, QuestionTimings, Recall, ShownDocument,
+};
 use crate::hash::Hash;
 
-/// What one question gave, as a line of a file. LongMemEval's `evaluate_qa.py` reads it as it is.
+/// The outcome of one question, as a line of a file that LongMemEval's `evaluate_qa.py` accepts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "BenchmarkRow")]
-pub struct Row {
-    /// The question, by the dataset's name for it.
+pub struct BenchmarkRow {
+    /// Id of the question in the dataset.
     pub question_id: String,
-    /// What was asked.
+    /// Text of the question.
     #[serde(default)]
     pub question: String,
-    /// Its kind.
+    /// Type of the question.
     #[serde(default)]
     pub question_type: String,
-    /// The right answer, as the dataset has it.
+    /// The expected answer from the dataset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
-    /// What was answered; what was retrieved, where no model was asked.
+    /// The model's answer; the retrieved text if no model was used.
     #[serde(default)]
     pub hypothesis: String,
-    /// The sessions that were retrieved, best first; documents of other benchmarks too.
+    /// Retrieved sessions, best first; documents for other benchmarks.
     #[serde(default)]
     pub retrieved_session_ids: Vec<String>,
-    /// The turns, where turns were ranked.
+    /// Retrieved turns, if turns were ranked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retrieved_turn_ids: Option<Vec<String>>,
-    /// Whether one of them is right; null for a question that nothing answers.
+    /// Whether one of them is relevant; null for a question without a relevant document.
     #[serde(default)]
     pub recall_hit: Option<bool>,
-    /// Our measures by name.
+    /// Values of our measures by name.
     #[serde(flatten)]
-    pub scores: BTreeMap<String, Score>,
-    /// The rank of each right document; null when it was not ranked.
+    pub scores: BTreeMap<String, NumericValue>,
+    /// Rank of each relevant document; null if it was not ranked.
     #[serde(default)]
     pub gold_ranks: BTreeMap<String, Option<usize>>,
-    /// The grades of judged documents, where any is not 1.
+    /// Grades of the judged documents, if any grade is not 1.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub gold_grades: BTreeMap<String, f64>,
-    /// The whole ranking, as deep as it was made: places of documents in the haystack, from 0. A
-    /// document is a session, a turn or an entry of the corpus.
+    /// The complete ranking as places of documents in the haystack, from 0. A document is a session, a
+    /// turn or an entry of the corpus.
     #[serde(default)]
     pub ranked_places: Vec<usize>,
-    /// The documents whose passages are shown, best first: what a model reads, and what turns are
-    /// counted in.
+    /// Documents whose passages are shown to the model, best first; turn recall counts turns in them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shown_passages: Vec<WireShown>,
-    /// The session behind each number in the excerpts that a model reads: number n is entry n - 1.
+    /// The session of each numbered excerpt in the prompt: excerpt n is entry n - 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prompt_session_ids: Vec<String>,
-    /// LongMemEval's own figures, under its names.
+    /// LongMemEval's own measures, under its names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub longmemeval: Option<Official>,
-    /// Our measures of other rankings of the same documents.
+    pub longmemeval: Option<OfficialFigures>,
+    /// Our measures of baseline rankings of the same documents.
     #[serde(default)]
     pub baselines: BTreeMap<String, Figures>,
-    /// How many documents there were to find.
+    /// Number of documents in the haystack.
     #[serde(default)]
     pub haystack: usize,
-    /// Milliseconds.
+    /// Durations of the question, in milliseconds.
     #[serde(default)]
-    pub timings: Timings,
-    /// Stages that could not do their work.
+    pub timings: QuestionTimings,
+    /// Stages that were degraded.
     #[serde(default)]
     pub degraded: Vec<String>,
-    /// Names everything the row depends on besides the question.
+    /// Fingerprint of everything the row depends on besides the question.
     #[serde(default)]
     pub run: String,
-    /// Why there is no answer.
+    /// Why the question failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// SHA-256 of the row without its times, in a file of rows. It shows that a row was edited by
-    /// mistake; it has no key, so an edit on purpose can carry a new one.
+    /// SHA-256 of the row without its times, in a file of rows. It detects accidental edits; it has no
+    /// key, so a deliberate edit can carry a new hash.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub row_hash: String,
 }
 
-impl Row {
-    /// The row with its hash, as a file of rows has it.
+impl BenchmarkRow {
+    /// The row with its hash, as written to a file of rows.
     #[must_use]
     pub fn sealed(self) -> Self {
         Self { row_hash: self.hash(), ..self }
     }
 
-    /// Whether the row is as it was written.
+    /// Whether the row matches its hash.
     pub fn is_intact(&self) -> bool {
         self.row_hash == self.hash()
     }
 
     fn hash(&self) -> String {
-        let plain = Self { timings: Timings::default(), row_hash: String::new(), ..self.clone() };
+        let plain =
+            Self { timings: QuestionTimings::default(), row_hash: String::new(), ..self.clone() };
         Hash::of(&serde_json::to_vec(&plain).expect("rows have text keys only")).to_hex()
     }
 }
 
-/// A number. Anything else that a row holds is not ours and is dropped.
+/// A numeric value; other types come from foreign rows and are dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Score(pub Option<f64>);
+pub struct NumericValue(pub Option<f64>);
 
-impl<'de> Deserialize<'de> for Score {
+impl<'de> Deserialize<'de> for NumericValue {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(Self(serde_json::Value::deserialize(deserializer)?.as_f64()))
     }
 }
 
-/// A document whose passages are shown.
+/// A document with the passages that are shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ShownPassages")]
 pub struct WireShown {
-    /// Its place in the haystack, from 0.
+    /// Place of the document in the haystack, from 0.
     pub place: usize,
-    /// First character and one past the last, for each passage.
+    /// Start and end (exclusive) of each passage, in characters.
     pub passages: Vec<[u32; 2]>,
 }
 
@@ -136,12 +137,12 @@ impl From<WireShown> for ShownDocument {
     }
 }
 
-/// The name of the share of answering turns that was shown.
+/// Name of the measure: share of the answering turns that were shown.
 pub(super) const TURN_RECALL: &str = "turn_recall";
 
-impl From<Outcome> for Row {
-    fn from(outcome: Outcome) -> Self {
-        let Outcome {
+impl From<QuestionOutcome> for BenchmarkRow {
+    fn from(outcome: QuestionOutcome) -> Self {
+        let QuestionOutcome {
             question_id,
             question,
             kind,
@@ -165,8 +166,8 @@ impl From<Outcome> for Row {
             run,
             error,
         } = outcome;
-        let measured = scores.into_iter().map(|(name, value)| (name, Score(Some(value))));
-        let turns = turn_recall.map(|share| (TURN_RECALL.to_owned(), Score(Some(share))));
+        let measured = scores.into_iter().map(|(name, value)| (name, NumericValue(Some(value))));
+        let turns = turn_recall.map(|share| (TURN_RECALL.to_owned(), NumericValue(Some(share))));
         Self {
             question_id,
             question,
@@ -194,9 +195,9 @@ impl From<Outcome> for Row {
     }
 }
 
-impl From<Row> for Outcome {
-    fn from(row: Row) -> Self {
-        let Row {
+impl From<BenchmarkRow> for QuestionOutcome {
+    fn from(row: BenchmarkRow) -> Self {
+        let BenchmarkRow {
             question_id,
             question,
             question_type,
@@ -249,34 +250,33 @@ impl From<Row> for Outcome {
     }
 }
 
-/// Recall by kind of question, as the last line of a file.
+/// Recall by question type, as the last line of a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ByTypeSummary {
-    /// The version.
+    /// Version of this format.
     pub schema_version: u32,
-    /// `by_type_summary`.
+    /// Always `by_type_summary`, the kind of this line.
     pub kind: String,
-    /// By kind of question.
+    /// Recall by question type.
     pub recall_by_type: BTreeMap<String, WireRecall>,
-    /// In all.
+    /// Recall over all questions.
     pub aggregate: WireRecall,
-    /// No question: `evaluate_qa.py` passes over an id it does not know, and stops at a line
-    /// without one.
+    /// Not a question: `evaluate_qa.py` skips unknown ids and fails on a line without an id.
     pub question_id: String,
-    /// The full name of what was measured.
+    /// Full name of the measured configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<String>,
 }
 
-/// How often one of the first k was right.
+/// Share of questions with a relevant document in the first k.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Recall")]
 pub struct WireRecall {
-    /// Questions with a right document among the first k.
+    /// Questions with a relevant document in the first k.
     pub hit: u64,
-    /// Questions that count.
+    /// Number of counted questions.
     pub total: u64,
-    /// The share; null of nothing.
+    /// The share; null if no question counts.
     pub rate: Option<f64>,
 }
 
@@ -303,7 +303,7 @@ impl From<&ByType> for ByTypeSummary {
 }
 
 impl ByTypeSummary {
-    /// The same with the full name of what was measured.
+    /// The summary with the full name of the measured configuration.
     #[must_use]
     pub fn of(by_type: &ByType, measured: String) -> Self {
         Self { measured: Some(measured), ..Self::from(by_type) }

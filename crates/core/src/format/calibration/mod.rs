@@ -1,11 +1,11 @@
-//! Calibration as it is kept, taken in and told: pairs, thresholds with their trials, how a workspace stands.
+//! Calibration formats: labelled pairs, thresholds with their verifications, and the overview.
 
 mod pair;
 mod standing;
 mod threshold;
 
 pub use pair::{
-    CollectedBody, PAIR_VERSION, PairBody, PairEntry, PairsBody, Passed, ReviewRow, read_pairs,
+    CollectedBody, PAIR_VERSION, PairBody, PairEntry, PairsBody, ReviewRow, SkippedPair, read_pairs,
 };
 pub use standing::{ScoreRow, StandingBody};
 pub use threshold::{

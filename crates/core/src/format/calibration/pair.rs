@@ -1,4 +1,4 @@
-//! Pairs that people judged: as the store keeps them, as files bring them, as lists tell of them.
+//! Labelled query-passage pairs: stored records, imported lines and list bodies.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,25 +8,25 @@ use crate::calibrate::{CalibrationPair, Label, LabelCounts, PairOrigin, chunk_of
 /// The version of [`PairBody`].
 pub const PAIR_VERSION: u32 = 1;
 
-/// A pair, beside what the store has columns for.
+/// The stored part of a pair that has no columns of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PairBody {
-    /// The version of the form.
+    /// Version of this format.
     pub schema_version: u32,
-    /// What was asked, scrubbed.
+    /// The query text, scrubbed.
     pub query: String,
-    /// The text of the passage as a reranker reads it, so that it can be scored without the corpus.
+    /// The passage text as the reranker reads it, so that it can be scored without the corpus.
     pub text: String,
-    /// Where it comes from.
+    /// Origin of the pair.
     #[serde(default)]
     pub origin: PairOrigin,
-    /// Whether the passage was named; rows of before do not say.
+    /// Whether the passage was given by name; absent in old rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub named: Option<bool>,
 }
 
 impl PairBody {
-    /// The pair that it is the body of; none if its label is none.
+    /// The pair with its column values; none if the label is unknown.
     pub fn pair(
         self,
         id: i64,
@@ -42,28 +42,28 @@ impl PairBody {
     }
 }
 
-/// A pair as a file brings it.
+/// A pair as a line of an imported file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "CalibrationPairEntry")]
 pub struct PairEntry {
-    /// What was asked.
+    /// Text of the query.
     #[serde(alias = "query_text")]
     pub query: String,
-    /// The document: for the local brain `source::slug`, or a slug of any source.
+    /// The document: `source::slug` for the local brain, or a slug of any source.
     #[serde(alias = "document_id")]
     pub document: String,
-    /// The passage; the one that fits the query best if it is not said.
+    /// The passage; by default the best match for the query.
     #[serde(default, alias = "chunk_id", skip_serializing_if = "Option::is_none")]
     pub chunk: Option<String>,
-    /// What people said.
+    /// The reviewer's label: relevant, borderline or irrelevant.
     pub label: Label,
-    /// The text of the passage; looked up if it is not given.
+    /// The passage text; looked up by default.
     #[serde(default, alias = "chunk_text", skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
-/// Reads pairs, one JSON object a line; the error names the line.
+/// Reads pairs, one JSON object per line; the error names the line.
 pub fn read_pairs(text: &str) -> Result<Vec<PairEntry>, (usize, String)> {
     let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
     lines
@@ -78,52 +78,52 @@ pub fn read_pairs(text: &str) -> Result<Vec<PairEntry>, (usize, String)> {
         .collect()
 }
 
-/// What collecting pairs gave.
+/// Outcome of collecting pairs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "CollectedPairs")]
 pub struct CollectedBody {
-    /// Pairs that are new.
+    /// Number of new pairs.
     pub added: usize,
-    /// Pairs that say something else now.
+    /// Number of pairs whose label or text changed.
     pub changed: usize,
-    /// Pairs that were there.
+    /// Number of pairs that were stored already.
     pub unchanged: usize,
-    /// What was passed over, and why.
-    pub passed_over: Vec<Passed>,
-    /// What there is now.
+    /// Skipped pairs with their reasons.
+    pub passed_over: Vec<SkippedPair>,
+    /// Number of stored pairs by label.
     pub pairs: LabelCounts,
-    /// How many borderline pairs a calibration lacks.
+    /// Number of borderline pairs still needed for a calibration.
     pub missing: usize,
-    /// Low-rated results that somebody should look at: with a label they can be taken in from a file.
+    /// Low-rated results to review: add a label to each and import them from a file.
     pub review: Vec<ReviewRow>,
 }
 
-/// A result that somebody voted down, as a line of a file without its label.
+/// A result with a down vote, as a line of an import file without its label.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct ReviewRow {
-    /// What was asked, scrubbed.
+    /// The query text, scrubbed.
     pub query: String,
-    /// The document.
+    /// Id of the document.
     pub document: String,
-    /// Nobody gave it one yet.
+    /// Always null: not labelled yet.
     pub label: Option<Label>,
 }
 
-/// A pair that was passed over.
+/// A pair that was not collected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "PassedOverPair")]
-pub struct Passed {
-    /// The document.
+pub struct SkippedPair {
+    /// Id of the document.
     pub document: String,
-    /// Why.
+    /// Why it was skipped.
     pub why: String,
 }
 
-/// Pairs.
+/// A list of labelled pairs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "CalibrationPairs")]
 pub struct PairsBody {
-    /// The newest first.
+    /// The pairs, newest first.
     pub pairs: Vec<CalibrationPair>,
 }
 

@@ -1,50 +1,50 @@
-//! How a workspace's calibration stands, as `gbrain calibrate show` tells it.
+//! Overview of a workspace's calibration: the output of `gbrain calibrate show`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::ThresholdInfo;
-use crate::calibrate::{Bin, Label, LabelCounts, Standing};
+use crate::calibrate::{Bin, Label, LabelCounts, ThresholdStatus};
 
-/// How a workspace's calibration stands.
+/// Overview of a workspace's calibration.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "CalibrationStanding")]
 pub struct StandingBody {
-    /// Whose.
+    /// Id of the workspace.
     pub workspace: String,
-    /// How it stands.
-    pub state: Standing,
-    /// The reranker that is set.
+    /// State of the calibration.
+    pub state: ThresholdStatus,
+    /// The configured reranker; null without one.
     pub reranker: Option<String>,
-    /// The threshold that is set; 0 leaves nothing out.
+    /// The configured threshold; 0 drops nothing.
     pub set_threshold: f64,
-    /// The reranker that it is set for.
+    /// The reranker that the configured threshold belongs to.
     pub set_for: Option<String>,
-    /// Pairs that there are.
+    /// Number of stored pairs by label.
     pub pairs: LabelCounts,
-    /// How many borderline pairs a calibration lacks.
+    /// Number of borderline pairs still needed for a calibration.
     pub missing: usize,
-    /// The threshold that was deployed last.
+    /// The threshold deployed last.
     pub in_force: Option<ThresholdInfo>,
-    /// The threshold that is shown: the one that was asked for, or the newest.
+    /// The threshold that the histogram and scores describe: the requested one, or the newest.
     pub shown: Option<ThresholdInfo>,
-    /// How much the mean score fell from what is in force to what is shown, of one reranker; negative if it
-    /// rose.
-    pub fell: Option<f64>,
-    /// Its scores by tenths.
+    /// Drop of the mean score from the deployed to the shown threshold; negative if it rose, null if
+    /// their rerankers differ.
+    pub score_drop: Option<f64>,
+    /// Number of scores by tenths.
     pub histogram: Vec<Bin>,
-    /// Its scores.
+    /// Scores of the shown threshold.
     pub scores: Vec<ScoreRow>,
 }
 
-/// The score of a pair.
+/// Reranker score of a pair.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "PairScore")]
 pub struct ScoreRow {
-    /// The pair.
+    /// Id of the pair.
     pub pair: i64,
-    /// What people say of it now; none if it is gone.
+    /// Current label of the pair; null if it was deleted.
     pub label: Option<Label>,
-    /// Its score.
+    /// Score by the reranker.
     pub score: f64,
 }

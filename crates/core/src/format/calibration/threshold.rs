@@ -1,122 +1,122 @@
-//! A threshold as the store keeps it and as it is told: what it is worth, how its trial went, who forced it.
+//! Reranker thresholds, stored and listed: quality, verification and deployment.
 //!
-//! It names no page and holds no text.
+//! A threshold contains no page names and no text.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::calibrate::{
-    Calibration, CalibrationStatus, LabelCounts, Obstacle, Refusal, Separation, Verified,
-    VerifyFailure, Worth,
+    Calibration, CalibrationStatus, LabelCounts, Obstacle, Refusal, Separation, ThresholdQuality,
+    VerificationResult, VerifyFailure,
 };
 
 /// The version of [`ThresholdBody`].
 pub(crate) const THRESHOLD_VERSION: u32 = 1;
 
-/// A threshold, beside what the store has columns for.
+/// The stored part of a threshold that has no columns of its own.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ThresholdBody {
-    /// The version of the form.
+    /// Version of this format.
     pub schema_version: u32,
-    /// How it was made.
+    /// Formula of the threshold.
     pub rule: String,
-    /// The lowest borderline score.
+    /// Lowest score of a borderline pair.
     pub min: f64,
-    /// The highest.
+    /// Highest score of a borderline pair.
     pub max: f64,
-    /// The share of borderline pairs that score below the threshold.
+    /// Share of borderline pairs that score below the threshold.
     pub percentile: f64,
-    /// The median less 1.4826 median absolute deviations, which outliers can't move.
+    /// Median minus 1.4826 median absolute deviations: a floor that is robust to outliers.
     pub robust_floor: f64,
-    /// Of the labelled pairs that it keeps, the share that is relevant or borderline.
+    /// Share of relevant or borderline pairs among the labelled pairs above the threshold.
     pub precision: Option<f64>,
-    /// Of the relevant and borderline pairs, the share that it keeps.
+    /// Share of the relevant and borderline pairs that are above the threshold.
     pub recall: Option<f64>,
-    /// The chance that a good pair scores above an irrelevant one; none with too few irrelevant pairs.
+    /// Probability that a good pair scores above an irrelevant one; null with too few irrelevant pairs.
     pub separation: Option<f64>,
-    /// Pairs that it was made of.
+    /// Number of pairs used, by label.
     pub pairs: LabelCounts,
-    /// Why it should not be used.
+    /// Reasons against using it.
     pub refusals: Vec<Refusal>,
-    /// Why somebody made it all the same.
+    /// Reason given with `--force` when it was created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forced: Option<String>,
-    /// What was in force when it was made.
+    /// The threshold that was deployed when it was created.
     pub previous: Option<PreviousThreshold>,
-    /// Its last trial.
+    /// The most recent verification.
     pub verification: Option<Verification>,
-    /// When it was last put in force.
+    /// The most recent deployment.
     pub deployment: Option<Deployment>,
 }
 
-/// What was in force before.
+/// The threshold that was deployed before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PreviousThreshold {
-    /// Its number.
+    /// Id of the threshold.
     pub id: i64,
-    /// Its reranker. Scores of another do not compare.
+    /// Its reranker. Scores of different rerankers are not comparable.
     pub model: String,
-    /// The threshold.
+    /// Minimum rerank score of a result.
     pub threshold: f64,
 }
 
-/// A trial.
+/// Verification of a threshold against a suite's cases.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ThresholdTrial")]
 pub struct Verification {
-    /// When.
+    /// Time of the verification.
     pub at: String,
-    /// Who was asked.
+    /// Target that was queried.
     pub target: String,
-    /// Whether it may go live.
+    /// Whether it may be deployed.
     pub passed: bool,
-    /// Why it may not.
+    /// Reasons why it may not.
     pub failures: Vec<VerifyFailure>,
-    /// Cases.
+    /// Number of cases in the verification.
     pub n: u64,
-    /// Cases with an expected result among the first five.
+    /// Cases with an expected result in the first five.
     pub hits: u64,
     /// Cases whose expected result scored below the threshold.
     pub lost: u64,
-    /// Results that scored below the threshold and were shown all the same.
+    /// Results that were returned although they scored below the threshold.
     pub leaked: u64,
-    /// Results that were left out.
+    /// Results that were dropped.
     pub filtered: u64,
-    /// Answers whose threshold was not applied.
+    /// Answers to which the threshold was not applied.
     pub bypassed: u64,
-    /// Cases that were not answered.
+    /// Cases without an answer.
     pub errors: u64,
-    /// The change that the corpus was as of, of the local brain.
+    /// Generation of the corpus; only for the local brain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generation: Option<i64>,
-    /// In words.
+    /// Further remarks in plain text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
 impl Verification {
-    /// What a trial is judged by.
-    pub fn verified(&self) -> Verified {
+    /// The counts that decide whether it passed.
+    pub fn verified(&self) -> VerificationResult {
         let Self { n, hits, leaked, bypassed, errors, .. } = *self;
-        Verified { hits, n, leaked, bypassed, errors }
+        VerificationResult { hits, n, leaked, bypassed, errors }
     }
 }
 
-/// That a threshold was put in force.
+/// Deployment of a threshold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Deployment {
-    /// When.
+    /// Time of the deployment.
     pub at: String,
-    /// What stood in the way.
+    /// Checks that failed before the deployment.
     pub obstacles: Vec<Obstacle>,
-    /// Why somebody did it all the same.
+    /// Reason given with `--force`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forced: Option<String>,
 }
 
 impl ThresholdBody {
-    /// What is kept of a calibration.
+    /// The stored part of a calibration.
     pub fn new(calibration: &Calibration, pairs: LabelCounts) -> Self {
         let Calibration {
             n: _,
@@ -127,11 +127,11 @@ impl ThresholdBody {
             threshold: _,
             percentile,
             robust,
-            worth: Worth { precision, recall, n: _ },
+            worth: ThresholdQuality { precision, recall, n: _ },
             separation,
             refusals,
         } = calibration;
-        // What is no score may make what is no number, which JSON can't hold; it is refused for that.
+        // Invalid scores can yield NaN, which JSON cannot represent; `refusals` names them.
         let number = |value: &f64| if value.is_finite() { *value } else { 0.0 };
         Self {
             schema_version: THRESHOLD_VERSION,
@@ -153,56 +153,56 @@ impl ThresholdBody {
     }
 }
 
-/// A threshold.
+/// A threshold with its statistics.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "RerankThreshold")]
 pub struct ThresholdInfo {
-    /// Its number.
+    /// Id of the threshold.
     pub id: i64,
-    /// The reranker.
+    /// Id of the reranker.
     pub model: String,
-    /// Where it is.
+    /// Status of the threshold.
     pub status: CalibrationStatus,
-    /// The threshold.
+    /// Minimum rerank score of a result.
     pub threshold: f64,
-    /// Borderline pairs.
+    /// Number of borderline pairs.
     pub n: u64,
-    /// Their mean score.
+    /// Mean score of the borderline pairs.
     pub mean: f64,
     /// Their sample standard deviation.
     pub sigma: f64,
-    /// When it was made.
+    /// Time of its creation.
     pub created_at: String,
-    /// When it got where it is.
+    /// Time of its last status change.
     pub decided_at: Option<String>,
-    /// The rest.
+    /// Quality, verification and deployment.
     #[serde(flatten)]
     pub body: ThresholdBody,
 }
 
-/// Thresholds.
+/// A list of thresholds.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "RerankThresholds")]
 pub struct HistoryBody {
-    /// The newest first.
+    /// The thresholds, newest first.
     pub thresholds: Vec<ThresholdInfo>,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calibrate::{Label, Scored, calibrate};
+    use crate::calibrate::{Label, ScoredLabel, calibrate};
 
     #[test]
     fn a_body_there_and_back() {
-        let score = |at: u32| Scored { label: Label::Borderline, score: f64::from(at) / 40.0 };
-        let pairs: Vec<Scored> = (0..30).map(score).collect();
+        let score = |at: u32| ScoredLabel { label: Label::Borderline, score: f64::from(at) / 40.0 };
+        let pairs: Vec<ScoredLabel> = (0..30).map(score).collect();
         let found = calibrate(&pairs).unwrap();
         let counts = LabelCounts { borderline: 30, ..LabelCounts::default() };
         let mut body = ThresholdBody::new(&found, counts);
         body.forced = Some("why not".to_owned());
         let bad = [f64::NAN, f64::INFINITY, 1e300, -1e300]
-            .map(|score| Scored { label: Label::Borderline, score });
+            .map(|score| ScoredLabel { label: Label::Borderline, score });
         let bad = ThresholdBody::new(&calibrate(&bad).unwrap(), counts);
         let read = serde_json::to_string(&bad).unwrap();
         assert_eq!(serde_json::from_str::<ThresholdBody>(&read).unwrap().refusals, bad.refusals);

@@ -1,9 +1,9 @@
-//! The wire form of a run, made from its report.
+//! Builds the wire form of a run from its report.
 
-use crate::contradiction::docket::{Docket, Docketed};
+use crate::contradiction::docket::{Docket, DocketEntry};
 use crate::contradiction::pair::{Place, Statement};
-use crate::contradiction::rate::{CanaryCounts, CorrectedRate, Counted, Informedness};
-use crate::contradiction::report::{Finding, HotPage, QueryTally, Report, RunInfo};
+use crate::contradiction::rate::{CanaryCounts, CorrectedRate, HitCount, Informedness};
+use crate::contradiction::report::{ContradictionFinding, HotPage, QueryTally, Report, RunInfo};
 use crate::contradiction::resolution::Resolution;
 use crate::contradiction::verdict::{JudgeError, Judgement};
 use crate::money::Usd;
@@ -16,7 +16,7 @@ use super::{
 };
 
 impl ContradictionReport {
-    /// The wire form of a run and the docket it was made from.
+    /// The wire form of a run, from its report and its docket.
     pub fn new(report: &Report, docket: &Docket) -> Self {
         let Report {
             info,
@@ -87,7 +87,7 @@ impl ContradictionReport {
 }
 
 impl WireRate {
-    fn new(counted: Counted, interval: Option<Interval>) -> Option<Self> {
+    fn new(counted: HitCount, interval: Option<Interval>) -> Option<Self> {
         let (point, at) = (counted.rate()?, interval?);
         Some(Self { point, lower: at.low, upper: at.high, n: counted.n })
     }
@@ -95,7 +95,7 @@ impl WireRate {
 
 impl WireCalibration {
     fn new(report: &Report) -> Self {
-        let Counted { hits, n } = report.query_rate;
+        let HitCount { hits, n } = report.query_rate;
         Self {
             queries_total: n,
             queries_judged_clean: n - hits,
@@ -109,14 +109,14 @@ impl WireCalibration {
 
 impl WirePairRate {
     fn new(
-        raw: Counted,
+        raw: HitCount,
         corrected: Option<CorrectedRate>,
         canaries: &CanaryCounts,
         informedness: Option<Informedness>,
         canary_seed: u64,
     ) -> Self {
         let CanaryCounts { caught, accused } = *canaries;
-        let spared = Counted { hits: accused.n - accused.hits, n: accused.n };
+        let spared = HitCount { hits: accused.n - accused.hits, n: accused.n };
         Self {
             raw: WireRate::new(raw, raw.interval()),
             corrected: corrected.map(|CorrectedRate { estimate, shown, interval }| WireCorrected {
@@ -154,15 +154,15 @@ impl WireCost {
 }
 
 impl WireCache {
-    fn new(cache: Counted) -> Self {
+    fn new(cache: HitCount) -> Self {
         Self { hits: cache.hits, misses: cache.n - cache.hits, hit_rate: cache.rate() }
     }
 }
 
 impl WireFinding {
-    fn new(finding: &Finding, docket: &Docket) -> Self {
-        let Finding { place, judgement, resolution } = finding;
-        let Docketed { pair, prompt, rule } = &docket.pairs()[*place];
+    fn new(finding: &ContradictionFinding, docket: &Docket) -> Self {
+        let ContradictionFinding { place, judgement, resolution } = finding;
+        let DocketEntry { pair, prompt, rule } = &docket.pairs()[*place];
         let Judgement { verdict, severity, axis, confidence, resolution: _, is_floored: _ } =
             judgement;
         let proposed = |part: fn(&Resolution) -> &String| resolution.as_ref().map(part).cloned();

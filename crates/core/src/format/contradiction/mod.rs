@@ -20,204 +20,206 @@ use crate::source::SourceTrust;
 /// The version of [`ContradictionReport`].
 pub(crate) const CONTRADICTION_VERSION: u32 = 1;
 
-/// What `gbrain eval suspected-contradictions --json` prints and the store keeps.
+/// A run of the contradiction probe: printed by `gbrain eval suspected-contradictions --json` and
+/// stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ContradictionReport {
-    /// The version of this form.
+    /// Version of this format.
     pub schema_version: u32,
-    /// Whether the run says something.
+    /// Whether the run is conclusive.
     pub run_status: RunStatus,
-    /// What it says.
+    /// Verdict of the run.
     pub verdict: Verdict,
-    /// Why it does not say enough.
+    /// Reasons why the run is inconclusive.
     pub inconclusive_reasons: Vec<Reason>,
-    /// Its name.
+    /// Id of the run.
     pub run_id: String,
-    /// Who judged.
+    /// Model that judged the pairs.
     pub judge_model: String,
-    /// The version of the prompt.
+    /// Version of the prompt.
     pub prompt_version: String,
-    /// The hash of the prompt.
+    /// Hash of the prompt.
     pub prompt_sha: String,
-    /// How long statements were cut.
+    /// How long statements were truncated.
     pub truncation_policy: String,
-    /// Results per query.
+    /// Number of results per query.
     pub top_k: usize,
-    /// How queries were chosen.
+    /// How queries were sampled.
     pub sampling: String,
-    /// Queries asked.
+    /// Number of queries run.
     pub queries_evaluated: usize,
     /// Fully judged queries with a contradiction.
     pub queries_with_contradiction: u64,
     /// Fully judged queries with any finding.
     pub queries_with_any_finding: usize,
-    /// Findings of every verdict; a pair counts once.
+    /// Findings of all verdicts; a pair counts once.
     pub total_contradictions_flagged: usize,
-    /// Judgements by verdict.
+    /// Number of judgements by verdict.
     pub verdict_breakdown: BTreeMap<Contradicts, usize>,
-    /// The query rate.
+    /// Rate of queries with a contradiction.
     pub calibration: WireCalibration,
-    /// The pair rate, raw and corrected, and what the judge is worth.
+    /// Rate of contradicting pairs, raw and corrected, with the judge's accuracy.
     pub pair_rate: WirePairRate,
-    /// Judge calls without a judgement, by kind; planted pairs included.
+    /// Judge calls without a judgement by kind, including calls for planted pairs.
     pub judge_errors: WireErrors,
-    /// What it cost.
+    /// Cost in US dollars.
     pub cost_usd: WireCost,
-    /// Judgements that were remembered.
+    /// Use of the judgement cache.
     pub cache: WireCache,
-    /// How long it took.
+    /// Duration of the run in milliseconds.
     pub duration_ms: u64,
-    /// Pairs between tiers of sources.
+    /// Number of pairs by source tiers.
     pub source_tier_breakdown: TierTally,
-    /// What was found, the worst first; each pair once.
+    /// Findings, most severe first; each pair once.
     pub findings: Vec<WireFinding>,
-    /// Every query.
+    /// One entry per query.
     pub per_query: Vec<WireQuery>,
     /// Pages with the most findings.
     pub hot_pages: Vec<WireHotPage>,
 }
 
-/// The query rate.
+/// Rate of queries with a contradiction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ContradictionCalibration")]
 pub struct WireCalibration {
     /// Queries whose pairs were all judged.
     pub queries_total: u64,
-    /// Those without a contradiction.
+    /// Judged queries without a contradiction.
     pub queries_judged_clean: u64,
-    /// Those with one.
+    /// Judged queries with a contradiction.
     pub queries_with_contradiction: u64,
-    /// Queries that were asked and could not be judged whole.
+    /// Queries with pairs that could not be judged.
     pub queries_not_judged: u64,
-    /// The rate with its interval; none when no query was judged whole.
+    /// The rate with its interval; null if no query was fully judged.
     pub wilson_ci_95: Option<WireRate>,
-    /// A remark on rates of few queries.
+    /// Warning about a small sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub small_sample_note: Option<String>,
 }
 
-/// A rate with its 95 % interval.
+/// A rate with its 95% confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RateWithInterval")]
 pub struct WireRate {
-    /// The rate.
+    /// Point estimate of the rate.
     pub point: f64,
-    /// The lower end.
+    /// Lower bound of the interval.
     pub lower: f64,
-    /// The upper end.
+    /// Upper bound of the interval.
     pub upper: f64,
-    /// Of how many.
+    /// Size of the sample.
     pub n: u64,
 }
 
-/// The pair rate and the judge's errors.
+/// Rate of contradicting pairs, and the accuracy of the judge.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ContradictionPairRate")]
 pub struct WirePairRate {
-    /// Contradictions among judged pairs.
+    /// Share of contradictions among the judged pairs.
     pub raw: Option<WireRate>,
-    /// Without the judge's errors.
+    /// The rate corrected for the judge's errors.
     pub corrected: Option<WireCorrected>,
-    /// Planted contradictions that the judge caught.
+    /// Share of planted contradictions that the judge detected.
     pub sensitivity: Option<WireRate>,
-    /// Planted consistent pairs that it left alone.
+    /// Share of planted consistent pairs that the judge did not flag.
     pub specificity: Option<WireRate>,
     /// Sensitivity + specificity - 1.
     pub informedness: Option<WireInformedness>,
-    /// What the planted pairs were chosen by.
+    /// Random seed of the planted pairs.
     pub canary_seed: u64,
 }
 
-/// A corrected rate.
+/// A rate corrected for the judge's errors.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "CorrectedPairRate")]
 pub struct WireCorrected {
-    /// The estimate, which may be below 0 or above 1: means over runs are right only without a clamp.
+    /// The unclamped estimate, which may be below 0 or above 1: averages over runs are unbiased only
+    /// without clamping.
     pub estimate: f64,
-    /// The estimate between 0 and 1.
+    /// The estimate clamped to 0..1.
     pub corrected_rate: f64,
-    /// The 95 % interval.
+    /// The 95% confidence interval.
     pub interval: [f64; 2],
 }
 
-/// What a judge is worth.
+/// Informedness of a judge.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "JudgeInformedness")]
 pub struct WireInformedness {
-    /// As measured.
+    /// Sensitivity + specificity - 1.
     pub value: f64,
-    /// The 95 % interval.
+    /// The 95% confidence interval.
     pub interval: [f64; 2],
 }
 
-/// Failures by kind.
+/// Failed judge calls by kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "JudgeErrorCounts")]
 pub struct WireErrors {
-    /// By kind.
+    /// Number of failed calls by kind.
     #[serde(flatten)]
     pub by_kind: BTreeMap<JudgeError, usize>,
-    /// Together.
+    /// Number of failed calls.
     pub total: usize,
-    /// What they mean for the rates.
+    /// Effect on the rates.
     pub note: String,
 }
 
-/// What a run cost, in dollars.
+/// Cost of a run in US dollars.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ContradictionCost")]
 pub struct WireCost {
-    /// The judge.
+    /// Cost of the judge calls.
     pub judge: f64,
-    /// Embedding the queries.
+    /// Cost of embedding the queries.
     pub embedding: f64,
-    /// Together.
+    /// Sum of judge and embedding cost.
     pub total: f64,
 }
 
-/// Remembered judgements.
+/// Use of the judgement cache.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ContradictionCache")]
 pub struct WireCache {
-    /// Remembered.
+    /// Judgements from the cache.
     pub hits: u64,
-    /// Asked for.
+    /// Judgements from the judge.
     pub misses: u64,
-    /// The share of the remembered.
+    /// Share of judgements from the cache.
     pub hit_rate: Option<f64>,
 }
 
-/// A pair that was found.
+/// A pair of statements that was flagged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ContradictionFinding")]
 pub struct WireFinding {
-    /// What names the pair: the hash of what the judge saw.
+    /// Id of the pair: the hash of the judge's input.
     pub pair_id: String,
-    /// Which statements they are.
+    /// Kinds of the two statements.
     pub kind: PairKind,
-    /// The one.
+    /// The first of the two statements.
     pub a: WireMember,
-    /// The other.
+    /// The second of the two statements.
     pub b: WireMember,
-    /// What both scored together.
+    /// Sum of the retrieval scores of both statements.
     pub combined_score: f64,
-    /// Why the pair was judged.
+    /// Date rule that selected the pair.
     pub date_rule: DateRule,
-    /// Whether the judge saw only the beginning of a statement.
+    /// Whether the judge's input was truncated.
     pub is_truncated: bool,
-    /// How they stand to each other.
+    /// Relation of the two statements.
     pub verdict: Contradicts,
-    /// How much it matters.
+    /// Severity of the contradiction.
     pub severity: Severity,
-    /// What they disagree about.
+    /// The subject of the disagreement.
     pub axis: String,
-    /// How sure the judge is.
+    /// Confidence of the judge.
     pub confidence: f64,
-    /// What could be done.
+    /// Kind of the proposed resolution.
     pub resolution_kind: Option<ResolutionKind>,
-    /// In one sentence.
+    /// The proposed resolution in one sentence.
     pub resolution_advice: Option<String>,
-    /// What to paste into a shell.
+    /// Shell command that starts the resolution.
     pub resolution_command: Option<String>,
 }
 
@@ -225,25 +227,25 @@ pub struct WireFinding {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ContradictionMember")]
 pub struct WireMember {
-    /// The source of its page.
+    /// Source of the page.
     pub source_id: String,
-    /// The page in that source.
+    /// Slug of the page.
     pub slug: String,
-    /// The passage.
+    /// Id of the passage; null for a take.
     pub chunk_id: Option<String>,
-    /// The take, from 1.
+    /// Number of the take, from 1; null for a passage.
     pub take_row_num: Option<u32>,
-    /// How much care its source is known for.
+    /// Curation tier of the source.
     pub source_tier: Tier,
-    /// Whether its source is trusted.
+    /// Whether the source is trusted.
     pub source_trust: SourceTrust,
-    /// Who holds it.
+    /// Person or team that holds the claim.
     pub holder: Option<String>,
-    /// What it says.
+    /// Text of the statement.
     pub text: String,
-    /// When it held.
+    /// Date from which it holds.
     pub effective_date: Option<String>,
-    /// Who says so.
+    /// Origin of the date.
     pub effective_date_source: Option<DateFrom>,
 }
 
@@ -251,21 +253,21 @@ pub struct WireMember {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ContradictionQuery")]
 pub struct WireQuery {
-    /// What was asked.
+    /// Text of the query.
     pub query: String,
-    /// How many results it had.
+    /// Number of results of the query.
     pub result_count: usize,
-    /// Its findings, by the ids of their pairs.
+    /// Pair ids of its findings.
     pub contradictions: Vec<String>,
-    /// Pairs that the date rule left out.
+    /// Pairs excluded by the date rule.
     pub pairs_skipped_by_date: usize,
-    /// Pairs that were judged before.
+    /// Pairs judged in an earlier run.
     pub pairs_cache_hit: usize,
-    /// Pairs that were judged now.
+    /// Pairs judged in this run.
     pub pairs_judged: usize,
-    /// Pairs that were to be judged and were not.
+    /// Pairs that could not be judged.
     pub pairs_unjudged: usize,
-    /// Whether it counts in the rate.
+    /// Whether all pairs were judged; only such queries count in the rate.
     pub is_fully_judged: bool,
     /// Why the search failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -276,57 +278,57 @@ pub struct WireQuery {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ContradictionHotPage")]
 pub struct WireHotPage {
-    /// The source of the page.
+    /// Source of the page.
     pub source_id: String,
-    /// The page in that source.
+    /// Slug of the page.
     pub slug: String,
-    /// How many findings it is part of.
+    /// Number of findings that include the page.
     pub appearances: usize,
-    /// The worst of them.
+    /// Highest severity among them.
     pub max_severity: Severity,
 }
 
-/// What `gbrain eval suspected-contradictions trend --json` prints.
+/// Output of `gbrain eval suspected-contradictions trend --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ContradictionTrend {
-    /// The version of this form.
+    /// Version of this format.
     pub schema_version: u32,
-    /// Of how many days.
+    /// Number of days covered.
     pub days: u32,
-    /// The runs, the newest first.
+    /// The runs, newest first.
     pub rows: Vec<ContradictionTrendRow>,
 }
 
-/// A run of the trend.
+/// A run in the trend.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ContradictionTrendRow {
-    /// When it ran.
+    /// Time of the run.
     pub ran_at: String,
-    /// What it said.
+    /// Report of the run.
     pub report_json: ContradictionReport,
 }
 
-/// The findings of the last run that still stand and that the reader may see.
+/// Findings of the latest run that still apply and that the caller may see.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FoundContradictions {
-    /// The run; none if there was none lately.
+    /// Id of the run; null without a recent run.
     pub run_id: Option<String>,
-    /// When it ran.
+    /// Time of the run.
     pub ran_at: Option<String>,
-    /// Who judged.
+    /// Model that judged the pairs.
     pub judge_model: Option<String>,
-    /// Whether the run says something.
+    /// Whether the run is conclusive.
     pub run_status: Option<RunStatus>,
-    /// The findings that were asked for, the gravest first.
+    /// The requested findings, most severe first.
     pub contradictions: Vec<WireFinding>,
-    /// How many there are of them, listed or not.
+    /// Number of findings, including those not listed.
     pub total: usize,
-    /// What to make of an answer that is not the whole picture.
+    /// Explains an incomplete answer.
     pub note: Option<String>,
 }
 
 impl ContradictionTrend {
-    /// The runs of some days, each with when it ran.
+    /// The trend of runs, each with its time.
     pub fn new(days: u32, runs: Vec<(String, ContradictionReport)>) -> Self {
         let row = |(ran_at, report_json)| ContradictionTrendRow { ran_at, report_json };
         Self {
@@ -338,13 +340,13 @@ impl ContradictionTrend {
 }
 
 impl WireMember {
-    /// The page's whole name; none if it is no name.
+    /// The key of the page; none if the names are invalid.
     pub fn key(&self) -> Option<PageKey> {
         let source = SourceId::new(&self.source_id).ok()?;
         Some(PageKey::new(source, Slug::new(&self.slug).ok()?))
     }
 
-    /// Whether a page still makes this statement, word for word.
+    /// Whether a page still contains this statement verbatim.
     pub fn stands_in(&self, page: &Page) -> bool {
         match (&self.chunk_id, self.take_row_num) {
             (Some(id), _) => page.chunks.iter().any(|chunk| chunk.id(&page.key) == *id),

@@ -1,7 +1,6 @@
-//! Judgements of a panel on the wire: the receipt of one, and the summary of many.
+//! Panel judgements on the wire: the receipt of one judgement and the summary of a batch.
 //!
-//! Both stand for themselves: every model, score, failure, amount and hash that led to the verdict is in
-//! them, so that nothing else has to be kept.
+//! Both are self-contained: they hold every model, score, failure, cost and hash behind the verdict.
 
 mod receipt;
 mod summary;

@@ -1,4 +1,4 @@
-//! The receipt of one judgement.
+//! The receipt of one panel judgement.
 
 use std::collections::BTreeMap;
 
@@ -8,82 +8,82 @@ use serde::{Deserialize, Serialize};
 
 use super::CROSS_MODAL_VERSION;
 use crate::cross_modal::{
-    Aggregate, Call, DimensionResult, Judged, Outcome, Panel, Reason, Rubric, Seat, Slot, Unsure,
-    sha8,
+    Aggregate, Call, CallOutcome, DimensionResult, JudgedOutput, Panel, Reason, Rubric, Seat, Slot,
+    UndecidedReason, sha8,
 };
 use crate::gate::Verdict;
 use crate::money::Usd;
 use crate::repair::Repair;
-use crate::stats::{Alpha, NoAlpha};
+use crate::stats::{Alpha, AlphaError};
 
-/// What a receipt is made of.
+/// The input of [`Receipt::new`].
 #[derive(Debug)]
 pub struct ReceiptParts<'a> {
-    /// When it was judged.
+    /// Time of the judgement.
     pub at: Timestamp,
-    /// What was asked for.
+    /// The task that produced the output.
     pub task: &'a str,
-    /// The right answer, where there is one.
+    /// The expected answer, if known.
     pub expected: Option<&'a str>,
-    /// What the output is called.
+    /// Name of the output.
     pub slug: &'a str,
     pub rubric: &'a Rubric,
-    pub judged: &'a Judged,
-    /// What it could have cost at most.
+    pub judged: &'a JudgedOutput,
+    /// Maximum cost estimated beforehand.
     pub estimate: Usd,
-    /// Where the receipt is kept.
+    /// Path of the stored receipt.
     pub path: Option<&'a str>,
 }
 
-/// One judgement: what `gbrain eval cross-modal --json` prints and keeps.
+/// One judgement: printed by `gbrain eval cross-modal --json` and stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "CrossModalReceipt")]
 pub struct Receipt {
-    /// The version.
+    /// Version of this format.
     pub schema_version: u32,
-    /// The verdict.
+    /// Verdict of the panel.
     pub verdict: Verdict,
-    /// When it was judged.
+    /// Time of the judgement.
     pub timestamp: String,
-    /// What was asked for.
+    /// The task that produced the output.
     pub task: String,
-    /// The right answer, where there is one.
+    /// The expected answer, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<String>,
-    /// What the output is called.
+    /// Name of the output.
     pub slug: String,
-    /// Who said what.
+    /// The calls with their votes.
     #[serde(flatten)]
     pub judgement: WireJudgement,
-    /// What it adds up to.
+    /// Aggregate of the votes.
     pub aggregate: WireAggregate,
-    /// What it could have cost at most.
+    /// Maximum cost estimated beforehand, in US dollars.
     pub est_cost_usd: f64,
-    /// Where the receipt is kept.
+    /// Path of the stored receipt.
     pub receipt_path: Option<String>,
 }
 
-/// Who said what about one output, and what they saw.
+/// The calls and votes on one output, with hashes of the judges' input.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "CrossModalJudgement")]
 pub struct WireJudgement {
-    /// The first eight digits of the output's SHA-256.
+    /// First eight digits of the output's SHA-256.
     pub output_sha8: String,
-    /// What was scored.
+    /// Rubric of the scores.
     pub rubric: WireRubric,
-    /// The keys of its dimensions.
+    /// Keys of the rubric's dimensions.
     pub dimensions: Vec<String>,
-    /// Names the words that judges were given.
+    /// Hash of the prompt.
     pub prompt_sha256: String,
-    /// Names what they were given to judge.
+    /// Hash of the judged input.
     pub input_sha256: String,
-    /// How often each model was to be asked.
+    /// Number of planned calls per model.
     pub cycles: u8,
-    /// Every call, by cycle and slot.
+    /// All calls, by cycle and slot.
     pub slots: Vec<WireCall>,
-    /// What the calls cost.
+    /// Cost of the calls in US dollars.
     pub cost_usd: f64,
-    /// What calls that could not change the verdict would have cost at most.
+    /// Maximum cost of the skipped calls that could not change the verdict.
     pub saved_usd: f64,
 }
 
@@ -91,93 +91,94 @@ pub struct WireJudgement {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "CrossModalRubric")]
 pub struct WireRubric {
-    /// Its name.
+    /// Id of the rubric.
     pub id: String,
-    /// Its version.
+    /// Version of the rubric.
     pub version: u32,
-    /// Names every word of it.
+    /// Hash of the rubric's text.
     pub sha256: String,
 }
 
-/// One call of one model.
+/// One call to a judge.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "CrossModalCall")]
 pub struct WireCall {
-    /// The slot.
+    /// Slot of the judge.
     pub id: Slot,
-    /// The model.
+    /// Model of the judge.
     pub model: String,
-    /// Which time it was asked.
+    /// Cycle of the call.
     pub cycle: u8,
-    /// Whether it gave a vote.
+    /// Whether the call returned a vote.
     pub ok: bool,
-    /// Why it gave none.
+    /// Why the call failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Why it was not asked: `settled`, `over_budget`, `cancelled`, `stale_cassette` or `not_recorded`.
+    /// Why the call was not made: `settled`, `over_budget`, `cancelled`, `stale_cassette` or
+    /// `not_recorded`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_made: Option<String>,
-    /// The vote.
+    /// The parsed vote of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parsed: Option<WireVote>,
-    /// What the call cost.
+    /// Cost of the call in US dollars.
     pub cost_usd: f64,
 }
 
-/// A vote.
+/// The vote of a judge.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "CrossModalVote")]
 pub struct WireVote {
-    /// Scores by dimension.
+    /// Scores by dimension key.
     pub scores: BTreeMap<String, u8>,
-    /// What the judge would have better.
+    /// Improvements that the judge suggests.
     pub improvements: Vec<String>,
-    /// What had to be put right to read the reply.
+    /// Repairs needed to parse the reply.
     pub repairs: Vec<Repair>,
 }
 
-/// What votes add up to.
+/// Aggregate of the votes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "CrossModalAggregate")]
 pub struct WireAggregate {
-    /// The verdict.
+    /// Verdict of the panel.
     pub verdict: Verdict,
-    /// Why there is none.
+    /// Why the verdict is inconclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub inconclusive_reason: Option<Unsure>,
-    /// Every dimension, in the rubric's order.
+    pub inconclusive_reason: Option<UndecidedReason>,
+    /// All dimensions, in the rubric's order.
     pub dimensions: Vec<WireDimension>,
-    /// The mean of the dimensions' means.
+    /// Mean of the dimensions' means.
     pub overall: Option<f64>,
-    /// How many models voted.
+    /// Number of models that voted.
     pub contributing_models: usize,
-    /// How many calls gave a vote.
+    /// Number of calls that returned a vote.
     pub votes: usize,
-    /// How many calls failed.
+    /// Number of failed calls.
     pub failed_calls: usize,
-    /// How many calls were not made.
+    /// Number of calls not made.
     pub calls_not_made: usize,
-    /// How far the models agree.
+    /// Agreement between the models.
     pub agreement: WireAgreement,
-    /// What would make it better.
+    /// Suggested improvements of all judges.
     pub improvements: Vec<String>,
 }
 
-/// What a panel says of one dimension.
+/// Scores of one dimension.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "CrossModalDimension")]
 pub struct WireDimension {
-    /// Its key.
+    /// Key of the dimension.
     pub name: String,
-    /// The mean of the models' means. The verdict compares exact fractions, not this number.
+    /// Mean of the models' means. The verdict compares exact fractions, not this number.
     pub mean: Option<f64>,
-    /// The lowest single score.
+    /// Lowest score of a single vote.
     pub min: Option<u8>,
-    /// The highest single score.
+    /// Highest score of a single vote.
     pub max: Option<u8>,
-    /// Each model's mean over its cycles.
+    /// Mean of each model over its cycles.
     pub per_slot: BTreeMap<String, Option<f64>>,
-    /// Why it fails.
+    /// Reasons why it fails.
     pub fail_reasons: Vec<Reason>,
 }
 
@@ -185,19 +186,19 @@ pub struct WireDimension {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "CrossModalAgreement")]
 pub struct WireAgreement {
-    /// Alpha; null where it is not defined.
+    /// Alpha; null if it is undefined.
     pub krippendorff_alpha: Option<f64>,
-    /// Why it is not.
+    /// Why alpha is undefined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub undefined: Option<NoAlpha>,
+    pub undefined: Option<AlphaError>,
     /// Units with at least two values.
     pub units: usize,
-    /// Values in them.
+    /// Number of values in these units.
     pub values: usize,
 }
 
 impl Receipt {
-    /// The wire form of a judgement.
+    /// Builds the receipt of a judgement.
     pub fn new(parts: &ReceiptParts<'_>) -> Self {
         let ReceiptParts { at, task, expected, slug, rubric, judged, estimate, path } = *parts;
         let aggregate = judged.panel.aggregate();
@@ -217,8 +218,8 @@ impl Receipt {
 }
 
 impl WireJudgement {
-    pub(super) fn new(rubric: &Rubric, judged: &Judged, aggregate: &Aggregate) -> Self {
-        let Judged { panel, prompt_sha, input_sha, output_sha } = judged;
+    pub(super) fn new(rubric: &Rubric, judged: &JudgedOutput, aggregate: &Aggregate) -> Self {
+        let JudgedOutput { panel, prompt_sha, input_sha, output_sha } = judged;
         Self {
             output_sha8: sha8(*output_sha),
             rubric: rubric.into(),
@@ -246,7 +247,7 @@ impl WireCall {
         let seat = panel.seats().iter().find(|seat| seat.slot == *slot);
         let (mut error, mut not_made, mut parsed) = (None, None, None);
         match outcome {
-            Outcome::Scored(vote) => {
+            CallOutcome::Scored(vote) => {
                 let scores = panel.keys().iter().cloned().zip(vote.scores.iter().copied());
                 parsed = Some(WireVote {
                     scores: scores.collect(),
@@ -254,8 +255,8 @@ impl WireCall {
                     repairs: vote.repairs.iter().copied().collect(),
                 });
             }
-            Outcome::Failed(why) => error = Some(why.clone()),
-            Outcome::NotMade(why) => not_made = Some(why.name().to_owned()),
+            CallOutcome::Failed(why) => error = Some(why.clone()),
+            CallOutcome::NotMade(why) => not_made = Some(why.name().to_owned()),
         }
         Self {
             id: *slot,
@@ -310,8 +311,8 @@ impl WireDimension {
     }
 }
 
-impl From<Result<Alpha, NoAlpha>> for WireAgreement {
-    fn from(agreement: Result<Alpha, NoAlpha>) -> Self {
+impl From<Result<Alpha, AlphaError>> for WireAgreement {
+    fn from(agreement: Result<Alpha, AlphaError>) -> Self {
         match agreement {
             Ok(Alpha { value, units, values }) => {
                 Self { krippendorff_alpha: Some(value), undefined: None, units, values }

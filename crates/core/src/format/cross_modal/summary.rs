@@ -1,140 +1,143 @@
-//! The summary of a batch.
+//! The summary of a batch of panel judgements.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{CROSS_MODAL_VERSION, WireAggregate, WireAgreement, WireJudgement, WireRubric};
-use crate::cross_modal::batch::{BatchVerdict, Counts, Malformed, RowVerdict, Rows, Upstream};
-use crate::cross_modal::{Aggregate, Judged, JudgingError, Rubric, Seat, Slot, agreement};
+use crate::cross_modal::batch::{
+    BatchVerdict, MalformedLine, RowVerdict, Rows, Upstream, VerdictCounts,
+};
+use crate::cross_modal::{Aggregate, JudgedOutput, JudgingError, Rubric, Seat, Slot, agreement};
 use crate::money::Usd;
 
-/// What a [`Summary`] says it is.
+/// The `kind` of a [`Summary`].
 pub(crate) const BATCH_SUMMARY: &str = "cross_modal_batch_summary";
 
-/// What a summary is made of.
+/// The input of [`Summary::new`].
 #[derive(Debug)]
 pub struct SummaryParts<'a> {
-    /// When the batch ended.
+    /// End of the batch.
     pub at: Timestamp,
     pub rubric: &'a Rubric,
-    /// The rows of the file.
+    /// Rows of the input file.
     pub rows: &'a Rows,
-    /// What came of each question, in the order of the rows.
-    pub judged: &'a [(String, Result<Judged, JudgingError>)],
-    /// Who sat on the panel.
+    /// Outcome of each question, in the order of the rows.
+    pub judged: &'a [(String, Result<JudgedOutput, JudgingError>)],
+    /// Judges of the panel.
     pub seats: &'a [Seat],
-    /// How often each model was to be asked.
+    /// Number of planned calls per model and question.
     pub cycles: u8,
-    /// How many questions were judged at a time.
+    /// Number of questions judged concurrently.
     pub concurrent: usize,
-    /// What it could have cost at most.
+    /// Maximum cost estimated beforehand.
     pub estimate: Usd,
 }
 
-/// Many judgements: what `gbrain eval cross-modal --batch --json` prints and keeps.
+/// A batch of judgements: printed by `gbrain eval cross-modal --batch --json` and stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "CrossModalBatchSummary")]
 pub struct Summary {
-    /// The version.
+    /// Version of this format.
     pub schema_version: u32,
-    /// `cross_modal_batch_summary`.
+    /// Always `cross_modal_batch_summary`, the kind of this file.
     pub kind: String,
-    /// When the batch ended.
+    /// End of the batch.
     pub timestamp: String,
-    /// Rows and lines that were counted.
+    /// Number of rows and malformed lines.
     pub total: usize,
-    /// Rows that pass.
+    /// Number of rows that pass.
     pub pass_count: usize,
-    /// Rows that fail.
+    /// Number of rows that fail.
     pub fail_count: usize,
-    /// Rows without a verdict.
+    /// Number of inconclusive rows.
     pub inconclusive_count: usize,
-    /// Rows that could not be judged.
+    /// Number of rows that could not be judged.
     pub error_count: usize,
-    /// Rows that were not answered.
+    /// Number of rows without an answer to judge.
     pub upstream_error_count: usize,
-    /// Lines that are no rows.
+    /// Number of malformed lines.
     pub malformed_count: usize,
-    /// Questions beyond the limit, which nobody judged.
+    /// Number of questions beyond the limit; they were not judged.
     pub beyond_limit_count: usize,
-    /// The worst of the rows.
+    /// Worst verdict of the rows.
     pub verdict: BatchVerdict,
-    /// What it could have cost at most.
+    /// Maximum cost estimated beforehand, in US dollars.
     pub est_cost_usd: f64,
-    /// What it cost.
+    /// Cost in US dollars.
     pub cost_usd: f64,
-    /// What calls that could not change a verdict would have cost at most.
+    /// Maximum cost of the skipped calls that could not change a verdict.
     pub saved_usd: f64,
-    /// What was scored.
+    /// Rubric of the scores.
     pub rubric: WireRubric,
-    /// Who sat on the panel.
+    /// Judges of the panel.
     pub slots: Vec<WireSeat>,
-    /// How often each model was to be asked about a question.
+    /// Number of planned calls per model and question.
     pub cycles_per_question: u8,
-    /// How many questions were judged at a time.
+    /// Number of questions judged concurrently.
     pub concurrent: usize,
-    /// How far the models agree over all questions.
+    /// Agreement between the models over all questions.
     pub agreement: WireAgreement,
-    /// Every row.
+    /// One entry per row.
     pub per_question: Vec<WireQuestion>,
-    /// Every line that is no row.
+    /// All lines that could not be parsed.
     pub malformed: Vec<WireMalformed>,
 }
 
-/// Who sits where.
+/// A judge of the panel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "CrossModalSeat")]
 pub struct WireSeat {
-    /// The slot.
+    /// Slot of the judge.
     pub id: Slot,
-    /// The model.
+    /// Model of the judge.
     pub model: String,
 }
 
-/// What came of one row.
+/// Outcome of one row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "CrossModalQuestion")]
 pub struct WireQuestion {
-    /// Its id.
+    /// Id of the question.
     pub question_id: String,
-    /// Its verdict.
+    /// Verdict of the row.
     pub verdict: RowVerdict,
-    /// Why it has none.
+    /// Why it has no verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What the votes add up to.
+    /// Aggregate of the votes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_aggregate: Option<WireAggregate>,
-    /// Who said what.
+    /// The calls with their votes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt: Option<WireJudgement>,
 }
 
-/// A line that is no row.
+/// A malformed line of the input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "CrossModalMalformed")]
 pub struct WireMalformed {
-    /// Its number.
+    /// Number of the line.
     pub line: usize,
-    /// What is wrong with it.
+    /// Error in the line.
     pub why: String,
 }
 
 impl Summary {
-    /// The wire form of a batch.
+    /// Builds the summary of a batch.
     pub fn new(parts: &SummaryParts<'_>) -> Self {
         let SummaryParts { at, rubric, rows, judged, seats, cycles, concurrent, estimate } = *parts;
-        let judged: Vec<Row<'_>> = judged.iter().map(Row::new).collect();
+        let judged: Vec<SummaryRow<'_>> = judged.iter().map(SummaryRow::new).collect();
         let aggregates = || judged.iter().filter_map(|row| Some(&row.result.as_ref().ok()?.1));
         let agreement = agreement(aggregates().flat_map(|aggregate| &aggregate.dimensions)).into();
-        let cost: Usd = judged.iter().map(Row::cost).sum();
+        let cost: Usd = judged.iter().map(SummaryRow::cost).sum();
         let saved: Usd = aggregates().map(|aggregate| aggregate.saved).sum();
         let questions = judged.into_iter().map(|row| row.on_the_wire(rubric));
         let per_question: Vec<WireQuestion> =
             questions.chain(rows.upstream.iter().map(WireQuestion::from)).collect();
-        let counts = Counts::of(per_question.iter().map(|row| row.verdict), rows.malformed.len());
-        let Counts { pass, fail, inconclusive, error, upstream_error, malformed } = counts;
+        let counts =
+            VerdictCounts::of(per_question.iter().map(|row| row.verdict), rows.malformed.len());
+        let VerdictCounts { pass, fail, inconclusive, error, upstream_error, malformed } = counts;
         Self {
             schema_version: CROSS_MODAL_VERSION,
             kind: BATCH_SUMMARY.to_owned(),
@@ -162,14 +165,14 @@ impl Summary {
     }
 }
 
-/// A question with what its votes add up to, added up once.
-struct Row<'a> {
+/// A question with the aggregate of its votes, computed once.
+struct SummaryRow<'a> {
     id: &'a str,
-    result: Result<(&'a Judged, Aggregate), &'a JudgingError>,
+    result: Result<(&'a JudgedOutput, Aggregate), &'a JudgingError>,
 }
 
-impl<'a> Row<'a> {
-    fn new((id, judged): &'a (String, Result<Judged, JudgingError>)) -> Self {
+impl<'a> SummaryRow<'a> {
+    fn new((id, judged): &'a (String, Result<JudgedOutput, JudgingError>)) -> Self {
         let result = judged.as_ref().map(|judged| (judged, judged.panel.aggregate()));
         Self { id, result }
     }
@@ -206,9 +209,9 @@ impl From<&Seat> for WireSeat {
     }
 }
 
-impl From<&Malformed> for WireMalformed {
-    fn from(malformed: &Malformed) -> Self {
-        let Malformed { line, why } = malformed;
+impl From<&MalformedLine> for WireMalformed {
+    fn from(malformed: &MalformedLine) -> Self {
+        let MalformedLine { line, why } = malformed;
         Self { line: *line, why: why.clone() }
     }
 }

@@ -1,4 +1,4 @@
-//! The nightly quality probe on the wire: a line of its audit, and in `report` all that a run found.
+//! The nightly quality probe on the wire: its audit lines, and in `report` the complete runs.
 
 mod autopilot;
 mod report;
@@ -22,40 +22,40 @@ pub const PROBE_VERSION: u32 = 1;
 /// One run of the probe, as a line of `audit/quality-probe-YYYY-Www.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbeEvent {
-    /// The version. Lines of other programs have none.
+    /// Version of this format; absent in lines of other programs.
     #[serde(default)]
     pub schema_version: u32,
-    /// When the run ended.
+    /// End of the run.
     pub ts: String,
-    /// What came of it.
+    /// Outcome of the run.
     pub outcome: ProbeOutcome,
-    /// What the process ended with.
+    /// Exit code of the process.
     pub exit_code: u8,
-    /// Whose probe it was. Lines of other programs have none: they are of the workspace `default`.
+    /// Workspace of the probe; `default` if absent, as in lines of other programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
-    /// Questions that passed.
+    /// Number of questions that passed.
     #[serde(default)]
     pub pass_count: usize,
-    /// Questions that failed.
+    /// Number of questions that failed.
     #[serde(default)]
     pub fail_count: usize,
-    /// Questions without a verdict.
+    /// Number of inconclusive questions.
     #[serde(default)]
     pub inconclusive_count: usize,
-    /// Questions that could not be answered or judged.
+    /// Number of questions that could not be answered or judged.
     #[serde(default)]
     pub error_count: usize,
-    /// What the whole run could have cost at most.
+    /// Maximum cost of the run estimated beforehand, in US dollars.
     #[serde(default)]
     pub est_cost_usd: f64,
-    /// What the whole run cost.
+    /// Cost of the run in US dollars.
     #[serde(default)]
     pub cost_usd: f64,
-    /// Names the questions.
+    /// Hash of the questions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixture_sha8: Option<String>,
-    /// Why, where the outcome alone does not tell.
+    /// Explanation of the outcome, if it needs one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }
@@ -93,7 +93,7 @@ impl From<&Event> for ProbeEvent {
 }
 
 impl ProbeEvent {
-    /// The same, as one of a workspace.
+    /// The event with its workspace set.
     #[must_use]
     pub fn of(mut self, workspace: &WorkspaceId) -> Self {
         self.workspace = Some(workspace.as_str().to_owned());
@@ -105,13 +105,13 @@ impl ProbeEvent {
         self.workspace.as_deref().unwrap_or(default.as_str()) == workspace.as_str()
     }
 
-    /// Its line in the audit.
+    /// The event as a line of the audit file.
     pub fn line(&self) -> String {
         let line = serde_json::to_string(self).expect("numbers and texts can be written");
         format!("{line}\n")
     }
 
-    /// The run, if its time is one.
+    /// The event; none if its time is invalid.
     pub fn event(self) -> Option<Event> {
         let Self {
             schema_version: _,
@@ -143,7 +143,7 @@ impl ProbeEvent {
     }
 }
 
-/// The runs of a workspace in an audit file, oldest first. A line that was cut off is passed over.
+/// The runs of a workspace in an audit file, oldest first. Truncated lines are skipped.
 pub fn read_events(bytes: &[u8], workspace: &WorkspaceId) -> Vec<Event> {
     let lines = bytes.split(|byte| *byte == b'\n');
     let events = lines.filter_map(|line| serde_json::from_slice::<ProbeEvent>(line).ok());

@@ -1,4 +1,4 @@
-//! All that a run of the probe found, and past runs.
+//! Reports of the quality probe: one run, and the history.
 
 use std::collections::BTreeMap;
 
@@ -9,117 +9,117 @@ use super::{PROBE_VERSION, ProbeEvent};
 use crate::format::benchmark::{ByTypeSummary, WireRecall};
 use crate::format::cross_modal::Summary;
 
-/// One run: what `gbrain eval probe run --json` prints and the store keeps.
+/// One run: printed by `gbrain eval probe run --json` and stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbeReport {
-    /// The version.
+    /// Version of this format.
     pub schema_version: u32,
-    /// Its name in the store; null if it is not kept.
+    /// Id of the stored run; null if it is not stored.
     pub run_id: Option<String>,
-    /// What came of it, as in the audit.
+    /// Outcome of the run, as in the audit file.
     pub event: ProbeEvent,
-    /// What it was allowed to cost.
+    /// Budget of the run in US dollars.
     pub max_usd: f64,
-    /// When the next is due; null if now.
+    /// Time of the next run; null if it is due now.
     pub next_run: Option<String>,
-    /// What was measured; null if nothing was asked.
+    /// The measurements; null if no question was asked.
     pub measured: Option<ProbeMeasured>,
 }
 
-/// What was measured, with what, for how much.
+/// Measurements of a run, with its models and costs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbeMeasured {
-    /// When the run began.
+    /// Start of the run.
     pub started_at: String,
-    /// The version of this program.
+    /// Version of gbrain that ran the probe.
     pub software: String,
-    /// Names the numbers of the pipeline.
+    /// Hash of the search settings.
     pub settings: String,
-    /// How many sessions of a ranking were read.
+    /// Number of retrieved sessions that were read.
     pub k: usize,
-    /// Who took part beside the panel.
+    /// Models other than the panel's.
     pub models: ProbeModels,
-    /// What each model is charged at, earlier attempts of a run that was cut off included.
+    /// Cost of each model, including earlier attempts of an interrupted run.
     pub costs: Vec<ProbeCost>,
-    /// Recall by type of question.
+    /// Recall by question type.
     pub recall: ByTypeSummary,
-    /// Every question with what was answered.
+    /// All questions with their answers.
     pub answers: Vec<ProbeAnswer>,
-    /// What the panel said.
+    /// Judgements of the panel.
     pub cross_modal: Summary,
 }
 
-/// Who took part beside the panel.
+/// Models other than the panel's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbeModels {
-    /// Who answered.
+    /// Model that answered the questions.
     pub answers: String,
-    /// Who embedded; null without vectors.
+    /// Embedding model; null without vectors.
     pub embedder: Option<String>,
-    /// Who put questions in other words; null if nobody did.
+    /// Query expansion model; null without expansion.
     pub expander: Option<String>,
-    /// Who put candidates in order; null if nobody did.
+    /// Reranking model; null without reranking.
     pub reranker: Option<String>,
 }
 
-/// What one model is charged at.
+/// Cost of one model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbeCost {
-    /// Which.
+    /// Name of the model.
     pub model: String,
-    /// How many calls.
+    /// Number of model calls.
     pub calls: u64,
-    /// What they cost; the worst of those of which nobody knows.
+    /// Cost in US dollars; the maximum for calls whose cost is unknown.
     pub usd: f64,
 }
 
-/// One question with what was answered.
+/// One question with its answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbeAnswer {
-    /// The question.
+    /// Id of the question.
     pub question_id: String,
-    /// Its kind.
+    /// Type of the question.
     pub question_type: String,
-    /// What was answered.
+    /// Answer of the model.
     pub hypothesis: String,
-    /// Whether a right session was read; null if there is none.
+    /// Whether a relevant session was read; null if there is none.
     pub recall_hit: Option<bool>,
-    /// Stages of retrieval that could not do their work.
+    /// Retrieval stages that were degraded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub degraded: Vec<String>,
-    /// Why there is no answer.
+    /// Why the question failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// Past runs: what `gbrain eval probe history --json` and `GET /v1/probe` give.
+/// Past runs: the output of `gbrain eval probe history --json` and `GET /v1/probe`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbeHistory {
-    /// The version.
+    /// Version of this format.
     pub schema_version: u32,
-    /// Of how many days.
+    /// Number of days covered.
     pub days: u32,
-    /// Whether the probe is on.
+    /// Whether the probe is enabled.
     pub enabled: bool,
-    /// When the next is due; null if now.
+    /// Time of the next run; null if it is due now.
     pub next_run: Option<String>,
     /// The runs, newest first.
     pub runs: Vec<ProbeRun>,
 }
 
-/// A past run.
+/// A past run in the history.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbeRun {
-    /// What came of it.
+    /// Outcome of the run.
     pub event: ProbeEvent,
-    /// Recall in all; null if nothing was asked, or only the audit file knows of the run.
+    /// Recall over all questions; null if no question was asked or only the audit file has the run.
     pub recall: Option<WireRecall>,
-    /// Recall by type of question.
+    /// Recall by question type.
     pub recall_by_type: BTreeMap<String, WireRecall>,
 }
 
 impl ProbeReport {
-    /// A run of which there is nothing to tell but its event.
+    /// A run without measurements.
     pub fn bare(event: ProbeEvent, max_usd: f64) -> Self {
         Self {
             schema_version: PROBE_VERSION,

@@ -1,25 +1,25 @@
-//! Rows of a benchmark: one object per question, with yes-or-no answers and scores.
+//! Rows of a benchmark: one object per question, with booleans and scores.
 //!
-//! A measure is a key whose values are all yes or no, all numbers from 0 to 1, or anything below
-//! `scores`. Other numbers, such as a rank or a count, are none.
+//! A measure is a key whose values are all booleans, all numbers from 0 to 1, or any key under
+//! `scores`. Other numbers, such as ranks and counts, are not measures.
 
 use std::collections::BTreeMap;
 
 use super::check::{check_mean, check_unique, is_measure};
 use super::table::{Places, hold_row, hold_table, places};
 use super::{MAX_COLUMNS, ResultError, number, text};
-use crate::compare::{Column, Kind, Measured, Role, Row};
+use crate::compare::{EvalResultKind, MeasureColumn, MeasureRole, ResultRow, ResultTable};
 use crate::reading::json::{Json, Object};
 use crate::reading::meter::Meter;
 
 const IDS: [&str; 3] = ["question_id", "query_id", "id"];
 const LABELS: [&str; 2] = ["question", "query"];
 const LISTS: [&str; 4] = ["per_question", "questions", "results", "rows"];
-/// The most different keys that all rows of a file have together.
+/// Maximum number of distinct keys over all rows of a file.
 const MAX_KEYS: usize = 10_000;
-/// The most conditions that a file states.
+/// Maximum number of conditions of a file.
 const MAX_CONDITIONS: usize = 100;
-/// Numbers that say what was measured, not how well.
+/// Numeric keys that describe the configuration, not the quality.
 const NOT_MEASURES: [&str; 9] = [
     "schema_version",
     "id",
@@ -46,7 +46,7 @@ pub(super) fn document(
     name: &str,
     object: &Object<'_>,
     meter: &mut Meter<'_>,
-) -> Result<Measured, ResultError> {
+) -> Result<ResultTable, ResultError> {
     match LISTS.iter().find_map(|list| object.get(list)?.as_array()) {
         Some(list) => rows(name, list, object, meter),
         None => {
@@ -62,7 +62,7 @@ pub(super) fn rows(
     objects: &[Json<'_>],
     about: &Object<'_>,
     meter: &mut Meter<'_>,
-) -> Result<Measured, ResultError> {
+) -> Result<ResultTable, ResultError> {
     let unknown =
         |found: &str| ResultError::Unknown { name: name.to_owned(), found: found.to_owned() };
     let is_remark = |row: &&Json<'_>| row.get("_kind").is_some() || row.get("kind").is_some();
@@ -80,7 +80,7 @@ pub(super) fn rows(
     if columns.is_empty() {
         return Err(unknown("rows without a measure"));
     }
-    let kind = Kind::Benchmark;
+    let kind = EvalResultKind::Benchmark;
     hold_table(meter, name, questions.len(), columns.len())?;
     let ids = questions.iter().map(|row| IDS.iter().find_map(|id| row.get(id)));
     check_unique(name, kind, "question_id", ids)?;
@@ -93,8 +93,8 @@ pub(super) fn rows(
         rows.push(row);
     }
     let (name, notes) = (name.to_owned(), Vec::new());
-    let measured = Measured { name, kind, conditions, notes, columns, rows };
-    // Errors and questions without an answer are in no mean of a benchmark's own summary.
+    let measured = ResultTable { name, kind, conditions, notes, columns, rows };
+    // A benchmark's own summary excludes errors and unanswered questions from its means.
     let is_whole = measured.rows.iter().all(|row| row.is_answered);
     if let Some(summary) = about.get("summary").and_then(Json::as_object).filter(|_| is_whole) {
         for (measure, mean) in summary.iter().filter(|(name, _)| is_measure(name)) {
@@ -104,7 +104,7 @@ pub(super) fn rows(
     Ok(measured)
 }
 
-/// What a file states about how it was measured, each once.
+/// The distinct conditions of measurement that a file states.
 fn conditions<'j, 'a: 'j>(
     name: &str,
     parts: impl Iterator<Item = &'j Object<'a>>,
@@ -119,7 +119,7 @@ fn conditions<'j, 'a: 'j>(
             }
             if all.len() == MAX_CONDITIONS {
                 let reason = format!("it states more than {MAX_CONDITIONS} conditions");
-                let (name, kind) = (name.to_owned(), Kind::Benchmark);
+                let (name, kind) = (name.to_owned(), EvalResultKind::Benchmark);
                 return Err(ResultError::Malformed { name, kind, reason });
             }
             all.push(one);
@@ -128,14 +128,14 @@ fn conditions<'j, 'a: 'j>(
     Ok(all)
 }
 
-fn row(object: &Json<'_>, places: &Places<'_>) -> Option<Row> {
+fn row(object: &Json<'_>, places: &Places<'_>) -> Option<ResultRow> {
     let key = IDS.iter().find_map(|id| text(object.get(id)))?;
     let label = LABELS.iter().find_map(|label| text(object.get(label)));
     let is_answered = object.get("error").is_none_or(Json::is_null);
     let mut values = vec![None; places.len()];
     let own = object.as_object();
     let nested = object.get("scores").and_then(Json::as_object);
-    // What stands in the row itself counts before what stands in its scores.
+    // Keys of the row take precedence over keys under `scores`.
     for fields in [own, nested].into_iter().flatten() {
         for (name, value) in fields.iter() {
             if let Some(&at) = places.get(name) {
@@ -143,7 +143,7 @@ fn row(object: &Json<'_>, places: &Places<'_>) -> Option<Row> {
             }
         }
     }
-    Some(Row {
+    Some(ResultRow {
         label: label.unwrap_or_else(|| key.clone()),
         key,
         against: None,
@@ -152,11 +152,15 @@ fn row(object: &Json<'_>, places: &Places<'_>) -> Option<Row> {
     })
 }
 
-/// What is measured, by the values that all rows have; in the order of their names.
-fn columns(name: &str, rows: &[&Json<'_>], meter: &Meter<'_>) -> Result<Vec<Column>, ResultError> {
+/// The measures, derived from the values of all rows, sorted by name.
+fn columns(
+    name: &str,
+    rows: &[&Json<'_>],
+    meter: &Meter<'_>,
+) -> Result<Vec<MeasureColumn>, ResultError> {
     let too_many =
         |what, found, most| Err(ResultError::TooMany { name: name.to_owned(), what, found, most });
-    let mut roles: BTreeMap<&str, Option<Role>> = BTreeMap::new();
+    let mut roles: BTreeMap<&str, Option<MeasureRole>> = BTreeMap::new();
     for object in rows.iter().filter_map(|row| row.as_object()) {
         meter.check().map_err(|source| ResultError::interrupted(name, source))?;
         let nested = object.get("scores").and_then(Json::as_object);
@@ -164,7 +168,7 @@ fn columns(name: &str, rows: &[&Json<'_>], meter: &Meter<'_>) -> Result<Vec<Colu
             nested.into_iter().flat_map(Object::iter).map(|(key, value)| (key, role(value, true)));
         let own =
             object.iter().filter(|(key, value)| !NOT_MEASURES.contains(key) && !value.is_null());
-        // A measure out of its range is an error, and not a number of something else.
+        // A known measure out of range is an error, not some other number.
         let own = own.map(|(key, value)| (key, role(value, is_measure(key))));
         for (key, role) in nested.chain(own) {
             note(&mut roles, key, role);
@@ -173,30 +177,35 @@ fn columns(name: &str, rows: &[&Json<'_>], meter: &Meter<'_>) -> Result<Vec<Colu
             }
         }
     }
-    let column =
-        |(name, role): (&str, Option<Role>)| Some(Column { measure: name.to_owned(), role: role? });
-    let columns: Vec<Column> = roles.into_iter().filter_map(column).collect();
+    let column = |(name, role): (&str, Option<MeasureRole>)| {
+        Some(MeasureColumn { measure: name.to_owned(), role: role? })
+    };
+    let columns: Vec<MeasureColumn> = roles.into_iter().filter_map(column).collect();
     match columns.len() {
         found if found > MAX_COLUMNS => too_many("measures", found, MAX_COLUMNS),
         _ => Ok(columns),
     }
 }
 
-fn note<'a>(roles: &mut BTreeMap<&'a str, Option<Role>>, name: &'a str, role: Option<Role>) {
+fn note<'a>(
+    roles: &mut BTreeMap<&'a str, Option<MeasureRole>>,
+    name: &'a str,
+    role: Option<MeasureRole>,
+) {
     let known = roles.entry(name).or_insert(role);
     *known = match (*known, role) {
         (Some(known), Some(found)) if known == found => Some(known),
-        (Some(_), Some(_)) => Some(Role::Quality),
+        (Some(_), Some(_)) => Some(MeasureRole::Quality),
         (_, _) => None,
     };
 }
 
-fn role(value: &Json<'_>, is_score: bool) -> Option<Role> {
+fn role(value: &Json<'_>, is_score: bool) -> Option<MeasureRole> {
     match value {
-        Json::Bool(_) => Some(Role::Binary),
+        Json::Bool(_) => Some(MeasureRole::Binary),
         Json::Number(number) => {
             let fits = number.as_f64().is_some_and(|number| (0.0..=1.0).contains(&number));
-            (is_score || fits).then_some(Role::Quality)
+            (is_score || fits).then_some(MeasureRole::Quality)
         }
         Json::Null | Json::String(_) | Json::Array(_) | Json::Object(_) => None,
     }

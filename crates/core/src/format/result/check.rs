@@ -1,38 +1,38 @@
-//! Whether a result can be what its file says: values in the range of their measures, each query once,
-//! and means that are those of the rows.
+//! Plausibility checks of a result: values are in range, queries are unique, and the stated means
+//! match the rows.
 
 use rustc_hash::FxHashSet;
 
 use super::{ResultError, number};
-use crate::compare::{Kind, Measured, Role};
+use crate::compare::{EvalResultKind, MeasureRole, ResultTable};
 use crate::measure::Measure;
 use crate::reading::json::Json;
 use crate::reading::meter::Meter;
 
-/// How far a mean may be from that of the rows: half of the fourth printed digit.
+/// Tolerance between a stated mean and that of the rows: half of the fourth printed digit.
 const ROUNDING: f64 = 5e-5 + 1e-9;
 
-/// Measures of order, which may be opposite.
+/// Measures with negative values.
 const SIGNED: [&str; 1] = ["kendall_tau"];
 
-fn malformed(name: &str, kind: Kind, reason: String) -> ResultError {
+fn malformed(name: &str, kind: EvalResultKind, reason: String) -> ResultError {
     ResultError::Malformed { name: name.to_owned(), kind, reason }
 }
 
-/// Refuses a value that its measure can't have.
-pub(super) fn check_values(measured: &Measured, meter: &Meter<'_>) -> Result<(), ResultError> {
+/// Refuses a value outside the range of its measure.
+pub(super) fn check_values(measured: &ResultTable, meter: &Meter<'_>) -> Result<(), ResultError> {
     for row in &measured.rows {
         meter.check().map_err(|source| ResultError::interrupted(&measured.name, source))?;
         for (column, value) in measured.columns.iter().zip(&row.values) {
             let Some(value) = value else { continue };
             let (range, least, most) = match column.role {
-                Role::Timing => ("0 or more", 0.0, f64::MAX),
-                Role::Quality if SIGNED.contains(&column.measure.as_str()) => {
+                MeasureRole::Timing => ("0 or more", 0.0, f64::MAX),
+                MeasureRole::Quality if SIGNED.contains(&column.measure.as_str()) => {
                     ("-1 to 1", -1.0, 1.0)
                 }
-                Role::Quality | Role::Binary => ("0 to 1", 0.0, 1.0),
+                MeasureRole::Quality | MeasureRole::Binary => ("0 to 1", 0.0, 1.0),
             };
-            // A sum of shares may pass 1 by what rounding adds.
+            // A sum of shares may exceed 1 by a rounding error.
             if !(least..=most).contains(value) && (value - 1.0).abs() > 1e-9 {
                 let (measure, key) = (&column.measure, &row.key);
                 let reason = format!("`{measure}` of `{key}` is {value}, expected {range}");
@@ -43,26 +43,26 @@ pub(super) fn check_values(measured: &Measured, meter: &Meter<'_>) -> Result<(),
     Ok(())
 }
 
-/// Refuses a query, or a row by its line, that stands twice.
+/// Refuses duplicate ids or line numbers.
 pub(super) fn check_unique<'j, 'a: 'j>(
     name: &str,
-    kind: Kind,
+    kind: EvalResultKind,
     field: &str,
     ids: impl Iterator<Item = Option<&'j Json<'a>>>,
 ) -> Result<(), ResultError> {
     let mut seen = FxHashSet::default();
     for id in ids.flatten().filter(|id| !id.is_null()).map(Json::to_string) {
         if !seen.insert(id.clone()) {
-            return Err(malformed(name, kind, format!("`{field}` {id} stands twice")));
+            return Err(malformed(name, kind, format!("`{field}` {id} occurs twice")));
         }
     }
     Ok(())
 }
 
-/// Refuses a value that should be a number, a yes or no, or null, and is something else.
+/// Refuses a value that is not a number, a boolean or null.
 pub(super) fn check_type(
     name: &str,
-    kind: Kind,
+    kind: EvalResultKind,
     measure: &str,
     value: Option<&Json<'_>>,
 ) -> Result<(), ResultError> {
@@ -71,12 +71,12 @@ pub(super) fn check_type(
         return Ok(());
     }
     let found = value.map(Json::to_string).unwrap_or_default();
-    Err(malformed(name, kind, format!("`{measure}` is {found}, which is no number")))
+    Err(malformed(name, kind, format!("`{measure}` is {found}, which is not a number")))
 }
 
-/// Refuses a mean that the rows do not give. Nothing is checked where the file states none.
+/// Refuses a stated mean that differs from the mean of the rows; a missing mean is not checked.
 pub(super) fn check_mean(
-    measured: &Measured,
+    measured: &ResultTable,
     measure: &str,
     stated: Option<&Json<'_>>,
     meter: &Meter<'_>,
@@ -106,7 +106,7 @@ pub(super) fn check_mean(
     Err(malformed(&measured.name, measured.kind, reason))
 }
 
-/// Whether a key is the name of a measure of rankings, whose values are shares.
+/// Whether a key names a ranking measure, whose values are shares.
 pub(super) fn is_measure(name: &str) -> bool {
     name == "turn_recall" || name.parse::<Measure>().is_ok()
 }

@@ -1,9 +1,9 @@
-//! Result files, read for a comparison: told apart by looking, each query's values by measure.
+//! Reads result files for a comparison: detects the kind of a file and returns the values of each
+//! query by measure.
 //!
-//! Replays, gates and scores as gbrain prints them with every row, runs (TREC lines or NDJSON) with
-//! the judgements they are measured against, and rows of benchmarks. Promises: a file that is
-//! something else, or lacks its rows, is an error that says what it is and how to make it whole; so is
-//! one that no run can have written.
+//! Kinds: replays, gates and scores as gbrain prints them with every row, runs (TREC lines or NDJSON)
+//! with their qrels, and rows of benchmarks. Guarantees: a file of another kind, without its rows or
+//! with impossible values is an error that names the kind and the remedy.
 
 mod benchmark;
 mod check;
@@ -12,8 +12,8 @@ mod replay;
 mod scores;
 mod table;
 
-use crate::compare::{Column, Kind, Measured, Role, Row};
-use crate::measure::{Evaluation, Measure, Missing, evaluate};
+use crate::compare::{EvalResultKind, MeasureColumn, MeasureRole, ResultRow, ResultTable};
+use crate::measure::{Evaluation, Measure, MissingQueries, evaluate};
 use crate::qrels::Qrels;
 use crate::reading::json::{Json, Object};
 use crate::reading::meter::{Meter, MeterError};
@@ -22,13 +22,13 @@ use crate::run::{Run, RunError};
 use rustc_hash::FxHashMap;
 use table::{hold_table, hold_texts};
 
-/// The most measures that one file has.
+/// Maximum number of measures in a file.
 pub(crate) const MAX_COLUMNS: usize = 1_000;
 
-/// Why a file can't be compared.
+/// Why a file cannot be compared.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ResultError {
-    /// It is no result that this program knows.
+    /// The file is not a known kind of result.
     #[error(
         "`{name}` is {found}; compare takes a replay (`eval replay --json --verbose`), a gate (`eval \
          gate --json`), scores (`eval score --json --per-query`), a run with --qrels, or rows of a \
@@ -36,60 +36,52 @@ pub enum ResultError {
     )]
     Unknown {
         name: String,
-        /// What it looks like.
+        /// Description of the content.
         found: String,
     },
-    /// It holds means only.
+    /// The file has means only.
     #[error("`{name}` is {kind} output without its rows; make it again with {flag}")]
     NoRows {
         name: String,
-        kind: Kind,
-        /// What brings the rows.
+        kind: EvalResultKind,
+        /// The flag that adds the rows.
         flag: &'static str,
     },
-    /// A run and nothing to measure it against.
-    #[error("`{name}` is a run; say what is relevant with --qrels")]
+    /// A run without qrels.
+    #[error("`{name}` is a run; add its relevance judgements with --qrels")]
     NoQrels { name: String },
-    /// A run that can't be read.
+    /// A run that cannot be parsed.
     #[error("`{name}` is not a run")]
     Run { name: String, source: RunError },
-    /// Rows or means that no run gives.
-    #[error("`{name}` can't be {kind} output: {reason}; make it again")]
+    /// Rows or means with impossible values.
+    #[error("`{name}` is not valid {kind} output: {reason}; create it again")]
     Malformed {
         name: String,
-        /// What it should be.
-        kind: Kind,
-        /// What is wrong with it.
+        /// The kind of result that was expected.
+        kind: EvalResultKind,
+        /// Why the file is invalid.
         reason: String,
     },
-    /// More measures, or more different keys, than are read.
+    /// More measures or distinct keys than the limit.
     #[error("`{name}` has {found} {what}, at most {most} are read")]
     TooMany {
         name: String,
-        /// What there are too many of.
+        /// The things that were counted.
         what: &'static str,
-        /// How many there are.
+        /// Number in the file.
         found: usize,
-        /// How many are read.
+        /// The maximum number allowed.
         most: usize,
     },
-    /// A table that is not made.
+    /// No memory for the table.
     #[error("`{name}` has {rows} rows and {columns} measures")]
-    Table {
-        name: String,
-        /// How many rows it has.
-        rows: usize,
-        /// How many measures it has.
-        columns: usize,
-        /// Why it is not made.
-        source: MeterError,
-    },
-    /// Reading it ended early.
+    Table { name: String, rows: usize, columns: usize, source: MeterError },
+    /// Reading was cancelled, or would need too much memory.
     #[error("`{name}` was not read to its end")]
     Interrupted { name: String, source: MeterError },
-    /// A version that this program does not know.
+    /// An unknown schema version.
     #[error("`{name}` is {kind} output of schema_version {found}; this program reads 1")]
-    Version { name: String, kind: Kind, found: String },
+    Version { name: String, kind: EvalResultKind, found: String },
 }
 
 impl ResultError {
@@ -97,7 +89,7 @@ impl ResultError {
         Self::Interrupted { name: name.to_owned(), source }
     }
 
-    /// Why reading ended early, if it did.
+    /// Why reading was interrupted, if it was.
     pub fn meter_error(&self) -> Option<MeterError> {
         match self {
             Self::Table { source, .. } | Self::Interrupted { source, .. } => Some(*source),
@@ -107,7 +99,7 @@ impl ResultError {
     }
 }
 
-/// What runs are measured against.
+/// The qrels and measures that score a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Judge<'a> {
     pub qrels: &'a Qrels,
@@ -116,20 +108,23 @@ pub struct Judge<'a> {
 
 /// Reads a result of any kind.
 ///
-/// A file whose values no run can have, whose queries repeat or whose means are not those of its rows
-/// is refused.
-pub fn read(name: &str, bytes: &[u8], judge: Option<Judge<'_>>) -> Result<Measured, ResultError> {
+/// Refuses files with values out of range, duplicate queries, or means that contradict the rows.
+pub fn read(
+    name: &str,
+    bytes: &[u8],
+    judge: Option<Judge<'_>>,
+) -> Result<ResultTable, ResultError> {
     read_metered(name, bytes, judge, &mut Meter::unlimited())
 }
 
-/// The same within limits. The meter counts what is made of the document; the document itself, as a
-/// [`Json`], is its caller's to count.
+/// [`read`] within limits. The meter counts the memory of the result; the caller counts that of the
+/// document itself, as a [`Json`].
 pub fn read_metered(
     name: &str,
     bytes: &[u8],
     judge: Option<Judge<'_>>,
     meter: &mut Meter<'_>,
-) -> Result<Measured, ResultError> {
+) -> Result<ResultTable, ResultError> {
     meter.check().map_err(|source| ResultError::interrupted(name, source))?;
     let measured = read_any(name, bytes, judge, meter)?;
     check::check_values(&measured, meter)?;
@@ -141,7 +136,7 @@ fn read_any(
     bytes: &[u8],
     judge: Option<Judge<'_>>,
     meter: &mut Meter<'_>,
-) -> Result<Measured, ResultError> {
+) -> Result<ResultTable, ResultError> {
     let unknown =
         |found: &str| ResultError::Unknown { name: name.to_owned(), found: found.to_owned() };
     let text = std::str::from_utf8(bytes).map_err(|_| unknown("not text"))?;
@@ -155,7 +150,7 @@ fn read_any(
     let Ok(json) = Json::read(text) else { return lines(name, bytes, text, judge, meter) };
     match json {
         Json::Object(object) if is_run_row(&object) => {
-            // A run is read from its text: both at once would take twice the memory.
+            // A run is parsed from its text again; keeping both would double the memory.
             drop(object);
             run(name, bytes, judge, meter)
         }
@@ -169,24 +164,25 @@ fn document(
     name: &str,
     object: &Object<'_>,
     meter: &mut Meter<'_>,
-) -> Result<Measured, ResultError> {
+) -> Result<ResultTable, ResultError> {
     if object.contains_key("regression_gate") || object.contains_key("correctness_gate") {
-        return version(name, Kind::Gate, object).and_then(|()| gate::read(name, object, meter));
+        return version(name, EvalResultKind::Gate, object)
+            .and_then(|()| gate::read(name, object, meter));
     }
     if object.get("summary").is_some_and(|summary| summary.get("rows_replayed").is_some()) {
-        return version(name, Kind::Replay, object)
+        return version(name, EvalResultKind::Replay, object)
             .and_then(|()| replay::read(name, object, meter));
     }
     let has_counts =
         object.get("counts").is_some_and(|counts| counts.get("judged_queries").is_some());
     if has_counts || object.contains_key("per_query") {
-        return version(name, Kind::Scores, object)
+        return version(name, EvalResultKind::Scores, object)
             .and_then(|()| scores::read(name, object, meter));
     }
     benchmark::document(name, object, meter)
 }
 
-fn version(name: &str, kind: Kind, object: &Object<'_>) -> Result<(), ResultError> {
+fn version(name: &str, kind: EvalResultKind, object: &Object<'_>) -> Result<(), ResultError> {
     match object.get("schema_version") {
         Some(found) if found.as_u64() == Some(1) => Ok(()),
         found => {
@@ -202,14 +198,14 @@ fn lines(
     text: &str,
     judge: Option<Judge<'_>>,
     meter: &mut Meter<'_>,
-) -> Result<Measured, ResultError> {
+) -> Result<ResultTable, ResultError> {
     let mut rows = Vec::new();
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         meter.check().map_err(|source| ResultError::interrupted(name, source))?;
         match Json::read(line) {
             Ok(Json::Object(object)) => rows.push(Json::Object(object)),
             Ok(_) | Err(_) => {
-                let found = format!("neither JSON nor NDJSON: line {} is no object", at + 1);
+                let found = format!("neither JSON nor NDJSON: line {} is not an object", at + 1);
                 return Err(ResultError::Unknown { name: name.to_owned(), found });
             }
         }
@@ -225,14 +221,14 @@ fn is_run_row(object: &Object<'_>) -> bool {
     object.contains_key("query_id") && object.get("retrieved").is_some_and(Json::is_array)
 }
 
-/// Judged queries that a run does not rank count 0, and are told.
+/// Scores a run. Judged queries that the run does not rank count as 0 and are reported in a note.
 fn run(
     name: &str,
     bytes: &[u8],
     judge: Option<Judge<'_>>,
     meter: &mut Meter<'_>,
-) -> Result<Measured, ResultError> {
-    // A run that is not measured is read all the same: what is wrong with it comes first.
+) -> Result<ResultTable, ResultError> {
+    // A run without qrels is still parsed, so that errors in it are reported first.
     let run = Run::parse_metered(bytes, meter)
         .map_err(|source| ResultError::Run { name: name.to_owned(), source })?;
     let Some(Judge { qrels, measures }) = judge else {
@@ -241,10 +237,10 @@ fn run(
     let evaluating = run.memory() + evaluation_memory(qrels, &run, measures.len());
     meter.pass(evaluating).map_err(|source| ResultError::interrupted(name, source))?;
     hold_table(meter, name, qrels.queries.len(), measures.len())?;
-    let evaluation = evaluate(qrels, &run, measures, Missing::Zero);
+    let evaluation = evaluate(qrels, &run, measures, MissingQueries::Zero);
     let texts: FxHashMap<&str, Option<&str>> =
         qrels.queries.iter().map(|query| (query.id.as_str(), query.text.as_deref())).collect();
-    let rows = evaluation.per_query.iter().map(|query| Row {
+    let rows = evaluation.per_query.iter().map(|query| ResultRow {
         key: query.query_id.clone(),
         label: texts
             .get(query.query_id.as_str())
@@ -256,13 +252,13 @@ fn run(
         is_answered: true,
         values: query.scores.iter().copied().map(Some).collect(),
     });
-    let column = |measure: &Measure| Column {
+    let column = |measure: &Measure| MeasureColumn {
         measure: measure.to_string(),
         role: role(&measure.to_string()),
     };
-    let measured = Measured {
+    let measured = ResultTable {
         name: name.to_owned(),
-        kind: Kind::Run,
+        kind: EvalResultKind::Run,
         conditions: Vec::new(),
         notes: notes(&evaluation),
         columns: measures.iter().map(column).collect(),
@@ -272,8 +268,8 @@ fn run(
     Ok(measured)
 }
 
-/// What evaluating a run takes beside the run and the table it becomes: the scores of every query, queries
-/// that only one side has, and a copy of judgements that name pages by bare slugs.
+/// Memory for scoring a run, without the run and the resulting table: the scores of every query,
+/// queries missing on one side, and a copy of judgements that name pages by bare slugs.
 fn evaluation_memory(qrels: &Qrels, run: &Run<'_>, measures: usize) -> usize {
     let of_query = |query: &crate::qrels::JudgedQuery| {
         let copied = if query.bare.is_empty() { 0 } else { query.memory() };
@@ -304,13 +300,17 @@ fn notes(evaluation: &Evaluation) -> Vec<String> {
     notes
 }
 
-/// What a measure of rankings says, by its name.
-fn role(measure: &str) -> Role {
+/// The role of a ranking measure, by its name.
+fn role(measure: &str) -> MeasureRole {
     let binary = ["recall_any", "recall_all", "hit", "Success", "success"];
-    if binary.iter().any(|name| measure.starts_with(name)) { Role::Binary } else { Role::Quality }
+    if binary.iter().any(|name| measure.starts_with(name)) {
+        MeasureRole::Binary
+    } else {
+        MeasureRole::Quality
+    }
 }
 
-/// A number or a yes.
+/// A number, or a boolean as 0 or 1.
 fn number(value: Option<&Json<'_>>) -> Option<f64> {
     match value? {
         Json::Bool(yes) => Some(f64::from(u8::from(*yes))),
@@ -319,7 +319,7 @@ fn number(value: Option<&Json<'_>>) -> Option<f64> {
     }
 }
 
-/// A text, or a number as text.
+/// A string, or a number as a string.
 fn text(value: Option<&Json<'_>>) -> Option<String> {
     match value? {
         Json::String(text) => Some(text.clone().into_owned()),
@@ -328,8 +328,8 @@ fn text(value: Option<&Json<'_>>) -> Option<String> {
     }
 }
 
-/// Gives keys that repeat a number, so that the n-th of one file meets the n-th of the other.
-fn number_repeats(rows: &mut [Row]) {
+/// Numbers duplicate keys, so that the n-th of one file is compared with the n-th of the other.
+fn number_repeats(rows: &mut [ResultRow]) {
     let mut seen: FxHashMap<String, usize> = FxHashMap::default();
     for row in rows {
         let times = seen.entry(row.key.clone()).or_default();

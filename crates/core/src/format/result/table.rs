@@ -1,23 +1,23 @@
-//! The table that a result becomes: rows by columns, and the memory that it takes.
+//! The table of a result, rows by columns, and its memory.
 
 use rustc_hash::FxHashMap;
 
 use super::ResultError;
-use crate::compare::{Measured, Row};
+use crate::compare::{ResultRow, ResultTable};
 use crate::reading::meter::Meter;
 
-/// What a row takes beside its texts and its values: itself, and what looking for repeats and rounding of
-/// small texts takes.
-const ROW_BYTES: usize = size_of::<Row>() + 80;
+/// Memory of a row without its texts and values: the struct, the duplicate check, and rounding of
+/// small allocations.
+const ROW_BYTES: usize = size_of::<ResultRow>() + 80;
 
-/// The places of columns, by their names.
+/// Column indices by name.
 pub(super) type Places<'a> = FxHashMap<&'a str, usize>;
 
 pub(super) fn places<'a>(names: impl Iterator<Item = &'a str>) -> Places<'a> {
     names.enumerate().map(|(at, name)| (name, at)).collect()
 }
 
-/// Counts the memory of a table before it is made.
+/// Counts the memory of a table before it is allocated.
 pub(super) fn hold_table(
     meter: &mut Meter<'_>,
     name: &str,
@@ -29,14 +29,18 @@ pub(super) fn hold_table(
     held.map_err(|source| ResultError::Table { name: name.to_owned(), rows, columns, source })
 }
 
-/// Counts the memory of a row's texts.
-pub(super) fn hold_row(meter: &mut Meter<'_>, name: &str, row: &Row) -> Result<(), ResultError> {
-    let Row { key, label, against, .. } = row;
+/// Counts the memory of a row's strings.
+pub(super) fn hold_row(
+    meter: &mut Meter<'_>,
+    name: &str,
+    row: &ResultRow,
+) -> Result<(), ResultError> {
+    let ResultRow { key, label, against, .. } = row;
     let texts = key.len() + label.len() + against.as_ref().map_or(0, String::len);
     meter.hold(texts).map_err(|source| ResultError::interrupted(name, source))
 }
 
-/// The same of a table that was made from rows one by one.
-pub(super) fn hold_texts(meter: &mut Meter<'_>, measured: &Measured) -> Result<(), ResultError> {
+/// Counts the memory of all strings of a table.
+pub(super) fn hold_texts(meter: &mut Meter<'_>, measured: &ResultTable) -> Result<(), ResultError> {
     measured.rows.iter().try_for_each(|row| hold_row(meter, &measured.name, row))
 }

@@ -1,11 +1,11 @@
 use super::*;
 use crate::compare::{CompareOptions, compare};
 
-fn read_one(text: &str) -> Result<Measured, ResultError> {
+fn read_one(text: &str) -> Result<ResultTable, ResultError> {
     read("file", text.as_bytes(), None)
 }
 
-fn names(measured: &Measured) -> Vec<&str> {
+fn names(measured: &ResultTable) -> Vec<&str> {
     measured.columns.iter().map(|column| column.measure.as_str()).collect()
 }
 
@@ -18,7 +18,7 @@ fn replays() {
         r#"{{"schema_version":1,"summary":{{"rows_replayed":2}},"results":[{row},{row},{failed}]}}"#
     );
     let found = read_one(&text).unwrap();
-    assert_eq!(found.kind, Kind::Replay);
+    assert_eq!(found.kind, EvalResultKind::Replay);
     assert_eq!(names(&found), ["jaccard", "top1Match", "rbo", "kendall_tau", "current_latency_ms"]);
     assert_eq!(found.rows[0].values, [Some(0.5), Some(1.0), Some(0.4), None, Some(3.0)]);
     assert_eq!(found.rows[1].key, "query h#2");
@@ -42,7 +42,7 @@ fn gates() {
         found.conditions,
         [("k".to_owned(), "3".to_owned()), ("pipeline".to_owned(), "fixed".to_owned())]
     );
-    // Both empty: equal, and no evidence of anything.
+    // Two empty rankings are equal, but no evidence.
     assert_eq!(found.rows[0].values, [None; 7]);
     assert_eq!(found.rows[1].values, [None, None, None, None, Some(0.5), Some(1.0), None]);
 }
@@ -58,9 +58,9 @@ fn scores_and_runs_agree() {
     let judge = Judge { qrels: &qrels, measures: &measures };
     let run = "1 Q0 a 1 1 t\n2 Q0 x 1 2 t\n2 Q0 b 2 1 t\n";
     let run = read("run", run.as_bytes(), Some(judge)).unwrap();
-    assert_eq!((scores.kind, run.kind), (Kind::Scores, Kind::Run));
+    assert_eq!((scores.kind, run.kind), (EvalResultKind::Scores, EvalResultKind::Run));
     let values =
-        |measured: &Measured| measured.rows.iter().map(|r| r.values.clone()).collect::<Vec<_>>();
+        |measured: &ResultTable| measured.rows.iter().map(|r| r.values.clone()).collect::<Vec<_>>();
     assert_eq!((names(&scores), values(&scores)), (names(&run), values(&run)));
     assert!(
         compare(&scores, &[run], &CompareOptions { is_forced: true, ..CompareOptions::default() })
@@ -69,14 +69,14 @@ fn scores_and_runs_agree() {
 }
 
 #[test]
-fn runs_need_judgements_and_tell_what_is_missing() {
+fn runs_need_judgements_and_report_missing_queries() {
     let ndjson = r#"{"query_id":"1","retrieved":[{"slug":"a"}]}"#;
     assert!(matches!(read_one(ndjson), Err(ResultError::NoQrels { .. })));
     let qrels = Qrels::parse(b"1 0 default::a 1\n2 0 default::b 1\n").unwrap();
     let measures = Measure::parse_list("recall_any@5").unwrap();
     let judge = Judge { qrels: &qrels, measures: &measures };
     let found = read("run", ndjson.as_bytes(), Some(judge)).unwrap();
-    assert_eq!(found.columns[0].role, Role::Binary);
+    assert_eq!(found.columns[0].role, MeasureRole::Binary);
     assert_eq!(found.notes, ["1 judged queries are not ranked and count 0"]);
 }
 
@@ -86,18 +86,18 @@ fn benchmarks() {
                 {\"question_id\":\"2\",\"question\":\"what?\",\"recall_hit\":false,\"rank\":1,\"scores\":{\"mrr\":1}}\n\
                 {\"kind\":\"by_type_summary\",\"k\":10}\n";
     let found = read_one(text).unwrap();
-    assert_eq!(found.kind, Kind::Benchmark);
+    assert_eq!(found.kind, EvalResultKind::Benchmark);
     assert_eq!(names(&found), ["mrr", "recall_hit"]);
     assert_eq!(found.rows[0].values, [Some(0.5), Some(1.0)]);
     assert_eq!(found.conditions, [("k".to_owned(), "10".to_owned())]);
 }
 
 #[test]
-fn what_it_is_not() {
+fn other_files_are_refused() {
     for (text, expected) in [
         ("", "`file` is empty"),
         ("{\"a\":1}", "`file` is a JSON object of `a`"),
-        ("{\"a\":1}\nnonsense", "`file` is neither JSON nor NDJSON: line 2 is no object"),
+        ("{\"a\":1}\nnonsense", "`file` is neither JSON nor NDJSON: line 2 is not an object"),
         ("3 fields only", "`file` is not a run"),
         (
             "{\"schema_version\":2,\"regression_gate\":{}}",
@@ -132,14 +132,14 @@ fn scores_that_no_run_gives() {
         )
     };
     assert!(read_one(&file("0.75", &[("a", "1"), ("b", "0.5")])).is_ok());
-    // As it is printed.
+    // Rounded as printed.
     assert!(read_one(&file("0.6667", &[("a", "1"), ("b", "1"), ("c", "0")])).is_ok());
-    refused(&file("0.5", &[("a", "0"), ("a", "1")]), "`query_id` \"a\" stands twice");
+    refused(&file("0.5", &[("a", "0"), ("a", "1")]), "`query_id` \"a\" occurs twice");
     refused(&file("5", &[("a", "5"), ("b", "5")]), "is 5, expected 0 to 1");
     refused(&file("-1", &[("a", "-1"), ("b", "-1")]), "is -1, expected 0 to 1");
     refused(&file("1", &[("a", "0"), ("b", "0")]), "says nDCG@10 1.0000, and its rows give 0.0000");
     refused(&file("null", &[("a", "0"), ("b", "0")]), "says nDCG@10 none");
-    refused(&file("1", &[("a", "\"NaN\""), ("b", "1")]), "which is no number");
+    refused(&file("1", &[("a", "\"NaN\""), ("b", "1")]), "which is not a number");
     refused(&file("0", &[("a", "null"), ("b", "null")]), "its rows give none");
 }
 
@@ -168,7 +168,7 @@ fn replays_and_gates_that_no_run_gives() {
         refused(&text, "is 7, expected 0 to 1");
     }
     for text in file("1", &[row(1, "1", "3"), row(1, "1", "3")]) {
-        refused(&text, "`line` 1 stands twice");
+        refused(&text, "`line` 1 occurs twice");
     }
     for text in file("1", &[row(1, "0", "3"), row(2, "0", "3")]) {
         refused(&text, "says jaccard 1.0000, and its rows give 0.0000");
@@ -193,7 +193,7 @@ fn judged_queries_that_no_gate_gives() {
         )
     };
     assert!(read_one(&file("0.5", ["a", "b"], "0.5")).is_ok());
-    refused(&file("0.5", ["a", "a"], "0.5"), "stands twice");
+    refused(&file("0.5", ["a", "a"], "0.5"), "occurs twice");
     refused(&file("2", ["a", "b"], "2"), "expected 0 to 1");
     refused(&file("0.9", ["a", "b"], "0.5"), "its rows give 0.5000");
 }
@@ -205,7 +205,7 @@ fn benchmarks_that_no_run_gives() {
     };
     let lines = |rows: &[String]| rows.join("\n");
     assert!(read_one(&lines(&[row("a", "1"), row("b", "0.5")])).is_ok());
-    refused(&lines(&[row("a", "0"), row("a", "1")]), "`question_id` \"a\" stands twice");
+    refused(&lines(&[row("a", "0"), row("a", "1")]), "`question_id` \"a\" occurs twice");
     refused(&lines(&[row("a", "5"), row("b", "1")]), "`recall_all@5` of `a` is 5");
     let document = |mean: &str| {
         format!(
@@ -244,7 +244,7 @@ fn too_many_measures_are_refused_before_a_table_is_made() {
 }
 
 #[test]
-fn what_a_result_takes_is_counted_whatever_it_is() {
+fn memory_is_counted_for_every_kind() {
     let replay = r#"{"schema_version":1,"summary":{"rows_replayed":1},"results":[{"query":"a"}]}"#;
     let gate =
         r#"{"schema_version":1,"correctness_gate":{"ran":true,"results":[{"query_id":"a"}]}}"#;
@@ -269,11 +269,11 @@ fn reading_a_result_stops() {
         }
         calls += 1;
     }
-    // Each line, each row where its keys are looked at, where it is read and where its values are checked.
-    assert!(calls >= 4 * 50, "it was asked {calls} times only");
+    // One call per line, and per row when keys are collected, the row is read and values are checked.
+    assert!(calls >= 4 * 50, "the meter was called only {calls} times");
 }
 
-/// A row is looked through once for all of its columns.
+/// A row is scanned once for all columns.
 #[test]
 fn a_row_of_many_fields_is_read_soon() {
     let fields =

@@ -1,9 +1,9 @@
-//! What is wrong with a file of suites, with the lines it is on: all of it, not only the first.
+//! Validates a suites file and reports every problem with its line, not only the first.
 //!
-//! Each suite, threshold, target and channel is read on its own, and within a suite each key that a reader
-//! stumbles over is set aside before the rest is read. What is only odd is a warning.
+//! Each suite, threshold, target and channel is parsed separately. Within a suite, each key at
+//! fault is set aside before the rest is parsed. Oddities are warnings.
 //!
-//! Promises: a file in which nothing is wrong is one that [`SuiteFile::parse`] takes.
+//! Guarantee: [`SuiteFile::parse`] accepts a file without errors.
 
 use std::collections::BTreeSet;
 
@@ -11,61 +11,68 @@ use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use super::file::is_blank;
-use super::part::{Fault, Part, faults};
+use super::part::{KeyError, Part, faults};
 use super::{FileError, SuiteEntry, SuiteFile, ThresholdEntry, ThresholdsEntry};
 use crate::alert::channel::channel;
 use crate::format::target::read_target;
 use crate::reading::plain::plain;
 use crate::reading::suggest::nearest;
 use crate::suite::SuiteError;
-use crate::suite::measure::Measure;
+use crate::suite::measure::SuiteMeasure;
 use crate::target::LOCAL;
 use crate::yaml;
 
-/// The keys of the file.
+/// Top-level keys of the file.
 const KEYS: [&str; 6] = ["version", "targets", "channels", "thresholds", "workspaces", "suites"];
 
-/// Stands for the name of a suite in what is wrong with it.
+/// Placeholder for the name of a suite in messages.
 const SUITE: &str = "<suite>";
 
-/// Something that is wrong, or odd.
+/// An error or a warning with its line.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
     pub line: usize,
     pub message: String,
 }
 
-/// What was found, by line.
+/// Errors and warnings, sorted by line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Checked {
+pub struct SuiteFileProblems {
     pub problems: Vec<Problem>,
-    /// What is odd, and no reason to refuse the file.
+    /// Oddities that do not invalidate the file.
     pub warnings: Vec<Problem>,
 }
 
-/// What is known from elsewhere, by name.
+/// Targets and channels defined outside the file, by name.
 #[derive(Debug, Clone, Copy)]
-struct Elsewhere<'a> {
+struct OutsideNames<'a> {
     targets: &'a BTreeSet<String>,
     channels: &'a BTreeSet<String>,
 }
 
-/// Everything that is wrong with a text, and what is odd. `targets` and `channels` are known from elsewhere.
-pub fn check(text: &str, targets: &BTreeSet<String>, channels: &BTreeSet<String>) -> Checked {
-    let mut found = Checked::default();
+/// Validates a suites file. `targets` and `channels` are the names defined outside the file.
+pub fn check(
+    text: &str,
+    targets: &BTreeSet<String>,
+    channels: &BTreeSet<String>,
+) -> SuiteFileProblems {
+    let mut found = SuiteFileProblems::default();
     if is_blank(text) {
-        found.warn(1, "the file is empty; `gbrain suites create --help` shows how to make a suite");
+        found.add_warning(
+            1,
+            "the file is empty; `gbrain suites create --help` shows how to make a suite",
+        );
         return found;
     }
     let whole = yaml::parse(text).and_then(|node| Ok((node, yaml::typed::<Value>(text)?)));
     match whole {
-        Err(error) => found.tell(error.line, plain(&error.reason)),
+        Err(error) => found.add_problem(error.line, plain(&error.reason)),
         Ok((node, Value::Object(file))) => {
-            found.file(&Part { node: &node, value: &file }, Elsewhere { targets, channels });
+            found.file(&Part { node: &node, value: &file }, OutsideNames { targets, channels });
             found.net(text);
         }
         Ok((node, _)) => {
-            found.tell(node.line, "a file of suites is a table of keys, such as `suites:`")
+            found.add_problem(node.line, "a file of suites is a table of keys, such as `suites:`")
         }
     }
     found.problems.sort();
@@ -74,28 +81,28 @@ pub fn check(text: &str, targets: &BTreeSet<String>, channels: &BTreeSet<String>
     found
 }
 
-impl Checked {
-    fn tell(&mut self, line: usize, message: impl Into<String>) {
+impl SuiteFileProblems {
+    fn add_problem(&mut self, line: usize, message: impl Into<String>) {
         self.problems.push(Problem { line, message: message.into() });
     }
 
-    fn warn(&mut self, line: usize, message: impl Into<String>) {
+    fn add_warning(&mut self, line: usize, message: impl Into<String>) {
         self.warnings.push(Problem { line, message: message.into() });
     }
 
-    fn file(&mut self, file: &Part<'_>, elsewhere: Elsewhere<'_>) {
+    fn file(&mut self, file: &Part<'_>, elsewhere: OutsideNames<'_>) {
         for key in file.value.keys().filter(|key| !KEYS.contains(&key.as_str())) {
             let near = nearest(key, KEYS).map(|near| format!("; did you mean `{near}`?"));
             let known = KEYS.join(", ");
             let near = near.unwrap_or_else(|| format!("; there are {known}"));
-            self.tell(file.line_of(key), format!("there is no key `{key}`{near}"));
+            self.add_problem(file.line_of(key), format!("there is no key `{key}`{near}"));
         }
         if let Some(version) = file.value.get("version").filter(|one| **one != json!(1)) {
             let message = match version.as_u64().and_then(|one| u32::try_from(one).ok()) {
                 Some(version) => FileError::Version(version).to_string(),
                 None => "`version` is 1".to_owned(),
             };
-            self.tell(file.line_of("version"), message);
+            self.add_problem(file.line_of("version"), message);
         }
         self.thresholds(file, "thresholds");
         if let Some(workspaces) = self.table(file, "workspaces") {
@@ -115,19 +122,22 @@ impl Checked {
         self.suites(file, elsewhere);
     }
 
-    /// A table behind a key; none if it is not there.
+    /// The mapping under a key; none if the key is missing.
     fn table<'a>(&mut self, part: &Part<'a>, key: &str) -> Option<Part<'a>> {
         match part.value.get(key)? {
             Value::Null => None,
             Value::Object(value) => Some(Part { node: part.node_of(key), value }),
             _ => {
-                self.tell(part.line_of(key), format!("`{key}` is a table of keys and values"));
+                self.add_problem(
+                    part.line_of(key),
+                    format!("`{key}` is a table of keys and values"),
+                );
                 None
             }
         }
     }
 
-    /// Targets and channels: each is read on its own.
+    /// Checks each target or channel separately.
     fn named(
         &mut self,
         file: &Part<'_>,
@@ -137,12 +147,12 @@ impl Checked {
         let Some(table) = self.table(file, key) else { return };
         for (name, value) in table.value {
             if let Err(message) = read(name, value) {
-                self.tell(table.line_in(name, &message), message);
+                self.add_problem(table.line_in(name, &message), message);
             }
         }
     }
 
-    /// Thresholds behind a key: each row is read on its own.
+    /// Checks each threshold under a key separately.
     fn thresholds(&mut self, part: &Part<'_>, key: &str) {
         let Some(table) = self.table(part, key) else { return };
         for (name, value) in table.value {
@@ -174,33 +184,33 @@ impl Checked {
         }
     }
 
-    /// One row, as the only one of a table.
+    /// Checks one threshold as the only one of a mapping.
     fn row(&mut self, rows: &Part<'_>, name: &str, alone: &Value) {
         if let Err(error) = ThresholdsEntry::deserialize(alone) {
             let message = plain(&error.to_string());
-            self.tell(rows.line_in(name, &message), format!("`{name}`: {message}"));
+            self.add_problem(rows.line_in(name, &message), format!("`{name}`: {message}"));
             return;
         }
         let read = rows.value.get(name).and_then(|row| ThresholdEntry::deserialize(row).ok());
-        if let Some((measure, row)) = Measure::from_name(name).zip(read)
+        if let Some((measure, row)) = SuiteMeasure::from_name(name).zip(read)
             && let Err(message) = row.read(measure)
         {
-            self.tell(rows.line_of(name), message);
+            self.add_problem(rows.line_of(name), message);
         }
     }
 
-    fn suites(&mut self, file: &Part<'_>, elsewhere: Elsewhere<'_>) {
+    fn suites(&mut self, file: &Part<'_>, elsewhere: OutsideNames<'_>) {
         let list: &[Value] = match file.value.get("suites") {
             None | Some(Value::Null) => &[],
             Some(Value::Array(list)) => list,
             Some(_) => {
                 let message = "`suites` is a list; each begins with `- name: ...`";
-                return self.tell(file.line_of("suites"), message);
+                return self.add_problem(file.line_of("suites"), message);
             }
         };
         if list.is_empty() {
             let line = file.line_of("suites");
-            self.warn(
+            self.add_warning(
                 line,
                 "there are no suites in it; `gbrain suites create --help` shows how to make one",
             );
@@ -208,32 +218,36 @@ impl Checked {
         let mut read: Vec<SuiteEntry> = Vec::new();
         for (value, node) in list.iter().zip(file.node_of("suites").items()) {
             let Value::Object(value) = value else {
-                self.tell(node.line, "a suite is a table of keys, such as `- name: weekly`");
+                self.add_problem(node.line, "a suite is a table of keys, such as `- name: weekly`");
                 continue;
             };
             let part = Part { node, value };
             self.suite(&part);
             self.refers(&part, file, elsewhere);
-            // Whatever else is wrong with them, two of one name are told.
+            // Duplicate names are reported in addition to other errors.
             let own = |key: &str| value.get(key).cloned().unwrap_or(Value::Null);
             let named =
                 json!({ "name": own("name"), "type": "smoke", "workspace": own("workspace") });
             let Ok(entry) = SuiteEntry::deserialize(&named) else { continue };
             if read.iter().any(|other| other.is_same(&entry)) {
                 let message = SuiteError::Twice(entry.name.clone()).to_string();
-                self.tell(part.line_of("name"), format!("{message}; give this one another name"));
+                self.add_problem(
+                    part.line_of("name"),
+                    format!("{message}; give this one another name"),
+                );
             }
             read.push(entry);
         }
     }
 
-    /// What is wrong with a suite in itself.
+    /// Checks a suite by itself.
     fn suite(&mut self, part: &Part<'_>) {
         self.thresholds(part, "thresholds");
         let mut own = part.value.clone();
         own.remove("thresholds");
         let stand_ins = [("name", json!("x")), ("type", json!("smoke")), ("owners", json!(["x"]))];
-        // A reason that named the suite would be another one under another name.
+        // An error that contains the suite's name would look like a different error under another
+        // name.
         let called = |name: &str| format!("suite `{name}`");
         let read = |value: &Map<String, Value>| {
             let entry = SuiteEntry::deserialize(&Value::Object(value.clone()))
@@ -242,7 +256,7 @@ impl Checked {
             entry.suite().map(drop).map_err(unnamed)
         };
         let name = part.value.get("name").and_then(Value::as_str).unwrap_or_default();
-        for Fault { key, reason } in faults(own, &stand_ins, &read) {
+        for KeyError { key, reason } in faults(own, &stand_ins, &read) {
             let line = key.as_ref().map_or(part.node.line, |key| part.line_in(key, &reason));
             let is_named =
                 |key: &String| reason.contains(SUITE) || reason.contains(&format!("`{key}`"));
@@ -250,12 +264,12 @@ impl Checked {
                 Some(key) => format!("`{key}`: {reason}"),
                 None => reason.replace(SUITE, &called(name)),
             };
-            self.tell(line, reason);
+            self.add_problem(line, reason);
         }
     }
 
-    /// Whether the names that a suite uses are those of something.
-    fn refers(&mut self, part: &Part<'_>, file: &Part<'_>, elsewhere: Elsewhere<'_>) {
+    /// Checks that the names a suite refers to exist.
+    fn refers(&mut self, part: &Part<'_>, file: &Part<'_>, elsewhere: OutsideNames<'_>) {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
         let name = text(part.value.get("name")).unwrap_or_default();
         let has = |table: &str, name: &str| {
@@ -264,9 +278,9 @@ impl Checked {
         for key in ["target", "endpoint"] {
             let Some(target) = text(part.value.get(key)) else { continue };
             if target != LOCAL && !elsewhere.targets.contains(&target) && !has("targets", &target) {
-                self.tell(
+                self.add_problem(
                     part.line_of(key),
-                    format!("suite `{name}` asks the target `{target}`, which nobody describes"),
+                    format!("suite `{name}` queries the unknown target `{target}`: define it under `targets`"),
                 );
             }
         }
@@ -278,14 +292,14 @@ impl Checked {
                     continue;
                 }
                 let message = format!(
-                    "suite `{name}` tells the channel `{channel}`, which nobody describes yet: its messages wait"
+                    "suite `{name}` notifies the unknown channel `{channel}`: messages wait until it is defined"
                 );
-                self.warn(part.line_in("alerts", &message), message);
+                self.add_warning(part.line_in("alerts", &message), message);
             }
         }
     }
 
-    /// What a reader of the whole refuses, and nobody told of.
+    /// Reports errors of parsing the whole file that no other check found.
     fn net(&mut self, text: &str) {
         if !self.problems.is_empty() {
             return;
@@ -293,8 +307,8 @@ impl Checked {
         let read = SuiteFile::parse(text).and_then(|file| file.suites());
         match read {
             Ok(_) => (),
-            Err(FileError::Form { line, reason }) => self.tell(line, reason),
-            Err(error) => self.tell(1, error.to_string()),
+            Err(FileError::Form { line, reason }) => self.add_problem(line, reason),
+            Err(error) => self.add_problem(1, error.to_string()),
         }
     }
 }
@@ -303,13 +317,13 @@ impl Checked {
 mod tests {
     use super::*;
 
-    fn found(text: &str) -> Checked {
+    fn found(text: &str) -> SuiteFileProblems {
         let one = |name: &str| BTreeSet::from([name.to_owned()]);
         check(text, &one("prod"), &one("pager"))
     }
 
     #[track_caller]
-    fn told(found: &[Problem], expected: &[(usize, &str)]) {
+    fn check_messages(found: &[Problem], expected: &[(usize, &str)]) {
         let shown: Vec<(usize, &str)> =
             found.iter().map(|one| (one.line, one.message.as_str())).collect();
         assert_eq!(shown.len(), expected.len(), "{shown:#?}");
@@ -320,7 +334,7 @@ mod tests {
 
     #[track_caller]
     fn check_problems(text: &str, expected: &[(usize, &str)]) {
-        told(&found(text).problems, expected);
+        check_messages(&found(text).problems, expected);
     }
 
     #[test]
@@ -335,18 +349,13 @@ mod tests {
         check(
             "targets:\n  far: { kind: telepathy }\nsuites:\n  - name: a\n    type: smoke\n  - name: b\n    \
              type: smoke\n    owners: [x]\n    target: mars\n  - type: smoke\n    name: b\n    owners: [x]\n",
-            &[
-                (2, "far"),
-                (4, "no owners"),
-                (9, "`mars`, which nobody describes"),
-                (11, "two suites"),
-            ],
+            &[(2, "far"), (4, "no owners"), (9, "unknown target `mars`"), (11, "two suites")],
         );
         check("suites: 3\n", &[(1, "`suites` is a list")]);
         check("suites: [3]\n", &[(1, "a suite is a table")]);
         check("[a, b]\n", &[(1, "a file of suites is a table")]);
         check("suits: []\n", &[(1, "did you mean `suites`?")]);
-        check("version: 2\nsuites: []\n", &[(1, "version 2 is not known here")]);
+        check("version: 2\nsuites: []\n", &[(1, "unknown version 2")]);
         check(
             "channels:\n  chat: { kind: slack, url_env: X }\n  odd: { kind: pigeon }\n  empty:\n    kind: slack\n    \
              url_env: ''\n",
@@ -368,7 +377,7 @@ mod tests {
                 (6, "recall@7"),
                 (7, "above its target"),
                 (8, "mrr"),
-                (11, "nobody knows `smoek`"),
+                (11, "unknown value `smoek`"),
                 (13, "`seed`: a text stands where a whole number from 0 belongs"),
                 (14, "`k` holds 0"),
                 (15, "no duration"),
@@ -393,8 +402,8 @@ mod tests {
     fn what_is_only_odd_is_a_warning() {
         let check = |text: &str, expected: &[(usize, &str)]| {
             let found = found(text);
-            told(&found.problems, &[]);
-            told(&found.warnings, expected);
+            check_messages(&found.problems, &[]);
+            check_messages(&found.warnings, expected);
         };
         check("", &[(1, "the file is empty")]);
         check("# nothing yet\n", &[(1, "the file is empty")]);
@@ -402,7 +411,7 @@ mod tests {
         check(
             "suites:\n  - name: a\n    type: smoke\n    owners: [x]\n    alerts:\n      page: [pager]\n      \
              notify: [chta]\n",
-            &[(7, "`chta`, which nobody describes")],
+            &[(7, "unknown channel `chta`")],
         );
     }
 }

@@ -1,22 +1,22 @@
-//! A suite added to a file by adding text: what is there stays as it was written, comments and all.
+//! Adds a suite to a file by inserting text; existing text and comments stay unchanged.
 
 use super::{FileError, SuiteEntry, SuiteFile};
 use crate::yaml::json_as_yaml;
 
-/// Why a suite can't be added.
+/// Why a suite cannot be added.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    /// The file is wrong already, or would be.
+    /// The file is invalid, or would be afterwards.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The list of suites is written so that nothing can be added behind it.
+    /// The list of suites is in a form that nothing can be appended to.
     #[error(
-        "the list `suites:` is written in a way that can't be added to; write one suite a block, as `- name: ...`"
+        "the list `suites:` has a form that cannot be extended; write each suite as a block, as `- name: ...`"
     )]
     Shape,
 }
 
-/// A file with one suite more, at the end of its list.
+/// The file with one more suite at the end of its list.
 pub fn with_suite(text: &str, entry: &SuiteEntry) -> Result<String, EditError> {
     let before = SuiteFile::parse(text)?;
     let mut lines: Vec<&str> = text.lines().collect();
@@ -51,7 +51,7 @@ pub fn with_suite(text: &str, entry: &SuiteEntry) -> Result<String, EditError> {
     Ok(text)
 }
 
-/// Where a list that begins at a line ends, and how far its items stand from the edge.
+/// The end of the list that begins at line `head`, and the indentation of its items.
 fn place(lines: &[&str], head: usize) -> (usize, String) {
     let is_item = |line: &&&str| line.trim_start().starts_with("- ");
     let first = lines[head + 1..].iter().find(is_item);
@@ -61,7 +61,7 @@ fn place(lines: &[&str], head: usize) -> (usize, String) {
         is_text && !(indent.is_empty() && line.starts_with('-'))
     };
     let end = lines[head + 1..].iter().position(is_outside).map_or(lines.len(), |at| head + 1 + at);
-    // Blank lines and remarks before the next key are that key's.
+    // Blank lines and comments before the next key belong to that key.
     let is_said = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
     let last = lines[head..end].iter().rposition(is_said).unwrap_or(0);
     (head + last + 1, indent.to_owned())
@@ -116,7 +116,7 @@ mod tests {
             let error = with_suite(text, &entry("new")).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
         };
-        refused("suites: [{ name: old, type: smoke, owners: [x] }]\n", "can't be added to");
+        refused("suites: [{ name: old, type: smoke, owners: [x] }]\n", "cannot be extended");
         refused("suites:\n  - name: new\n    type: smoke\n    owners: [x]\n", "two suites");
         refused("colour: red\n", "colour");
     }

@@ -1,7 +1,7 @@
 //! `suites.yaml`, also read as `braintrust_suites.yaml`.
 //!
-//! One form for the file, for what the store keeps of a suite and for the JSON Schema. Keys that nobody
-//! knows are errors. Whatever is left out has the playbook's default for the kind of suite.
+//! One format for the file, the stored suite and the JSON Schema. Unknown keys are errors. Omitted
+//! keys take the playbook's default for the type of suite.
 
 use std::collections::BTreeMap;
 
@@ -14,97 +14,90 @@ use crate::duration::{duration, typed};
 use crate::format::target::WireTarget;
 use crate::reading::plain::plain;
 use crate::request::RetrievalMode;
-use crate::suite::due::{Debounce, EventKind, Interval, Trigger};
-use crate::suite::measure::{Measure, Unit};
-use crate::suite::threshold::{Bound, Percent, Threshold, Thresholds};
-use crate::suite::{Alerting, Kind, Sample, Suite, SuiteError};
+use crate::suite::due::{Debounce, EventKind, RunInterval, Trigger};
+use crate::suite::measure::{MeasureUnit, SuiteMeasure};
+use crate::suite::threshold::{MeasureBound, Percent, SuiteThresholds, Threshold};
+use crate::suite::{AlertRouting, Sample, Suite, SuiteError, SuiteKind};
 use crate::yaml;
 
-/// The file.
+/// The suites file: targets, channels, thresholds and suites.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SuiteFile {
-    /// The version of the form; 1.
+    /// Version of this format: 1.
     #[serde(default = "one")]
     pub version: u32,
-    /// Who can be asked, by name; `local` is always there.
+    /// Targets by name; `local` always exists.
     #[serde(default, deserialize_with = "or_nothing", skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, WireTarget>")]
     pub targets: BTreeMap<String, Value>,
-    /// Who can be told, by name.
+    /// Notification channels by name.
     #[serde(default, deserialize_with = "or_nothing", skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, Channel>")]
     pub channels: BTreeMap<String, Value>,
-    /// Thresholds of every suite.
+    /// Thresholds for all suites.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thresholds: Option<ThresholdsEntry>,
-    /// Thresholds of a workspace, over those of every suite.
+    /// Thresholds of a workspace, overriding those for all suites.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub workspaces: BTreeMap<String, ThresholdsEntry>,
-    /// The suites.
     #[serde(default, deserialize_with = "or_nothing")]
     pub suites: Vec<SuiteEntry>,
 }
 
-/// A suite.
+/// A suite of checks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SuiteEntry {
     /// Its name: lower-case letters, digits and dashes.
     pub name: String,
-    /// What it is for.
     #[serde(rename = "type")]
-    pub kind: Kind,
-    /// Whose it is; `*` is every workspace.
+    pub kind: SuiteKind,
+    /// The workspace that it belongs to; `*` is every workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
-    /// Who is asked.
     #[serde(default, alias = "endpoint", skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// What makes it run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub triggers: Option<Vec<TriggerEntry>>,
-    /// Who looks after it.
     #[serde(default)]
     pub owners: Vec<String>,
-    /// How many queries it asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<SampleEntry>,
-    /// What they are drawn by.
+    /// Random seed of the sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// How long it may take: `10m`.
+    /// Time limit, such as `10m`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_duration: Option<String>,
-    /// The depths that are measured; results are asked for to the largest, at least ten.
+    /// Depths to measure. The largest, but at least ten, is the number of requested results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub k: Option<Vec<usize>>,
-    /// How many questions are under way at once.
+    /// Maximum number of concurrent queries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<usize>,
-    /// How long events must have been quiet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub debounce: Option<DebounceEntry>,
-    /// What it is held against, where that is not the table.
+    /// Thresholds that override the defaults.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thresholds: Option<ThresholdsEntry>,
-    /// Who is told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alerts: Option<AlertsEntry>,
-    /// How many weekly drops of recall or precision in a row ask for a new calibration.
+    /// Number of consecutive weekly drops of recall or precision before recalibration is
+    /// recommended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drops: Option<usize>,
 }
 
-/// What makes a suite run: `manual`, `ci`, or a key with its value.
+/// A trigger of a suite: `manual`, `ci`, or a key with its value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TriggerEntry {
-    /// Somebody asks.
+    /// Started by a user.
     Manual,
-    /// A build asks.
+    /// Started by a CI build.
     Ci,
-    /// Something happened.
+    /// Started by an event.
     Event(EventKind),
     /// A schedule in UTC, such as `0 2 * * 0`.
     Cron(String),
@@ -112,55 +105,55 @@ pub enum TriggerEntry {
     Interval(String),
 }
 
-/// How many queries a suite asks.
+/// Number of queries in a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SampleEntry {
-    /// So many in all.
+    /// Total number of queries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<usize>,
-    /// So many of each source.
+    /// Number of queries per source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_source: Option<usize>,
-    /// Of these sources; each that there is, if it is not said.
+    /// The sources to sample; all sources by default.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<String>,
 }
 
-/// How long events must have been quiet.
+/// Quiet period that must pass after events.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DebounceEntry {
-    /// Since the last one: `5m`.
+    /// Time since the last event, such as `5m`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quiet: Option<String>,
-    /// At most, since the first one: `30m`.
+    /// Longest wait since the first event, such as `30m`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_wait: Option<String>,
 }
 
-/// Thresholds by the names of measures, and of modes.
+/// Thresholds by measure and retrieval mode.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThresholdsEntry {
-    /// For every mode.
+    /// For every retrieval mode.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub all: BTreeMap<Measure, ThresholdEntry>,
-    /// For one.
+    pub all: BTreeMap<SuiteMeasure, ThresholdEntry>,
+    /// For one retrieval mode.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub modes: BTreeMap<RetrievalMode, BTreeMap<Measure, ThresholdEntry>>,
+    pub modes: BTreeMap<RetrievalMode, BTreeMap<SuiteMeasure, ThresholdEntry>>,
 }
 
-/// What a measure is held against: shares as `95%` or 0.95, times in milliseconds, a fall as `alert` alone.
+/// Threshold of a measure: shares as `95%` or 0.95, times in milliseconds, a drop as `alert` alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThresholdEntry {
-    /// What it should reach, or keep to.
+    /// Value that the measure should reach or stay below.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Amount>,
-    /// Beyond which it is an alert.
+    /// An alert fires beyond this value.
     pub alert: Amount,
-    /// Whether its alert wakes somebody.
+    /// Whether the alert pages the on-call engineer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<bool>,
 }
@@ -169,13 +162,11 @@ pub struct ThresholdEntry {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Amount {
-    /// A number.
     Number(f64),
-    /// A text.
     Text(String),
 }
 
-/// Who is told of a suite's alerts.
+/// Channels that are notified of a suite's alerts.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AlertsEntry {
@@ -185,21 +176,18 @@ pub struct AlertsEntry {
     /// Channels for every alert.
     #[serde(default, alias = "channel", skip_serializing_if = "Vec::is_empty")]
     pub notify: Vec<String>,
-    /// After how many days without a run somebody is told.
+    /// Days without a run before an alert fires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_after_days: Option<u32>,
 }
 
-/// Why a file can't be used.
+/// Why a file cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FileError {
-    /// It is not of this form.
     #[error("line {line}: {reason}")]
     Form { line: usize, reason: String },
-    /// It is of another version.
-    #[error("version {0} is not known here; this gbrain reads version 1")]
+    #[error("unknown version {0}; this gbrain reads version 1")]
     Version(u32),
-    /// A suite can't be run.
     #[error(transparent)]
     Suite(#[from] SuiteError),
 }
@@ -208,7 +196,7 @@ fn one() -> u32 {
     1
 }
 
-/// A key with nothing behind it says as much as one that is left out.
+/// Treats a key without a value like a missing key.
 fn or_nothing<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: serde::Deserializer<'de>,
@@ -218,7 +206,6 @@ where
 }
 
 impl SuiteFile {
-    /// Reads a file.
     pub fn parse(text: &str) -> Result<Self, FileError> {
         if is_blank(text) {
             return Ok(Self { version: one(), ..Self::default() });
@@ -237,18 +224,18 @@ impl SuiteFile {
         Ok(file)
     }
 
-    /// The suites that are meant, checked.
+    /// All suites of the file, validated.
     pub fn suites(&self) -> Result<Vec<Suite>, FileError> {
         self.suites.iter().map(|entry| self.suite(entry)).collect()
     }
 
-    /// One of them, with the thresholds of the file and of its workspace below its own.
+    /// One validated suite; thresholds of the file and of its workspace apply below its own.
     pub fn suite(&self, entry: &SuiteEntry) -> Result<Suite, FileError> {
         let workspace = entry.workspace.as_deref().unwrap_or("default");
         let layers =
             [self.thresholds.as_ref(), self.workspaces.get(workspace), entry.thresholds.as_ref()];
         let mut suite = entry.suite()?;
-        let mut thresholds = Thresholds::default();
+        let mut thresholds = SuiteThresholds::default();
         for layer in layers.into_iter().flatten() {
             thresholds = thresholds.and(&layer.read(&entry.name)?);
         }
@@ -258,20 +245,20 @@ impl SuiteFile {
     }
 }
 
-/// Whether nothing is said: no line, or remarks alone.
+/// Whether the text is empty or holds comments only.
 pub(super) fn is_blank(text: &str) -> bool {
     let says = |line: &str| !line.is_empty() && !line.starts_with('#') && line != "---";
     !text.lines().any(|line| says(line.trim()))
 }
 
 impl SuiteEntry {
-    /// Whether two are the same suite: of one name, in one workspace.
+    /// Whether both entries have the same name and workspace.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let workspace = |entry: &Self| entry.workspace.clone().unwrap_or("default".to_owned());
         self.name == other.name && workspace(self) == workspace(other)
     }
 
-    /// The suite that is meant, with its own thresholds over the table's.
+    /// The suite with its own thresholds over the defaults.
     pub fn suite(&self) -> Result<Suite, FileError> {
         let Self {
             name,
@@ -328,7 +315,7 @@ impl SuiteEntry {
                 return Err(wrong(what).into());
             }
             let (page, notify) = (page.clone(), notify.clone());
-            suite.alerts = Alerting { page, notify, silent_after_days: *silent_after_days };
+            suite.alerts = AlertRouting { page, notify, silent_after_days: *silent_after_days };
         }
         suite.check()?;
         Ok(suite)
@@ -343,17 +330,17 @@ impl TriggerEntry {
             Self::Event(kind) => Trigger::Event(*kind),
             Self::Cron(text) => Trigger::Cron(text.parse()?),
             Self::Interval(text) => Trigger::Every(match text.as_str() {
-                "quarterly" => Interval::Quarterly,
-                "monthly" => Interval::Monthly,
-                "weekly" => Interval::For(jiff::SignedDuration::from_hours(7 * 24)),
-                "daily" => Interval::For(jiff::SignedDuration::from_hours(24)),
+                "quarterly" => RunInterval::Quarterly,
+                "monthly" => RunInterval::Monthly,
+                "weekly" => RunInterval::For(jiff::SignedDuration::from_hours(7 * 24)),
+                "daily" => RunInterval::For(jiff::SignedDuration::from_hours(24)),
                 text => {
                     let time = duration(text).ok().filter(|time| time.as_secs() >= 60);
                     let what = format!(
-                        "interval {text:?} is none: quarterly, monthly, weekly, daily, or at least 1m"
+                        "invalid interval {text:?}: use quarterly, monthly, weekly, daily, or at least 1m"
                     );
                     let wrong = SuiteError::Value { name: suite.to_owned(), what };
-                    Interval::For(time.ok_or(wrong)?)
+                    RunInterval::For(time.ok_or(wrong)?)
                 }
             }),
         })
@@ -367,7 +354,7 @@ impl From<&Trigger> for TriggerEntry {
             Trigger::Ci => Self::Ci,
             Trigger::Event(kind) => Self::Event(*kind),
             Trigger::Cron(cron) => Self::Cron(cron.to_string()),
-            Trigger::Every(Interval::For(time)) => Self::Interval(typed(*time)),
+            Trigger::Every(RunInterval::For(time)) => Self::Interval(typed(*time)),
             Trigger::Every(interval) => Self::Interval(interval.to_string()),
         }
     }
@@ -389,43 +376,46 @@ impl SampleEntry {
 }
 
 impl ThresholdsEntry {
-    fn read(&self, suite: &str) -> Result<Thresholds, SuiteError> {
-        let rows = |entries: &BTreeMap<Measure, ThresholdEntry>| {
-            let row = |(measure, entry): (&Measure, &ThresholdEntry)| {
+    fn read(&self, suite: &str) -> Result<SuiteThresholds, SuiteError> {
+        let rows = |entries: &BTreeMap<SuiteMeasure, ThresholdEntry>| {
+            let row = |(measure, entry): (&SuiteMeasure, &ThresholdEntry)| {
                 let wrong = |what| SuiteError::Value { name: suite.to_owned(), what };
                 Ok((*measure, entry.read(*measure).map_err(wrong)?))
             };
             entries.iter().map(row).collect::<Result<BTreeMap<_, _>, SuiteError>>()
         };
         let modes = self.modes.iter().map(|(mode, entries)| Ok((*mode, rows(entries)?)));
-        Ok(Thresholds { all: rows(&self.all)?, by_mode: modes.collect::<Result<_, SuiteError>>()? })
+        Ok(SuiteThresholds {
+            all: rows(&self.all)?,
+            by_mode: modes.collect::<Result<_, SuiteError>>()?,
+        })
     }
 }
 
 impl ThresholdEntry {
-    pub(super) fn read(&self, measure: Measure) -> Result<Threshold, String> {
+    pub(super) fn read(&self, measure: SuiteMeasure) -> Result<Threshold, String> {
         let wrong = |what: &str| format!("`{measure}`: {what}");
         let target = || self.target.as_ref().ok_or_else(|| wrong("it has no target"));
         let bound = match measure.unit() {
-            Unit::Share => {
+            MeasureUnit::Share => {
                 let share =
                     |amount: &Amount| amount.text().parse::<Percent>().map_err(|e| wrong(&e));
                 let (target, alert) = (share(target()?)?, share(&self.alert)?);
                 if alert > target {
                     return Err(wrong("its alert is above its target"));
                 }
-                Bound::Share { target, alert }
+                MeasureBound::Share { target, alert }
             }
-            Unit::Millis => {
+            MeasureUnit::Millis => {
                 let (target, alert) = (target()?.number()?, self.alert.number()?);
                 if target > alert {
                     return Err(wrong("its alert is below its target"));
                 }
-                Bound::Millis { target, alert }
+                MeasureBound::Millis { target, alert }
             }
-            Unit::Score => Bound::Fall { alert: self.alert.number()? },
+            MeasureUnit::Score => MeasureBound::Fall { alert: self.alert.number()? },
         };
-        let own = Thresholds::default().of(measure, None).is_some_and(|row| row.pages);
+        let own = SuiteThresholds::default().of(measure, None).is_some_and(|row| row.pages);
         Ok(Threshold { bound, pages: self.page.unwrap_or(own) })
     }
 }
@@ -442,7 +432,7 @@ impl Amount {
         let text = self.text();
         let number =
             text.trim().parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
-        number.ok_or_else(|| format!("{text:?} is no number above 0"))
+        number.ok_or_else(|| format!("{text:?} is not a number above 0"))
     }
 }
 
@@ -489,14 +479,14 @@ suites:
         assert_eq!((regression.depth, &*regression.target), (20, "prod"));
         assert_eq!(regression.debounce.quiet.as_mins(), 1);
         assert_eq!(regression.sample, Sample::Total(25));
-        let recall = regression.thresholds.of(Measure::RecallAt5, None).unwrap();
+        let recall = regression.thresholds.of(SuiteMeasure::RecallAt5, None).unwrap();
         assert!(!recall.pages, "{recall:?}");
-        let graph = regression.thresholds.of(Measure::LatencyP95, Some(RetrievalMode::Graph));
-        assert_eq!(graph.unwrap().bound, Bound::Millis { target: 800.0, alert: 850.0 });
+        let graph = regression.thresholds.of(SuiteMeasure::LatencyP95, Some(RetrievalMode::Graph));
+        assert_eq!(graph.unwrap().bound, MeasureBound::Millis { target: 800.0, alert: 850.0 });
         assert_eq!(weekly.triggers.len(), 2);
         assert_eq!(weekly.max_duration.as_mins(), 60);
-        assert!(weekly.thresholds.of(Measure::SnippetAccuracy, None).unwrap().pages);
-        assert!(weekly.thresholds.of(Measure::RecallAt5, None).unwrap().pages, "the table's");
+        assert!(weekly.thresholds.of(SuiteMeasure::SnippetAccuracy, None).unwrap().pages);
+        assert!(weekly.thresholds.of(SuiteMeasure::RecallAt5, None).unwrap().pages, "the table's");
         assert_eq!(weekly.alerts.silent_after_days, Some(8));
         let json = serde_json::to_string(&file).unwrap();
         assert_eq!(serde_json::from_str::<SuiteFile>(&json).unwrap(), file);

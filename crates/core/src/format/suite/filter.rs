@@ -1,4 +1,4 @@
-//! Which documents may answer a canonical query, on the wire.
+//! The document filter of a canonical query on the wire.
 
 use jiff::civil::Date;
 use schemars::JsonSchema;
@@ -7,21 +7,17 @@ use serde::{Deserialize, Serialize};
 use super::QueryError;
 use crate::target::QuestionFilter;
 
-/// Which documents may answer; what is not said leaves nothing out.
+/// Which documents may answer; an empty filter excludes nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "QueryFilter")]
 pub struct FilterEntry {
-    /// Only these sources.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<String>,
-    /// Only these types.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub types: Vec<String>,
-    /// Only of these authors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub authors: Vec<String>,
-    /// Only in these states.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub states: Vec<String>,
     /// Only with one of these labels; the local brain calls them tags.
@@ -38,12 +34,11 @@ pub struct FilterEntry {
 }
 
 impl FilterEntry {
-    /// Whether it leaves nothing out.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The filter that is meant.
+    /// Parses the days of the filter.
     pub(super) fn read(self) -> Result<QuestionFilter, QueryError> {
         let Self { sources, types, authors, states, labels, after, before } = self;
         let day = |text: Option<String>| -> Result<Option<Date>, QueryError> {

@@ -1,4 +1,4 @@
-//! Suites, their runs and events, as lists tell of them.
+//! Bodies that list suites, their runs and events.
 
 use std::borrow::Cow;
 
@@ -8,143 +8,127 @@ use serde_json::json;
 
 use super::Drift;
 use crate::gate::Verdict;
-use crate::suite::report::Reason;
+use crate::suite::report::InconclusiveReason;
 use crate::suite::size::SampleSize;
-use crate::suite::{Kind, SuiteRun};
+use crate::suite::{SuiteKind, SuiteRun};
 
-/// Suites.
+/// Suites of a workspace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Suites")]
 pub struct SuitesBody {
-    /// By name.
+    /// The suites, sorted by name.
     pub suites: Vec<SuiteInfo>,
 }
 
-/// A suite.
+/// A suite with its status.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Suite")]
 pub struct SuiteInfo {
-    /// Its name.
     pub name: String,
-    /// What it is for.
     #[serde(rename = "type")]
-    pub kind: Kind,
-    /// Whose it is; `*` is every workspace.
+    pub kind: SuiteKind,
+    /// The workspace that it belongs to; `*` is every workspace.
     pub workspace: String,
-    /// Who is asked.
     pub target: String,
-    /// Who looks after it.
     pub owners: Vec<String>,
-    /// What makes it run: `manual`, `ci`, `cron:...`, `interval:...`, `event:...`.
+    /// Triggers: `manual`, `ci`, `cron:...`, `interval:...`, `event:...`.
     pub triggers: Vec<String>,
-    /// Whether the store knows it.
+    /// Whether the suite is stored.
     pub registered: bool,
-    /// Whether its triggers fire.
+    /// Whether its triggers are active.
     pub enabled: bool,
-    /// How what is registered stands to the file, where they are not the same.
+    /// How the registered suite differs from the file, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift: Option<Drift>,
-    /// Why it can't be run as it is kept.
+    /// Why the stored suite cannot run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
-    /// Its last run.
     pub last_run: Option<SuiteRunLine>,
 }
 
-/// Runs of suites.
+/// A page of suite runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SuiteRuns")]
 pub struct SuiteRunsBody {
-    /// The newest first.
+    /// The runs, newest first.
     pub runs: Vec<SuiteRunLine>,
-    /// What to give as `before` for the next ones; null when these are all.
+    /// Value of `before` for the next page; null on the last page.
     pub next: Option<i64>,
 }
 
-/// A run in a line.
+/// A run in one line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SuiteRunLine {
-    /// Its number.
     pub id: i64,
-    /// The suite.
     pub suite: String,
-    /// What names it.
+    /// Idempotency key of the run.
     pub key: Option<String>,
-    /// What started it.
     pub trigger: String,
-    /// Who was asked; empty if what is kept of it can't be read.
+    /// The target; empty if the stored run can't be read.
     pub target: String,
-    /// Whether that is somebody else than the suite's own target.
-    pub elsewhere: bool,
-    /// When it began.
+    /// Whether the run used another target than the suite's own.
+    #[serde(alias = "elsewhere")]
+    pub ad_hoc: bool,
     pub started_at: String,
-    /// When it was recorded.
+    /// When the run was recorded.
     pub finished_at: String,
-    /// The verdict.
     pub verdict: Verdict,
-    /// Why it does not say enough.
-    pub inconclusive_reasons: Vec<Reason>,
-    /// Queries that were to be asked.
+    /// Why the run is inconclusive.
+    pub inconclusive_reasons: Vec<InconclusiveReason>,
+    /// Number of planned queries.
     pub planned: usize,
-    /// Queries that were asked.
+    /// Number of queries sent.
     pub asked: usize,
-    /// How large the sample is; null of a run that could not begin.
+    /// Sample size; null if the run could not start.
     #[serde(default)]
     pub sample: Option<SampleSize>,
-    /// Cases that somebody should look at.
+    /// Number of failing cases.
     pub failing: usize,
-    /// What made it fail: the measure, its segment and its value, or the outage of the target.
+    /// Why it failed: measures with their segments and values, or the outage of the target.
     pub breaches: Vec<String>,
-    /// Whether a new calibration is asked for.
+    /// Whether recalibration is recommended.
     pub recalibrate: bool,
 }
 
-/// What `suites run --json` prints: the run, its number, and what it changed.
+/// Output of `suites run --json`: the run, its number, and the alerts that it changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SuiteRan {
-    /// Its number.
     pub id: Option<i64>,
-    /// Alerts that changed when it was looked at.
+    /// Alerts that the run changed.
     pub alerts: ChangedAlerts,
-    /// The run.
     #[serde(flatten)]
     pub run: SuiteRun,
 }
 
-/// Alerts that changed, by their keys.
+/// Changed alerts by key.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ChangedAlerts {
-    /// Those that began.
     pub raised: Vec<String>,
-    /// Those that are over.
     pub resolved: Vec<String>,
-    /// Those that the run does not resolve although it measured nothing wrong, with why.
+    /// Alerts that stay open although the run measured no breach.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub still_open: Vec<OpenAlert>,
 }
 
-/// An alert that stays open.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OpenAlert {
-    /// Its key.
     pub key: String,
     /// Why it stays open, and what closes it.
     pub reason: String,
 }
 
-/// A recorded run with all that is kept of it.
+/// A recorded run with its report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RecordedSuiteRun {
-    /// Its number.
     pub id: i64,
-    /// Its figures.
+    /// The figures of the run.
     #[schemars(with = "FiguresSchema")]
     pub summary: SuiteRun,
-    /// The run; null if a page that it named was purged, or if only its figures are kept any more.
+    /// The full run; null if a page in it was purged, or if only its figures are retained.
     pub run: Option<SuiteRun>,
 }
 
-/// The schema of a run in figures: that of a run, with its failing cases counted in place of its cases.
+/// Schema of a run in figures: that of a run, with a count of failing cases instead of the cases.
 struct FiguresSchema;
 
 impl JsonSchema for FiguresSchema {
@@ -156,16 +140,19 @@ impl JsonSchema for FiguresSchema {
         let mut schema = SuiteRun::json_schema(generator).to_value();
         schema["description"] = json!("A run in figures.");
         for (key, description) in [
-            ("schema_version", "The version of the form, which is that of a run."),
-            ("elsewhere", "Whether that is somebody else than the suite's own target."),
-            ("measures", "The measures over all cases, and every other that can fail a run."),
+            ("schema_version", "Schema version of this document, the same as that of a run."),
+            ("ad_hoc", "Whether the run queried another target than the suite's own."),
+            (
+                "measures",
+                "The measures over all cases, and every other measure that can fail the run.",
+            ),
         ] {
             schema["properties"][key]["description"] = json!(description);
         }
         let mut failing = generator.subschema_for::<usize>();
-        failing.insert("description".into(), "Cases that somebody should look at.".into());
+        failing.insert("description".into(), "Number of failing cases.".into());
         let mut named = generator.subschema_for::<Vec<String>>();
-        let first = "The first of them, by the ids of their queries.";
+        let first = "Query ids of the first failing cases.";
         named.insert("description".into(), first.into());
         if let Some(properties) = schema["properties"].as_object_mut() {
             properties.shift_remove("finished_at");
@@ -186,50 +173,46 @@ impl JsonSchema for FiguresSchema {
 /// The version of [`SuitePruneBody`].
 pub const SUITE_PRUNE_VERSION: u32 = 1;
 
-/// What `suites prune --json` prints.
+/// Output of `suites prune --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct SuitePruneBody {
-    /// The version.
+    /// Version of this format.
     pub schema_version: u32,
-    /// Whether it was only counted.
+    /// Whether runs were only counted.
     pub dry_run: bool,
-    /// What was recorded before this.
+    /// Runs recorded before this time were pruned.
     #[schemars(extend("format" = "date-time"))]
     pub before: String,
-    /// Whether figures went with reports.
+    /// Whether figures were pruned together with reports.
     pub whole_runs: bool,
-    /// How many runs.
+    /// Number of pruned runs.
     pub runs: u64,
-    /// How many logs of what they asked.
+    /// Number of pruned retrieval logs.
     pub logs: u64,
-    /// How many events.
+    /// Number of pruned events.
     pub events: u64,
 }
 
-/// Events that suites wait for.
+/// Events that trigger suites.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Events")]
 pub struct EventsBody {
-    /// The newest last.
+    /// The events, newest last.
     pub events: Vec<EventBody>,
 }
 
-/// An event.
+/// An event that triggers suites.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Event")]
 pub struct EventBody {
-    /// Its number.
     pub seq: i64,
-    /// What happened.
     pub kind: String,
-    /// To which document.
     pub document: String,
-    /// In which version.
     pub version: String,
-    /// When it was told.
+    /// When the event was reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// Whether this was the first time; only where it was told just now.
+    /// Whether the event is new; only set when it was just reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_new: Option<bool>,
 }

@@ -1,6 +1,6 @@
-//! What a log of a retrieval holds beside its columns, and what a comment of a measured one says.
+//! The body of a retrieval log, and the comment stored for a measured retrieval.
 //!
-//! Both name ids only. The names are those of the playbook's data model; `router_mode` of other documents
+//! Both hold ids only. The names follow the playbook's data model; `router_mode` in other documents
 //! is the column `retrieval_mode`.
 
 use std::collections::BTreeMap;
@@ -9,30 +9,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::named;
 use crate::suite::case::Flag;
-use crate::target::{Judgement, StageIds, TargetAnswer, TargetErrorKind};
+use crate::target::{RerankJudgement, StageIds, TargetAnswer, TargetErrorKind};
 
 /// The version of [`RetrievalBody`].
 pub const RETRIEVAL_BODY_VERSION: u32 = 1;
 
-/// What kind of word is said of a retrieval.
+/// The kind of feedback on a retrieval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Signal {
-    /// Somebody liked it, or not: 1 or -1.
+    /// A user's vote: 1 or -1.
     UserVote,
     UserComment,
-    /// Somebody called a result barely relevant.
+    /// A user marked a result barely relevant.
     BorderlineLabel,
-    /// Whether an expected result is among the first five.
+    /// Whether an expected result is in the top five.
     RecallAt5,
-    /// The same of the first ten.
+    /// Whether an expected result is in the top ten.
     RecallAt10,
-    /// Whether the highlight shows the right span.
+    /// Whether the highlight shows the correct span.
     Snippet,
-    /// Whether the reasons are so.
+    /// Whether the rationale is correct.
     Rationale,
-    /// Whether a question about links was answered.
+    /// Whether a graph question was answered.
     GraphAnswer,
-    /// What the reranker said of a borderline pair.
+    /// The reranker's score of a borderline pair.
     RerankScore,
 }
 
@@ -50,48 +50,47 @@ named! {
     }
 }
 
-/// What a log holds beside its columns.
+/// The part of a retrieval log that has no columns.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct RetrievalBody {
-    /// The version of the form.
+    /// Version of this format.
     pub schema_version: u32,
     pub target: String,
-    /// The canonical query, where it was one.
+    /// The canonical query, if it was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query_id: Option<String>,
     /// The results, best first.
     #[serde(default)]
     pub result_ids: Vec<String>,
-    /// What words found; none where the target does not tell.
+    /// Results of the lexical stage; `None` if the target does not report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lexical_ids: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vector_ids: Option<Vec<String>>,
-    /// What walking links found.
+    /// Results of the graph stage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph_ids: Option<Vec<String>>,
-    /// What a reranker judged, with its scores.
+    /// Documents that were reranked, with scores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rerank_ids: Option<Vec<RerankedId>>,
-    /// How long the stages took, in milliseconds.
+    /// Stage latencies in milliseconds.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub latencies: BTreeMap<String, f64>,
-    /// How long it took as seen from here.
+    /// Latency measured by the client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen_ms: Option<f64>,
-    /// Attempts that were made.
     #[serde(default)]
     pub attempts: u32,
-    /// Stages that did not do their work.
+    /// Stages that fell back or failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<String>,
-    /// Whether the threshold decided anything.
+    /// Whether the threshold was applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold_applied: Option<bool>,
-    /// The edges that were given as reasons.
+    /// Edges given as rationale.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub graph_edges: Vec<String>,
-    /// Passages that were given as evidence.
+    /// Passages given as evidence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rationale_ids: Vec<String>,
     /// Why there is no answer.
@@ -99,27 +98,27 @@ pub struct RetrievalBody {
     pub error: Option<TargetErrorKind>,
 }
 
-/// What a reranker said.
+/// A document with its rerank score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RerankedId {
     pub id: String,
     pub score: Option<f64>,
 }
 
-/// What the comment of a measured retrieval says.
+/// Comment stored for a measured retrieval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CaseComment {
     pub suite: String,
-    /// The run, by its key.
+    /// Key of the run.
     pub run_id: String,
-    /// The case, by the id of its query.
+    /// Query id of the case.
     pub case_id: String,
-    /// What is wrong with it.
+    /// Problems found in the case.
     pub flags: Vec<Flag>,
 }
 
 impl RetrievalBody {
-    /// What is kept of an answer.
+    /// The log of an answer.
     pub fn of_answer(target: &str, query_id: Option<&str>, answer: &TargetAnswer) -> Self {
         let edges = answer.rationale.iter().flat_map(|rationale| &rationale.edges);
         let timings = &answer.timings;
@@ -136,9 +135,8 @@ impl RetrievalBody {
         let (lexical_ids, vector_ids, graph_ids, rerank_ids) = match answer.stages.clone() {
             None => (None, None, None, None),
             Some(StageIds { lexical, vector, graph, rerank }) => {
-                let judged = rerank.into_iter().map(|Judgement { document, score }| RerankedId {
-                    id: document,
-                    score: score.filter(|score| score.is_finite()),
+                let judged = rerank.into_iter().map(|RerankJudgement { document, score }| {
+                    RerankedId { id: document, score: score.filter(|score| score.is_finite()) }
                 });
                 (Some(lexical), Some(vector), Some(graph), Some(judged.collect()))
             }
@@ -166,7 +164,7 @@ impl RetrievalBody {
         }
     }
 
-    /// What is kept of a question that was not answered.
+    /// The log of a failed query.
     pub fn of_error(target: &str, query_id: Option<&str>, error: TargetErrorKind) -> Self {
         Self {
             schema_version: RETRIEVAL_BODY_VERSION,
@@ -181,7 +179,7 @@ impl RetrievalBody {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::{Found, Timings};
+    use crate::target::{TargetResult, TargetTimings};
 
     #[test]
     fn an_answer_there_and_back() {
@@ -189,11 +187,11 @@ mod tests {
             lexical: vec!["a".to_owned()],
             vector: vec!["b".to_owned()],
             graph: vec!["c".to_owned()],
-            rerank: vec![Judgement { document: "a".to_owned(), score: Some(0.4) }],
+            rerank: vec![RerankJudgement { document: "a".to_owned(), score: Some(0.4) }],
         };
         let answer = TargetAnswer {
-            results: vec![Found { document: "a".to_owned(), ..Found::default() }],
-            timings: Timings {
+            results: vec![TargetResult { document: "a".to_owned(), ..TargetResult::default() }],
+            timings: TargetTimings {
                 dense_ms: Some(4.0),
                 total_ms: Some(f64::NAN),
                 ..Default::default()

@@ -1,4 +1,4 @@
-//! Suites on the wire: their file, their queries, and what a run says.
+//! Suites on the wire: the suites file, canonical queries, and runs.
 
 mod check;
 mod edit;
@@ -11,7 +11,7 @@ mod query;
 mod query_file;
 mod standing;
 
-pub use check::{Checked, Problem, check};
+pub use check::{Problem, SuiteFileProblems, check};
 pub use edit::{EditError, with_suite};
 pub use file::{
     AlertsEntry, DebounceEntry, FileError, SampleEntry, SuiteEntry, SuiteFile, ThresholdEntry,

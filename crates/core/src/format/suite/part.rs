@@ -1,4 +1,4 @@
-//! A part of a file of suites: what it says, and on which lines.
+//! A mapping of a suites file with the lines of its keys.
 
 use serde_json::{Map, Value};
 
@@ -12,19 +12,20 @@ pub(super) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// What stands behind a key; the table itself where the key is not there.
+    /// The value of a key, or the mapping itself if the key is missing.
     pub(super) fn node_of(&self, key: &str) -> &'a Node {
         self.node.get(&[key]).unwrap_or(self.node)
     }
 
-    /// The line of a key; that of the table where it is not there.
+    /// The line of a key, or that of the mapping if the key is missing.
     pub(super) fn line_of(&self, key: &str) -> usize {
         let yaml::Value::Map(entries) = &self.node.value else { return self.node.line };
         let is_it = |(name, _): &&(Node, Node)| name.text() == Some(key);
         entries.iter().find(is_it).map_or(self.node.line, |(name, _)| name.line)
     }
 
-    /// The line of what a message about a key quotes: a key or a text below it, else the key itself.
+    /// The line of the key or text that a message quotes below a key, else the line of the key
+    /// itself.
     pub(super) fn line_in(&self, key: &str, message: &str) -> usize {
         let Some(below) = self.node.get(&[key]) else { return self.node.line };
         let quoted = message.split('`').skip(1).step_by(2);
@@ -45,29 +46,29 @@ fn line_of_word(node: &Node, word: &str) -> Option<usize> {
     }
 }
 
-/// Reads a table, or says what is wrong with it.
-pub(super) type Reader<'a> = dyn Fn(&Map<String, Value>) -> Result<(), String> + 'a;
+/// Parses a mapping, or says what is wrong with it.
+pub(super) type ParseMapping<'a> = dyn Fn(&Map<String, Value>) -> Result<(), String> + 'a;
 
-/// Something that a reader stumbled over.
+/// A parse error with the key that caused it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fault {
-    /// The key that it is in; none if something is missing.
+pub(super) struct KeyError {
+    /// The key at fault; none if something is missing.
     pub(super) key: Option<String>,
     pub(super) reason: String,
 }
 
-/// Everything that a reader stumbles over in a table. A key is to blame if the reader says something else
-/// without it; then it is left out, or something good stands in for it, and the rest is read.
+/// All errors in a mapping. A key is at fault if the error changes without it. It is then removed,
+/// or replaced by a valid value, and the rest is parsed again.
 pub(super) fn faults(
     mut table: Map<String, Value>,
     stand_ins: &[(&str, Value)],
-    read: &Reader<'_>,
-) -> Vec<Fault> {
+    read: &ParseMapping<'_>,
+) -> Vec<KeyError> {
     let mut faults = Vec::new();
-    // Each round takes a key away or puts one in.
+    // Each iteration removes a key or replaces one.
     for _ in 0..table.len() + stand_ins.len() + 1 {
         let Err(reason) = read(&table) else { break };
-        // What something stands in for is blamed last: without it much is otherwise.
+        // Keys with a replacement value are tested last, because many other errors depend on them.
         let mut keys: Vec<String> = table.keys().cloned().collect();
         keys.sort_by_key(|key| stand_ins.iter().any(|(name, _)| name == key));
         let is_other = |tried: &Map<String, Value>| read(tried).err().as_ref() != Some(&reason);
@@ -86,7 +87,7 @@ pub(super) fn faults(
             Some((key, rest)) => (key, Some(rest)),
             None => (None, None),
         };
-        faults.push(Fault { key, reason });
+        faults.push(KeyError { key, reason });
         match rest {
             Some(rest) => table = rest,
             None => break,

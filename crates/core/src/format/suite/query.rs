@@ -6,125 +6,110 @@ use serde::{Deserialize, Serialize};
 use super::FilterEntry;
 use crate::request::RetrievalMode;
 use crate::suite::query::{
-    CanonicalQuery, Difficulty, End, Family, Key, KeyKind, Origin, QueryState, Snippet,
+    CanonicalQuery, Difficulty, EdgeEnd, ExpectedSnippet, KeyKind, QueryOrigin, QueryState,
+    QuestionFamily, ResultKey,
 };
 
 /// The version of [`QueryEntry`].
 pub const QUERY_VERSION: u32 = 1;
 
-/// The longest text, as logs keep it.
+/// Maximum length of a query in bytes, as in logs.
 const LONGEST: usize = 51_200;
 
-/// A canonical query.
+/// A canonical query as written in a query file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "CanonicalQuery")]
 pub struct QueryEntry {
-    /// The version of the form.
+    /// Version of this format.
     #[serde(default = "version")]
     pub schema_version: u32,
-    /// What names it; made from its text if it is not said.
+    /// Identifies the query; derived from its text by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// What is asked.
     #[serde(alias = "query_text", alias = "text")]
     pub query: String,
-    /// What tells it from others with the same scrubbed text; made when it is taken in.
+    /// Distinguishes queries with the same scrubbed text; computed on import.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original_hash: Option<String>,
-    /// The source that it is about.
+    /// The source that the query is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// How hard it is.
     #[serde(default)]
     pub difficulty: Difficulty,
-    /// How it is asked.
     #[serde(default, alias = "mode", skip_serializing_if = "Option::is_none")]
     pub retrieval_mode: Option<RetrievalMode>,
-    /// Which documents may answer.
     #[serde(default, skip_serializing_if = "FilterEntry::is_empty")]
     pub filter: FilterEntry,
-    /// What kind of question about links it is.
+    /// The family of a graph question.
     #[serde(default, alias = "intent", skip_serializing_if = "Option::is_none")]
-    pub family: Option<Family>,
-    /// What must be found.
+    pub family: Option<QuestionFamily>,
+    /// Results that must be found.
     #[serde(default)]
     pub expected: Vec<WireKey>,
-    /// What is as good.
+    /// Results that count as equally good.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub acceptable: Vec<WireKey>,
-    /// What a highlight must show.
+    /// Texts that a highlight must show.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expected_snippets: Vec<WireSnippet>,
-    /// Who or what the answer to a question about links is.
+    /// Entities that answer a graph question.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entities: Vec<String>,
-    /// Which end of an edge that answer stands at: `from` for "what depends on Y", `to` for "what does Y
-    /// depend on"; either if it is not said.
+    /// The end of an edge that holds the answer: `from` for "what depends on Y", `to` for "what
+    /// does Y depend on"; either by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer_end: Option<End>,
-    /// Suites that it belongs to; empty for all.
+    pub answer_end: Option<EdgeEnd>,
+    /// Suites that use the query; empty for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// Where it comes from.
     #[serde(default)]
-    pub origin: Origin,
-    /// Whether suites ask it.
+    pub origin: QueryOrigin,
+    /// Whether suites use the query.
     #[serde(default)]
     pub state: QueryState,
 }
 
-/// Something that may be found: a document's id, or an id with what it is of.
+/// An expected result: a document id, or an id with its kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "AnswerKey")]
 pub enum WireKey {
-    /// A document.
+    /// A document by its id.
     Document(String),
-    /// Anything.
-    Typed {
-        /// What it is.
-        kind: KeyKind,
-        /// Its id.
-        id: String,
-    },
+    /// An id with its kind.
+    Typed { kind: KeyKind, id: String },
 }
 
-/// A text that a highlight must show: the text, or with its place.
+/// A text that a highlight must show, optionally with its position.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "ExpectedSnippet")]
 pub enum WireSnippet {
-    /// The text.
     Text(String),
-    /// With its place in the document, in characters.
+    /// With its position in the document, in characters.
     Placed {
-        /// The text.
         text: String,
-        /// Where it starts.
+        /// Start of the span.
         start: u32,
-        /// Where it ends.
+        /// End of the span.
         end: u32,
     },
 }
 
-/// Why a query can't be kept.
+/// Why a query was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
     #[error("the query is empty")]
     Empty,
-    /// It can't be kept.
     #[error("a query takes up to {LONGEST} bytes, and no NUL")]
     Text,
     #[error("version {0} of a query is not known here; this gbrain reads version {QUERY_VERSION}")]
     Version(u32),
-    /// An id is none.
     #[error("{0:?} is no id; it takes 1 to 200 bytes")]
     Id(String),
-    /// A span ends before it starts.
     #[error("a snippet ends before it starts")]
     Span,
-    /// A day is none.
     #[error("{0:?} is no day; write it as 2026-03-01")]
     Day(String),
 }
@@ -134,7 +119,7 @@ fn version() -> u32 {
 }
 
 impl QueryEntry {
-    /// The query that is meant.
+    /// Parses and validates the query.
     pub fn read(self) -> Result<CanonicalQuery, QueryError> {
         let Self {
             schema_version,
@@ -211,7 +196,7 @@ impl From<&CanonicalQuery> for QueryEntry {
             origin,
             state,
         } = query;
-        let keys = |keys: &[Key]| keys.iter().map(WireKey::from).collect();
+        let keys = |keys: &[ResultKey]| keys.iter().map(WireKey::from).collect();
         Self {
             schema_version: QUERY_VERSION,
             id: Some(id.clone()),
@@ -240,17 +225,17 @@ fn fit(id: String) -> Result<String, QueryError> {
 }
 
 impl WireKey {
-    fn read(self) -> Result<Key, QueryError> {
+    fn read(self) -> Result<ResultKey, QueryError> {
         let (kind, id) = match self {
             Self::Document(id) => (KeyKind::Document, id),
             Self::Typed { kind, id } => (kind, id),
         };
-        Ok(Key { kind, id: fit(id)? })
+        Ok(ResultKey { kind, id: fit(id)? })
     }
 }
 
-impl From<&Key> for WireKey {
-    fn from(Key { kind, id }: &Key) -> Self {
+impl From<&ResultKey> for WireKey {
+    fn from(ResultKey { kind, id }: &ResultKey) -> Self {
         match kind {
             KeyKind::Document => Self::Document(id.clone()),
             kind => Self::Typed { kind: *kind, id: id.clone() },
@@ -259,17 +244,19 @@ impl From<&Key> for WireKey {
 }
 
 impl WireSnippet {
-    fn read(self) -> Result<Snippet, QueryError> {
+    fn read(self) -> Result<ExpectedSnippet, QueryError> {
         match self {
-            Self::Text(text) => Ok(Snippet { text, at: None }),
+            Self::Text(text) => Ok(ExpectedSnippet { text, at: None }),
             Self::Placed { start, end, .. } if end < start => Err(QueryError::Span),
-            Self::Placed { text, start, end } => Ok(Snippet { text, at: Some((start, end)) }),
+            Self::Placed { text, start, end } => {
+                Ok(ExpectedSnippet { text, at: Some((start, end)) })
+            }
         }
     }
 }
 
-impl From<&Snippet> for WireSnippet {
-    fn from(Snippet { text, at }: &Snippet) -> Self {
+impl From<&ExpectedSnippet> for WireSnippet {
+    fn from(ExpectedSnippet { text, at }: &ExpectedSnippet) -> Self {
         match *at {
             None => Self::Text(text.clone()),
             Some((start, end)) => Self::Placed { text: text.clone(), start, end },

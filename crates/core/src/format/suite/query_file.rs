@@ -1,5 +1,5 @@
-//! Files of canonical queries: JSON lines, a JSON or YAML list, or a list under `queries`; and rows of a table
-//! of them, whose columns that say nothing about the query are passed over.
+//! Reads canonical queries from JSON lines, a JSON or YAML list, a list under `queries`, or rows of
+//! a table; columns that are not part of a query are ignored.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use super::QueryEntry;
 use crate::reading::plain::plain;
 use crate::yaml;
 
-/// A file that can't be read.
+/// A query file that can't be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {reason}")]
 pub struct QueryFileError {
@@ -15,7 +15,7 @@ pub struct QueryFileError {
     pub reason: String,
 }
 
-/// Columns of a table of queries that are not of the query.
+/// Ignored columns of a table of queries.
 const PASSED_OVER: [&str; 4] = ["created_at", "reviewed_at", "updated_at", "filters"];
 
 /// Whether rows that name a workspace must name this one.
@@ -23,11 +23,11 @@ const PASSED_OVER: [&str; 4] = ["created_at", "reviewed_at", "updated_at", "filt
 pub enum RowsOf<'a> {
     /// A row of another workspace is an error.
     Workspace(&'a str),
-    /// Whatever a row names is passed over.
+    /// The workspace of a row is ignored.
     Any,
 }
 
-/// Reads the queries of a text, each with its line.
+/// Reads the queries of a text, each with its line number.
 pub fn read_queries(
     text: &str,
     of: RowsOf<'_>,
@@ -59,7 +59,7 @@ pub fn read_queries(
     list.into_iter().zip(1..).map(read).collect()
 }
 
-/// The lines that queries begin on.
+/// The first line of each query.
 fn lines(node: &yaml::Node) -> Vec<usize> {
     let list = node.get(&["queries"]).unwrap_or(node);
     list.items().iter().map(|item| item.line).collect()
@@ -94,7 +94,7 @@ fn entry(value: Value, of: RowsOf<'_>) -> Result<QueryEntry, String> {
     serde_json::from_value(Value::Object(row)).map_err(|error| plain(&error.to_string()))
 }
 
-/// What a table says in its own columns.
+/// Translates the columns of a table into query keys.
 fn of_table(row: &mut Map<String, Value>) {
     if let Some(active) = row.remove("active") {
         let state = if active == Value::Bool(false) { "retired" } else { "active" };

@@ -1,21 +1,21 @@
-//! A suite that stands without its file: what the store keeps.
+//! Compares a registered suite with the suites file, and resolves an entry of the file for a
+//! workspace.
 
 use super::{SuiteEntry, SuiteFile, ThresholdsEntry};
 use crate::named;
 
-/// How a suite that is registered stands to the file, where the two are not the same.
+/// How a registered suite differs from the suites file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Drift {
-    /// The file has it otherwise.
+    /// The file defines it differently.
     Differs,
-    /// The file does not have it.
+    /// The file does not define it.
     NotInFile,
 }
 
 named! { Drift { Differs = "differs", NotInFile = "not_in_file" } }
 
 impl Drift {
-    /// For people.
     pub fn in_words(self) -> &'static str {
         match self {
             Self::Differs => "differs from the file",
@@ -25,7 +25,8 @@ impl Drift {
 }
 
 impl SuiteFile {
-    /// A suite for a workspace, with the thresholds of the file and of the workspace below its own.
+    /// The entry for a workspace, with the thresholds of the file and of the workspace below its
+    /// own.
     pub fn standing(&self, entry: &SuiteEntry, workspace: &str) -> SuiteEntry {
         let own = self.workspaces.get(workspace);
         let layers = [self.thresholds.as_ref(), own, entry.thresholds.as_ref()];
@@ -40,7 +41,8 @@ impl SuiteFile {
         SuiteEntry { thresholds: is_any.then_some(thresholds), ..entry.clone() }
     }
 
-    /// How a suite that is kept for a workspace stands to this file. Other words for the same are the same.
+    /// How a registered suite of a workspace differs from this file. Different spellings of the
+    /// same value do not differ.
     pub fn drift(&self, kept: &SuiteEntry, workspace: &str) -> Option<Drift> {
         let Some(entry) = self.find(&kept.name, workspace) else { return Some(Drift::NotInFile) };
         let described = self.standing(entry, workspace);
@@ -51,7 +53,7 @@ impl SuiteFile {
         (!is_same).then_some(Drift::Differs)
     }
 
-    /// The suite of a name that is meant in a workspace: its own, else the one of every workspace.
+    /// The suite of this name in a workspace: its own, else the one for every workspace.
     pub fn find(&self, name: &str, workspace: &str) -> Option<&SuiteEntry> {
         let of = |wanted: &str| {
             let is_it = |entry: &&SuiteEntry| {
@@ -66,7 +68,7 @@ impl SuiteFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::measure::Measure;
+    use crate::suite::measure::SuiteMeasure;
 
     #[test]
     fn a_suite_takes_its_thresholds_with_it() {
@@ -79,8 +81,12 @@ mod tests {
         let entry = file.find("s", "team-a").unwrap();
         let suite = file.standing(entry, "team-a").suite().unwrap();
         let target = |measure| format!("{:?}", suite.thresholds.of(measure, None).unwrap().bound);
-        assert!(target(Measure::RecallAt5).contains("7000"), "{}", target(Measure::RecallAt5));
-        assert!(target(Measure::RecallAt10).contains("9100"));
+        assert!(
+            target(SuiteMeasure::RecallAt5).contains("7000"),
+            "{}",
+            target(SuiteMeasure::RecallAt5)
+        );
+        assert!(target(SuiteMeasure::RecallAt10).contains("9100"));
         assert_eq!(file.find("s", "team-b").unwrap().owners, ["y"]);
         assert_eq!(file.find("t", "team-b"), None);
     }

@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use crate::request::RetrievalMode;
 use crate::target::{
-    Found, QueryKind, Question, QuestionFilter, Rationale, StageIds, TargetAnswer, Timings,
+    GraphEvidence, QueryKind, Question, QuestionFilter, StageIds, TargetAnswer, TargetResult,
+    TargetTimings,
 };
 
 /// The version of [`QuestionBody`] and [`AnswerBody`].
@@ -19,19 +20,19 @@ pub struct QuestionBody<'a> {
     schema_version: u32,
     /// The number of the question; the answer has the same.
     id: u64,
-    /// What is asked.
+    /// Text of the question.
     query: &'a str,
     /// The id of the query, where it has one.
     query_id: Option<&'a str>,
-    /// How many results are wanted.
+    /// Number of results that are requested.
     k: usize,
-    /// Which half answers; null leaves it to the target.
+    /// The half that should answer; null leaves it to the target.
     mode: Option<RetrievalMode>,
-    /// What the query is; null leaves it to the target.
+    /// The kind of the query; null leaves it to the target.
     query_kind: Option<QueryKind>,
-    /// Whose documents are searched.
+    /// The owner whose documents are searched.
     workspace: Option<&'a str>,
-    /// Which documents may be in the answer.
+    /// A filter on the documents of the answer.
     filter: &'a QuestionFilter,
     /// Whether to tell the edges that justify the answer.
     rationale: bool,
@@ -78,33 +79,33 @@ impl<'a> QuestionBody<'a> {
     }
 }
 
-/// An answer.
+/// A target's answer to one question.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "TargetAnswer")]
 pub struct AnswerBody<'a> {
     /// The version of this shape.
     schema_version: u32,
     /// The results, best first.
-    results: &'a [Found],
-    /// How long the stages took, as the target says, in milliseconds.
-    timings: &'a Timings,
-    /// How long it took as seen from here, in milliseconds.
+    results: &'a [TargetResult],
+    /// Durations of the stages in milliseconds, as the target reports them.
+    timings: &'a TargetTimings,
+    /// Duration in milliseconds, measured by the client.
     latency_ms: f64,
     /// Attempts that were made.
     attempts: u32,
     /// The edges that justify the answer; null if the target does not tell.
-    rationale: Option<&'a Rationale>,
-    /// Which half answered; null if the target does not tell.
+    rationale: Option<&'a GraphEvidence>,
+    /// The half that answered; null if the target does not report it.
     mode: Option<RetrievalMode>,
     /// Stages that did not do their work.
     fallbacks: Vec<&'a str>,
-    /// The least score of a reranker that was to be kept.
+    /// Minimum reranker score of a result.
     threshold: Option<f64>,
     /// Whether that threshold decided anything.
     threshold_applied: Option<bool>,
-    /// What each stage had before it; null if the target does not tell.
+    /// The input of each stage; null if the target reports no stages.
     stages: Option<&'a StageIds>,
-    /// How many documents were considered.
+    /// Number of documents that were considered.
     candidates: Option<u64>,
     /// The target's name for the request.
     request_id: Option<&'a str>,

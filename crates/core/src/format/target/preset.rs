@@ -11,8 +11,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::target::path::Path;
-use crate::target::shape::{Api, Custom, Method, ModeMeans, Shape, Tier};
-use crate::target::template::Template;
+use crate::target::shape::{
+    ApiKind, CustomApi, HttpMethod, ModeMeaning, RetrievalApi, SearchEffort,
+};
+use crate::target::template::RequestTemplate;
 
 use super::WireResponse;
 
@@ -28,42 +30,46 @@ struct Preset {
     max_k: Option<usize>,
     body: Value,
     response: WireResponse,
-    /// Flags that say that results below the reranker's threshold were kept.
+    /// Flags that report a bypassed reranker threshold.
     #[serde(default)]
     bypass: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ReadyApi {
+pub(crate) struct ApiPreset {
     pub(crate) path: String,
     pub(crate) max_results: Option<usize>,
-    pub(crate) shape: Shape,
+    pub(crate) shape: RetrievalApi,
 }
 
-/// The preset of an API; none for [`Api::Custom`], which the settings describe.
-pub(crate) fn preset(api: Api, mode_means: ModeMeans, tier: Option<Tier>) -> Option<ReadyApi> {
-    if api == Api::Gbrain {
+/// The preset of an API; none for [`ApiKind::Custom`], which the settings describe.
+pub(crate) fn preset(
+    api: ApiKind,
+    mode_means: ModeMeaning,
+    tier: Option<SearchEffort>,
+) -> Option<ApiPreset> {
+    if api == ApiKind::Gbrain {
         let (path, max_results) = ("/v1/query".to_owned(), Some(1000));
-        return Some(ReadyApi { path, max_results, shape: Shape::Gbrain });
+        return Some(ApiPreset { path, max_results, shape: RetrievalApi::Gbrain });
     }
     let Preset { path, max_k, mut body, response, bypass } = PRESETS.get(api.name())?.clone();
-    if api == Api::LightfastInternal && mode_means == ModeMeans::QueryKind {
+    if api == ApiKind::LightfastInternal && mode_means == ModeMeaning::QueryKind {
         body["mode"] = json!("{{query_kind}}");
     }
     if let Some(tier) = tier {
         body["mode"] = json!(tier.name());
     }
     let valid = "the presets are valid";
-    let custom = Custom {
-        method: Method::Post,
+    let custom = CustomApi {
+        method: HttpMethod::Post,
         params: Vec::new(),
         headers: Vec::new(),
-        body: Some(Template::parse(&body).expect(valid)),
+        body: Some(RequestTemplate::parse(&body).expect(valid)),
         mapping: response.mapping().expect(valid),
         bypass: bypass.iter().map(|path| Path::parse(path).expect(valid)).collect(),
     };
-    let shape = Shape::Custom(Box::new(custom));
-    Some(ReadyApi { path, max_results: max_k, shape })
+    let shape = RetrievalApi::Custom(Box::new(custom));
+    Some(ApiPreset { path, max_results: max_k, shape })
 }
 
 #[cfg(test)]
@@ -72,10 +78,10 @@ mod tests {
 
     #[test]
     fn every_api_but_the_custom_one_has_a_preset() {
-        for api in Api::ALL {
-            let ready = preset(*api, ModeMeans::default(), None);
-            assert_eq!(ready.is_some(), *api != Api::Custom, "{}", api.name());
+        for api in ApiKind::ALL {
+            let ready = preset(*api, ModeMeaning::default(), None);
+            assert_eq!(ready.is_some(), *api != ApiKind::Custom, "{}", api.name());
         }
-        assert_eq!(PRESETS.len(), Api::ALL.len() - 2);
+        assert_eq!(PRESETS.len(), ApiKind::ALL.len() - 2);
     }
 }

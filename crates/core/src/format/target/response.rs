@@ -1,15 +1,15 @@
-//! Where things are in an answer, as settings describe it.
+//! The mapping of an answer's fields, as written in settings.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::target::mapping::{
-    EdgePaths, EntityPaths, Mapping, RationalePaths, ResultPaths, ScoreKind, StagePaths, TimeUnit,
-    TimingPaths,
+    AnswerMapping, EdgePaths, EntityPaths, RationalePaths, ResultPaths, ScoreKind, StagePaths,
+    TimeUnit, TimingPaths,
 };
 use crate::target::path::Path;
 
-/// Where things are in an answer: JSONPaths such as `$.data[*]`, `$.meta.took`, `$['a b'][0]`.
+/// The mapping of an answer's fields: JSONPaths such as `$.data[*]`, `$.meta.took`, `$['a b'][0]`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WireResponse {
@@ -17,22 +17,22 @@ pub struct WireResponse {
     /// begin at the answer, and each gives one value a result, such as `$.ids[0][*]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub results: Option<String>,
-    /// The document's id.
+    /// Path of the document's id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub document: Option<String>,
-    /// The chunk's id.
+    /// Path of the chunk's id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chunk: Option<String>,
-    /// Where the document came from.
+    /// Path of the document's source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// The score.
+    /// Path of the score.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<String>,
     /// Whether higher is better (`score`, the default) or lower (`distance`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score_kind: Option<ScoreKind>,
-    /// The title.
+    /// Path of the title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The passage that is shown.
@@ -41,7 +41,7 @@ pub struct WireResponse {
     /// The chunk's whole text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// How long the stages took.
+    /// Paths of the durations of stages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timings: Option<WireTimings>,
     /// The edges that justify the answer.
@@ -50,19 +50,19 @@ pub struct WireResponse {
     /// The documents of each stage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stages: Option<WireStages>,
-    /// Which half answered: knowledge, graph or hybrid.
+    /// Path of the half that answered: knowledge, graph or hybrid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
     /// Names of stages that did not do their work, or true if one did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fallbacks: Option<String>,
-    /// The least score of a reranker that was to be kept.
+    /// Path of the minimum reranker score of a result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<String>,
     /// Whether that threshold decided anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold_applied: Option<String>,
-    /// How many documents were considered.
+    /// Path of the number of considered documents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub candidates: Option<String>,
     /// The target's name for the request.
@@ -70,32 +70,32 @@ pub struct WireResponse {
     pub request_id: Option<String>,
 }
 
-/// Where times are.
+/// Paths of the timings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "TimingPaths")]
 pub struct WireTimings {
-    /// Finding by words.
+    /// Path of the duration of keyword search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lexical: Option<String>,
-    /// Finding by meaning.
+    /// Path of the duration of vector search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dense: Option<String>,
-    /// Reranking.
+    /// Path of the duration of reranking.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rerank: Option<String>,
-    /// Fetching what is shown.
+    /// Path of the duration of fetching passages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hydration: Option<String>,
-    /// The whole request.
+    /// Path of the duration of the whole request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<String>,
-    /// What they are counted in; `ms` unless said otherwise.
+    /// Unit of the times; `ms` by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<TimeUnit>,
 }
 
-/// Where reasons are.
+/// Paths of the rationales.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "RationalePaths")]
@@ -118,7 +118,7 @@ pub struct WireRationale {
     /// One value an entity that the question was about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entities: Option<String>,
-    /// In an entity, its id; `$.id` unless said otherwise.
+    /// Path of the id in an entity; `$.id` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity_id: Option<String>,
     /// In an entity, its other names.
@@ -129,15 +129,15 @@ pub struct WireRationale {
     pub evidence: Option<String>,
 }
 
-/// Where the documents of each stage are.
+/// Paths of the documents of each stage.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "StagePaths")]
 pub struct WireStages {
-    /// Found by words.
+    /// Path of the ids from keyword search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lexical: Option<String>,
-    /// Found by meaning.
+    /// Path of the ids from vector search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vector: Option<String>,
     /// Judged by a reranker.
@@ -158,8 +158,8 @@ fn maybe(key: &str, text: Option<String>) -> Result<Option<Path>, String> {
 }
 
 impl WireResponse {
-    /// The description, checked; or what is wrong with it.
-    pub fn mapping(self) -> Result<Mapping, String> {
+    /// Validates the mapping of an answer.
+    pub fn mapping(self) -> Result<AnswerMapping, String> {
         let Self {
             results,
             document,
@@ -181,7 +181,7 @@ impl WireResponse {
             request_id,
         } = self;
         let document = document.ok_or("`response.document` is missing: where is the id?")?;
-        Ok(Mapping {
+        Ok(AnswerMapping {
             results: ResultPaths {
                 rows: maybe("results", results)?,
                 document: path("document", &document)?,

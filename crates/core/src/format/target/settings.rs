@@ -15,19 +15,20 @@ use crate::reading::plain::plain;
 use crate::reading::suggest::did_you_mean;
 use crate::target::path::Path;
 use crate::target::shape::{
-    Api, Custom, Method, ModeMeans, Reading, Shape, Tier, gbrain_arguments,
+    AnswerFormat, ApiKind, CustomApi, HttpMethod, ModeMeaning, RetrievalApi, SearchEffort,
+    gbrain_arguments,
 };
-use crate::target::template::{Slot, Template};
+use crate::target::template::{Placeholder, RequestTemplate};
 use crate::target::{
-    Address, HttpTarget, IdRule, KeyPlace, LOCAL, McpTarget, McpTransport, Program, SavedRun,
-    SourceRule, TargetKind, TargetLimits, TargetSettings,
+    Address, HttpTarget, IdRule, KeyLocation, LOCAL, McpTarget, McpTransport, SavedRun, SourceRule,
+    TargetKind, TargetLimits, TargetProgram, TargetSettings,
 };
 
 use super::WireResponse;
-use super::preset::{ReadyApi, preset};
+use super::preset::{ApiPreset, preset};
 use crate::variable;
 
-/// What a target is.
+/// The kind of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WireKind {
     /// An API over HTTP.
@@ -42,22 +43,22 @@ pub enum WireKind {
 
 named! { WireKind { Http = "http", Mcp = "mcp", Command = "command", Run = "run" } }
 
-/// A target.
+/// The settings of a target.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "Target", extend("required" = ["kind"]))]
 pub struct WireTarget {
-    /// What it is.
+    /// The kind of the target.
     pub kind: Option<WireKind>,
-    /// What an API speaks; `custom` is described by `body`, `params` and `response`.
-    pub api: Option<Api>,
+    /// The protocol of an API; `custom` is described by `body`, `params` and `response`.
+    pub api: Option<ApiKind>,
     /// Where: of a ready API the server, such as `https://api.example.com`; else the whole address.
     pub url: Option<String>,
     /// Of a ready API, the path if it is another.
     pub path: Option<String>,
     /// Of a custom API, GET or POST.
-    pub method: Option<Method>,
-    /// Headers that are no secret. Those of a custom API may have placeholders.
+    pub method: Option<HttpMethod>,
+    /// Headers without secrets. Headers of a custom API may have placeholders.
     pub headers: BTreeMap<String, String>,
     /// Headers, each with the name of the variable that holds its value.
     pub headers_env: BTreeMap<String, String>,
@@ -67,60 +68,60 @@ pub struct WireTarget {
     pub key_file: Option<PathBuf>,
     /// The only certificate authorities to trust, as PEM.
     pub ca_file: Option<PathBuf>,
-    /// Of a custom API, what comes after the `?`, with placeholders.
+    /// The query parameters of a custom API, with placeholders.
     pub params: BTreeMap<String, String>,
     /// Of a custom API, the body, with placeholders such as `{{query}}`.
     pub body: Option<Value>,
-    /// Where things are in an answer.
+    /// The mapping of an answer's fields.
     pub response: Option<WireResponse>,
-    /// What the internal API means by `mode`.
-    pub mode_means: Option<ModeMeans>,
-    /// How hard the shipped API is to try.
-    pub tier: Option<Tier>,
+    /// The meaning of `mode` in the internal API.
+    pub mode_means: Option<ModeMeaning>,
+    /// The search effort of the shipped API.
+    pub tier: Option<SearchEffort>,
     /// The program and its arguments, of a command or an MCP server.
     pub command: Vec<String>,
-    /// Where the program runs.
+    /// Working directory of the program.
     pub cwd: Option<PathBuf>,
-    /// Variables that the program gets beside those that are there.
+    /// Variables that the program gets in addition to the inherited ones.
     pub env: BTreeMap<String, String>,
-    /// The tool of an MCP server; `query` unless said otherwise.
+    /// The tool of an MCP server; `query` by default.
     pub tool: Option<String>,
-    /// What the tool is called with, with placeholders.
+    /// The arguments of the tool call, with placeholders.
     pub arguments: Option<Value>,
     /// The file of a saved run.
     pub file: Option<PathBuf>,
     /// Texts of the queries of a saved run, as BEIR's queries.jsonl.
     pub queries: Option<PathBuf>,
-    /// What its ids are called here.
+    /// The mapping of its ids to page keys.
     pub ids: Option<WireIds>,
-    /// Whose documents are searched, as the target calls it.
+    /// The owner whose documents are searched, as the target names it.
     pub workspace: Option<String>,
-    /// The most results that may be asked for.
+    /// Maximum number of results that a question may request.
     #[schemars(range(min = 1))]
     pub max_k: Option<usize>,
-    /// For one attempt; 10 unless said otherwise.
+    /// Timeout of one attempt in seconds; 10 by default.
     #[schemars(range(min = 0.01, max = 3600))]
     pub timeout_seconds: Option<f64>,
-    /// For one question with all its attempts; 60 unless said otherwise.
+    /// Timeout of one question with all its attempts, in seconds; 60 by default.
     #[schemars(range(min = 0.01, max = 86400))]
     pub deadline_seconds: Option<f64>,
-    /// Attempts in all; 3 unless said otherwise.
+    /// Maximum number of attempts; 3 by default.
     #[schemars(range(min = 1, max = 20))]
     pub attempts: Option<u32>,
-    /// Questions under way at once; 8 unless said otherwise.
+    /// Maximum number of concurrent questions; 8 by default.
     #[schemars(range(min = 1, max = 256))]
     pub concurrency: Option<usize>,
-    /// Attempts begun in a second, at most; as many as there are unless said otherwise.
+    /// Maximum number of attempts per second; unlimited by default.
     #[schemars(range(min = 0.001))]
     pub per_second: Option<f64>,
 }
 
-/// What ids are called here.
+/// The mapping of a target's ids to page keys.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "TargetIds")]
 pub struct WireIds {
-    /// Where the id of a result is, such as `$.slug`.
+    /// Path of the id of a result, such as `$.slug`.
     pub field: Option<String>,
     /// Taken off the front of ids that begin with it.
     pub strip_prefix: Option<String>,
@@ -135,9 +136,9 @@ pub struct WireIds {
 #[error("the target {name}: {reason}")]
 pub struct TargetSettingsError {
     pub name: String,
-    /// What is wrong with it.
+    /// The error as a sentence.
     pub reason: String,
-    /// What to do about it.
+    /// Steps that fix the problem.
     pub hint: Option<String>,
 }
 
@@ -151,7 +152,7 @@ impl From<TargetSettingsError> for Fault {
     }
 }
 
-/// Reads a target.
+/// Parses and validates the settings of a target.
 pub fn read_target(name: &str, value: &Value) -> Result<TargetSettings, TargetSettingsError> {
     let failed = |reason: String| {
         let hint = did_you_mean(&reason);
@@ -172,7 +173,7 @@ pub fn read_target(name: &str, value: &Value) -> Result<TargetSettings, TargetSe
 }
 
 impl WireTarget {
-    /// The target, checked; or what is wrong with it.
+    /// Validates the settings of a target.
     fn settings(mut self, name: &str) -> Result<TargetSettings, String> {
         let kind = self.kind.ok_or("`kind` is missing: http, mcp, command or run")?;
         self.refuse_what_does_not_apply(kind)?;
@@ -208,7 +209,7 @@ impl WireTarget {
     /// A key that says nothing here was meant for something else.
     fn refuse_what_does_not_apply(&self, kind: WireKind) -> Result<(), String> {
         use WireKind::{Command, Http, Mcp, Run};
-        let is_custom = kind == Http && self.api == Some(Api::Custom);
+        let is_custom = kind == Http && self.api == Some(ApiKind::Custom);
         let has_url = matches!(kind, Http | Mcp);
         let keys: [(&str, bool, bool); 20] = [
             ("api", self.api.is_some(), kind == Http),
@@ -223,8 +224,8 @@ impl WireTarget {
             ("params", !self.params.is_empty(), is_custom),
             ("body", self.body.is_some(), is_custom),
             ("response", self.response.is_some(), is_custom || kind == Mcp),
-            ("mode_means", self.mode_means.is_some(), self.api == Some(Api::LightfastInternal)),
-            ("tier", self.tier.is_some(), self.api == Some(Api::Lightfast2026)),
+            ("mode_means", self.mode_means.is_some(), self.api == Some(ApiKind::LightfastInternal)),
+            ("tier", self.tier.is_some(), self.api == Some(ApiKind::Lightfast2026)),
             ("command", !self.command.is_empty(), matches!(kind, Command | Mcp)),
             ("tool", self.tool.is_some(), kind == Mcp),
             ("arguments", self.arguments.is_some(), kind == Mcp),
@@ -235,7 +236,7 @@ impl WireTarget {
         match keys.into_iter().find(|(_, is_there, applies)| *is_there && !applies) {
             None => Ok(()),
             Some((key, _, _)) if kind == Http => {
-                let api = self.api.map_or("no api", Api::name);
+                let api = self.api.map_or("no api", ApiKind::name);
                 Err(format!("`{key}` says nothing of kind http with {api}"))
             }
             Some((key, _, _)) => Err(format!("`{key}` says nothing of kind {kind}")),
@@ -274,16 +275,16 @@ impl WireTarget {
 
     fn http(self) -> Result<HttpTarget, String> {
         let api = self.api.ok_or_else(|| {
-            let names: Vec<&str> = Api::ALL.iter().map(|api| api.name()).collect();
+            let names: Vec<&str> = ApiKind::ALL.iter().map(|api| api.name()).collect();
             format!("`api` is missing: {}", names.join(", "))
         })?;
         let mode_means = self.mode_means.unwrap_or_default();
         let Some(ready) = preset(api, mode_means, self.tier) else {
             let (custom, wire) = self.custom()?;
-            let (shape, address) = (Shape::Custom(Box::new(custom)), wire.address()?);
+            let (shape, address) = (RetrievalApi::Custom(Box::new(custom)), wire.address()?);
             return Ok(HttpTarget { address, shape, max_results: None });
         };
-        let ReadyApi { path, max_results, shape } = ready;
+        let ApiPreset { path, max_results, shape } = ready;
         let path = self.path.clone().unwrap_or(path);
         let address = self.address()?;
         if !path.starts_with('/') {
@@ -293,13 +294,13 @@ impl WireTarget {
         Ok(HttpTarget { address: Address { url, ..address }, shape, max_results })
     }
 
-    /// A custom API, and what is left to say of its address.
-    fn custom(mut self) -> Result<(Custom, Self), String> {
+    /// A custom API, and the rest of its address.
+    fn custom(mut self) -> Result<(CustomApi, Self), String> {
         let response = self.response.take().ok_or("`response` is missing: where are results?")?;
         let method = self.method.unwrap_or_default();
-        let body = self.body.take().map(|body| Template::parse(&body)).transpose();
+        let body = self.body.take().map(|body| RequestTemplate::parse(&body)).transpose();
         let body = body.map_err(|error| format!("`body`: {error}"))?;
-        if method == Method::Get && body.is_some() {
+        if method == HttpMethod::Get && body.is_some() {
             return Err("`body` is not sent with GET; use `params`".to_owned());
         }
         if body.is_none() && self.params.is_empty() {
@@ -307,7 +308,7 @@ impl WireTarget {
         }
         let templates = |key: &str, texts: BTreeMap<String, String>| {
             let template = |(name, text): (String, String)| {
-                let template = Template::parse(&Value::String(text));
+                let template = RequestTemplate::parse(&Value::String(text));
                 Ok((name, template.map_err(|error| format!("`{key}`: {error}"))?))
             };
             texts.into_iter().map(template).collect::<Result<Vec<_>, String>>()
@@ -317,21 +318,21 @@ impl WireTarget {
         refuse_secrets(&self.headers)?;
         let headers = templates("headers", std::mem::take(&mut self.headers))?;
         let mapping = response.mapping()?;
-        Ok((Custom { method, params, headers, body, mapping, bypass: Vec::new() }, self))
+        Ok((CustomApi { method, params, headers, body, mapping, bypass: Vec::new() }, self))
     }
 
     fn mcp(mut self) -> Result<McpTarget, String> {
         let tool = self.tool.take();
         let arguments = self.arguments.take();
         let is_ours = arguments.is_none() && self.response.is_none();
-        let arguments = Template::parse(&arguments.unwrap_or_else(gbrain_arguments))
+        let arguments = RequestTemplate::parse(&arguments.unwrap_or_else(gbrain_arguments))
             .map_err(|error| format!("`arguments`: {error}"))?;
-        if arguments.has(Slot::Vector) {
+        if arguments.has(Placeholder::Vector) {
             return Err("`arguments`: {{vector}} is for APIs over HTTP".to_owned());
         }
         let reading = match self.response.take() {
-            Some(response) => Reading::Mapped(Box::new(response.mapping()?)),
-            None => Reading::Gbrain,
+            Some(response) => AnswerFormat::Mapped(Box::new(response.mapping()?)),
+            None => AnswerFormat::Gbrain,
         };
         if !is_ours && tool.is_none() {
             return Err("`tool` is missing: which tool takes these `arguments`?".to_owned());
@@ -356,8 +357,8 @@ impl WireTarget {
         }
         let key = match (self.key_env, self.key_file) {
             (Some(_), Some(_)) => return Err("both `key_env` and `key_file`; give one".to_owned()),
-            (Some(variable), None) => Some(KeyPlace::Env(variable)),
-            (None, Some(path)) => Some(KeyPlace::File(path)),
+            (Some(variable), None) => Some(KeyLocation::Env(variable)),
+            (None, Some(path)) => Some(KeyLocation::File(path)),
             (None, None) => None,
         };
         check_headers(self.headers.keys().chain(self.headers_env.keys()))?;
@@ -371,11 +372,15 @@ impl WireTarget {
         })
     }
 
-    fn program(self) -> Result<Program, String> {
+    fn program(self) -> Result<TargetProgram, String> {
         if self.command.first().is_none_or(|word| word.trim().is_empty()) {
             return Err("`command` is missing: [\"program\", \"argument\"]".to_owned());
         }
-        Ok(Program { words: self.command, dir: self.cwd, env: self.env.into_iter().collect() })
+        Ok(TargetProgram {
+            words: self.command,
+            dir: self.cwd,
+            env: self.env.into_iter().collect(),
+        })
     }
 
     fn run(self) -> Result<SavedRun, String> {
@@ -386,8 +391,8 @@ impl WireTarget {
 
 fn takes_workspace(kind: &TargetKind) -> bool {
     match kind {
-        TargetKind::Http(http) => http.shape.has(Slot::Workspace),
-        TargetKind::Mcp(mcp) => mcp.arguments.has(Slot::Workspace),
+        TargetKind::Http(http) => http.shape.has(Placeholder::Workspace),
+        TargetKind::Mcp(mcp) => mcp.arguments.has(Placeholder::Workspace),
         TargetKind::Local | TargetKind::Command(_) => true,
         TargetKind::Run(_) => false,
     }

@@ -4,11 +4,12 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::format::schema::of_input;
-use crate::target::shape::{Reading, Shape};
-use crate::target::template::Filling;
+use crate::target::shape::{AnswerFormat, RetrievalApi};
+use crate::target::template::TemplateValues;
 use crate::target::{
-    Found, IdRule, Judgement, McpTransport, Question, Rationale, RationaleEdge, RationaleEntity,
-    SourceRule, StageFallback, StageIds, TargetAnswer, TargetKind, TargetSettings, Timings,
+    GraphEvidence, IdRule, McpTransport, Question, RationaleEdge, RationaleEntity, RerankJudgement,
+    SourceRule, StageFallback, StageIds, TargetAnswer, TargetKind, TargetResult, TargetSettings,
+    TargetTimings,
 };
 
 fn good(value: Value) -> TargetSettings {
@@ -39,7 +40,7 @@ fn a_ready_api_has_its_path() {
     }));
     let TargetKind::Http(http) = &target.kind else { panic!("{target:?}") };
     assert_eq!(http.address.url, "https://api.example.com/v1/search");
-    assert!(matches!(&http.shape, Shape::Custom(custom) if custom.bypass.is_empty()));
+    assert!(matches!(&http.shape, RetrievalApi::Custom(custom) if custom.bypass.is_empty()));
     assert_eq!((target.place().as_str(), target.most()), ("api.example.com", Some(50)));
     assert_eq!(target.limits.timeout.as_millis(), 500);
     assert_eq!((target.limits.attempts, target.limits.concurrency), (1, 8));
@@ -61,7 +62,7 @@ fn a_custom_api_is_described() {
     assert_eq!(target.most(), Some(20));
     let TargetKind::Http(http) = &target.kind else { panic!("{target:?}") };
     let question = Question { workspace: Some("w".to_owned()), ..Question::new("a", 3) };
-    let outgoing = http.shape.outgoing(&Filling { question: &question, vector: None });
+    let outgoing = http.shape.outgoing(&TemplateValues { question: &question, vector: None });
     assert_eq!(outgoing.body, Some(json!({ "q": "a", "n": 3 })));
     assert_eq!(outgoing.headers, [("x-workspace".to_owned(), "w".to_owned())]);
     assert_eq!(http.address.headers_env, [("x-api-key".to_owned(), "PROD_KEY".to_owned())]);
@@ -71,7 +72,7 @@ fn a_custom_api_is_described() {
 fn other_kinds() {
     let stdio = good(json!({ "kind": "mcp", "command": ["gbrain", "mcp"] }));
     let TargetKind::Mcp(mcp) = &stdio.kind else { panic!("{stdio:?}") };
-    assert_eq!((mcp.tool.as_str(), &mcp.reading), ("query", &Reading::Gbrain));
+    assert_eq!((mcp.tool.as_str(), &mcp.reading), ("query", &AnswerFormat::Gbrain));
     assert_eq!(stdio.place(), "gbrain");
     let http = good(json!({
         "kind": "mcp", "url": "http://127.0.0.1:1/mcp", "tool": "find", "arguments": { "t": "{{query}}" },
@@ -79,7 +80,7 @@ fn other_kinds() {
     }));
     let TargetKind::Mcp(mcp) = &http.kind else { panic!("{http:?}") };
     assert!(matches!(mcp.transport, McpTransport::Http(_)));
-    assert!(matches!(mcp.reading, Reading::Mapped(_)));
+    assert!(matches!(mcp.reading, AnswerFormat::Mapped(_)));
     let command = good(json!({ "kind": "command", "command": ["./ask"], "env": { "A": "b" } }));
     assert!(matches!(command.kind, TargetKind::Command(_)));
     let run = good(json!({ "kind": "run", "file": "bm25.run", "queries": "queries.jsonl" }));
@@ -203,7 +204,7 @@ fn an_answer_reads_back_from_what_is_printed() {
     let text = |text: &str| Some(text.to_owned());
     let answer = TargetAnswer {
         results: vec![
-            Found {
+            TargetResult {
                 document: "wiki::a \"quoted\" ü".to_owned(),
                 chunk: text("c1"),
                 source: text("wiki"),
@@ -212,10 +213,14 @@ fn an_answer_reads_back_from_what_is_printed() {
                 snippet: text("line\nline"),
                 text: text("whole"),
             },
-            Found { document: "b".to_owned(), ..Found::default() },
+            TargetResult { document: "b".to_owned(), ..TargetResult::default() },
         ],
-        timings: Timings { dense_ms: Some(1.25), total_ms: Some(3.0), ..Timings::default() },
-        rationale: Some(Rationale {
+        timings: TargetTimings {
+            dense_ms: Some(1.25),
+            total_ms: Some(3.0),
+            ..TargetTimings::default()
+        },
+        rationale: Some(GraphEvidence {
             edges: vec![RationaleEdge {
                 kind: "owned_by".to_owned(),
                 from: "a".to_owned(),
@@ -234,18 +239,18 @@ fn an_answer_reads_back_from_what_is_printed() {
             lexical: vec!["b".to_owned()],
             vector: vec![],
             graph: vec![],
-            rerank: vec![Judgement { document: "b".to_owned(), score: Some(0.2) }],
+            rerank: vec![RerankJudgement { document: "b".to_owned(), score: Some(0.2) }],
         }),
         candidates: Some(9),
         request_id: text("r"),
         ..TargetAnswer::default()
     };
     let printed = serde_json::to_value(AnswerBody::new(&answer)).unwrap();
-    let read = Reading::Own.answer(&printed, &IdRule::default(), None, 10).unwrap();
+    let read = AnswerFormat::Own.answer(&printed, &IdRule::default(), None, 10).unwrap();
     assert_eq!(read, answer);
     let empty = TargetAnswer::default();
     let printed = serde_json::to_value(AnswerBody::new(&empty)).unwrap();
-    let read = Reading::Own.answer(&printed, &IdRule::default(), None, 10).unwrap();
+    let read = AnswerFormat::Own.answer(&printed, &IdRule::default(), None, 10).unwrap();
     assert_eq!(read, empty);
 }
 

@@ -13,9 +13,9 @@ const DEEPEST: usize = 128;
 pub(super) struct Lengths {
     /// Long ones: which one of all, and how many values it has.
     long: Vec<(usize, usize)>,
-    /// How many were begun by the reader.
+    /// Number of values that the reader has begun.
     begun: Cell<usize>,
-    /// How many of the long ones were.
+    /// Number of the long ones among them.
     begun_long: Cell<usize>,
 }
 

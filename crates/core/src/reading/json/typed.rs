@@ -11,7 +11,7 @@ use serde_json::Number;
 
 use super::{Json, Object};
 
-/// Why a part of a document is not what it should be.
+/// Why a part of a document has the wrong type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypedError(String);
 
@@ -38,7 +38,7 @@ impl Error for TypedError {
 }
 
 impl<'a> Object<'a> {
-    /// The fields of these names as a type; the others are not looked at.
+    /// Reads the fields of these names as a type; other fields are ignored.
     pub fn typed<'j, T: Deserialize<'j>>(&'j self, names: &[&str]) -> Result<T, TypedError> {
         let known = self.iter().filter(|(name, _)| names.contains(name));
         T::deserialize(MapDeserializer::new(known.map(|(name, value)| (Name(name), value))))

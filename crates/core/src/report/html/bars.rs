@@ -1,10 +1,10 @@
-//! Bars: how the rows are spread, and shares of a whole.
+//! Bar charts: histograms and shares.
 
 use std::fmt::Write as _;
 
 use super::plot::{label, line, px, rect, svg};
 
-/// A share of a whole: its class, its name and how many.
+/// A part of a whole: its CSS class, name and count.
 pub(super) type Share<'a> = (&'a str, &'a str, usize);
 
 /// A histogram of values from 0 to 1.
@@ -36,7 +36,7 @@ pub(super) fn histogram(bins: &[usize], what: &str) -> String {
     svg("", width, height, &words, &body)
 }
 
-/// A bar in parts, with its legend.
+/// A stacked bar with its legend.
 pub(super) fn shares(parts: &[Share<'_>], what: &str) -> String {
     let all: usize = parts.iter().map(|(_, _, n)| n).sum();
     let (width, mut x, mut body) = (320.0, 0.0, String::new());

@@ -1,13 +1,17 @@
-//! The table of checks, each drawn against its threshold.
+//! The table of checks, each plotted against its threshold.
 
-use crate::gate::{Bound, Check, Confidence, Status};
+use crate::gate::{CheckStatus, ConfidenceLevel, GateCheck, ThresholdSide};
 use crate::report::number::{Unit, cells, heads, unit};
 
 use super::plot::{dot, line, rect, svg};
 use super::table;
 
 /// The checks of one gate.
-pub(super) fn checks(label: &str, checks: &[&Check], confidence: Option<Confidence>) -> String {
+pub(super) fn checks(
+    label: &str,
+    checks: &[&GateCheck],
+    confidence: Option<ConfidenceLevel>,
+) -> String {
     let heads = heads(confidence);
     let [metric, baseline, current, delta, interval, threshold, status, n] =
         heads.each_ref().map(String::as_str);
@@ -16,25 +20,27 @@ pub(super) fn checks(label: &str, checks: &[&Check], confidence: Option<Confiden
     table(label, "checks", &head, &rows)
 }
 
-fn row(check: &Check) -> Vec<String> {
+fn row(check: &GateCheck) -> Vec<String> {
     let [metric, baseline, current, delta, interval, threshold, status, n] = cells(check);
     let class = class(check.status);
     let tag = format!("<span class=\"tag {class}\">{status}</span>");
     vec![metric, tag, baseline, current, delta, interval, track(check), threshold, n]
 }
 
-/// The class of a status.
-fn class(status: Status) -> &'static str {
+/// The CSS class of a status.
+fn class(status: CheckStatus) -> &'static str {
     match status {
-        Status::Pass => "pass",
-        Status::Fail => "fail",
-        Status::Inconclusive | Status::NotMeasured | Status::TooFewRows => "inconclusive",
-        Status::NotCompared => "skipped",
+        CheckStatus::Pass => "pass",
+        CheckStatus::Fail => "fail",
+        CheckStatus::Inconclusive | CheckStatus::NotMeasured | CheckStatus::TooFewRows => {
+            "inconclusive"
+        }
+        CheckStatus::NotCompared => "skipped",
     }
 }
 
-/// The value, its interval and its baseline on a line whose wrong side is shaded.
-fn track(check: &Check) -> String {
+/// Plots the value, its interval and its baseline on a line; the failing side is shaded.
+fn track(check: &GateCheck) -> String {
     let (width, middle) = (220.0, 13.0);
     let most = match unit(check.metric) {
         Unit::Score | Unit::Rate => 1.0,
@@ -46,8 +52,8 @@ fn track(check: &Check) -> String {
     let x = |value: f64| 6.0 + (width - 12.0) * (value / most).clamp(0.0, 1.0);
     let limit = x(check.threshold);
     let mut body = match check.bound {
-        Bound::Floor => rect("zone", [x(0.0), 4.0, limit - x(0.0), 18.0]),
-        Bound::Ceiling => rect("zone", [limit, 4.0, x(most) - limit, 18.0]),
+        ThresholdSide::Floor => rect("zone", [x(0.0), 4.0, limit - x(0.0), 18.0]),
+        ThresholdSide::Ceiling => rect("zone", [limit, 4.0, x(most) - limit, 18.0]),
     };
     body.push_str(&line("axis", [x(0.0), middle, x(most), middle]));
     body.push_str(&line("limit", [limit, 3.0, limit, 23.0]));

@@ -1,6 +1,6 @@
-//! A comparison as a page.
+//! A comparison as an HTML page.
 
-use crate::compare::{Against, Comparison, Delta, Move, Role};
+use crate::compare::{Comparison, Delta, MeasureRole, QueryMove, ResultComparison};
 use crate::report::deltas::{
     HEADS, SMALLEST, became, cells, decided_by, headline, smallest, unheeded,
 };
@@ -38,7 +38,7 @@ pub fn compare(comparison: &Comparison) -> String {
     page(banner, &facts, &body)
 }
 
-fn against(at: usize, one: &Against) -> String {
+fn against(at: usize, one: &ResultComparison) -> String {
     let name = text(&one.name);
     let lead = "Dot: the mean difference. Band: its interval. Shaded: worse.";
     let mut body = measures(one);
@@ -62,8 +62,8 @@ fn against(at: usize, one: &Against) -> String {
         ));
     }
     body.push_str(&format!(
-        "<p class=\"more\">{} in both, {} only in the reference, {} only in this, {} not answered in \
-         this alone.</p>\n",
+        "<p class=\"more\">{} in both, {} only in the reference, {} only in this, {} not answered only in \
+         this.</p>\n",
         count(one.shared, "query"),
         one.only_reference.len(),
         one.only_this.len(),
@@ -92,7 +92,7 @@ fn against(at: usize, one: &Against) -> String {
         .collect();
     html.push_str(&section(
         &format!("alone-{at}"),
-        "Queries that one side has",
+        "Queries in only one result",
         "",
         &list("plain", &alone),
     ));
@@ -103,7 +103,7 @@ fn query(label: &str) -> String {
     format!("<bdi class=\"query\">{}</bdi>", text(label))
 }
 
-fn measures(one: &Against) -> String {
+fn measures(one: &ResultComparison) -> String {
     let row = |delta: &Delta| {
         let [measure, before, after, change, interval, p, moved, result, n] =
             cells(delta).map(|cell| text(&cell));
@@ -127,11 +127,13 @@ fn track(one: &Delta) -> String {
     let Some((delta, interval)) = one.delta.zip(one.interval) else { return String::new() };
     let furthest =
         [delta, interval.low, interval.high].iter().fold(0.0f64, |most, v| most.max(v.abs()));
-    // Small differences shall look small.
+    // Keeps small differences visually small.
     let most =
-        if one.column.role == Role::Timing { furthest.max(1.0) } else { furthest.max(0.1) } * 1.1;
+        if one.column.role == MeasureRole::Timing { furthest.max(1.0) } else { furthest.max(0.1) }
+            * 1.1;
     let x = |value: f64| width / 2.0 + (width / 2.0 - 6.0) * (value / most).clamp(-1.0, 1.0);
-    let (from, to) = if one.column.role == Role::Timing { (0.0, most) } else { (-most, 0.0) };
+    let (from, to) =
+        if one.column.role == MeasureRole::Timing { (0.0, most) } else { (-most, 0.0) };
     let mut body = rect("zone", [x(from), 4.0, x(to) - x(from), 18.0]);
     body.push_str(&line("axis", [x(-most), middle, x(most), middle]));
     body.push_str(&line("limit", [x(0.0), 3.0, x(0.0), 23.0]));
@@ -141,15 +143,15 @@ fn track(one: &Delta) -> String {
     svg("track narrow", width, 26.0, "the difference on a line around zero", &body)
 }
 
-fn moves(moves: Vec<&Move>) -> String {
+fn moves(moves: Vec<&QueryMove>) -> String {
     if moves.is_empty() {
         return String::new();
     }
-    let row = |one: &&Move| vec![query(&one.label), text(&one.measure), became(one)];
+    let row = |one: &&QueryMove| vec![query(&one.label), text(&one.measure), became(one)];
     let rows: Vec<Vec<String>> = moves.iter().take(ROWS).map(row).collect();
     let left = moves.len() - rows.len();
     let more = if left > 0 {
-        format!("<p class=\"more\">{} left out.</p>\n", count(left, "query"))
+        format!("<p class=\"more\">{} not shown.</p>\n", count(left, "query"))
     } else {
         String::new()
     };

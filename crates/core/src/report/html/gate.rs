@@ -1,6 +1,6 @@
-//! A gate as a page.
+//! A gate as an HTML page.
 
-use crate::gate::{Breach, Check, CorrectnessParts, GateParts, RegressionParts};
+use crate::gate::{Breach, CorrectnessParts, GateCheck, GateParts, RegressionParts};
 use crate::report::headline::{breach, breaches, warnings, why, word};
 use crate::report::number::count;
 
@@ -60,16 +60,16 @@ fn breached(parts: &GateParts<'_>) -> Vec<String> {
 
 fn of_regression(parts: &RegressionParts<'_>, whole: &GateParts<'_>) -> String {
     let found = parts.found;
-    let all: Vec<&Check> = found.checks.iter().chain([&found.latency]).collect();
+    let all: Vec<&GateCheck> = found.checks.iter().chain([&found.latency]).collect();
     let mut html = section(
         "regression",
         "Regression gate",
         "Dot: now. Ring: the baseline. Band: the interval. Shaded: beyond the threshold.",
         &checks("checks of the regression gate", &all, whole.confidence),
     );
-    html.push_str(&section("spread", "How it is spread", "", &plots(parts.rows, &found.summary)));
+    html.push_str(&section("spread", "Distribution", "", &plots(parts.rows, &found.summary)));
     html.push_str(&section("changed", "What changed since the capture", "", &changes(parts.rows)));
-    html.push_str(&section("failed", "Rows that gave nothing", "", &failed(parts.rows)));
+    html.push_str(&section("failed", "Rows without a result", "", &failed(parts.rows)));
     html.push_str(&section(
         "moved",
         "Moved rows",
@@ -80,7 +80,7 @@ fn of_regression(parts: &RegressionParts<'_>, whole: &GateParts<'_>) -> String {
 }
 
 fn of_correctness(parts: &CorrectnessParts<'_>, whole: &GateParts<'_>) -> String {
-    let all: Vec<&Check> = parts.found.checks.iter().collect();
+    let all: Vec<&GateCheck> = parts.found.checks.iter().collect();
     let mut html = section(
         "correctness",
         "Correctness gate",
@@ -110,7 +110,7 @@ fn fingerprints(parts: &GateParts<'_>) -> String {
     if let Some(correctness) = &parts.correctness {
         row("qrels", correctness.path);
     }
-    for (name, value) in parts.provenance.into_iter().flat_map(|provenance| provenance.prints()) {
+    for (name, value) in parts.provenance.into_iter().flat_map(|provenance| provenance.summary()) {
         row(name, &value);
     }
     if rows.is_empty() {

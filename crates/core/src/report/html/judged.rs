@@ -2,35 +2,35 @@
 
 use std::fmt::Write as _;
 
-use crate::gate::{Judged, QueryResult};
+use crate::gate::{JudgedResult, QueryResult};
 use crate::report::number::count;
 use crate::report::rows::worst_judged;
 
 use super::rankings::score;
 use super::{PAGES, ROWS, page_name, text};
 
-/// Queries that are open when the page is.
+/// Number of queries that are expanded initially.
 const OPEN: usize = 3;
 
-/// Every judged query, what is wrong first.
-pub(super) fn judged(queries: &[Judged]) -> String {
+/// All judged queries, wrong ones first.
+pub(super) fn judged(queries: &[JudgedResult]) -> String {
     let mut ordered = worst_judged(queries);
     let wrong = ordered.len();
-    let is_told: Vec<usize> = ordered.iter().map(|(place, _)| *place).collect();
-    ordered.extend(queries.iter().enumerate().filter(|(place, _)| !is_told.contains(place)));
+    let is_listed: Vec<usize> = ordered.iter().map(|(place, _)| *place).collect();
+    ordered.extend(queries.iter().enumerate().filter(|(place, _)| !is_listed.contains(place)));
     let mut html = String::new();
     for (at, (_, judged)) in ordered.iter().take(ROWS).enumerate() {
         html.push_str(&one(judged, at < OPEN.min(wrong)));
     }
     let left = ordered.len().saturating_sub(ROWS);
     if left > 0 {
-        writeln!(html, "<p class=\"more\">{} left out.</p>", count(left, "query"))
+        writeln!(html, "<p class=\"more\">{} not shown.</p>", count(left, "query"))
             .expect("writing to a string succeeds");
     }
     html
 }
 
-fn one(judged: &Judged, is_open: bool) -> String {
+fn one(judged: &JudgedResult, is_open: bool) -> String {
     let open = if is_open { " open" } else { "" };
     let (id, query) =
         (text(&judged.query.id), text(judged.query.text.as_deref().unwrap_or_default()));
@@ -47,7 +47,7 @@ fn one(judged: &Judged, is_open: bool) -> String {
     )
 }
 
-fn tags(judged: &Judged) -> String {
+fn tags(judged: &JudgedResult) -> String {
     let mut tags = Vec::new();
     if matches!(judged.result, QueryResult::Errored(_)) {
         tags.push(("fail", "failed".to_owned()));
@@ -68,7 +68,7 @@ fn tags(judged: &Judged) -> String {
     tags.iter().map(tag).collect()
 }
 
-fn evidence(judged: &Judged, retrieved: &[String]) -> String {
+fn evidence(judged: &JudgedResult, retrieved: &[String]) -> String {
     let relevant = judged.relevant.iter().map(|page| {
         let expected = if judged.query.expected_top1.as_ref() == Some(page) {
             "<span class=\"tag\">expected first</span>"

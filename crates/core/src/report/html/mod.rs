@@ -1,8 +1,9 @@
-//! Reports for a browser: one page that needs nothing else.
+//! Reports for browsers: one self-contained page.
 //!
-//! Promises: no request to anywhere (a policy in the page forbids it), no script, everything from
-//! outside escaped, a bounded size. It reads in light and dark, on a phone, by keyboard and aloud:
-//! what a colour says, a word says too. Queries are shown: the file stays with the brain's owner.
+//! Guarantees: no network requests (a content security policy forbids them), no scripts, all
+//! untrusted text escaped, bounded size. It works in light and dark mode, on small screens, by
+//! keyboard and with a screen reader: colour is never the only signal. Queries are shown, because
+//! the file stays with the owner of the brain.
 
 mod bars;
 mod checks;
@@ -21,21 +22,21 @@ pub use replay::replay;
 
 use super::escape::visible_markup;
 
-/// The longest query or message, in characters.
+/// Maximum length of a query or message, in characters.
 const TEXT: usize = 600;
-/// The longest name of a page, in characters.
+/// Maximum length of a page name, in characters.
 const NAME: usize = 200;
-/// Rows, and judged queries, that are told one by one.
+/// Maximum number of rows, and of judged queries, to list.
 const ROWS: usize = 200;
-/// Pages of one ranking that are listed.
+/// Maximum number of pages to list per ranking.
 const PAGES: usize = 20;
 
-/// A text from outside.
+/// Escapes untrusted text for HTML.
 fn text(text: &str) -> String {
     visible_markup(text, TEXT)
 }
 
-/// A page's name, its source standing back.
+/// A page name with its source dimmed.
 fn page_name(page: &str) -> String {
     match page.split_once("::") {
         Some((source, slug)) => {
@@ -46,7 +47,7 @@ fn page_name(page: &str) -> String {
     }
 }
 
-/// A part of the page with its heading; nothing without a body.
+/// A section with its heading; empty without a body.
 fn section(id: &str, heading: &str, lead: &str, body: &str) -> String {
     if body.is_empty() {
         return String::new();
@@ -58,7 +59,7 @@ fn section(id: &str, heading: &str, lead: &str, body: &str) -> String {
     )
 }
 
-/// Items one below the other; nothing without items. Items are markup already.
+/// A list; empty without items. Items must be markup.
 fn list(class: &str, items: &[String]) -> String {
     if items.is_empty() {
         return String::new();
@@ -67,7 +68,7 @@ fn list(class: &str, items: &[String]) -> String {
     format!("<ul class=\"{class}\">\n{items}</ul>\n")
 }
 
-/// A table that scrolls by itself when the window is narrow. Cells are markup already.
+/// A table that scrolls in a narrow window. Cells must be markup.
 fn table(label: &str, class: &str, head: &[&str], rows: &[Vec<String>]) -> String {
     let heads: String = head.iter().map(|name| format!("<th scope=\"col\">{name}</th>")).collect();
     let row = |cells: &Vec<String>| {

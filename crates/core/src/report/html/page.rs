@@ -1,20 +1,19 @@
-//! The page around a report.
+//! The HTML page around a report.
 
-/// Colours, type and space.
 const STYLE: &str = include_str!("page.css");
 
-/// How the page as a whole came out: its word and the class of its colour.
+/// The overall result: its word and CSS class.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Banner<'a> {
     pub(super) class: &'a str,
     pub(super) word: &'a str,
-    /// What it is a report of.
+    /// The command that produced the report.
     pub(super) what: &'a str,
-    /// The reason in one line; markup already.
+    /// The reason in one line, as markup.
     pub(super) why: &'a str,
 }
 
-/// A whole page. Facts are names and values, markup already.
+/// A complete page. Facts are names and values, as markup.
 pub(super) fn page(banner: Banner<'_>, facts: &[(&str, String)], body: &str) -> String {
     let Banner { class, word, what, why } = banner;
     let fact =
@@ -29,7 +28,7 @@ pub(super) fn page(banner: Banner<'_>, facts: &[(&str, String)], body: &str) -> 
          href=\"data:,\">\n<title>{word}: {what}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
          <header class=\"banner {class}\">\n<p class=\"what\">{what}</p>\n<h1>{word}</h1>\n<p \
          class=\"why\">{why}</p>\n<dl class=\"facts\">\n{facts}</dl>\n</header>\n<main>\n{body}</main>\n\
-         <footer><p>Made by gbrain. This file holds queries and page names: share it as you would \
+         <footer><p>Made by gbrain. This file contains queries and page names: share it as you would \
          share the brain.</p></footer>\n</body>\n</html>\n"
     )
 }

@@ -1,12 +1,11 @@
-//! Small drawings: numbers in SVG, and the frame around them.
+//! SVG elements of the plots.
 
-/// A number of a drawing.
+/// Formats a coordinate with one decimal.
 pub(super) fn px(value: f64) -> String {
     format!("{value:.1}")
 }
 
-/// A drawing with what it says in words, for those who do not see it; without words it only repeats
-/// what stands beside it.
+/// An SVG with a text alternative. Without `words` it is decorative and hidden from screen readers.
 pub(super) fn svg(class: &str, width: f64, height: f64, words: &str, body: &str) -> String {
     let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
     let words = match words {
@@ -16,7 +15,7 @@ pub(super) fn svg(class: &str, width: f64, height: f64, words: &str, body: &str)
     format!("<svg{class} viewBox=\"0 0 {width} {height}\" {words}>{body}</svg>")
 }
 
-/// A drawing with a heading above and a remark below.
+/// A plot with a heading and a caption.
 pub(super) fn figure(heading: &str, drawing: &str, caption: &str) -> String {
     format!(
         "<figure>\n<h3>{heading}</h3>\n{drawing}\n<figcaption>{caption}</figcaption>\n</figure>\n"

@@ -1,22 +1,22 @@
-//! Moved rows: both rankings side by side.
+//! Changed rows, with both rankings side by side.
 
 use std::fmt::Write as _;
 
-use crate::replay::{Compared, ReplayedRow};
+use crate::replay::{ReplayedRow, RowComparison};
 use crate::report::escape::visible_markup;
 use crate::report::number::{count, ms};
-use crate::report::rows::{came, gone};
+use crate::report::rows::{added_count, dropped_pages};
 use crate::report::tally::{regressed, worst_rows};
 
 use super::plot::{rect, svg};
 use super::{NAME, PAGES, ROWS, page_name, text};
 
-/// Rows that are open when the page is.
+/// Number of rows that are expanded initially.
 const OPEN: usize = 3;
 
 /// The worst rows, at most `most`.
-pub(super) fn rankings(rows: &[ReplayedRow], most: usize) -> String {
-    let worst = worst_rows(rows, most.min(ROWS));
+pub(super) fn rankings(rows: &[ReplayedRow], limit: usize) -> String {
+    let worst = worst_rows(rows, limit.min(ROWS));
     let mut html = String::new();
     for (at, row) in worst.iter().enumerate() {
         if let Some(compared) = row.compared() {
@@ -25,13 +25,13 @@ pub(super) fn rankings(rows: &[ReplayedRow], most: usize) -> String {
     }
     let left = regressed(rows) - worst.len();
     if left > 0 {
-        writeln!(html, "<p class=\"more\">{} left out.</p>", count(left, "moved row"))
+        writeln!(html, "<p class=\"more\">{} not shown.</p>", count(left, "moved row"))
             .expect("writing to a string succeeds");
     }
     html
 }
 
-fn one(row: &ReplayedRow, compared: &Compared, is_open: bool) -> String {
+fn one(row: &ReplayedRow, compared: &RowComparison, is_open: bool) -> String {
     let open = if is_open { " open" } else { "" };
     let score = score(compared.jaccard);
     let query = text(&row.query);
@@ -52,8 +52,8 @@ pub(super) fn score(value: f64) -> String {
     format!("<span class=\"score\"><span>{value:.2}</span>{drawing}</span>")
 }
 
-fn tags(compared: &Compared) -> String {
-    let (lost, new) = (gone(compared).len(), came(compared));
+fn tags(compared: &RowComparison) -> String {
+    let (lost, new) = (dropped_pages(compared).len(), added_count(compared));
     let mut tags = String::new();
     let mut tag = |class: &str, words: String| {
         write!(tags, "<span class=\"tag {class}\">{words}</span>")
@@ -74,7 +74,7 @@ fn tags(compared: &Compared) -> String {
     tags
 }
 
-fn facts(row: &ReplayedRow, compared: &Compared) -> String {
+fn facts(row: &ReplayedRow, compared: &RowComparison) -> String {
     let captured = compared.captured_ms.map_or_else(|| "-".to_owned(), ms);
     let mut facts = vec![
         format!("line {}", row.line),
@@ -90,7 +90,7 @@ fn facts(row: &ReplayedRow, compared: &Compared) -> String {
     facts.join(" · ")
 }
 
-fn ranks(compared: &Compared) -> String {
+fn ranks(compared: &RowComparison) -> String {
     let longest = compared.captured.len().max(compared.current.len());
     let mut rows = String::new();
     for at in 0..longest.min(PAGES) {
@@ -116,7 +116,7 @@ fn ranks(compared: &Compared) -> String {
     )
 }
 
-fn then(page: &str, compared: &Compared) -> String {
+fn then(page: &str, compared: &RowComparison) -> String {
     let name = page_name(page);
     if compared.current.iter().any(|one| one == page) {
         return name;
@@ -128,7 +128,7 @@ fn then(page: &str, compared: &Compared) -> String {
     format!("{name}<span class=\"tag lost\">lost</span>{note}")
 }
 
-fn now(page: &str, at: usize, compared: &Compared) -> String {
+fn now(page: &str, at: usize, compared: &RowComparison) -> String {
     let name = page_name(page);
     match compared.captured.iter().position(|one| one == page) {
         None => format!("{name}<span class=\"tag new\">new</span>"),

@@ -1,10 +1,10 @@
-//! A replay as a page, and the parts of it that a gate shows too.
+//! A replay as an HTML page, and the parts that a gate shows too.
 
 use crate::provenance::Factor;
-use crate::replay::{Health, Outcome, ReplayedRow, Summary, diagnose, healths};
+use crate::replay::{MetricHealth, ReplaySummary, ReplayedRow, RowOutcome, diagnose, healths};
 use crate::report::ReplayParts;
 use crate::report::number::{NONE, Unit, count, interval, interval_at, maybe, ms};
-use crate::report::tally::{Changed, asked, blames, changed, compared, jaccards};
+use crate::report::tally::{FactorCounts, asked, blames, changed, compared, jaccards};
 
 use super::bars::{histogram, shares};
 use super::page::{Banner, page};
@@ -19,22 +19,22 @@ pub fn replay(parts: &ReplayParts<'_>) -> String {
     let all = healths(summary);
     let worst_health = [all.jaccard, all.top1, all.latency].into_iter().max();
     let (class, word) = match worst_health {
-        Some(Health::Healthy) if summary.not_comparable + summary.errored > 0 => {
+        Some(MetricHealth::Healthy) if summary.not_comparable + summary.errored > 0 => {
             ("inconclusive", "Not all compared")
         }
-        Some(Health::Healthy) => ("pass", "Healthy"),
-        Some(Health::Shifted) => ("inconclusive", "Shifted"),
-        Some(Health::Broken) => ("fail", "Broken"),
-        Some(Health::NotMeasured) | None => ("inconclusive", "Not all measured"),
+        Some(MetricHealth::Healthy) => ("pass", "Healthy"),
+        Some(MetricHealth::Shifted) => ("inconclusive", "Shifted"),
+        Some(MetricHealth::Broken) => ("fail", "Broken"),
+        Some(MetricHealth::NotMeasured) | None => ("inconclusive", "Not all measured"),
     };
     let why = asked(summary);
     let banner = Banner { class, word, what: "gbrain eval replay", why: &why };
     let mut body = section("numbers", "The numbers", "", &numbers(summary));
     let causes: Vec<String> = diagnose(rows, summary).iter().map(|one| text(one)).collect();
     body.push_str(&section("diagnosis", "Diagnosis", "", &list("plain", &causes)));
-    body.push_str(&section("spread", "How it is spread", "", &plots(rows, summary)));
+    body.push_str(&section("spread", "Distribution", "", &plots(rows, summary)));
     body.push_str(&section("changed", "What changed since the capture", "", &changes(rows)));
-    body.push_str(&section("failed", "Rows that gave nothing", "", &failed(rows)));
+    body.push_str(&section("failed", "Rows without a result", "", &failed(rows)));
     body.push_str(&section(
         "moved",
         "Moved rows",
@@ -44,13 +44,13 @@ pub fn replay(parts: &ReplayParts<'_>) -> String {
     page(banner, &[("Moved", format!("{} of {} rows", summary.moved, summary.replayed))], &body)
 }
 
-fn numbers(summary: &Summary) -> String {
+fn numbers(summary: &ReplaySummary) -> String {
     let all = healths(summary);
-    let tag = |health: Health| {
+    let tag = |health: MetricHealth| {
         let class = match health {
-            Health::Healthy => "pass",
-            Health::Shifted | Health::NotMeasured => "inconclusive",
-            Health::Broken => "fail",
+            MetricHealth::Healthy => "pass",
+            MetricHealth::Shifted | MetricHealth::NotMeasured => "inconclusive",
+            MetricHealth::Broken => "fail",
         };
         format!("<span class=\"tag {class}\">{}</span>", health.name().replace('_', " "))
     };
@@ -95,8 +95,8 @@ fn numbers(summary: &Summary) -> String {
     table("numbers", "numbers", &["", "Value", "By use", "95% CI", "Health", "n"], &rows)
 }
 
-/// How overlap, first pages and latency are spread.
-pub(super) fn plots(rows: &[ReplayedRow], summary: &Summary) -> String {
+/// Distributions of overlap, first pages and latency.
+pub(super) fn plots(rows: &[ReplayedRow], summary: &ReplaySummary) -> String {
     if summary.replayed == 0 {
         return String::new();
     }
@@ -125,7 +125,7 @@ fn first_pages(rows: &[ReplayedRow]) -> String {
     shares(&parts, "First page")
 }
 
-fn percentiles(summary: &Summary) -> String {
+fn percentiles(summary: &ReplaySummary) -> String {
     let latency = &summary.latency;
     let row = |name: &str, of: Option<[f64; 3]>| {
         let cells = of.map_or_else(|| [NONE; 3].map(str::to_owned), |of| of.map(ms));
@@ -135,12 +135,12 @@ fn percentiles(summary: &Summary) -> String {
     table("latency", "numbers", &["Latency", "p50", "p95", "p99"], &rows)
 }
 
-/// What differs between the captures and now, and what moved rows.
+/// Changed rows by factor, and the blamed factors.
 pub(super) fn changes(rows: &[ReplayedRow]) -> String {
     if compared(rows).next().is_none() {
         return String::new();
     }
-    let one = |(factor, Changed { same, differs, unknown }): (Factor, Changed)| {
+    let one = |(factor, FactorCounts { same, differs, unknown }): (Factor, FactorCounts)| {
         let parts = [
             ("now", "changed", differs),
             ("then", "same", same),
@@ -161,16 +161,18 @@ pub(super) fn changes(rows: &[ReplayedRow]) -> String {
     format!("<div class=\"plots four\">\n{figures}</div>\n{moved}")
 }
 
-/// Rows that failed or were not asked.
+/// Rows that failed or were skipped.
 pub(super) fn failed(rows: &[ReplayedRow]) -> String {
     let item = |row: &ReplayedRow| {
         let (tag, why) = match &row.outcome {
-            Outcome::Compared(_) => return None,
-            Outcome::Errored(message) => ("<span class=\"tag fail\">failed</span>", text(message)),
-            Outcome::Skipped(skip) if skip.is_not_comparable() => {
+            RowOutcome::Compared(_) => return None,
+            RowOutcome::Errored(message) => {
+                ("<span class=\"tag fail\">failed</span>", text(message))
+            }
+            RowOutcome::Skipped(skip) if skip.is_not_comparable() => {
                 ("<span class=\"tag inconclusive\">not comparable</span>", text(skip.name()))
             }
-            Outcome::Skipped(skip) => ("<span class=\"tag\">skipped</span>", text(skip.name())),
+            RowOutcome::Skipped(skip) => ("<span class=\"tag\">skipped</span>", text(skip.name())),
         };
         let query = text(&row.query);
         Some(format!(
@@ -182,7 +184,7 @@ pub(super) fn failed(rows: &[ReplayedRow]) -> String {
     let left = items.len().saturating_sub(ROWS);
     items.truncate(ROWS);
     if left > 0 {
-        items.push(format!("{} left out", count(left, "row")));
+        items.push(format!("{} not shown", count(left, "row")));
     }
     list("plain", &items)
 }

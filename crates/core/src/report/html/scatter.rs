@@ -1,16 +1,16 @@
-//! Latency captured against latency now, one dot a row, both axes logarithmic.
+//! Scatter plot of captured against current latency, one dot per row, with logarithmic axes.
 
-use crate::replay::{Compared, ReplayedRow};
+use crate::replay::{ReplayedRow, RowComparison};
 use crate::report::number::ms;
 use crate::report::tally::compared;
 
 use super::plot::{dot, figure, label, line, svg};
 
-/// Dots in one drawing. What moved furthest is drawn first.
+/// Maximum number of dots; the largest changes come first.
 const DOTS: usize = 1_000;
 
-/// Latencies in milliseconds that have a place of their own: an axis can't have a tick for every
-/// power of ten that a number may have.
+/// Range of latencies, in milliseconds, with distinct positions; an unlimited axis would need a
+/// tick for every power of ten.
 const DRAWABLE: (f64, f64) = (0.01, 1e12);
 
 /// A logarithmic axis over both latencies.
@@ -29,7 +29,7 @@ impl Axis {
         Self { low: (low / 1.3).log10(), high: (high * 1.3).log10() }
     }
 
-    /// Where a latency is, from 0 to 1.
+    /// The position of a latency, from 0 to 1.
     fn at(&self, value: f64) -> f64 {
         (value.log10() - self.low) / (self.high - self.low)
     }
@@ -42,7 +42,7 @@ impl Axis {
         (1.0 - self.at(value)) * SIZE
     }
 
-    /// Round latencies inside, few enough to be read.
+    /// A few round values within the axis.
     fn ticks(&self) -> Vec<f64> {
         let decades = self.low.floor() as i32..=self.high.ceil() as i32;
         let steps: &[f64] = if self.high - self.low > 1.4 { &[1.0] } else { &[1.0, 2.0, 5.0] };
@@ -51,10 +51,10 @@ impl Axis {
     }
 }
 
-/// The drawing; nothing when no row has both latencies.
+/// The plot; empty if no row has both latencies.
 pub(super) fn latencies(rows: &[ReplayedRow]) -> String {
     let drawable = |ms: f64| ms.clamp(DRAWABLE.0, DRAWABLE.1);
-    let pair = |row: &Compared| Some((drawable(row.captured_ms?), drawable(row.current_ms)));
+    let pair = |row: &RowComparison| Some((drawable(row.captured_ms?), drawable(row.current_ms)));
     let mut points: Vec<(f64, f64)> = compared(rows).filter_map(pair).collect();
     if points.is_empty() {
         return String::new();
@@ -98,14 +98,14 @@ fn drawn(points: &[(f64, f64)], axis: &Axis) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::Outcome;
+    use crate::replay::RowOutcome;
     use crate::report::cases::row;
 
     #[test]
     fn any_latency_is_drawn_with_few_ticks() {
         for (captured, now) in [(f64::MAX, 5e-324), (5e-324, f64::MAX), (1.0, 1.0)] {
             let mut row = row(1, "q", "a", "a", now);
-            if let Outcome::Compared(compared) = &mut row.outcome {
+            if let RowOutcome::Compared(compared) = &mut row.outcome {
                 compared.captured_ms = Some(captured);
             }
             let drawing = latencies(&[row]);

@@ -1,48 +1,50 @@
-//! Baselines as the commands that look after them tell of them.
+//! JSON output of the `baseline` commands.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::baseline::{Metadata, Past, Published, Refused, Thresholds};
+use crate::baseline::{
+    BaselineMetadata, BaselineThresholds, PastBaseline, PublishedBaseline, RefusedRow,
+};
 use crate::named;
 
-/// The version of the bodies here.
+/// The schema version of these bodies.
 pub const BASELINE_VERSION: u32 = 1;
 
-/// What `bench publish --json` prints.
+/// The output of `baseline publish --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PublishBody<'a> {
-    /// The version.
+    /// The version of this output format.
     schema_version: u32,
-    /// Where the baseline is: a file, or a name in the store.
+    /// Path of the file, or name in the store.
     output_path: &'a str,
-    /// Its name for people.
+    /// The label of the baseline.
     label: &'a str,
-    /// The hash over its queries.
+    /// The hash of its queries.
     source_hash: &'a str,
-    /// The hash over everything.
+    /// The hash of all rows.
     rows_hash: Option<&'a str>,
-    /// Names the key that signed it; null if it is not signed.
+    /// Id of the signing key; null if it is not signed.
     key_id: Option<&'a str>,
-    /// How many rows it has.
+    /// Number of rows in the baseline.
     row_count: usize,
-    /// How many captures they stand for.
+    /// Number of captures that the rows represent.
     weight_total: u64,
     /// The mean latency of the captures.
     baseline_mean_latency_ms: Option<f64>,
-    /// What a replay must reach.
-    thresholds: Thresholds,
-    /// Whether no row came from real use.
+    /// The thresholds of a replay.
+    thresholds: BaselineThresholds,
+    /// Whether all rows are synthetic.
     synthetic: bool,
-    /// Rows that were left out.
-    refused: &'a [Refused],
+    /// Rows that were rejected.
+    refused: &'a [RefusedRow],
 }
 
 impl<'a> PublishBody<'a> {
-    /// The wire form of what was published to `output_path`.
-    pub fn new(output_path: &'a str, published: &'a Published) -> Self {
-        let Published { text: _, metadata, weight_total, refused, real } = published;
-        let Metadata {
+    /// The output for a baseline published to `output_path`.
+    pub fn new(output_path: &'a str, published: &'a PublishedBaseline) -> Self {
+        let PublishedBaseline { text: _, metadata, weight_total, refused, real } = published;
+        let BaselineMetadata {
             label,
             published_at: _,
             source_hash,
@@ -72,39 +74,38 @@ impl<'a> PublishBody<'a> {
     }
 }
 
-/// What `bench verify --json` prints.
+/// The output of `baseline verify --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct BaselinesVerified {
-    /// The version.
+    /// The version of this output format.
     pub schema_version: u32,
-    /// The baselines, in the order they were named.
+    /// The baselines, in the order of the arguments.
     pub files: Vec<BaselineVerified>,
 }
 
-/// Whether one baseline is what was published.
+/// The integrity check of one baseline.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct BaselineVerified {
-    /// Where it is.
+    /// Path of the baseline.
     pub path: String,
-    /// What was found.
-    pub status: Tampering,
-    /// In words.
+    /// Result of the integrity check.
+    pub status: IntegrityStatus,
+    /// The result as a sentence.
     pub detail: String,
 }
 
-/// Whether a baseline is what was published.
+/// Whether a baseline is unchanged since publication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tampering {
+pub enum IntegrityStatus {
     Intact,
-    /// An edit could not be seen.
+    /// An edit could not be detected.
     NotEvident,
     Refused,
-    /// It can't be read.
     Unreadable,
 }
 
 named! {
-    Tampering {
+    IntegrityStatus {
         Intact = "intact",
         NotEvident = "not tamper-evident",
         Refused = "refused",
@@ -112,19 +113,19 @@ named! {
     }
 }
 
-/// What `bench log --json` prints.
+/// The output of `baseline log --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct BaselineLog {
-    /// The version.
+    /// The version of this output format.
     pub schema_version: u32,
-    /// A baseline and those it took the place of, newest first.
-    pub chain: Vec<Past>,
+    /// The baseline and its predecessors, newest first.
+    pub chain: Vec<PastBaseline>,
 }
 
 impl BaselineLog {
     /// The chain that ends with this baseline.
-    pub fn new(metadata: Metadata) -> Self {
-        let Metadata {
+    pub fn new(metadata: BaselineMetadata) -> Self {
+        let BaselineMetadata {
             label,
             published_at,
             source_hash: _,
@@ -137,42 +138,42 @@ impl BaselineLog {
             why,
             history,
         } = metadata;
-        let newest = Past { label, published_at, row_count, rows_hash, why };
+        let newest = PastBaseline { label, published_at, row_count, rows_hash, why };
         let chain = std::iter::once(newest).chain(history).collect();
         Self { schema_version: BASELINE_VERSION, chain }
     }
 }
 
-/// What `bench diff --json` prints.
+/// The output of `baseline diff --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct BaselineDiff<'a> {
-    /// The version.
+    /// The version of this output format.
     pub schema_version: u32,
     /// The label of the older baseline.
     pub a: &'a str,
     /// The label of the newer baseline.
     pub b: &'a str,
-    /// Whether they ask for other thresholds.
+    /// Whether the thresholds differ.
     pub thresholds_differ: bool,
-    /// Queries of the newer alone.
+    /// Queries only in the newer baseline.
     pub added: Vec<&'a str>,
-    /// Queries of the older alone.
+    /// Queries only in the older baseline.
     pub removed: Vec<&'a str>,
-    /// Queries with another ranking, least alike first.
+    /// Queries with different rankings, least similar first.
     pub changed: Vec<ChangedRow<'a>>,
-    /// Queries whose rankings can't be compared: scrubbed names without hashes, or with hashes of two keys.
+    /// Queries with incomparable rankings: scrubbed names without hashes, or hashes of two keys.
     pub not_comparable: Vec<&'a str>,
 }
 
-/// A query whose ranking is another.
+/// A query with different rankings.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ChangedRow<'a> {
-    /// The query.
+    /// The text of the query.
     pub query: &'a str,
-    /// How much of both rankings is the same, 0 to 1.
+    /// Jaccard overlap of both rankings, 0 to 1.
     pub jaccard: f64,
-    /// The older ranking.
+    /// The ranking in the older baseline.
     pub a: Vec<String>,
-    /// The newer ranking.
+    /// The ranking in the newer baseline.
     pub b: Vec<String>,
 }

@@ -1,27 +1,31 @@
-//! A comparison on the wire.
+//! JSON output of a comparison.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::compare::{ALPHA, Against, Column, Comparison, Delta, Kind, Move, Role, Test};
+use crate::compare::{
+    ALPHA, Comparison, Delta, EvalResultKind, MeasureColumn, MeasureRole, QueryMove,
+    ResultComparison, SignificanceTest,
+};
 use crate::gate::Verdict;
 use crate::stats::Interval;
 
 /// The version of [`CompareReport`].
 pub(crate) const COMPARE_VERSION: u32 = 1;
 
-/// What `gbrain eval compare --json` prints.
+/// The output of `gbrain eval compare --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CompareReport<'a> {
     schema_version: u32,
-    kind: Kind,
+    kind: EvalResultKind,
     reference: &'a str,
     alpha: f64,
-    /// The measures that decide; Holm's correction goes over these.
+    /// The deciding measures; Holm's correction applies to these.
     primary: &'a [String],
-    /// `fail` if a deciding measure fell, `inconclusive` if the queries cannot show that, else `pass`.
+    /// `fail` if a deciding measure fell, `inconclusive` if the queries cannot show it, else
+    /// `pass`.
     verdict: Verdict,
-    /// Why there may be no verdict.
+    /// Reasons for an inconclusive verdict.
     reasons: Vec<String>,
     has_regression: bool,
     is_whole: bool,
@@ -29,7 +33,7 @@ pub struct CompareReport<'a> {
     notes: Vec<WireNote<'a>>,
 }
 
-/// A remark about one result.
+/// A note about one result.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "CompareNote")]
 struct WireNote<'a> {
@@ -54,19 +58,19 @@ struct WireAgainst<'a> {
     forced_although: Vec<String>,
 }
 
-/// A measure in both, with what the difference is worth.
+/// A shared measure, with the significance of its difference.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "MeasureDelta")]
 struct WireDelta<'a> {
     measure: &'a str,
-    role: Role,
+    role: MeasureRole,
     decides: bool,
     n: usize,
     reference_mean: Option<f64>,
     mean: Option<f64>,
     delta: Option<f64>,
     interval: Option<Interval>,
-    test: Test,
+    test: SignificanceTest,
     p: Option<f64>,
     p_holm: Option<f64>,
     smallest_detectable_drop: Option<f64>,
@@ -77,7 +81,7 @@ struct WireDelta<'a> {
     is_improvement: bool,
 }
 
-/// A query whose value moved.
+/// A query whose value changed.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "MovedQuery")]
 struct WireMove<'a> {
@@ -89,7 +93,6 @@ struct WireMove<'a> {
 }
 
 impl<'a> CompareReport<'a> {
-    /// The wire form of a comparison.
     pub fn new(comparison: &'a Comparison) -> Self {
         let Comparison { reference, kind, notes, primary, against } = comparison;
         Self {
@@ -109,8 +112,8 @@ impl<'a> CompareReport<'a> {
 }
 
 impl<'a> WireAgainst<'a> {
-    fn new(against: &'a Against) -> Self {
-        let Against {
+    fn new(against: &'a ResultComparison) -> Self {
+        let ResultComparison {
             name,
             deltas,
             shared,
@@ -139,7 +142,7 @@ impl<'a> WireAgainst<'a> {
 impl<'a> WireDelta<'a> {
     fn new(one: &'a Delta) -> Self {
         let Delta {
-            column: Column { measure, role },
+            column: MeasureColumn { measure, role },
             decides,
             n,
             missing: _,
@@ -177,8 +180,8 @@ impl<'a> WireDelta<'a> {
 }
 
 impl<'a> WireMove<'a> {
-    fn new(one: &'a Move) -> Self {
-        let Move { key, label, measure, before, after } = one;
+    fn new(one: &'a QueryMove) -> Self {
+        let QueryMove { key, label, measure, before, after } = one;
         Self { key, query: label, measure, reference_value: *before, value: *after }
     }
 }

@@ -1,27 +1,27 @@
-//! A gate on the wire: the contract's envelope, and more beside it.
+//! JSON output of a gate: the keys of the specification and additional ones.
 //!
-//! The same inputs give the same bytes, apart from the object `timing`.
+//! The same inputs give the same bytes, except for the object `timing`.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::baseline::{Integrity, Thresholds};
+use crate::baseline::{BaselineIntegrity, BaselineThresholds};
 use crate::gate::{
-    Breach, Check, Confidence, Correctness, CorrectnessParts, CorrectnessThresholds, GateParts,
-    Judged, QueryResult, Regression, RegressionParts, Status, Verdict,
+    Breach, CheckStatus, ConfidenceLevel, Correctness, CorrectnessParts, CorrectnessThresholds,
+    GateCheck, GateParts, JudgedResult, QueryResult, Regression, RegressionParts, Verdict,
 };
 use crate::provenance::Factor;
-use crate::replay::{Latency, Summary};
-use crate::report::tally::{Changed, changed};
+use crate::replay::{LatencySummary, ReplaySummary};
+use crate::report::tally::{FactorCounts, changed};
 
 use super::replay::{Latencies, WirePercentiles, WireRow, WireTimes};
 
 /// The version of [`GateReport`].
 pub(crate) const GATE_VERSION: u32 = 1;
 
-/// What `gbrain eval gate --json` prints.
+/// The output of `gbrain eval gate --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct GateReport<'a> {
     schema_version: u32,
@@ -33,7 +33,7 @@ pub struct GateReport<'a> {
     timing: WireTiming<'a>,
 }
 
-/// The regression gate: whether answers are what they were.
+/// The regression gate: whether rankings are unchanged.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[schemars(rename = "RegressionGate")]
 struct WireRegression<'a> {
@@ -48,13 +48,13 @@ struct WireRegressionResult<'a> {
     baseline_path: &'a str,
     baseline: WireBaseline<'a>,
     summary: WireRegressionSummary,
-    thresholds: Thresholds,
+    thresholds: BaselineThresholds,
     latency_skipped: bool,
-    checks: &'a [Check],
+    checks: &'a [GateCheck],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     breaches: Vec<WireBreach<'a>>,
     warnings: &'a [String],
-    changed: BTreeMap<Factor, Changed>,
+    changed: BTreeMap<Factor, FactorCounts>,
     results: Vec<WireRow<'a>>,
 }
 
@@ -67,11 +67,11 @@ struct WireBaseline<'a> {
     source_hash: &'a str,
     rows_hash: Option<&'a str>,
     tamper_evident: bool,
-    integrity: Integrity,
+    integrity: BaselineIntegrity,
     row_count: usize,
 }
 
-/// What the regression gate measured, over all rows.
+/// The measurements of the regression gate, over all rows.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "RegressionSummary")]
 struct WireRegressionSummary {
@@ -92,7 +92,7 @@ struct WireRegressionSummary {
     weighted_top1_stability_rate: Option<f64>,
 }
 
-/// The correctness gate: whether answers are right.
+/// The correctness gate: whether rankings match the judgements.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[schemars(rename = "CorrectnessGate")]
 struct WireCorrectness<'a> {
@@ -108,14 +108,14 @@ struct WireCorrectnessResult<'a> {
     pipeline: &'static str,
     summary: WireCorrectnessSummary,
     thresholds: CorrectnessThresholds,
-    checks: &'a [Check],
+    checks: &'a [GateCheck],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     breaches: Vec<WireBreach<'a>>,
     warnings: &'a [String],
     results: Vec<WireQuery<'a>>,
 }
 
-/// What the correctness gate measured, over all queries.
+/// The measurements of the correctness gate, over all queries.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "CorrectnessSummary")]
 struct WireCorrectnessSummary {
@@ -144,7 +144,7 @@ struct WireBreach<'a> {
     examples: &'a [String],
 }
 
-/// A judged query.
+/// The result of one judged query.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "GatedQuery")]
 struct WireQuery<'a> {
@@ -161,33 +161,32 @@ struct WireQuery<'a> {
     error_message: Option<&'a str>,
 }
 
-/// Everything that differs between two runs of one gate.
+/// All values that differ between two runs of the same gate.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "GateTiming")]
 struct WireTiming<'a> {
     elapsed_ms: f64,
-    latency: Option<&'a Check>,
+    latency: Option<&'a GateCheck>,
     rows_compared: Option<usize>,
     mean_latency_delta_ms: Option<f64>,
     rows_over_2x_latency: Option<usize>,
     captured_ms: Option<WirePercentiles>,
     current_ms: Option<WirePercentiles>,
-    /// The times that `latency` is decided by: measured in the same way then and now.
+    /// The times that decide `latency`: measured in the same way in both runs.
     like_with_like: Option<WireTimes>,
 }
 
 impl<'a> GateReport<'a> {
-    /// The wire form of a gate.
     pub fn new(parts: &'a GateParts<'a>) -> Self {
         let regression = parts.regression.as_ref().map(WireRegressionResult::new);
         let correctness = parts.correctness.as_ref().map(WireCorrectnessResult::new);
         Self {
             schema_version: GATE_VERSION,
             verdict: parts.verdict,
-            confidence: parts.confidence.map(Confidence::value),
+            confidence: parts.confidence.map(ConfidenceLevel::value),
             provenance: parts
                 .provenance
-                .map(|provenance| provenance.prints().into_iter().collect()),
+                .map(|provenance| provenance.summary().into_iter().collect()),
             regression_gate: WireRegression { ran: regression.is_some(), result: regression },
             correctness_gate: WireCorrectness { ran: correctness.is_some(), result: correctness },
             timing: WireTiming::new(parts),
@@ -207,13 +206,13 @@ impl<'a> WireRegressionResult<'a> {
                 published_at: &metadata.published_at,
                 source_hash: &metadata.source_hash,
                 rows_hash: metadata.rows_hash.as_deref(),
-                tamper_evident: *integrity != Integrity::NotTamperEvident,
+                tamper_evident: *integrity != BaselineIntegrity::NotTamperEvident,
                 integrity: *integrity,
                 row_count: metadata.row_count,
             },
             summary: WireRegressionSummary::new(summary),
             thresholds: *thresholds,
-            latency_skipped: latency.status == Status::NotCompared,
+            latency_skipped: latency.status == CheckStatus::NotCompared,
             checks,
             breaches: breaches.iter().map(WireBreach::new).collect(),
             warnings,
@@ -224,7 +223,7 @@ impl<'a> WireRegressionResult<'a> {
 }
 
 impl WireRegressionSummary {
-    fn new(summary: &Summary) -> Self {
+    fn new(summary: &ReplaySummary) -> Self {
         Self {
             rows_total: summary.total,
             rows_replayed: summary.replayed,
@@ -285,7 +284,7 @@ impl<'a> WireBreach<'a> {
         let Breach { metric, observed, threshold, reason, examples } = breach;
         Self {
             metric,
-            // Latency is never twice the same: its number is in `timing`.
+            // Latency varies between runs, so its value is in `timing`.
             observed: observed.filter(|_| *metric != "latency_ratio"),
             threshold: *threshold,
             reason: *reason,
@@ -296,9 +295,15 @@ impl<'a> WireBreach<'a> {
 }
 
 impl<'a> WireQuery<'a> {
-    fn new(judged: &'a Judged) -> Self {
-        let Judged { query, relevant, result, recall_at_k, first_relevant_hit, expected_top1_hit } =
-            judged;
+    fn new(judged: &'a JudgedResult) -> Self {
+        let JudgedResult {
+            query,
+            relevant,
+            result,
+            recall_at_k,
+            first_relevant_hit,
+            expected_top1_hit,
+        } = judged;
         let (retrieved, error_message): (&[String], _) = match result {
             QueryResult::Ranked(pages) => (pages, None),
             QueryResult::Errored(message) => (&[], Some(message.as_str())),
@@ -321,7 +326,7 @@ impl<'a> WireQuery<'a> {
 impl<'a> WireTiming<'a> {
     fn new(parts: &'a GateParts<'a>) -> Self {
         let found = parts.regression.as_ref().map(|regression| regression.found);
-        let latency: Option<&Latency> = found.map(|found| &found.summary.latency);
+        let latency: Option<&LatencySummary> = found.map(|found| &found.summary.latency);
         Self {
             elapsed_ms: parts.elapsed_ms,
             latency: found.map(|found| &found.latency),

@@ -1,4 +1,5 @@
-//! Reports as JSON: the contract's keys, and more beside them. The same inputs give the same bytes, apart from times.
+//! Reports as JSON: the keys of the specification and additional ones. The same inputs give the
+//! same bytes, except for times.
 
 mod baseline;
 mod compare;
@@ -9,13 +10,13 @@ mod score;
 
 pub use baseline::{
     BASELINE_VERSION, BaselineDiff, BaselineLog, BaselineVerified, BaselinesVerified, ChangedRow,
-    PublishBody, Tampering,
+    IntegrityStatus, PublishBody,
 };
 pub use compare::CompareReport;
 pub use gate::GateReport;
 pub use prune::{PRUNE_VERSION, PruneBody, PruneCounts};
 pub use replay::ReplayReport;
 pub use score::{
-    Counts, NO_JUDGED_HIT, PerQuery, QueryScore, Score, SegmentScore, Segments, TiedQueries,
-    Warning,
+    NO_JUDGED_HIT, PerQuery, QueryScore, ScoreCounts, ScoreReport, ScoreWarning, SegmentScore,
+    Segments, TiedQueries,
 };

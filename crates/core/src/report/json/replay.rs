@@ -1,34 +1,34 @@
-//! A replay on the wire: the contract's keys, and more beside them.
+//! JSON output of a replay: the keys of the specification and additional ones.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::baseline::Integrity;
+use crate::baseline::BaselineIntegrity;
 use crate::blame::Blame;
-use crate::latency::{Clock, NotCompared, TimeRatio};
-use crate::provenance::{Differences, Factor};
+use crate::latency::{Clock, NotComparedReason, TimeRatio};
+use crate::provenance::{Factor, FactorDifferences};
 use crate::replay::{
-    Caveat, Compared, Health, Healths, Latency, Lost, Outcome, ReplayedRow, Skip, Summary,
-    TimingSummary, diagnose, healths,
+    Caveat, LatencySummary, LostPage, MetricHealth, ReplayHealth, ReplaySummary, ReplayedRow,
+    RowComparison, RowOutcome, SkipReason, TimingSummary, diagnose, healths,
 };
-use crate::report::tally::{Changed, changed, worst_rows};
+use crate::report::tally::{FactorCounts, changed, worst_rows};
 use crate::request::Operation;
 use crate::stats::Interval;
 
 /// The version of [`ReplayReport`].
 pub(crate) const REPLAY_VERSION: u32 = 1;
 
-/// What `gbrain eval replay --json` prints.
+/// The output of `gbrain eval replay --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ReplayReport<'a> {
     schema_version: u32,
     summary: WireSummary,
     health: WireHealth,
     diagnosis: Vec<String>,
-    /// What differs between the captures and now, as rows for each factor.
-    changed: BTreeMap<Factor, Changed>,
+    /// Number of changed rows by factor.
+    changed: BTreeMap<Factor, FactorCounts>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<BTreeMap<String, usize>>")]
     blame: Option<serde_json::Map<String, serde_json::Value>>,
@@ -36,12 +36,12 @@ pub struct ReplayReport<'a> {
     top_regressions: Vec<WireRow<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     results: Option<Vec<WireRow<'a>>>,
-    /// What a reader has to know of the captures, such as that edits of a baseline cannot be detected.
+    /// Warnings about the captures, such as that edits of a baseline cannot be detected.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
 }
 
-/// A summary on the wire.
+/// The summary of a replay.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ReplaySummary")]
 pub(super) struct WireSummary {
@@ -68,7 +68,7 @@ pub(super) struct WireSummary {
     latency: WireLatency,
 }
 
-/// How long answers took, then and now.
+/// Latencies of the captures and of the replay.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ReplayLatency")]
 struct WireLatency {
@@ -76,22 +76,22 @@ struct WireLatency {
     ratio: Option<f64>,
     captured_ms: Option<WirePercentiles>,
     current_ms: Option<WirePercentiles>,
-    /// The times that a gate compares: measured in the same way then and now.
+    /// The times that a gate compares: measured in the same way in both runs.
     like_with_like: WireTimes,
 }
 
-/// Times that were measured in the same way then and now.
+/// Times that were measured in the same way in both runs.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ComparedTimes")]
 pub(super) struct WireTimes {
-    /// `cpu`, or `wall` for a remote target; null when no row is compared.
+    /// `cpu`, or `wall` for a remote target; null if no row is compared.
     clock: Option<Clock>,
     /// Current over captured, the geometric mean over rows.
     ratio: Option<f64>,
     interval: Option<Interval>,
     rows_compared: usize,
-    /// How many rows are not compared, by reason.
-    rows_not_compared: BTreeMap<NotCompared, usize>,
+    /// Number of rows that are not compared, by reason.
+    rows_not_compared: BTreeMap<NotComparedReason, usize>,
 }
 
 impl WireTimes {
@@ -107,7 +107,7 @@ impl WireTimes {
     }
 }
 
-/// Milliseconds.
+/// Latency percentiles in milliseconds.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Percentiles")]
 pub(super) struct WirePercentiles {
@@ -116,16 +116,16 @@ pub(super) struct WirePercentiles {
     p99: f64,
 }
 
-/// The three numbers that tell whether a change is safe to land.
+/// The health of the three main metrics.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ReplayHealth")]
 struct WireHealth {
-    mean_jaccard: Health,
-    top1_stability_rate: Health,
-    latency: Health,
+    mean_jaccard: MetricHealth,
+    top1_stability_rate: MetricHealth,
+    latency: MetricHealth,
 }
 
-/// A row that could not be asked.
+/// A row whose retrieval failed.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ReplayError")]
 struct WireError<'a> {
@@ -135,7 +135,7 @@ struct WireError<'a> {
     error_message: &'a str,
 }
 
-/// A row on the wire.
+/// One row of the replay.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ReplayedRow")]
 pub(super) struct WireRow<'a> {
@@ -148,7 +148,7 @@ pub(super) struct WireRow<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     skipped: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    skip_reason: Option<Skip>,
+    skip_reason: Option<SkipReason>,
     #[serde(skip_serializing_if = "Option::is_none")]
     errored: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -169,11 +169,11 @@ struct WireCompared<'a> {
     captured_slugs: &'a [String],
     current_slugs: &'a [String],
     caveats: &'a [Caveat],
-    changed: Differences,
+    changed: FactorDifferences,
     #[serde(skip_serializing_if = "Option::is_none")]
     blame: Option<Blame>,
-    #[serde(skip_serializing_if = "<[Lost]>::is_empty")]
-    lost: &'a [Lost],
+    #[serde(skip_serializing_if = "<[LostPage]>::is_empty")]
+    lost: &'a [LostPage],
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -181,14 +181,14 @@ struct WireRowLatency {
     captured_latency_ms: Option<f64>,
     current_latency_ms: f64,
     latency_delta_ms: Option<f64>,
-    /// How many times as long, measured in the same way then and now.
+    /// Ratio of current to captured time, measured in the same way in both runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     latency_ratio: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    latency_not_compared: Option<NotCompared>,
+    latency_not_compared: Option<NotComparedReason>,
 }
 
-/// Whether latencies go into rows: a gate's rows are the same bytes for the same inputs.
+/// Whether rows contain latencies. The rows of a gate do not, so that they are reproducible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Latencies {
     Shown,
@@ -196,10 +196,15 @@ pub(super) enum Latencies {
 }
 
 impl<'a> ReplayReport<'a> {
-    /// The report of a replay, with `worst` of its worst rows and, if asked for, all of them.
-    pub fn new(rows: &'a [ReplayedRow], summary: &Summary, worst: usize, is_verbose: bool) -> Self {
+    /// The report of a replay with its `worst` worst rows and, if verbose, all rows.
+    pub fn new(
+        rows: &'a [ReplayedRow],
+        summary: &ReplaySummary,
+        worst: usize,
+        is_verbose: bool,
+    ) -> Self {
         let has_blame = rows.iter().filter_map(ReplayedRow::compared).any(|c| c.blame.is_some());
-        let Healths { jaccard, top1, latency } = healths(summary);
+        let ReplayHealth { jaccard, top1, latency } = healths(summary);
         Self {
             schema_version: REPLAY_VERSION,
             summary: WireSummary::new(summary),
@@ -218,10 +223,10 @@ impl<'a> ReplayReport<'a> {
         }
     }
 
-    /// The report with what could not be checked of the baseline whose rows were replayed.
+    /// Adds a warning if the integrity of the replayed baseline could not be checked.
     #[must_use]
-    pub fn of_baseline(self, integrity: Option<Integrity>) -> Self {
-        let warning = integrity.and_then(Integrity::warning).map(str::to_owned);
+    pub fn of_baseline(self, integrity: Option<BaselineIntegrity>) -> Self {
+        let warning = integrity.and_then(BaselineIntegrity::warning).map(str::to_owned);
         Self { warnings: warning.into_iter().collect(), ..self }
     }
 }
@@ -235,8 +240,8 @@ fn blame_counts(rows: &[ReplayedRow]) -> serde_json::Map<String, serde_json::Val
 }
 
 impl WireSummary {
-    pub(super) fn new(summary: &Summary) -> Self {
-        let Summary {
+    pub(super) fn new(summary: &ReplaySummary) -> Self {
+        let ReplaySummary {
             total,
             replayed,
             skipped,
@@ -258,7 +263,7 @@ impl WireSummary {
             latency,
             timing,
         } = summary;
-        let Latency { compared, mean_delta_ms, ratio, over_twice, captured_ms, current_ms } =
+        let LatencySummary { compared, mean_delta_ms, ratio, over_twice, captured_ms, current_ms } =
             latency;
         Self {
             rows_total: *total,
@@ -301,10 +306,10 @@ impl WirePercentiles {
 impl<'a> WireError<'a> {
     fn new(row: &'a ReplayedRow) -> Option<Self> {
         match &row.outcome {
-            Outcome::Errored(message) => {
+            RowOutcome::Errored(message) => {
                 Some(Self { id: row.id, line: row.line, query: &row.query, error_message: message })
             }
-            Outcome::Compared(_) | Outcome::Skipped(_) => None,
+            RowOutcome::Compared(_) | RowOutcome::Skipped(_) => None,
         }
     }
 }
@@ -327,13 +332,13 @@ impl<'a> WireRow<'a> {
             latency: None,
         };
         match outcome {
-            Outcome::Skipped(skip) => {
+            RowOutcome::Skipped(skip) => {
                 (wire.skipped, wire.skip_reason) = (Some(true), Some(*skip));
             }
-            Outcome::Errored(message) => {
+            RowOutcome::Errored(message) => {
                 (wire.errored, wire.error_message) = (Some(true), Some(message.as_str()));
             }
-            Outcome::Compared(compared) => {
+            RowOutcome::Compared(compared) => {
                 wire.latency = (latencies == Latencies::Shown).then(|| WireRowLatency {
                     captured_latency_ms: compared.captured_ms,
                     current_latency_ms: compared.current_ms,
@@ -349,8 +354,8 @@ impl<'a> WireRow<'a> {
 }
 
 impl<'a> WireCompared<'a> {
-    fn new(compared: &'a Compared) -> Self {
-        let Compared {
+    fn new(compared: &'a RowComparison) -> Self {
+        let RowComparison {
             captured,
             current,
             jaccard,

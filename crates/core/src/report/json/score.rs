@@ -1,4 +1,4 @@
-//! A run's scores as they are printed and stored.
+//! The scores of a run, as printed and stored.
 
 use std::collections::BTreeMap;
 
@@ -8,21 +8,21 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::hash::Hash;
-use crate::measure::{Evaluation, Measure, QueryScores, SegmentScores, Tied};
+use crate::measure::{Evaluation, Measure, QueryScores, SegmentScores, TieCount};
 use crate::qrels::{Qrels, SegmentBy};
 use crate::run::Run;
 
-/// The version of scores.
+/// The version of [`ScoreReport`].
 pub(crate) const SCORE_VERSION: u32 = 1;
 
-/// Under this share of judged documents among the first ten, other measures say little.
+/// If less than this share of the first ten documents is judged, other measures are unreliable.
 const JUDGED_FLOOR: f64 = 0.2;
 
-/// What a run says nothing about that retrieves no judged document.
-pub const NO_JUDGED_HIT: &str = "no retrieved document is judged, so the scores say nothing: do the judgements \
-    and the run name documents alike (`people/ada`, `default::people/ada`)?";
+/// The warning for a run that retrieves no judged document.
+pub const NO_JUDGED_HIT: &str = "no retrieved document is judged, so the scores are meaningless: check that the judgements \
+    and the run use the same document names (`people/ada`, `default::people/ada`)";
 
-/// Whether the scores of single queries are told.
+/// Whether the scores of single queries are included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PerQuery {
     /// Means only: there is no key `per_query`.
@@ -30,35 +30,36 @@ pub enum PerQuery {
     Show,
 }
 
-/// How a run scored.
+/// The scores of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Score {
-    /// The version.
+#[schemars(rename = "Score")]
+pub struct ScoreReport {
+    /// The version of this output format.
     pub schema_version: u32,
-    /// The mean of every measure by name; null when no query counts.
+    /// The mean of every measure by name; null if no query counts.
     #[schemars(with = "BTreeMap<String, Option<f64>>")]
     pub summary: Map<String, Value>,
     /// The scores of every query.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_query: Option<Vec<QueryScore>>,
-    /// The means by group, with how the queries were grouped.
+    /// The means by group, and the grouping.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub segments: Option<Segments>,
-    /// What the means are over.
-    pub counts: Counts,
-    /// Names the judgements by content.
+    /// Numbers of queries, judgements and documents.
+    pub counts: ScoreCounts,
+    /// Content hash of the judgements.
     pub qrels_hash: String,
     /// Judged queries that the run does not rank.
     pub missing_in_run: Vec<String>,
-    /// Ranked queries that nobody judged.
+    /// Ranked queries without judgements.
     pub missing_in_qrels: Vec<String>,
     /// Queries whose hits tie across a cutoff.
     pub ties_at_cutoff: Vec<TiedQueries>,
-    /// What a reader of the numbers should know.
-    pub warnings: Vec<Warning>,
+    /// Warnings about the scores.
+    pub warnings: Vec<ScoreWarning>,
 }
 
-/// Means by group.
+/// Means by group of queries.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Segments {
     /// How the queries were grouped.
@@ -70,7 +71,7 @@ pub struct Segments {
 /// The means of one group.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SegmentScore {
-    /// How many queries it has.
+    /// Number of queries in the group.
     pub queries: usize,
     /// The mean of every measure by name.
     #[schemars(with = "BTreeMap<String, Option<f64>>")]
@@ -97,19 +98,18 @@ fn value((measure, mean): &(Measure, Option<f64>)) -> (String, Value) {
 /// The scores of one query.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct QueryScore {
-    /// The query.
+    /// Id of the query.
     pub query_id: String,
-    /// How many documents were retrieved; null when the run does not rank it.
+    /// Number of retrieved documents; null if the run does not rank the query.
     pub retrieved: Option<usize>,
-    /// Its value by measure.
+    /// Values of the query by measure.
     #[schemars(with = "BTreeMap<String, Option<f64>>")]
     pub scores: Map<String, Value>,
 }
 
-/// What the means are over.
+/// Numbers of queries, judgements and documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "ScoreCounts")]
-pub struct Counts {
+pub struct ScoreCounts {
     /// Queries that count in the means.
     pub queries: usize,
     /// Queries of the qrels.
@@ -127,26 +127,24 @@ pub struct Counts {
 /// Ties at one cutoff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TiedQueries {
-    /// The cutoff.
+    /// The rank at which the list is cut.
     pub cutoff: usize,
-    /// How many queries.
+    /// Number of queries with a tie there.
     pub queries: usize,
 }
 
-/// Something a reader should know.
+/// A warning about the scores.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "ScoreWarning")]
-pub struct Warning {
-    /// A stable word.
+pub struct ScoreWarning {
+    /// A stable identifier of the warning.
     pub kind: &'static str,
-    /// What is so.
+    /// The warning as a sentence.
     pub message: String,
 }
 
-impl Score {
-    /// The wire form of an evaluation of this run against these qrels.
+impl ScoreReport {
     pub fn of(evaluation: &Evaluation, qrels: &Qrels, run: &Run<'_>, per_query: PerQuery) -> Self {
-        let counts = Counts {
+        let counts = ScoreCounts {
             queries: evaluation.per_query.len(),
             judged_queries: qrels.queries.len(),
             ranked_queries: run.len(),
@@ -181,7 +179,7 @@ impl Score {
     }
 }
 
-/// Judgements by content, whatever shape they were read from.
+/// Hash of the judgements, independent of their file format.
 fn qrels_hash(qrels: &Qrels) -> String {
     let mut lines: Vec<String> = qrels
         .queries
@@ -198,8 +196,8 @@ fn query_score(query: &QueryScores, measures: &[String]) -> QueryScore {
     QueryScore { query_id: query_id.clone(), retrieved: *retrieved, scores: scores.collect() }
 }
 
-fn tied(tied: &Tied) -> TiedQueries {
-    let Tied { cutoff, queries } = *tied;
+fn tied(tied: &TieCount) -> TiedQueries {
+    let TieCount { cutoff, queries } = *tied;
     TiedQueries { cutoff, queries }
 }
 
@@ -207,14 +205,14 @@ fn warnings(
     evaluation: &Evaluation,
     qrels: &Qrels,
     run: &Run<'_>,
-    counts: &Counts,
-) -> Vec<Warning> {
-    let mut all: Vec<Warning> = qrels
+    counts: &ScoreCounts,
+) -> Vec<ScoreWarning> {
+    let mut all: Vec<ScoreWarning> = qrels
         .lints
         .iter()
-        .map(|lint| Warning { kind: lint.kind(), message: lint.to_string() })
+        .map(|lint| ScoreWarning { kind: lint.kind(), message: lint.to_string() })
         .collect();
-    let mut warn = |kind, message| all.push(Warning { kind, message });
+    let mut warn = |kind, message| all.push(ScoreWarning { kind, message });
     let judged = counts.judged_queries;
     match evaluation.missing_in_run.len() {
         0 => (),
@@ -243,7 +241,7 @@ fn warnings(
             format!("hits that repeat a document, which counts at its first rank: {n}"),
         );
     }
-    for Tied { cutoff, queries } in evaluation.ties_at_cutoff.iter().filter(|t| t.queries > 0) {
+    for TieCount { cutoff, queries } in evaluation.ties_at_cutoff.iter().filter(|t| t.queries > 0) {
         warn(
             "ties_at_cutoff",
             format!(
@@ -267,15 +265,15 @@ fn warnings(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::{Missing, evaluate};
+    use crate::measure::{MissingQueries, evaluate};
 
     #[test]
     fn the_wire_form() {
         let qrels = Qrels::parse(b"1 0 a 1\n2 0 b 1\n").unwrap();
         let run = Run::parse(b"1 Q0 a 1 1 t\n1 Q0 x 2 1 t\n3 Q0 x 1 1 t\n").unwrap();
         let measures = Measure::parse_list("P@1 RR").unwrap();
-        let evaluation = evaluate(&qrels, &run, &measures, Missing::Zero);
-        let score = Score::of(&evaluation, &qrels, &run, PerQuery::Show);
+        let evaluation = evaluate(&qrels, &run, &measures, MissingQueries::Zero);
+        let score = ScoreReport::of(&evaluation, &qrels, &run, PerQuery::Show);
         insta::assert_json_snapshot!(score, @r#"
         {
           "schema_version": 1,
@@ -338,7 +336,7 @@ mod tests {
           ]
         }
         "#);
-        let hidden = Score::of(&evaluation, &qrels, &run, PerQuery::Hide);
+        let hidden = ScoreReport::of(&evaluation, &qrels, &run, PerQuery::Hide);
         assert!(serde_json::to_value(&hidden).unwrap().get("per_query").is_none());
     }
 }

@@ -1,11 +1,10 @@
-//! A gate on a benchmark's result as Markdown.
+//! A benchmark gate as Markdown.
 
 use crate::gate::{BenchmarkGate, FloorCheck, ONLY_REPRODUCING};
 use crate::report::headline::word;
 
 use super::{code, list, table};
 
-/// The report of a gate on a result.
 pub fn benchmark(headline: &str, gate: &BenchmarkGate) -> String {
     let BenchmarkGate { verdict, checks, reasons } = gate;
     let mut text =

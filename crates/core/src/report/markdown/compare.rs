@@ -1,6 +1,6 @@
 //! A comparison as Markdown.
 
-use crate::compare::{Against, Comparison, Move};
+use crate::compare::{Comparison, QueryMove, ResultComparison};
 use crate::report::Queries;
 use crate::report::deltas::{
     HEADS, SMALLEST, became, cells, decided_by, headline, name, smallest, unheeded,
@@ -32,7 +32,7 @@ pub fn compare(comparison: &Comparison, queries: Queries) -> String {
     text
 }
 
-fn against(one: &Against, queries: Queries, before: usize) -> String {
+fn against(one: &ResultComparison, queries: Queries, before: usize) -> String {
     let row = |delta| {
         let [measure, rest @ ..] = cells(delta);
         [vec![code(&measure)], rest.to_vec()].concat()
@@ -47,8 +47,8 @@ fn against(one: &Against, queries: Queries, before: usize) -> String {
     }
     let (reference, this) = (one.only_reference.len(), one.only_this.len());
     text.push_str(&format!(
-        "\n{} in both, {reference} only in the reference, {this} only in this, {} not answered in this \
-         alone.\n",
+        "\n{} in both, {reference} only in the reference, {this} only in this, {} not answered only in \
+         this.\n",
         count(one.shared, "query"),
         one.unanswered.len()
     ));
@@ -59,10 +59,10 @@ fn against(one: &Against, queries: Queries, before: usize) -> String {
     text
 }
 
-fn moves(heading: &str, moves: Vec<&Move>, queries: Queries, before: usize) -> String {
-    let row = |one: &&Move| vec![code(&name(one, queries)), code(&one.measure), became(one)];
+fn moves(heading: &str, moves: Vec<&QueryMove>, queries: Queries, before: usize) -> String {
+    let row = |one: &&QueryMove| vec![code(&name(one, queries)), code(&one.measure), became(one)];
     let mut items: Vec<Vec<String>> = moves.iter().take(WORST).map(row).collect();
-    // Entities make a row six times as long at most.
+    // Entities make a row at most six times as long.
     let fits = ROOM.saturating_sub(before) / (12 * super::TEXT);
     items.truncate(fits);
     if moves.is_empty() {
@@ -70,7 +70,7 @@ fn moves(heading: &str, moves: Vec<&Move>, queries: Queries, before: usize) -> S
     }
     let left = moves.len() - items.len();
     let more =
-        if left > 0 { format!("\n{} left out.\n", count(left, "query")) } else { String::new() };
+        if left > 0 { format!("\n{} not shown.\n", count(left, "query")) } else { String::new() };
     let head = ["query", "measure", "reference to this"].map(str::to_owned);
     format!("\n#### {heading}\n\n{}{more}", table(&head, items))
 }

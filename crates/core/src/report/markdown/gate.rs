@@ -8,7 +8,7 @@ use crate::report::number::{cells, heads};
 use super::rows::{changes, worst, wrong};
 use super::{WORST, code, list, table};
 
-/// Warnings that are told one by one.
+/// Maximum number of warnings to list.
 const WARNINGS: usize = 20;
 
 /// The report of a gate.
@@ -56,7 +56,7 @@ fn fingerprints(parts: &GateParts<'_>) -> String {
         rows.push(("qrels", correctness.path.to_owned()));
         rows.push(("pipeline", format!("{}, k={}", correctness.pipeline, correctness.found.k)));
     }
-    rows.extend(parts.provenance.into_iter().flat_map(|provenance| provenance.prints()));
+    rows.extend(parts.provenance.into_iter().flat_map(|provenance| provenance.summary()));
     let head = ["fingerprint", "value"].map(str::to_owned);
     let line = |(name, value): (&str, String)| vec![name.to_owned(), code(&value)];
     format!("\n### Fingerprints\n\n{}", table(&head, rows.into_iter().map(line)))

@@ -1,7 +1,7 @@
-//! Reports for a pull request or a step summary.
+//! Reports for pull requests and step summaries.
 //!
-//! Promises: below 64 KB, which is what a comment takes; rows that do not fit are counted. Queries
-//! are code, so that they neither format nor mention anybody.
+//! Guarantees: below 64 KB, the limit of a comment; omitted rows are counted. Queries are formatted
+//! as code, so that they cannot format text or mention users.
 
 mod benchmark;
 mod compare;
@@ -18,14 +18,14 @@ pub use suite::suite;
 
 use super::escape::markdown_code;
 
-/// The longest text from outside, in characters.
+/// Maximum length of untrusted text, in characters.
 const TEXT: usize = 200;
-/// Rows that are told one by one.
+/// Maximum number of rows to list.
 const WORST: usize = 20;
-/// Bytes after which no row is added: the limit, less what may still follow.
+/// Maximum size in bytes before the last row, which leaves room for the rest.
 const ROOM: usize = 52 * 1024;
 
-/// A table; cells are Markdown already.
+/// A table. Cells must be Markdown.
 fn table(head: &[String], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let rule = format!("|{}\n", " --- |".repeat(head.len()));
@@ -33,7 +33,7 @@ fn table(head: &[String], rows: impl IntoIterator<Item = Vec<String>>) -> String
     format!("{}{rule}{rows}", line(head))
 }
 
-/// Items below a heading; nothing without items.
+/// A heading with items; empty without items.
 fn list(heading: &str, items: &[String]) -> String {
     if items.is_empty() {
         return String::new();
@@ -42,7 +42,7 @@ fn list(heading: &str, items: &[String]) -> String {
     format!("\n### {heading}\n\n{items}")
 }
 
-/// A text from outside.
+/// Formats untrusted text as code.
 fn code(text: &str) -> String {
     markdown_code(text, TEXT)
 }

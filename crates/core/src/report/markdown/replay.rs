@@ -1,6 +1,6 @@
 //! A replay as Markdown.
 
-use crate::replay::{Health, Summary, diagnose, healths};
+use crate::replay::{MetricHealth, ReplaySummary, diagnose, healths};
 use crate::report::number::{NONE, Unit, count, interval, interval_at, maybe, ms};
 use crate::report::rows::row_name;
 use crate::report::tally::{asked, errors};
@@ -9,7 +9,7 @@ use crate::report::{Queries, ReplayParts};
 use super::rows::{changes, worst};
 use super::{code, list, table};
 
-/// Errors that are told one by one.
+/// Maximum number of errors to list.
 const ERRORS: usize = 10;
 
 /// The report of a replay.
@@ -17,7 +17,7 @@ pub fn replay(parts: &ReplayParts<'_>, queries: Queries) -> String {
     let ReplayParts { rows, summary, worst: most } = *parts;
     let mut text = format!("## gbrain eval replay\n\n{}\n\n", asked(summary));
     text.push_str(&numbers(summary));
-    // A diagnosis may name a directory.
+    // A diagnosis may contain a directory name.
     if queries == Queries::Shown {
         let causes: Vec<String> = diagnose(rows, summary).iter().map(|one| code(one)).collect();
         text.push_str(&list("Diagnosis", &causes));
@@ -28,12 +28,12 @@ pub fn replay(parts: &ReplayParts<'_>, queries: Queries) -> String {
     text
 }
 
-fn numbers(summary: &Summary) -> String {
+fn numbers(summary: &ReplaySummary) -> String {
     let healths = healths(summary);
     let n = summary.measured.to_string();
     let latency = &summary.latency;
     let times = summary.timing.ratio;
-    let row = |name: &str, value: String, ci: String, n: &str, health: Option<Health>| {
+    let row = |name: &str, value: String, ci: String, n: &str, health: Option<MetricHealth>| {
         let health = health.map_or(NONE, |health| health.name());
         vec![name.to_owned(), value, ci, n.to_owned(), health.to_owned()]
     };

@@ -1,21 +1,23 @@
-//! Tables of single rows and queries, and of what changed.
+//! Tables of rows, queries and changed factors.
 
-use crate::gate::Judged;
+use crate::gate::JudgedResult;
 use crate::provenance::Factor;
-use crate::replay::{Compared, ReplayedRow};
+use crate::replay::{ReplayedRow, RowComparison};
 use crate::report::Queries;
 use crate::report::number::{NONE, Unit, count, maybe};
-use crate::report::rows::{Gone, came, gone, judged_name, row_name, worst_judged};
-use crate::report::tally::{Changed, blames, changed, compared, regressed, worst_rows};
+use crate::report::rows::{
+    DroppedPage, added_count, dropped_pages, judged_name, row_name, worst_judged,
+};
+use crate::report::tally::{FactorCounts, blames, changed, compared, regressed, worst_rows};
 
 use super::{ROOM, WORST, code, table};
 
-/// Lost pages that are named.
+/// Maximum number of lost pages to name.
 const LOST: usize = 3;
 
-/// The worst rows of a replay, as many as fit behind `before` bytes.
-pub(super) fn worst(rows: &[ReplayedRow], most: usize, queries: Queries, before: usize) -> String {
-    let lines = worst_rows(rows, most.min(WORST)).into_iter().filter_map(|row| line(row, queries));
+/// The worst rows of a replay, as many as fit after `before` bytes.
+pub(super) fn worst(rows: &[ReplayedRow], limit: usize, queries: Queries, before: usize) -> String {
+    let lines = worst_rows(rows, limit.min(WORST)).into_iter().filter_map(|row| line(row, queries));
     let head = [
         "line",
         "query",
@@ -40,18 +42,18 @@ fn line(row: &ReplayedRow, queries: Queries) -> Option<Vec<String>> {
         compared.captured.len().to_string(),
         compared.current.len().to_string(),
         lost(compared, queries),
-        came(compared).to_string(),
+        added_count(compared).to_string(),
         compared.blame.map_or(NONE, |blame| blame.name()).to_owned(),
     ])
 }
 
-fn lost(compared: &Compared, queries: Queries) -> String {
-    let gone = gone(compared);
+fn lost(compared: &RowComparison, queries: Queries) -> String {
+    let gone = dropped_pages(compared);
     if queries == Queries::Hashed {
         return gone.len().to_string();
     }
-    let name = |Gone { page, fell }: &Gone<'_>| match fell {
-        Some(fell) => format!("{} at {}", code(page), code(&fell.stage)),
+    let name = |DroppedPage { page, loss }: &DroppedPage<'_>| match loss {
+        Some(loss) => format!("{} at {}", code(page), code(&loss.stage)),
         None => code(page),
     };
     let mut names: Vec<String> = gone.iter().take(LOST).map(name).collect();
@@ -61,11 +63,11 @@ fn lost(compared: &Compared, queries: Queries) -> String {
     if names.is_empty() { "0".to_owned() } else { names.join("<br>") }
 }
 
-/// The worst judged queries, as many as fit behind `before` bytes.
-pub(super) fn wrong(judged: &[Judged], queries: Queries, before: usize) -> String {
+/// The worst judged queries, as many as fit after `before` bytes.
+pub(super) fn wrong(judged: &[JudgedResult], queries: Queries, before: usize) -> String {
     let wrong = worst_judged(judged);
     let of = wrong.len();
-    let line = |(place, judged): (usize, &Judged)| {
+    let line = |(place, judged): (usize, &JudgedResult)| {
         let hit = |hit: Option<bool>| hit.map_or(NONE, |hit| if hit { "yes" } else { "no" });
         vec![
             (place + 1).to_string(),
@@ -111,17 +113,17 @@ fn fitting(
     let head: Vec<String> = head.iter().map(|&name| name.to_owned()).collect();
     let table = table(&head, lines);
     let more =
-        if left > 0 { format!("\n{} left out.\n", count(left, "query")) } else { String::new() };
+        if left > 0 { format!("\n{} not shown.\n", count(left, "query")) } else { String::new() };
     format!("\n### {heading}\n\n{table}{more}")
 }
 
-/// What differs between the captures and now, and what moved rows.
+/// Changed rows by factor, and the blamed factors.
 pub(super) fn changes(rows: &[ReplayedRow]) -> String {
     if compared(rows).next().is_none() {
         return String::new();
     }
     let head = ["factor", "changed", "same", "not recorded"].map(str::to_owned);
-    let line = |(factor, Changed { same, differs, unknown }): (Factor, Changed)| {
+    let line = |(factor, FactorCounts { same, differs, unknown }): (Factor, FactorCounts)| {
         vec![factor.name().to_owned(), differs.to_string(), same.to_string(), unknown.to_string()]
     };
     let table = table(&head, changed(rows).into_iter().map(line));

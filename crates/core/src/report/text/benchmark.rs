@@ -1,19 +1,19 @@
-//! A benchmark in a terminal: what its numbers depend on stands beside them.
+//! Benchmark results for a terminal, with the conditions they depend on.
 
 use std::fmt::Write as _;
 
 use super::table::{Edge, table};
-use crate::format::benchmark::{Result, WireFigured, WireGroup};
+use crate::format::benchmark::{BenchmarkResult, WireGroup, WireMeans};
 
-/// The measures of the tables, where a result has them.
+/// The measures to show, if a result has them.
 const SHOWN: [&str; 7] =
     ["recall_any@5", "recall_all@5", "recall_any@10", "recall_all@10", "nDCG@10", "R@5", "R@100"];
 
-/// A result as a person reads it. The headline says what it is: retrieval, not answers.
-pub fn benchmark(result: &Result, facts: &[(&str, String)]) -> String {
+/// The report of a result. The headline states that it measures retrieval, not answers.
+pub fn benchmark(result: &BenchmarkResult, facts: &[(&str, String)]) -> String {
     let mut text = String::new();
     line(&mut text, &result.headline);
-    line(&mut text, "These figures are of retrieval. No answer was judged.\n");
+    line(&mut text, "These figures measure retrieval. No answers were judged.\n");
     let rows: Vec<Vec<String>> =
         facts.iter().map(|(name, value)| vec![(*name).to_owned(), value.clone()]).collect();
     text.push_str(&table(&[Edge::Left, Edge::Left], &rows));
@@ -32,8 +32,8 @@ fn line(text: &mut String, line: &str) {
     let _ = writeln!(text, "{line}");
 }
 
-/// Measures of whole rankings are named with their depth.
-fn shown(result: &Result) -> Vec<&str> {
+/// The fixed measures, and those of complete rankings, whose names contain a depth.
+fn shown(result: &BenchmarkResult) -> Vec<&str> {
     let means = &result.all.means;
     let fixed = SHOWN.into_iter().filter(|name| means.contains_key(*name));
     let whole = means.keys().map(String::as_str);
@@ -41,7 +41,7 @@ fn shown(result: &Result) -> Vec<&str> {
     fixed.chain(whole).collect()
 }
 
-fn by_type(result: &Result) -> String {
+fn by_type(result: &BenchmarkResult) -> String {
     let names = shown(result);
     let mut rows = vec![head("type", &names)];
     for (kind, group) in result.by_type.iter().filter(|(kind, _)| !kind.is_empty()) {
@@ -83,8 +83,8 @@ fn row(name: &str, group: &WireGroup, names: &[&str]) -> Vec<String> {
     first.chain(names.iter().map(value)).collect()
 }
 
-/// Every ranking of the same documents, ours first.
-fn baselines(result: &Result) -> String {
+/// All rankings of the same documents, ours first.
+fn baselines(result: &BenchmarkResult) -> String {
     let names = shown(result);
     let mut rows = vec![head("ranking", &names), row(&result.label.retrieval, &result.all, &names)];
     for (name, figured) in &result.baselines {
@@ -93,7 +93,7 @@ fn baselines(result: &Result) -> String {
     table(&edges(names.len()), &rows)
 }
 
-fn figures(name: &str, figured: &WireFigured, names: &[&str]) -> Vec<String> {
+fn figures(name: &str, figured: &WireMeans, names: &[&str]) -> Vec<String> {
     let value =
         |name: &&str| figured.means.get(*name).map_or("-".to_owned(), |m| format!("{m:.4}"));
     let first = [name.to_owned(), figured.n.to_string()].into_iter();
@@ -101,11 +101,11 @@ fn figures(name: &str, figured: &WireFigured, names: &[&str]) -> Vec<String> {
 }
 
 /// LongMemEval's own names, formulas and denominators.
-fn official(result: &Result) -> String {
+fn official(result: &BenchmarkResult) -> String {
     let levels = [("session", &result.longmemeval_session), ("turn", &result.longmemeval_turn)];
     let mut text = String::new();
     for (level, figured) in levels {
-        let Some(WireFigured { n, means }) = figured else { continue };
+        let Some(WireMeans { n, means }) = figured else { continue };
         let names = [
             "recall_any@5",
             "recall_all@5",

@@ -1,4 +1,4 @@
-//! A calibration in a terminal: how it stands, what a threshold is worth, where the scores lie.
+//! Calibrations for a terminal: status, quality of the threshold, and distribution of scores.
 
 use std::fmt::Write as _;
 
@@ -10,13 +10,13 @@ use crate::format::calibration::{StandingBody, ThresholdInfo, Verification};
 
 const BAR: usize = 30;
 
-/// A number as a person reads it: four decimals, and none that say nothing.
+/// A number with at most four decimals, without trailing zeros.
 fn four(number: f64) -> String {
     let text = format!("{number:.4}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// How a workspace's calibration stands.
+/// The status of a workspace's calibration.
 pub fn calibration(standing: &StandingBody) -> String {
     let StandingBody { state, reranker, set_threshold, set_for, pairs, missing, .. } = standing;
     let shown = |text: &Option<String>| visible(text.as_deref().unwrap_or("-"), LINE);
@@ -28,7 +28,7 @@ pub fn calibration(standing: &StandingBody) -> String {
     line("reranker", shown(reranker));
     line("rerank.threshold", format!("{} for {}", four(*set_threshold), shown(set_for)));
     let lacking =
-        if *missing > 0 { format!("; {missing} borderline missing") } else { String::new() };
+        if *missing > 0 { format!("; need {missing} more borderline") } else { String::new() };
     line(
         "pairs",
         format!(
@@ -44,8 +44,8 @@ pub fn calibration(standing: &StandingBody) -> String {
         None => text.push_str("\nno calibration yet: `gbrain calibrate score`\n"),
         Some(one) => {
             text.push_str(&threshold(one));
-            if let Some(fell) = standing.fell {
-                let _ = writeln!(text, "{:<20}{:+.4} since the one in force", "mean", -fell);
+            if let Some(fell) = standing.score_drop {
+                let _ = writeln!(text, "{:<20}{:+.4} since the active calibration", "mean", -fell);
             }
             text.push_str(&bars(&standing.histogram, one.threshold));
         }
@@ -53,7 +53,7 @@ pub fn calibration(standing: &StandingBody) -> String {
     text
 }
 
-/// A threshold with what it is worth.
+/// A threshold with its quality.
 pub fn threshold(one: &ThresholdInfo) -> String {
     let body = &one.body;
     let model = visible(&one.model, LINE);
@@ -74,8 +74,8 @@ pub fn threshold(one: &ThresholdInfo) -> String {
         format!("{}, {} of labelled pairs", share(body.precision), share(body.recall)),
     );
     let separation = body.separation.map_or_else(
-        || "- (10 irrelevant pairs say more)".to_owned(),
-        |chance| format!("{chance:.3} (0.5 is none)"),
+        || "- (needs 10 irrelevant pairs)".to_owned(),
+        |chance| format!("{chance:.3} (0.5 means none)"),
     );
     line("separation", separation);
     if let Some(previous) = &body.previous {
@@ -122,7 +122,7 @@ fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
 
-/// Scores by tenths: `#` relevant, `=` borderline, `.` irrelevant.
+/// Histogram of scores by tenths: `#` relevant, `=` borderline, `.` irrelevant.
 fn bars(bins: &[Bin], threshold: f64) -> String {
     let total = |bin: &Bin| bin.counts.total();
     let most = bins.iter().map(total).max().unwrap_or(0);

@@ -1,6 +1,6 @@
-//! A comparison for a terminal: regressions first.
+//! Comparisons for a terminal, regressions first.
 
-use crate::compare::{Against, Comparison, Move};
+use crate::compare::{Comparison, QueryMove, ResultComparison};
 use crate::report::deltas::{
     HEADS, SMALLEST, became, cells, decided_by, headline, smallest, unheeded,
 };
@@ -11,18 +11,18 @@ use super::LINE;
 use super::rows::line;
 use super::table::{Edge, table};
 
-/// Queries without a partner that are named.
+/// Maximum number of unmatched queries to name.
 const ALONE: usize = 5;
 
-/// The report of a comparison, with `most` of the queries that fell and of those that rose.
-pub fn compare(comparison: &Comparison, most: usize) -> String {
+/// The report of a comparison, with at most `most` regressed and improved queries each.
+pub fn compare(comparison: &Comparison, limit: usize) -> String {
     let (word, why) = headline(comparison);
     let mut text = format!("{word}  {}\n", visible(&why, 4 * LINE));
     line(&mut text, format_args!("Decides: {}", visible(&decided_by(comparison), 4 * LINE)));
     let reference = visible(&comparison.reference, LINE);
     for one in &comparison.against {
         line(&mut text, format_args!("\n{} against {reference}", visible(&one.name, LINE)));
-        text.push_str(&against(one, most));
+        text.push_str(&against(one, limit));
     }
     for (name, note) in &comparison.notes {
         line(&mut text, format_args!("Note: {}: {note}", visible(name, LINE)));
@@ -30,7 +30,7 @@ pub fn compare(comparison: &Comparison, most: usize) -> String {
     text
 }
 
-fn against(one: &Against, most: usize) -> String {
+fn against(one: &ResultComparison, limit: usize) -> String {
     use Edge::{Left, Right};
     let mut rows = vec![HEADS.map(str::to_owned).to_vec()];
     rows.extend(
@@ -61,13 +61,13 @@ fn against(one: &Against, most: usize) -> String {
     line(&mut text, format_args!("Queries in both: {}", one.shared));
     text.push_str(&alone("Only in the reference", &one.only_reference));
     text.push_str(&alone("Only in this", &one.only_this));
-    text.push_str(&alone("Not answered in this alone", &one.unanswered));
+    text.push_str(&alone("Not answered only in this", &one.unanswered));
     if !one.unshared_measures.is_empty() {
         let measures = visible(&one.unshared_measures.join(", "), LINE);
-        line(&mut text, format_args!("Measures that only one has: {measures}"));
+        line(&mut text, format_args!("Measures in only one result: {measures}"));
     }
-    text.push_str(&moves("Regressions", &one.drops().collect::<Vec<_>>(), most));
-    text.push_str(&moves("Improvements", &one.gains().collect::<Vec<_>>(), most));
+    text.push_str(&moves("Regressions", &one.drops().collect::<Vec<_>>(), limit));
+    text.push_str(&moves("Improvements", &one.gains().collect::<Vec<_>>(), limit));
     text
 }
 
@@ -83,17 +83,17 @@ fn alone(what: &str, labels: &[String]) -> String {
     format!("{what}: {}: {}\n", labels.len(), names.join(", "))
 }
 
-fn moves(what: &str, moves: &[&Move], most: usize) -> String {
+fn moves(what: &str, moves: &[&QueryMove], limit: usize) -> String {
     if moves.is_empty() {
         return String::new();
     }
     let mut text = format!("{what}: {}\n", count(moves.len(), "query"));
-    for one in moves.iter().take(most) {
+    for one in moves.iter().take(limit) {
         let (measure, label) = (visible(&one.measure, LINE), visible(&one.label, LINE));
         line(&mut text, format_args!("  {measure} {} \"{label}\"", became(one)));
     }
-    if moves.len() > most {
-        line(&mut text, format_args!("  ... and {} more", moves.len() - most));
+    if moves.len() > limit {
+        line(&mut text, format_args!("  ... and {} more", moves.len() - limit));
     }
     text
 }

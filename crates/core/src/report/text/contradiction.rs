@@ -1,7 +1,7 @@
-//! The contradiction probe for a terminal: a run, the trend of runs, and the list to work off.
+//! Contradiction reports for a terminal: a run, the trend over runs, and the findings to resolve.
 //!
-//! All three are made from the wire form, so that a run of today and one from the store look alike. A
-//! run whose judge failed has no headline and no interval: nothing was measured.
+//! All three are rendered from the JSON form, so that a new run and a stored one look the same. A
+//! run whose judge failed has no headline and no interval, because nothing was measured.
 
 use std::fmt::Write as _;
 
@@ -17,22 +17,22 @@ use super::LINE;
 use super::rows::line;
 use super::table::{Edge, table};
 
-/// How wide the longest bar of the trend is.
+/// Width of the longest bar of the trend.
 const BAR: usize = 30;
 
 /// A day of the trend.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrendDay<'a> {
-    /// The day, as it is to be shown.
+    /// The date to show.
     pub when: String,
-    /// How many runs it had.
+    /// Number of runs on that day.
     pub runs: usize,
-    /// What the last of them said that could be judged; the last, if none could.
+    /// The last report with judgements; the last report if none has any.
     pub report: &'a ContradictionReport,
 }
 
 impl<'a> TrendDay<'a> {
-    /// The days of runs, which come the newest first, each with its moment in ISO 8601 and UTC.
+    /// Groups runs by day. Runs must be newest first, with their times in ISO 8601 and UTC.
     pub fn of_runs(runs: &'a [(String, ContradictionReport)]) -> Vec<Self> {
         fn day(moment: &str) -> &str {
             moment.get(..10).unwrap_or(moment)
@@ -56,16 +56,13 @@ pub fn contradictions(report: &ContradictionReport) -> String {
     line(&mut text, format_args!("Suspected contradictions: {}", visible(&head, LINE)));
     match report.run_status {
         RunStatus::JudgeFailed => {
-            line(
-                &mut text,
-                format_args!("The judge gave no judgement: there is no rate to tell of"),
-            );
+            line(&mut text, format_args!("The judge gave no judgement: no rate was measured"));
         }
         RunStatus::Ok | RunStatus::Inconclusive => text.push_str(&rates(report)),
     }
     if !report.inconclusive_reasons.is_empty() {
         let reasons: Vec<_> = report.inconclusive_reasons.iter().map(|one| one.name()).collect();
-        line(&mut text, format_args!("Not the whole picture: {}", reasons.join(", ")));
+        line(&mut text, format_args!("Incomplete: {}", reasons.join(", ")));
     }
     text.push_str(&calls(report));
     text.push_str(&verdicts(report));
@@ -74,17 +71,17 @@ pub fn contradictions(report: &ContradictionReport) -> String {
     text
 }
 
-/// Some days, the newest first: a bar for the findings of each.
+/// The trend by day, newest first, with a bar for the findings of each day.
 pub fn contradiction_trend(days: &[TrendDay<'_>]) -> String {
     let Some(latest) = days.first() else {
-        return "No run in this time\n".to_owned();
+        return "No runs in this period\n".to_owned();
     };
-    let most = days.iter().map(|day| day.report.total_contradictions_flagged).max().unwrap_or(0);
+    let largest = days.iter().map(|day| day.report.total_contradictions_flagged).max().unwrap_or(0);
     let row = |day: &TrendDay<'_>| {
         let flagged = day.report.total_contradictions_flagged;
         let (bar, number) = match day.report.run_status {
             RunStatus::JudgeFailed => ("(the judge failed)".to_owned(), "-".to_owned()),
-            _ => (bar(flagged, most), flagged.to_string()),
+            _ => (bar(flagged, largest), flagged.to_string()),
         };
         let rate = day.report.pair_rate.corrected.map_or_else(String::new, |one| corrected(&one));
         let runs = if day.runs > 1 { format!("last of {} runs", day.runs) } else { String::new() };
@@ -97,21 +94,22 @@ pub fn contradiction_trend(days: &[TrendDay<'_>]) -> String {
     text
 }
 
-/// The findings of a run from a severity on, the gravest first, each with what to do about it.
-pub fn contradiction_review(report: &ContradictionReport, least: Severity) -> String {
-    let found = findings(report, least);
+/// The findings of a run with at least a severity, most severe first, each with its suggested
+/// resolution.
+pub fn contradiction_review(report: &ContradictionReport, min_severity: Severity) -> String {
+    let found = findings(report, min_severity);
     match (found.is_empty(), report.run_status) {
         (false, _) => found,
         (true, RunStatus::JudgeFailed) => {
             "The judge of this run failed: nothing was judged\n".to_owned()
         }
-        (true, _) => format!("No finding of severity {least} or above\n"),
+        (true, _) => format!("No finding of severity {min_severity} or above\n"),
     }
 }
 
-/// As long as its share of the most; what is there has at least one block.
-fn bar(flagged: usize, most: usize) -> String {
-    let length = (flagged * BAR).div_ceil(most.max(1));
+/// A bar proportional to the maximum; non-zero counts have at least one block.
+fn bar(flagged: usize, largest: usize) -> String {
+    let length = (flagged * BAR).div_ceil(largest.max(1));
     "█".repeat(length)
 }
 
@@ -142,7 +140,7 @@ fn pair_rate(rate: &WirePairRate) -> String {
     let mut text = String::new();
     let n = rate.raw.map_or(0, |raw| raw.n);
     line(&mut text, format_args!("Contradictions per pair, raw: {}; n={n}", interval(rate.raw)));
-    let shown = rate.corrected.map_or_else(|| "can't be told".to_owned(), |one| corrected(&one));
+    let shown = rate.corrected.map_or_else(|| "unknown".to_owned(), |one| corrected(&one));
     line(&mut text, format_args!("  corrected for the judge's errors: {shown}"));
     let worth = rate.informedness.map_or_else(
         || "unknown".to_owned(),
@@ -155,7 +153,7 @@ fn pair_rate(rate: &WirePairRate) -> String {
     line(
         &mut text,
         format_args!(
-            "  judge on planted pairs: caught {}, left alone {}, together {worth}",
+            "  judge on planted pairs: sensitivity {}, specificity {}, informedness {worth}",
             of_planted(rate.sensitivity),
             of_planted(rate.specificity),
         ),
@@ -192,7 +190,7 @@ fn calls(report: &ContradictionReport) -> String {
     line(
         &mut text,
         format_args!(
-            "Judged {} now, {} remembered; ${:.4} for the judge, ${:.4} for embeddings",
+            "Judged {} now, {} from the cache; ${:.4} for the judge, ${:.4} for embeddings",
             count(usize::try_from(cache.misses).unwrap_or(usize::MAX), "pair"),
             cache.hits,
             cost.judge,
@@ -205,7 +203,7 @@ fn calls(report: &ContradictionReport) -> String {
         line(
             &mut text,
             format_args!(
-                "Not judged, because they speak of different times: {skipped} (per query)"
+                "Not judged, because they are about different times: {skipped} (per query)"
             ),
         );
     }
@@ -246,9 +244,9 @@ fn hot_pages(report: &ContradictionReport) -> String {
     format!("Pages with most findings:\n{}", table(&[Edge::Left, Edge::Right, Edge::Left], &rows))
 }
 
-fn findings(report: &ContradictionReport, least: Severity) -> String {
+fn findings(report: &ContradictionReport, min_severity: Severity) -> String {
     let mut text = String::new();
-    for severity in Severity::ALL.iter().rev().filter(|severity| **severity >= least) {
+    for severity in Severity::ALL.iter().rev().filter(|severity| **severity >= min_severity) {
         let of = report.findings.iter().filter(|finding| finding.severity == *severity);
         let of: Vec<&WireFinding> = of.collect();
         if of.is_empty() {
@@ -263,10 +261,13 @@ fn findings(report: &ContradictionReport, least: Severity) -> String {
 fn finding_lines(finding: &WireFinding) -> String {
     let mut text = String::new();
     let axis = visible(&finding.axis, LINE);
-    let sure = value(Unit::Score, finding.confidence);
+    let confidence = value(Unit::Score, finding.confidence);
     line(
         &mut text,
-        format_args!("  {} [{}] {axis} (sure {sure})", finding.pair_id, finding.verdict),
+        format_args!(
+            "  {} [{}] {axis} (confidence {confidence})",
+            finding.pair_id, finding.verdict
+        ),
     );
     for member in [&finding.a, &finding.b] {
         line(&mut text, format_args!("    {}", member_line(member)));
@@ -274,7 +275,8 @@ fn finding_lines(finding: &WireFinding) -> String {
     if let Some(advice) = &finding.resolution_advice {
         line(&mut text, format_args!("    to do: {}", visible(advice, LINE)));
     }
-    // Whole, or it could not be pasted; it holds no text of a page but its name.
+    // The command is not truncated, so that it can be pasted. The only page text in it is the
+    // page's name.
     if let Some(command) = &finding.resolution_command {
         line(&mut text, format_args!("    $ {}", visible(command, usize::MAX)));
     }
@@ -332,7 +334,7 @@ mod tests {
         let bars: Vec<usize> =
             text.lines().skip(1).take(3).map(|line| line.matches('█').count()).collect();
         assert_eq!(bars, [0, 30, 1], "{text}");
-        assert_eq!(contradiction_trend(&[]), "No run in this time\n");
+        assert_eq!(contradiction_trend(&[]), "No runs in this period\n");
     }
 
     #[test]

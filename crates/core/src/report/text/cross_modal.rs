@@ -1,4 +1,4 @@
-//! A panel's judgement in a terminal: who gave what, and what it cost.
+//! Panel judgements for a terminal: the scores by model, and their cost.
 
 use std::fmt::Write as _;
 
@@ -13,10 +13,9 @@ use crate::format::cross_modal::{
     WireRubric,
 };
 
-/// The longest list of rows that are not green.
+/// Maximum number of rows that did not pass to list.
 const ROWS: usize = 20;
 
-/// One judgement.
 pub fn cross_modal(receipt: &Receipt) -> String {
     let judgement = &receipt.judgement;
     let aggregate = &receipt.aggregate;
@@ -41,7 +40,6 @@ pub fn cross_modal(receipt: &Receipt) -> String {
     text
 }
 
-/// Many judgements.
 pub fn cross_modal_batch(summary: &Summary) -> String {
     let mut text = format!("{}  {}\n\n", loud(summary.verdict.name()), counts(summary));
     text.push_str(&means(summary));
@@ -56,7 +54,7 @@ pub fn cross_modal_batch(summary: &Summary) -> String {
     text
 }
 
-/// What is not green stands out.
+/// The verdict, in capitals unless it is a pass.
 fn loud(verdict: &str) -> String {
     if verdict == "pass" { verdict.to_owned() } else { verdict.to_uppercase() }
 }
@@ -76,7 +74,7 @@ fn votes(aggregate: &WireAggregate) -> String {
     text
 }
 
-/// Dimensions down, slots across.
+/// A table of scores: dimensions as rows, slots as columns.
 fn scores(aggregate: &WireAggregate) -> String {
     let Some(first) = aggregate.dimensions.first() else { return String::new() };
     let slots: Vec<&String> = first.per_slot.keys().collect();
@@ -120,13 +118,13 @@ fn status(dimension: &WireDimension) -> String {
     }
 }
 
-/// Models by slot, with what went wrong in their calls.
+/// Models by slot, with the errors of their calls.
 fn seats(calls: &[WireCall]) -> String {
     let mut text = String::new();
-    let mut told = Vec::new();
+    let mut listed = Vec::new();
     for call in calls {
-        if !told.contains(&call.id) {
-            told.push(call.id);
+        if !listed.contains(&call.id) {
+            listed.push(call.id);
             let _ = writeln!(text, "{}  {}", call.id, visible(&call.model, LINE));
             for failed in calls.iter().filter(|other| other.id == call.id) {
                 text.push_str(&trouble(failed));
@@ -144,7 +142,7 @@ fn trouble(call: &WireCall) -> String {
     }
 }
 
-/// What went wrong in calls, in a word each, none twice. A failure begins with its kind.
+/// The distinct kinds of errors in calls. An error begins with its kind.
 fn troubles(calls: &[WireCall]) -> Vec<&str> {
     let mut kinds: Vec<&str> = Vec::new();
     for call in calls {
@@ -168,7 +166,10 @@ fn agreement(agreement: &WireAgreement) -> String {
 fn money([estimated, paid, saved]: [f64; 3]) -> String {
     let mut text = format!("cost ${paid:.4} (estimated at most ${estimated:.4})");
     if saved > 0.0 {
-        let _ = write!(text, ", saved up to ${saved:.4} by calls that could change nothing");
+        let _ = write!(
+            text,
+            ", saved up to ${saved:.4} by skipping calls that could not change the verdict"
+        );
     }
     text
 }
@@ -188,9 +189,9 @@ fn counts(summary: &Summary) -> String {
         (summary.upstream_error_count, "not answered"),
         (summary.malformed_count, "malformed"),
     ];
-    let told = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
-    let told: Vec<String> = std::iter::once(count(summary.total, "row")).chain(told).collect();
-    let mut text = told.join(", ");
+    let counts = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
+    let counts: Vec<String> = std::iter::once(count(summary.total, "row")).chain(counts).collect();
+    let mut text = counts.join(", ");
     if summary.beyond_limit_count > 0 {
         let _ = write!(text, "; {} beyond the limit", summary.beyond_limit_count);
     }
@@ -216,7 +217,7 @@ fn means(summary: &Summary) -> String {
     format!("{}\n", table(&[Edge::Left, Edge::Right, Edge::Right, Edge::Right], &rows))
 }
 
-/// Rows that did not pass, with why.
+/// The rows that did not pass, with the reasons.
 fn not_green(summary: &Summary) -> String {
     let rows = || summary.per_question.iter().filter(|row| row.verdict != RowVerdict::Pass);
     let mut text = String::new();
@@ -250,10 +251,10 @@ fn reasons(aggregate: &WireAggregate, receipt: Option<&WireJudgement>) -> String
         };
     }
     let failed = aggregate.dimensions.iter().filter(|dimension| !dimension.fail_reasons.is_empty());
-    let told = failed.map(|dimension| {
+    let failures = failed.map(|dimension| {
         let reasons: Vec<&str> =
             dimension.fail_reasons.iter().map(|reason| reason.name()).collect();
         format!("{} {}", dimension.name, reasons.join(" "))
     });
-    told.collect::<Vec<_>>().join(", ")
+    failures.collect::<Vec<_>>().join(", ")
 }

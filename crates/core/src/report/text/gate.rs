@@ -1,8 +1,8 @@
-//! A gate for a terminal.
+//! Gates for a terminal.
 
 use crate::gate::{
-    Bound, Breach, Check, Confidence, CorrectnessParts, GateParts, Judged, QueryResult,
-    RegressionParts, Status,
+    Breach, CheckStatus, ConfidenceLevel, CorrectnessParts, GateCheck, GateParts, JudgedResult,
+    QueryResult, RegressionParts, ThresholdSide,
 };
 use crate::report::escape::visible;
 use crate::report::headline::{breach, why, word};
@@ -15,9 +15,9 @@ use super::rows::{blame, changes, line, row};
 use super::spark::sparkline;
 use super::table::{Edge, table};
 
-/// Rows and queries that are told one by one.
+/// Maximum number of rows and queries to list.
 const WORST: usize = 5;
-/// Pages of one query that are named.
+/// Maximum number of pages to name per query.
 const PAGES: usize = 5;
 
 /// The report of a gate.
@@ -34,7 +34,7 @@ pub fn gate(parts: &GateParts<'_>) -> String {
     text
 }
 
-fn regression(parts: &RegressionParts<'_>, confidence: Option<Confidence>) -> String {
+fn regression(parts: &RegressionParts<'_>, confidence: Option<ConfidenceLevel>) -> String {
     let found = parts.found;
     let summary = &found.summary;
     let sealed = parts.integrity.in_words();
@@ -50,7 +50,7 @@ fn regression(parts: &RegressionParts<'_>, confidence: Option<Confidence>) -> St
         ),
     );
     line(&mut text, format_args!("{}", asked(summary)));
-    let checks: Vec<&Check> = found.checks.iter().chain([&found.latency]).collect();
+    let checks: Vec<&GateCheck> = found.checks.iter().chain([&found.latency]).collect();
     text.push_str(&checked(&checks, confidence));
     if summary.measured > 0 {
         let spread = sparkline(&jaccards(parts.rows));
@@ -65,7 +65,7 @@ fn regression(parts: &RegressionParts<'_>, confidence: Option<Confidence>) -> St
     text
 }
 
-fn correctness(parts: &CorrectnessParts<'_>, confidence: Option<Confidence>) -> String {
+fn correctness(parts: &CorrectnessParts<'_>, confidence: Option<ConfidenceLevel>) -> String {
     let found = parts.found;
     let errored = found.queries.iter().filter(|judged| judged.recall_at_k.is_none()).count();
     let mut text = String::new();
@@ -81,7 +81,7 @@ fn correctness(parts: &CorrectnessParts<'_>, confidence: Option<Confidence>) -> 
     );
     line(
         &mut text,
-        format_args!("Asked {} ({errored} errored)", count(found.queries.len(), "query")),
+        format_args!("Ran {} ({errored} errored)", count(found.queries.len(), "query")),
     );
     text.push_str(&checked(&found.checks.iter().collect::<Vec<_>>(), confidence));
     text.push_str(&breaches(&found.breaches));
@@ -90,17 +90,18 @@ fn correctness(parts: &CorrectnessParts<'_>, confidence: Option<Confidence>) -> 
     text
 }
 
-fn checked(checks: &[&Check], confidence: Option<Confidence>) -> String {
+fn checked(checks: &[&GateCheck], confidence: Option<ConfidenceLevel>) -> String {
     use Edge::{Left, Right};
     let mut rows = vec![heads(confidence).to_vec()];
     rows.extend(checks.iter().map(|check| cells(check).to_vec()));
     let edges = [Left, Right, Right, Right, Left, Right, Left, Right];
     let mut text = format!("\n{}\n", table(&edges, &rows));
-    let smallest = |check: &&Check| {
-        let is_told = check.bound == Bound::Floor && check.n > 0 && check.status != Status::Fail;
+    let smallest = |check: &&GateCheck| {
+        let is_shown =
+            check.bound == ThresholdSide::Floor && check.n > 0 && check.status != CheckStatus::Fail;
         let drop = check.smallest_drop.map(|drop| delta(unit(check.metric), -drop));
         let drop = drop.unwrap_or_else(|| "cannot tell".to_owned());
-        is_told.then(|| format!("{} {drop}", check.metric))
+        is_shown.then(|| format!("{} {drop}", check.metric))
     };
     let smallest: Vec<String> = checks.iter().filter_map(smallest).collect();
     if !smallest.is_empty() {
@@ -146,7 +147,7 @@ fn worst(parts: &RegressionParts<'_>) -> String {
     format!("\nWorst {} of {}:\n{rows_text}", rows.len(), count(regressed(parts.rows), "moved row"))
 }
 
-fn wrong(queries: &[Judged]) -> String {
+fn wrong(queries: &[JudgedResult]) -> String {
     let wrong = worst_judged(queries);
     if wrong.is_empty() {
         return String::new();
@@ -159,7 +160,7 @@ fn wrong(queries: &[Judged]) -> String {
     text
 }
 
-fn judged(judged: &Judged) -> String {
+fn judged(judged: &JudgedResult) -> String {
     let id = visible(&judged.query.id, LINE);
     let query = visible(judged.query.text.as_deref().unwrap_or_default(), LINE);
     let retrieved = match &judged.result {

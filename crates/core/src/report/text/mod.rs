@@ -1,6 +1,6 @@
-//! Reports for a terminal: whole without colour, verdict first.
+//! Reports for terminals: complete without colour, verdict first.
 //!
-//! Queries are shown: the reader is the brain's owner.
+//! Queries are shown, because the reader owns the brain.
 
 mod benchmark;
 mod calibration;
@@ -27,5 +27,5 @@ pub use replay::replay;
 pub use suite::{recorded_suite, suite};
 pub use triage::triage;
 
-/// The longest text from outside that a line takes, in characters.
+/// Maximum length of untrusted text in a line, in characters.
 const LINE: usize = 160;

@@ -1,4 +1,4 @@
-//! The nightly probe in a terminal: one run, and past runs with their trend.
+//! The nightly probe for a terminal: one run, and past runs with their trend.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,7 +16,6 @@ use crate::probe::{ENABLE, ProbeOutcome};
 
 const BAR: u64 = 10;
 
-/// One run.
 pub fn probe(report: &ProbeReport) -> String {
     let event = &report.event;
     let mut text = format!("{}  {}\n", loud(event.outcome), counts(event));
@@ -60,7 +59,7 @@ fn counts(event: &ProbeEvent) -> String {
     let ProbeEvent { pass_count, fail_count, inconclusive_count, error_count, .. } = event;
     let total = pass_count + fail_count + inconclusive_count + error_count;
     if total == 0 {
-        return "nothing was asked".to_owned();
+        return "no questions were asked".to_owned();
     }
     let mut text = format!("{pass_count} of {} pass", count(total, "question"));
     for (number, what) in
@@ -97,9 +96,9 @@ fn not_green(measured: &ProbeMeasured) -> String {
             let of_id = |answer: &&crate::format::probe::ProbeAnswer| {
                 answer.question_id == question.question_id
             };
-            let said = measured.answers.iter().find(of_id);
-            let said = said.map_or("", |answer| answer.hypothesis.as_str());
-            let why = question.error.as_deref().unwrap_or(said);
+            let answer = measured.answers.iter().find(of_id);
+            let answer = answer.map_or("", |answer| answer.hypothesis.as_str());
+            let why = question.error.as_deref().unwrap_or(answer);
             let (id, verdict) = (visible(&question.question_id, LINE), question.verdict.name());
             vec![format!("  {id}"), verdict.to_uppercase(), visible(why, LINE)]
         })
@@ -110,24 +109,24 @@ fn not_green(measured: &ProbeMeasured) -> String {
     format!("\n{}", table(&[Edge::Left, Edge::Left, Edge::Left], &rows))
 }
 
-/// One look of the autopilot.
+/// The report of one autopilot pass.
 pub fn autopilot(look: &AutopilotLook) -> String {
     if look.duties.is_empty() {
-        return format!("nothing is turned on; the nightly quality probe is with: {ENABLE}\n");
+        return format!("nothing is enabled; enable the nightly quality probe with: {ENABLE}\n");
     }
     let line = |duty: &AutopilotDuty| {
         let AutopilotDuty { workspace, duty, state, report, error } = duty;
-        let told = match (report, error) {
+        let result = match (report, error) {
             (Some(report), _) => probe(report),
             (None, Some(error)) => format!("{state}: {}\n", visible(error, LINE)),
             (None, None) => format!("{}\n", state.replace('_', " ")),
         };
-        format!("{} {duty}: {told}", visible(workspace, LINE))
+        format!("{} {duty}: {result}", visible(workspace, LINE))
     };
     look.duties.iter().map(line).collect()
 }
 
-/// Past runs, newest first, and how recall moved.
+/// Past runs, newest first, with the trend of recall.
 pub fn probe_history(history: &ProbeHistory) -> String {
     let state = if history.enabled { "on" } else { "off" };
     if history.runs.is_empty() {
@@ -221,12 +220,12 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_asked_nothing_is_told() {
+    fn a_run_without_questions_is_reported() {
         let detail = Some("it would cost at most $9.00, and $5.00 is allowed".to_owned());
         let at = "2026-11-16T03:00:00Z".parse().unwrap();
         let event = Event::bare(at, ProbeOutcome::BudgetExceeded, detail);
         let report = ProbeReport::bare(ProbeEvent::from(&event), 5.0);
-        let expected = "BUDGET_EXCEEDED  nothing was asked\n\
+        let expected = "BUDGET_EXCEEDED  no questions were asked\n\
                         it would cost at most $9.00, and $5.00 is allowed\n";
         assert_eq!(probe(&report), expected);
     }

@@ -1,7 +1,8 @@
-//! A replay for a terminal: the contract's lines, each with its health, and more beside them.
+//! Replays for a terminal: the lines of the specification, each with its health, and additional
+//! ones.
 
 use crate::latency::Clock;
-use crate::replay::{Health, Summary, TimingSummary, diagnose, healths};
+use crate::replay::{MetricHealth, ReplaySummary, TimingSummary, diagnose, healths};
 use crate::report::ReplayParts;
 use crate::report::escape::visible;
 use crate::report::number::{Unit, count, interval, interval_at, maybe, ms, value};
@@ -11,7 +12,7 @@ use super::LINE;
 use super::rows::{blame, caveat, changes, line, row};
 use super::spark::sparkline;
 
-/// Errors that are quoted.
+/// Maximum number of errors to list.
 const ERRORS: usize = 3;
 
 /// The report of a replay.
@@ -32,7 +33,7 @@ pub fn replay(parts: &ReplayParts<'_>) -> String {
     text
 }
 
-fn numbers(summary: &Summary) -> String {
+fn numbers(summary: &ReplaySummary) -> String {
     let measured = summary.measured;
     let healths = healths(summary);
     let delta = summary.latency.mean_delta_ms;
@@ -78,16 +79,16 @@ fn numbers(summary: &Summary) -> String {
     text
 }
 
-fn health(summary: &Summary, health: Health, shifted: &str, broken: &str) -> String {
-    let Summary { total, replayed, .. } = summary;
+fn health(summary: &ReplaySummary, health: MetricHealth, shifted: &str, broken: &str) -> String {
+    let ReplaySummary { total, replayed, .. } = summary;
     match health {
-        Health::Healthy if replayed < total => {
+        MetricHealth::Healthy if replayed < total => {
             format!("[healthy in the {replayed} of {total} rows that were compared]")
         }
-        Health::Healthy => "[healthy]".to_owned(),
-        Health::Shifted => format!("[shifted: {shifted}]"),
-        Health::Broken => format!("[BROKEN: {broken}]"),
-        Health::NotMeasured => "[not measured]".to_owned(),
+        MetricHealth::Healthy => "[healthy]".to_owned(),
+        MetricHealth::Shifted => format!("[shifted: {shifted}]"),
+        MetricHealth::Broken => format!("[BROKEN: {broken}]"),
+        MetricHealth::NotMeasured => "[not measured]".to_owned(),
     }
 }
 
@@ -96,7 +97,7 @@ fn signed_ms(delta: f64) -> String {
     if delta < 0.0 { format!("-{text}") } else { format!("+{text}") }
 }
 
-fn more_numbers(summary: &Summary) -> String {
+fn more_numbers(summary: &ReplaySummary) -> String {
     let mut text = String::new();
     line(
         &mut text,
@@ -133,12 +134,12 @@ fn more_numbers(summary: &Summary) -> String {
     }
     if summary.both_empty > 0 {
         let rows = count(summary.both_empty, "row");
-        line(&mut text, format_args!("Found nothing then and now: {rows}, in no mean"));
+        line(&mut text, format_args!("Empty in both runs: {rows}, not in any mean"));
     }
     text
 }
 
-/// The times that were measured in the same way then and now.
+/// The times that were measured in the same way in both runs.
 fn times(timing: &TimingSummary) -> String {
     let TimingSummary { ratio, not_compared } = timing;
     let mut text = String::new();
@@ -151,7 +152,7 @@ fn times(timing: &TimingSummary) -> String {
             (value(Unit::Ratio, found.ratio), interval(Unit::Ratio, found.interval));
         line(
             &mut text,
-            format_args!("{clock}: {now} of what was captured (95% CI {interval}), n={}", found.n),
+            format_args!("{clock}: {now} of the captured time (95% CI {interval}), n={}", found.n),
         );
     }
     for (why, rows) in not_compared {
@@ -161,12 +162,12 @@ fn times(timing: &TimingSummary) -> String {
     text
 }
 
-/// Three latencies with a slash between them.
+/// Three latencies, separated by slashes.
 fn percentiles(of: Option<[f64; 3]>) -> String {
     of.map_or_else(|| "-".to_owned(), |of| of.map(ms).join("/"))
 }
 
-fn first_errors_head(summary: &Summary) -> String {
+fn first_errors_head(summary: &ReplaySummary) -> String {
     format!("First {} of {} error(s):", summary.errored.min(ERRORS), summary.errored)
 }
 

@@ -1,19 +1,19 @@
-//! Lines about single rows, and about what changed between them and now.
+//! Lines about rows and about changed factors.
 
 use std::fmt::Write as _;
 
-use crate::replay::{Compared, ReplayedRow};
+use crate::replay::{ReplayedRow, RowComparison};
 use crate::report::escape::visible;
 use crate::report::number::count;
-use crate::report::rows::{Gone, came, gone};
-use crate::report::tally::{Changed, blames, caveats, changed, compared};
+use crate::report::rows::{DroppedPage, added_count, dropped_pages};
+use crate::report::tally::{FactorCounts, blames, caveats, changed, compared};
 
 use super::LINE;
 
-/// Lost pages of one row that are named.
+/// Maximum number of lost pages to name per row.
 const LOST: usize = 5;
 
-/// A row with what it lost.
+/// A row with its lost pages.
 pub(super) fn row(row: &ReplayedRow) -> String {
     let query = visible(&row.query, LINE);
     let Some(compared) = row.compared() else { return format!("  \"{query}\"\n") };
@@ -25,7 +25,7 @@ pub(super) fn row(row: &ReplayedRow) -> String {
     );
     text.push_str(&first(compared));
     text.push_str(&lost(compared));
-    let came = came(compared);
+    let came = added_count(compared);
     if came > 0 {
         line(&mut text, format_args!("    new: {}", count(came, "page")));
     }
@@ -35,8 +35,8 @@ pub(super) fn row(row: &ReplayedRow) -> String {
     text
 }
 
-/// Which page was first and which is now; the pages that were lost tell it where there are some.
-fn first(compared: &Compared) -> String {
+/// The old and the new first page, unless the old one is listed as lost.
+fn first(compared: &RowComparison) -> String {
     match (compared.captured.first(), compared.current.first()) {
         (Some(before), Some(now)) if before != now && compared.current.contains(before) => {
             format!("    first: {} instead of {}\n", visible(now, LINE), visible(before, LINE))
@@ -45,14 +45,14 @@ fn first(compared: &Compared) -> String {
     }
 }
 
-fn lost(compared: &Compared) -> String {
-    let gone = gone(compared);
+fn lost(compared: &RowComparison) -> String {
+    let gone = dropped_pages(compared);
     let mut text = String::new();
-    for Gone { page, fell } in gone.iter().take(LOST) {
+    for DroppedPage { page, loss } in gone.iter().take(LOST) {
         let page = visible(page, LINE);
-        match fell {
-            Some(fell) => {
-                let (stage, why) = (visible(&fell.stage, LINE), visible(&fell.why, LINE));
+        match loss {
+            Some(loss) => {
+                let (stage, why) = (visible(&loss.stage, LINE), visible(&loss.why, LINE));
                 line(&mut text, format_args!("    lost: {page} at {stage}: {why}"));
             }
             None => line(&mut text, format_args!("    lost: {page}")),
@@ -64,13 +64,13 @@ fn lost(compared: &Compared) -> String {
     text
 }
 
-/// What differs between the captures and now, one factor a line.
+/// Changed rows by factor, one line each.
 pub(super) fn changes(rows: &[ReplayedRow]) -> String {
     if compared(rows).next().is_none() {
         return String::new();
     }
     let mut text = "Changed since the capture, in rows:\n".to_owned();
-    for (factor, Changed { same, differs, unknown }) in changed(rows) {
+    for (factor, FactorCounts { same, differs, unknown }) in changed(rows) {
         let name = factor.name();
         line(
             &mut text,
@@ -80,12 +80,12 @@ pub(super) fn changes(rows: &[ReplayedRow]) -> String {
     text
 }
 
-/// What moved rows, in one line.
+/// Changed rows by blamed factor, in one line.
 pub(super) fn blame(rows: &[ReplayedRow]) -> String {
     counted("Moved by", blames(rows).into_iter().map(|(blame, n)| (blame.name(), n)))
 }
 
-/// What is not as it was captured, in one line.
+/// Rows by caveat, in one line.
 pub(super) fn caveat(rows: &[ReplayedRow]) -> String {
     counted("Caveats, in rows", caveats(rows).into_iter().map(|(caveat, n)| (caveat.name(), n)))
 }

@@ -1,8 +1,8 @@
-//! A distribution in one line of blocks.
+//! Sparklines: a distribution as one line of blocks.
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// One block per bin, as high as its share of the highest; an empty bin is a dot.
+/// One block per bin, proportional to the highest; an empty bin is a dot.
 pub(super) fn sparkline(bins: &[usize]) -> String {
     let highest = bins.iter().copied().max().unwrap_or(0).max(1);
     let block = |bin: &usize| match bin {

@@ -1,25 +1,29 @@
-//! A run of a suite in a terminal, and lists of suites and runs.
+//! Suite runs for a terminal.
 
 use std::fmt::Write as _;
 
 use super::super::escape::visible;
-use super::super::suite::{HEADS, cells, failing, headline, told, whom, why, word, wrong};
+use super::super::suite::{
+    HEADS, cells, failing, headline, shown_measures, target_of, why, word, wrong,
+};
 use super::LINE;
 use super::table::{Edge, table};
 use crate::suite::SuiteRun;
 use crate::suite::run::RunCase;
 
-/// As many failing cases are told one by one.
+/// Maximum number of failing cases to list.
 const CASES: usize = 30;
 
-/// One run. `texts` gives the text of a query, where the reader may see it.
+/// A run. `texts` returns the text of a query if the reader may see it.
 pub fn suite(run: &SuiteRun, texts: &dyn Fn(&str) -> Option<String>) -> String {
     let mut text = format!("{}  {}\n", word(run.verdict), visible(&headline(run), 2 * LINE));
     for reason in why(run) {
         let _ = writeln!(text, "  {}", visible(&reason, 2 * LINE));
     }
     let mut rows = vec![HEADS.map(str::to_owned).to_vec()];
-    rows.extend(told(run).map(|one| cells(one).map(|cell| visible(&cell, LINE)).to_vec()));
+    rows.extend(
+        shown_measures(run).map(|one| cells(one).map(|cell| visible(&cell, LINE)).to_vec()),
+    );
     if rows.len() > 1 {
         let edges = [Edge::Left, Edge::Left, Edge::Right, Edge::Right, Edge::Right, Edge::Left];
         let _ = write!(text, "\n{}", table(&edges, &rows));
@@ -28,11 +32,11 @@ pub fn suite(run: &SuiteRun, texts: &dyn Fn(&str) -> Option<String>) -> String {
     text
 }
 
-/// One run of those that are kept: which, when, why, against whom; then what it says.
+/// A stored run: its id, time, trigger and target, followed by its report.
 pub fn recorded_suite(id: i64, run: &SuiteRun, texts: &dyn Fn(&str) -> Option<String>) -> String {
     let SuiteRun { finished_at, trigger, .. } = run;
     let finished_at = finished_at.as_deref().unwrap_or_default();
-    let head = format!("run {id} of {finished_at}, by {trigger}, against {}", whom(run));
+    let head = format!("run {id} of {finished_at}, by {trigger}, against {}", target_of(run));
     format!("{}\n{}", visible(&head, 2 * LINE), suite(run, texts))
 }
 

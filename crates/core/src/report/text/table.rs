@@ -1,13 +1,13 @@
-//! Columns: the first and those of words to the left, numbers to the right.
+//! Plain text tables with aligned columns.
 
-/// Which edge a column is flush with.
+/// The alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Edge {
     Left,
     Right,
 }
 
-/// Lines of a table. Rows have as many cells as there are edges.
+/// Formats a table. Each row must have one cell per edge.
 pub(super) fn table(edges: &[Edge], rows: &[Vec<String>]) -> String {
     let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..edges.len()).map(width).collect();

@@ -1,4 +1,4 @@
-//! Why a run failed, in a terminal.
+//! Triage reports for a terminal.
 
 use std::fmt::Write as _;
 
@@ -7,10 +7,10 @@ use super::super::suite::word;
 use super::LINE;
 use crate::format::triage::{TriageBody, WireFinding, WireTriaged};
 
-/// As many cases of a class are told one by one.
+/// Maximum number of cases to list per class.
 const CASES: usize = 20;
 
-/// What is wrong with a run, by class, with what to do.
+/// The findings of a run by class, with mitigations.
 pub fn triage(body: &TriageBody) -> String {
     let class = body.class.map_or("nothing to triage".to_owned(), |class| class.to_string());
     let mut text = format!(
@@ -24,12 +24,12 @@ pub fn triage(body: &TriageBody) -> String {
         let _ = writeln!(text, "  {}", visible(note, 2 * LINE));
     }
     for finding in &body.findings {
-        text.push_str(&told(finding));
+        text.push_str(&finding_text(finding));
     }
     text
 }
 
-fn told(finding: &WireFinding) -> String {
+fn finding_text(finding: &WireFinding) -> String {
     let count = finding.cases.len();
     let cases = if count == 1 { "1 case".to_owned() } else { format!("{count} cases") };
     let mut text = format!("\n{}: {cases}\n", finding.class);
@@ -37,20 +37,20 @@ fn told(finding: &WireFinding) -> String {
         let _ = writeln!(text, "  {}", visible(why, 2 * LINE));
     }
     for case in finding.cases.iter().take(CASES) {
-        text.push_str(&told_case(case));
+        text.push_str(&case_text(case));
     }
     if count > CASES {
         let _ = writeln!(text, "  and {} more", count - CASES);
     }
     let _ = writeln!(text, "  do: {}", finding.advice);
     for command in &finding.commands {
-        // What is to be pasted is printed whole.
+        // Commands are not truncated, so that they can be pasted.
         let _ = writeln!(text, "  $ {}", visible(command, command.len().max(1)));
     }
     text
 }
 
-fn told_case(case: &WireTriaged) -> String {
+fn case_text(case: &WireTriaged) -> String {
     let query = case.query.as_deref().map(|text| format!("  {}", visible(text, LINE)));
     let why: Vec<String> = case.because.iter().map(|one| visible(one, LINE)).collect();
     format!(

@@ -2,11 +2,11 @@ use super::super::query::Difficulty;
 use super::super::sample::tests::query;
 use super::super::size::Shortage;
 use super::super::{
-    case::{self, AskedWhy},
-    graph::Fact,
+    case::{self, RationaleRequirement},
+    graph::EdgeCheck,
 };
 use super::*;
-use crate::target::{Found, TargetAnswer, TargetError, TargetErrorKind};
+use crate::target::{TargetAnswer, TargetError, TargetErrorKind, TargetResult};
 
 /// A sample of as many queries as its suite requires.
 fn of(count: usize) -> (usize, SampleSize) {
@@ -25,35 +25,41 @@ fn unanswered(number: usize, mode: RetrievalMode) -> CaseResult {
     let mut query = query(&format!("q{number:03}"), "slack", Difficulty::Easy);
     query.mode = Some(mode);
     let error = TargetError::new(TargetErrorKind::Unreachable, "refused");
-    case::judge(&query, AskedWhy::No, &Err(error), &|_| Fact::Holds)
+    case::judge(&query, RationaleRequirement::No, &Err(error), &|_| EdgeCheck::Holds)
 }
 
 /// A case whose answer is at a rank; 0 is a miss.
 fn at_rank(number: usize, rank: usize, mode: RetrievalMode, ms: f64) -> CaseResult {
     let id = format!("q{number:03}");
     let document = |at: usize| if at == rank { id.clone() } else { format!("x{at}") };
-    let results = (1..=10).map(|at| Found { document: document(at), ..Found::default() });
+    let results =
+        (1..=10).map(|at| TargetResult { document: document(at), ..TargetResult::default() });
     let answer = TargetAnswer {
         results: results.collect(),
         latency_ms: ms,
         mode: Some(mode),
         ..TargetAnswer::default()
     };
-    case::judge(&query(&id, "slack", Difficulty::Easy), AskedWhy::No, &Ok(answer), &|_| Fact::Holds)
+    case::judge(
+        &query(&id, "slack", Difficulty::Easy),
+        RationaleRequirement::No,
+        &Ok(answer),
+        &|_| EdgeCheck::Holds,
+    )
 }
 
-fn run(ranks: &[usize]) -> Report {
+fn run(ranks: &[usize]) -> SuiteReport {
     let cases: Vec<CaseResult> = ranks
         .iter()
         .enumerate()
         .map(|(at, rank)| at_rank(at, *rank, RetrievalMode::Hybrid, 10.0))
         .collect();
     let planned = cases.len();
-    report(cases, of(planned), Ended::Whole, &Thresholds::default(), None)
+    report(cases, of(planned), RunEnd::Whole, &SuiteThresholds::default(), None)
 }
 
-fn status(report: &Report, measure: Measure) -> Status {
-    let is_it = |row: &&Row| row.segment == Segment::All && row.measure == measure;
+fn status(report: &SuiteReport, measure: SuiteMeasure) -> MeasureStatus {
+    let is_it = |row: &&MeasureRow| row.segment == CaseSegment::All && row.measure == measure;
     report.rows.iter().find(is_it).unwrap().status
 }
 
@@ -66,56 +72,56 @@ fn boundaries_of_a_regression_suite() {
     };
     let check = |misses, five, ten, verdict| {
         let report = with_misses(misses);
-        assert_eq!(status(&report, Measure::RecallAt5), five, "{misses}");
-        assert_eq!(status(&report, Measure::RecallAt10), ten, "{misses}");
+        assert_eq!(status(&report, SuiteMeasure::RecallAt5), five, "{misses}");
+        assert_eq!(status(&report, SuiteMeasure::RecallAt10), ten, "{misses}");
         assert_eq!(report.verdict, verdict, "{misses}");
     };
-    check(0, Status::Ok, Status::Ok, Verdict::Pass);
-    check(1, Status::Ok, Status::Warn, Verdict::Pass);
-    check(2, Status::Warn, Status::Alert, Verdict::Fail);
-    check(3, Status::Alert, Status::Alert, Verdict::Fail);
+    check(0, MeasureStatus::Ok, MeasureStatus::Ok, Verdict::Pass);
+    check(1, MeasureStatus::Ok, MeasureStatus::Warn, Verdict::Pass);
+    check(2, MeasureStatus::Warn, MeasureStatus::Alert, Verdict::Fail);
+    check(3, MeasureStatus::Alert, MeasureStatus::Alert, Verdict::Fail);
 }
 
 #[test]
 fn ranks_six_to_ten_are_seen() {
     let report = run(&[7; 25]);
-    assert_eq!(status(&report, Measure::RecallAt5), Status::Alert);
-    assert_eq!(status(&report, Measure::RecallAt10), Status::Ok);
+    assert_eq!(status(&report, SuiteMeasure::RecallAt5), MeasureStatus::Alert);
+    assert_eq!(status(&report, SuiteMeasure::RecallAt10), MeasureStatus::Ok);
 }
 
 /// Whoever is woken by recall@5 finds the cases that it is about.
 #[test]
 fn a_case_that_a_deciding_recall_misses_is_failing() {
-    let failing = |report: &Report| {
+    let failing = |report: &SuiteReport| {
         let failing = report.cases.iter().filter(|case| case.is_failing());
         failing.map(|case| (case.rank, case.missed.clone())).collect::<Vec<_>>()
     };
-    let five = vec![Measure::RecallAt5];
+    let five = vec![SuiteMeasure::RecallAt5];
     let found = run(&[1, 5, 6, 10, 0]);
-    let both = vec![Measure::RecallAt5, Measure::RecallAt10];
+    let both = vec![SuiteMeasure::RecallAt5, SuiteMeasure::RecallAt10];
     assert_eq!(failing(&found), [(Some(6), five.clone()), (Some(10), five.clone()), (None, both)]);
     assert!(found.cases[2].flags.is_empty(), "it is not missing");
     // Where no recall can fail a run, nobody is told of one.
-    let mut lenient = Thresholds::default();
-    let none = Bound::Share { target: Percent(0), alert: Percent(0) };
-    lenient.all.get_mut(&Measure::RecallAt5).unwrap().bound = none;
+    let mut lenient = SuiteThresholds::default();
+    let none = MeasureBound::Share { target: Percent(0), alert: Percent(0) };
+    lenient.all.get_mut(&SuiteMeasure::RecallAt5).unwrap().bound = none;
     let cases = vec![at_rank(0, 6, RetrievalMode::Hybrid, 10.0)];
-    assert_eq!(failing(&report(cases, of(1), Ended::Whole, &lenient, None)), []);
+    assert_eq!(failing(&report(cases, of(1), RunEnd::Whole, &lenient, None)), []);
 }
 
 /// What was asked until somebody stopped it is no sample, however bad it looks.
 #[test]
 fn what_somebody_stopped_does_not_fail() {
     let misses = || (0..24).map(|at| at_rank(at, 0, RetrievalMode::Hybrid, 10.0)).collect();
-    let stopped = report(misses(), of(25), Ended::Cancelled, &Thresholds::default(), None);
+    let stopped = report(misses(), of(25), RunEnd::Cancelled, &SuiteThresholds::default(), None);
     assert_eq!(
         (stopped.verdict, &stopped.reasons[..]),
-        (Verdict::Inconclusive, &[Reason::Cancelled][..])
+        (Verdict::Inconclusive, &[InconclusiveReason::Cancelled][..])
     );
-    let late = report(misses(), of(25), Ended::OverTime, &Thresholds::default(), None);
+    let late = report(misses(), of(25), RunEnd::OverTime, &SuiteThresholds::default(), None);
     assert_eq!(late.verdict, Verdict::Fail, "its own time is another matter");
     let mut failed = run(&[0; 25]);
-    failed.doubt(Reason::Cancelled);
+    failed.doubt(InconclusiveReason::Cancelled);
     assert_eq!(failed.verdict, Verdict::Inconclusive);
 }
 
@@ -124,69 +130,76 @@ fn a_mode_that_fails_alone_is_seen() {
     let mut cases: Vec<CaseResult> =
         (0..95).map(|at| at_rank(at, 1, RetrievalMode::Knowledge, 10.0)).collect();
     cases.extend((95..100).map(|at| at_rank(at, 0, RetrievalMode::Graph, 10.0)));
-    let report = report(cases, of(100), Ended::Whole, &Thresholds::default(), None);
-    assert_eq!(status(&report, Measure::RecallAt5), Status::Ok, "95 of 100");
+    let report = report(cases, of(100), RunEnd::Whole, &SuiteThresholds::default(), None);
+    assert_eq!(status(&report, SuiteMeasure::RecallAt5), MeasureStatus::Ok, "95 of 100");
     assert_eq!(report.verdict, Verdict::Fail);
-    let graph = Segment::Mode(RetrievalMode::Graph);
-    let is_it = |row: &&Row| row.segment == graph && row.measure == Measure::RecallAt5;
+    let graph = CaseSegment::Mode(RetrievalMode::Graph);
+    let is_it = |row: &&MeasureRow| row.segment == graph && row.measure == SuiteMeasure::RecallAt5;
     let row = report.rows.iter().find(is_it).unwrap();
-    assert_eq!((row.status, row.decides, row.pages), (Status::Alert, true, true));
+    assert_eq!((row.status, row.decides, row.pages), (MeasureStatus::Alert, true, true));
 }
 
 #[test]
 fn nothing_wrong_is_green() {
-    let empty = report(Vec::new(), of(0), Ended::Whole, &Thresholds::default(), None);
+    let empty = report(Vec::new(), of(0), RunEnd::Whole, &SuiteThresholds::default(), None);
     assert_eq!(empty.verdict, Verdict::Inconclusive);
-    assert_eq!(empty.reasons, [Reason::NoQueries, Reason::NothingMeasured]);
+    assert_eq!(empty.reasons, [InconclusiveReason::NoQueries, InconclusiveReason::NothingMeasured]);
     let one = |n| (0..n).map(|at| at_rank(at, 1, RetrievalMode::Hybrid, 10.0)).collect();
-    let cut = report(one(24), of(25), Ended::OverTime, &Thresholds::default(), None);
-    assert_eq!((cut.verdict, &cut.reasons[..]), (Verdict::Inconclusive, &[Reason::OverTime][..]));
-    let short = report(one(24), of(25), Ended::Whole, &Thresholds::default(), None);
+    let cut = report(one(24), of(25), RunEnd::OverTime, &SuiteThresholds::default(), None);
+    assert_eq!(
+        (cut.verdict, &cut.reasons[..]),
+        (Verdict::Inconclusive, &[InconclusiveReason::OverTime][..])
+    );
+    let short = report(one(24), of(25), RunEnd::Whole, &SuiteThresholds::default(), None);
     assert_eq!(short.verdict, Verdict::Inconclusive, "a case that vanished is not a pass");
     let mut with_error: Vec<CaseResult> = one(99);
     let error = TargetError::new(TargetErrorKind::Timeout, "late");
     let failed = query("q999", "slack", Difficulty::Easy);
-    with_error.push(case::judge(&failed, AskedWhy::No, &Err(error), &|_| Fact::Holds));
-    let found = report(with_error, of(100), Ended::Whole, &Thresholds::default(), None);
-    assert_eq!((found.verdict, &found.reasons[..]), (Verdict::Inconclusive, &[Reason::Errors][..]));
-    assert_eq!(status(&found, Measure::RecallAt5), Status::Ok, "one of a hundred");
+    with_error
+        .push(case::judge(&failed, RationaleRequirement::No, &Err(error), &|_| EdgeCheck::Holds));
+    let found = report(with_error, of(100), RunEnd::Whole, &SuiteThresholds::default(), None);
+    assert_eq!(
+        (found.verdict, &found.reasons[..]),
+        (Verdict::Inconclusive, &[InconclusiveReason::Errors][..])
+    );
+    assert_eq!(status(&found, SuiteMeasure::RecallAt5), MeasureStatus::Ok, "one of a hundred");
     let mut degraded: Vec<CaseResult> = one(25);
     degraded[3].fallbacks.push("rerank".to_owned());
-    let found = report(degraded, of(25), Ended::Whole, &Thresholds::default(), None);
+    let found = report(degraded, of(25), RunEnd::Whole, &SuiteThresholds::default(), None);
     assert_eq!(found.verdict, Verdict::Inconclusive);
 }
 
 #[test]
 fn a_fall_of_the_reranker_fails_the_run() {
     let cases = vec![at_rank(0, 1, RetrievalMode::Hybrid, 10.0)];
-    let value = Value::Score { mean: Some(0.4), baseline: Some(0.5), n: 30 };
-    let found = report(cases, of(1), Ended::Whole, &Thresholds::default(), Some(value));
+    let value = MeasureValue::Score { mean: Some(0.4), baseline: Some(0.5), n: 30 };
+    let found = report(cases, of(1), RunEnd::Whole, &SuiteThresholds::default(), Some(value));
     assert_eq!(found.verdict, Verdict::Fail);
 }
 
 #[test]
 fn doubt_takes_a_pass_away_and_no_failure() {
     let mut passed = run(&[1; 25]);
-    passed.doubt(Reason::IndexBehind);
-    passed.doubt(Reason::IndexBehind);
+    passed.doubt(InconclusiveReason::IndexBehind);
+    passed.doubt(InconclusiveReason::IndexBehind);
     assert_eq!(
         (passed.verdict, &passed.reasons[..]),
-        (Verdict::Inconclusive, &[Reason::IndexBehind][..])
+        (Verdict::Inconclusive, &[InconclusiveReason::IndexBehind][..])
     );
     let mut failed = run(&[0; 25]);
-    failed.doubt(Reason::IndexBehind);
+    failed.doubt(InconclusiveReason::IndexBehind);
     assert_eq!(failed.verdict, Verdict::Fail);
-    assert_eq!(Report::unmade(Reason::Broken).verdict, Verdict::Inconclusive);
+    assert_eq!(SuiteReport::unmade(InconclusiveReason::Broken).verdict, Verdict::Inconclusive);
 }
 
 #[test]
 fn scores_alone_are_something_to_measure() {
-    let steady = Value::Score { mean: Some(0.5), baseline: Some(0.5), n: 30 };
-    let found = report(Vec::new(), of(0), Ended::Whole, &Thresholds::default(), Some(steady));
+    let steady = MeasureValue::Score { mean: Some(0.5), baseline: Some(0.5), n: 30 };
+    let found = report(Vec::new(), of(0), RunEnd::Whole, &SuiteThresholds::default(), Some(steady));
     assert_eq!((found.verdict, &found.reasons[..]), (Verdict::Pass, &[][..]));
-    let none = Value::Score { mean: None, baseline: Some(0.5), n: 0 };
-    let found = report(Vec::new(), of(0), Ended::Whole, &Thresholds::default(), Some(none));
-    assert_eq!(found.reasons, [Reason::NoQueries, Reason::NothingMeasured]);
+    let none = MeasureValue::Score { mean: None, baseline: Some(0.5), n: 0 };
+    let found = report(Vec::new(), of(0), RunEnd::Whole, &SuiteThresholds::default(), Some(none));
+    assert_eq!(found.reasons, [InconclusiveReason::NoQueries, InconclusiveReason::NothingMeasured]);
 }
 
 #[test]
@@ -194,13 +207,13 @@ fn slow_answers_fail_the_run() {
     let cases: Vec<CaseResult> = (0..20)
         .map(|at| at_rank(at, 1, RetrievalMode::Hybrid, if at < 2 { 171.0 } else { 9.0 }))
         .collect();
-    let found = report(cases, of(20), Ended::Whole, &Thresholds::default(), None);
-    assert_eq!(status(&found, Measure::LatencyP95), Status::Alert);
+    let found = report(cases, of(20), RunEnd::Whole, &SuiteThresholds::default(), None);
+    assert_eq!(status(&found, SuiteMeasure::LatencyP95), MeasureStatus::Alert);
     assert_eq!(found.verdict, Verdict::Fail);
 }
 
-fn of_all(report: &Report, measure: Measure) -> &Row {
-    let is_it = |row: &&Row| row.segment == Segment::All && row.measure == measure;
+fn of_all(report: &SuiteReport, measure: SuiteMeasure) -> &MeasureRow {
+    let is_it = |row: &&MeasureRow| row.segment == CaseSegment::All && row.measure == measure;
     report.rows.iter().find(is_it).unwrap()
 }
 
@@ -208,11 +221,16 @@ fn of_all(report: &Report, measure: Measure) -> &Row {
 fn too_small_a_sample_gives_no_verdict() {
     let well = |n: usize| (0..n).map(|at| at_rank(at, 1, RetrievalMode::Hybrid, 10.0)).collect();
     for (asked, missing) in [(1, 24), (24, 1), (99, 1)] {
-        let found =
-            report(well(asked), short(asked, missing), Ended::Whole, &Thresholds::default(), None);
+        let found = report(
+            well(asked),
+            short(asked, missing),
+            RunEnd::Whole,
+            &SuiteThresholds::default(),
+            None,
+        );
         assert_eq!(
             (found.verdict, &found.reasons[..]),
-            (Verdict::Inconclusive, &[Reason::SampleTooSmall][..]),
+            (Verdict::Inconclusive, &[InconclusiveReason::SampleTooSmall][..]),
             "{asked} and {missing} more"
         );
     }
@@ -226,12 +244,14 @@ fn a_small_sample_fails_only_where_nothing_could_save_it() {
         let rank = |at: usize| if at < misses { 0 } else { 1 };
         let case = |at| at_rank(at, rank(at), RetrievalMode::Hybrid, ms(at));
         let cases: Vec<CaseResult> = (0..10).map(case).collect();
-        let found = report(cases, short(10, missing), Ended::Whole, &Thresholds::default(), None);
+        let found =
+            report(cases, short(10, missing), RunEnd::Whole, &SuiteThresholds::default(), None);
         assert_eq!(found.verdict, verdict, "{misses} {slow} {missing}");
-        let decides = found.rows.iter().any(|row| row.decides && row.status == Status::Alert);
+        let decides =
+            found.rows.iter().any(|row| row.decides && row.status == MeasureStatus::Alert);
         assert_eq!(decides, verdict == Verdict::Fail);
-        assert!(found.reasons.contains(&Reason::SampleTooSmall));
-        assert!(!found.reasons.contains(&Reason::NothingMeasured));
+        assert!(found.reasons.contains(&InconclusiveReason::SampleTooSmall));
+        assert!(!found.reasons.contains(&InconclusiveReason::NothingMeasured));
     };
     // 1 of 25 is 96 %, no alert of either recall; 2 of 25 are 92 %, past the alert of recall@10.
     check(1, 0, 15, Verdict::Inconclusive);
@@ -243,12 +263,17 @@ fn a_small_sample_fails_only_where_nothing_could_save_it() {
 
 #[test]
 fn pairs_that_are_missing_may_score_anything() {
-    let fell = Value::Score { mean: Some(0.4), baseline: Some(0.5), n: 3 };
-    let found =
-        report(Vec::new(), (0, short(3, 27).1), Ended::Whole, &Thresholds::default(), Some(fell));
+    let fell = MeasureValue::Score { mean: Some(0.4), baseline: Some(0.5), n: 3 };
+    let found = report(
+        Vec::new(),
+        (0, short(3, 27).1),
+        RunEnd::Whole,
+        &SuiteThresholds::default(),
+        Some(fell),
+    );
     assert_eq!(
         (found.verdict, &found.reasons[..]),
-        (Verdict::Inconclusive, &[Reason::SampleTooSmall][..])
+        (Verdict::Inconclusive, &[InconclusiveReason::SampleTooSmall][..])
     );
 }
 
@@ -260,10 +285,15 @@ fn an_outage_is_told_from_a_loss_of_recall() {
             true => unanswered(at, RetrievalMode::Hybrid),
             false => at_rank(at, rank(at), RetrievalMode::Hybrid, 10.0),
         };
-        let found =
-            report((0..25).map(case).collect(), of(25), Ended::Whole, &Thresholds::default(), None);
-        let row = of_all(&found, Measure::RecallAt5);
-        assert_eq!(row.status, Status::Alert, "an error is a miss");
+        let found = report(
+            (0..25).map(case).collect(),
+            of(25),
+            RunEnd::Whole,
+            &SuiteThresholds::default(),
+            None,
+        );
+        let row = of_all(&found, SuiteMeasure::RecallAt5);
+        assert_eq!(row.status, MeasureStatus::Alert, "an error is a miss");
         assert_eq!(found.verdict, Verdict::Fail);
         assert_eq!((row.is_outage, row.is_unmeasured), (is_outage, is_unmeasured), "{down}");
         assert_eq!(row.unanswered, down as u64);

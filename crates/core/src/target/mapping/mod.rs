@@ -1,11 +1,11 @@
-//! Reading an answer by a description of where things are in it.
+//! Parsing an answer by a mapping of its fields.
 //!
-//! Promises, for whatever a target sends: no panic; a result without an id, a field of the wrong type, a
-//! time below zero or results that are not where the description says are
+//! Promises, for all input: no panic; a result without an id, a field of the wrong type, a time
+//! below zero or results that are not where the mapping says are
 //! [`TargetErrorKind::Malformed`](super::TargetErrorKind::Malformed), and never an empty answer.
 //!
-//! What is let pass: null is the same as missing; an id may be a whole number; a field that a result
-//! lacks is none; the same document may stand several times, as targets that answer with chunks do; more
+//! Tolerated: null is the same as missing; an id may be a whole number; a field that a result lacks
+//! is none; the same document may stand several times, as targets that answer with chunks do; more
 //! results than were asked for are cut off.
 
 mod reasons;
@@ -18,11 +18,13 @@ use crate::named;
 use crate::request::RetrievalMode;
 
 use super::path::{Path, kind_of};
-use super::{IdRule, Judgement, StageFallback, StageIds, TargetAnswer, TargetError, Timings};
+use super::{
+    IdRule, RerankJudgement, StageFallback, StageIds, TargetAnswer, TargetError, TargetTimings,
+};
 
-use value::{Wrong, column, count, flag, id, list, number, number_or_null, one, text, time};
+use value::{TypeMismatch, column, count, flag, id, list, number, number_or_null, one, text, time};
 
-/// What the number of a result means.
+/// The meaning of a result's score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ScoreKind {
     #[default]
@@ -33,7 +35,7 @@ pub enum ScoreKind {
 
 named! { ScoreKind { Score = "score", Distance = "distance" } }
 
-/// What times are counted in.
+/// The unit of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum TimeUnit {
     #[default]
@@ -58,24 +60,24 @@ pub struct ResultPaths {
     /// The passage that is shown.
     pub snippet: Option<Path>,
     pub text: Option<Path>,
-    /// What the score means.
+    /// The meaning of the score.
     pub score_kind: ScoreKind,
 }
 
-/// Where times are.
+/// Paths of the timings.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TimingPaths {
     pub lexical: Option<Path>,
     pub dense: Option<Path>,
     pub rerank: Option<Path>,
-    /// Fetching what is shown.
+    /// Duration of fetching the passages.
     pub hydration: Option<Path>,
     pub total: Option<Path>,
-    /// What they are counted in.
+    /// The unit of the times.
     pub unit: TimeUnit,
 }
 
-/// Where the parts of an edge are.
+/// Paths of the parts of an edge.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EdgePaths {
     pub kind: Path,
@@ -86,7 +88,7 @@ pub struct EdgePaths {
     pub evidence: Option<Path>,
 }
 
-/// Where entities are.
+/// Paths of the entities.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EntityPaths {
     /// One value an entity.
@@ -97,19 +99,19 @@ pub struct EntityPaths {
     pub aliases: Option<Path>,
 }
 
-/// Where reasons are.
+/// Paths of the rationales.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RationalePaths {
     /// One value an edge.
     pub edges: Path,
     pub edge: EdgePaths,
-    /// What the question was about.
+    /// Path of the entities that the question is about.
     pub entities: Option<EntityPaths>,
     /// Chunks that say so, for all edges together.
     pub evidence: Option<Path>,
 }
 
-/// Where the documents of each stage are.
+/// Paths of the documents of each stage.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StagePaths {
     pub lexical: Option<Path>,
@@ -119,9 +121,9 @@ pub struct StagePaths {
     pub rerank_scores: Option<Path>,
 }
 
-/// Where everything is in an answer.
+/// The mapping of an answer's fields.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Mapping {
+pub struct AnswerMapping {
     pub results: ResultPaths,
     pub timings: TimingPaths,
     pub rationale: Option<RationalePaths>,
@@ -129,17 +131,17 @@ pub struct Mapping {
     pub mode: Option<Path>,
     /// Names of stages that did not do their work, or true.
     pub fallbacks: Option<Path>,
-    /// The least score that was to be kept.
+    /// Path of the minimum score of a result.
     pub threshold: Option<Path>,
     /// Whether it decided anything.
     pub threshold_applied: Option<Path>,
-    /// How many documents were considered.
+    /// Path of the number of considered documents.
     pub candidates: Option<Path>,
     /// The target's name for the request.
     pub request_id: Option<Path>,
 }
 
-impl Mapping {
+impl AnswerMapping {
     /// A description that says where results and their ids are, and nothing else.
     pub fn new(results: ResultPaths) -> Self {
         Self {
@@ -194,7 +196,7 @@ impl Mapping {
             results: results.read(answer, ids, k)?,
             timings: timings.read(answer)?,
             rationale: rationale.as_ref().map_or(Ok(None), |paths| paths.read(answer, ids))?,
-            // A target may have modes that nobody here knows.
+            // A target may have modes that gbrain does not know.
             mode: mode.and_then(|mode| RetrievalMode::from_name(&mode)),
             fallbacks: names_of_fallbacks(answer, fallbacks.as_ref())?
                 .into_iter()
@@ -211,7 +213,7 @@ impl Mapping {
 }
 
 impl TimingPaths {
-    fn read(&self, answer: &Value) -> Result<Timings, TargetError> {
+    fn read(&self, answer: &Value) -> Result<TargetTimings, TargetError> {
         let Self { lexical, dense, rerank, hydration, total, unit } = self;
         let factor = match unit {
             TimeUnit::Milliseconds => 1.0,
@@ -222,7 +224,7 @@ impl TimingPaths {
             let time = one(answer, path.as_ref(), time)?;
             Ok::<_, TargetError>(time.map(|time| time * factor))
         };
-        Ok(Timings {
+        Ok(TargetTimings {
             lexical_ms: time(lexical)?,
             dense_ms: time(dense)?,
             rerank_ms: time(rerank)?,
@@ -235,8 +237,8 @@ impl TimingPaths {
 impl StagePaths {
     fn read(&self, answer: &Value, ids: &IdRule) -> Result<Option<StageIds>, TargetError> {
         let Self { lexical, vector, rerank, rerank_scores } = self;
-        let mut told = [lexical, vector, rerank].into_iter().flatten();
-        if told.all(|path| path.find(answer).is_empty()) {
+        let mut reported = [lexical, vector, rerank].into_iter().flatten();
+        if reported.all(|path| path.find(answer).is_empty()) {
             return Ok(None);
         }
         let documents = |path: &Option<Path>| {
@@ -254,7 +256,7 @@ impl StagePaths {
             vector: documents(vector)?,
             // Answers name the edges instead.
             graph: Vec::new(),
-            rerank: judged.map(|(document, score)| Judgement { document, score }).collect(),
+            rerank: judged.map(|(document, score)| RerankJudgement { document, score }).collect(),
         }))
     }
 }
@@ -267,7 +269,7 @@ fn names_of_fallbacks(answer: &Value, path: Option<&Path>) -> Result<Vec<String>
             Value::Null | Value::Bool(false) => (),
             Value::Bool(true) => names.push("fallback".to_owned()),
             Value::String(name) => names.push(name.clone()),
-            other => return Err(Wrong { found: kind_of(other), wanted: "a name" }.at(path)),
+            other => return Err(TypeMismatch { found: kind_of(other), wanted: "a name" }.at(path)),
         }
     }
     Ok(names)

@@ -2,30 +2,33 @@
 
 use serde_json::Value;
 
-use crate::target::path::NotThere;
-use crate::target::{IdRule, Rationale, RationaleEdge, RationaleEntity, TargetError};
+use crate::target::path::LookupError;
+use crate::target::{GraphEvidence, IdRule, RationaleEdge, RationaleEntity, TargetError};
 
 use super::value::{chunk, list, must, number, one, text};
 use super::{EdgePaths, EntityPaths, RationalePaths};
 
-/// More reasons than anybody reads; every one is compared with the others.
+/// Maximum number of rationales; more than a person reads, and every one is compared with the
+/// others.
 const MOST_EDGES: usize = 1_000;
 
 impl RationalePaths {
-    /// None if the target does not tell; no edges if it tells that there are none.
+    /// None if the target reports no rationale; no edges if it reports an empty one.
     pub(super) fn read(
         &self,
         answer: &Value,
         ids: &IdRule,
-    ) -> Result<Option<Rationale>, TargetError> {
+    ) -> Result<Option<GraphEvidence>, TargetError> {
         let Self { edges, edge, entities, evidence } = self;
         let edges = match edges.all(answer) {
             Ok(edges) => edges,
-            Err(NotThere::Missing(_) | NotThere::Other { found: "null", .. }) => return Ok(None),
+            Err(LookupError::Missing(_) | LookupError::Other { found: "null", .. }) => {
+                return Ok(None);
+            }
             Err(error) => return Err(TargetError::malformed(format!("the rationale: {error}"))),
         };
         let read = || {
-            Ok(Rationale {
+            Ok(GraphEvidence {
                 edges: edge.read(&edges, ids)?,
                 entities: entities.as_ref().map_or(Ok(Vec::new()), |paths| paths.read(answer))?,
                 evidence: list(answer, evidence.as_ref(), chunk)?,

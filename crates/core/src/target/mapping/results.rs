@@ -3,14 +3,14 @@
 use serde_json::Value;
 
 use crate::fault::{message_in, one_line};
-use crate::target::path::{NotThere, Path};
-use crate::target::{Found, IdRule, TargetError};
+use crate::target::path::{LookupError, Path};
+use crate::target::{IdRule, TargetError, TargetResult};
 
 use super::value::{column, id, must, number, number_or_null, one, text, text_or_null};
 use super::{ResultPaths, ScoreKind};
 
 /// A field of a result.
-type Field = fn(&mut Found) -> &mut Option<String>;
+type Field = fn(&mut TargetResult) -> &mut Option<String>;
 
 impl ResultPaths {
     pub(super) fn read(
@@ -18,7 +18,7 @@ impl ResultPaths {
         answer: &Value,
         ids: &IdRule,
         k: usize,
-    ) -> Result<Vec<Found>, TargetError> {
+    ) -> Result<Vec<TargetResult>, TargetError> {
         let found = match &self.rows {
             Some(rows) => {
                 let rows = rows.all(answer).map_err(|error| no_results(answer, &error))?;
@@ -32,9 +32,9 @@ impl ResultPaths {
         named.map(|(at, one)| ids.apply(one).map_err(|error| in_result(at, error))).collect()
     }
 
-    fn row(&self, row: &Value) -> Result<Found, TargetError> {
+    fn row(&self, row: &Value) -> Result<TargetResult, TargetError> {
         let score = one(row, self.score.as_ref(), number)?;
-        Ok(Found {
+        Ok(TargetResult {
             document: must(row, &self.document)?,
             chunk: one(row, self.chunk.as_ref(), id)?,
             source: one(row, self.source.as_ref(), id)?,
@@ -46,13 +46,13 @@ impl ResultPaths {
     }
 
     /// Columns: each path gives one value a result, null where there is none.
-    fn columns(&self, answer: &Value, k: usize) -> Result<Vec<Found>, TargetError> {
+    fn columns(&self, answer: &Value, k: usize) -> Result<Vec<TargetResult>, TargetError> {
         let documents = self.document.all(answer).map_err(|error| no_results(answer, &error))?;
         let length = documents.len();
-        let mut found: Vec<Found> = Vec::new();
+        let mut found: Vec<TargetResult> = Vec::new();
         for (at, document) in documents.into_iter().take(k).enumerate() {
             let document = id(document).map_err(|wrong| in_result(at, wrong.at(&self.document)))?;
-            found.push(Found { document, ..Found::default() });
+            found.push(TargetResult { document, ..TargetResult::default() });
         }
         let scores = column(answer, self.score.as_ref(), length, number_or_null)?;
         for (one, score) in found.iter_mut().zip(scores) {
@@ -89,8 +89,8 @@ fn in_result(at: usize, error: TargetError) -> TargetError {
 }
 
 /// An answer without results may say why.
-fn no_results(answer: &Value, error: &NotThere) -> TargetError {
-    let said = message_in(answer).map(one_line);
-    let said = said.map(|said| format!("; it says: {said}")).unwrap_or_default();
-    TargetError::malformed(format!("no results: {error}{said}"))
+fn no_results(answer: &Value, error: &LookupError) -> TargetError {
+    let message = message_in(answer).map(one_line);
+    let message = message.map(|text| format!("; it says: {text}")).unwrap_or_default();
+    TargetError::malformed(format!("no results: {error}{message}"))
 }

@@ -1,42 +1,42 @@
-//! Values of an answer, each read as what it should be.
+//! Values of an answer, each read as the expected type.
 
 use serde_json::Value;
 
 use crate::target::TargetError;
 use crate::target::path::{Path, kind_of};
 
-/// A value that is not what it should be.
+/// A value of the wrong type.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wrong {
+pub(super) struct TypeMismatch {
     pub(super) found: &'static str,
     pub(super) wanted: &'static str,
 }
 
-impl Wrong {
+impl TypeMismatch {
     pub(super) fn at(self, path: &Path) -> TargetError {
         let Self { found, wanted } = self;
         TargetError::malformed(format!("{path} is {found}, not {wanted}"))
     }
 }
 
-pub(super) type Read<T> = fn(&Value) -> Result<T, Wrong>;
+pub(super) type ReadValue<T> = fn(&Value) -> Result<T, TypeMismatch>;
 
-/// What a path leads to, if it is not null.
+/// The value that a path leads to, if it is not null.
 pub(super) fn one<T>(
     value: &Value,
     path: Option<&Path>,
-    read: Read<T>,
+    read: ReadValue<T>,
 ) -> Result<Option<T>, TargetError> {
     let Some(path) = path else { return Ok(None) };
     let found = path.first(value).map(|found| read(found).map_err(|wrong| wrong.at(path)));
     found.transpose()
 }
 
-/// Everything that a path leads to, and what is in a list that it leads to.
+/// All values that a path leads to, with the items of lists.
 pub(super) fn list<T>(
     value: &Value,
     path: Option<&Path>,
-    read: Read<T>,
+    read: ReadValue<T>,
 ) -> Result<Vec<T>, TargetError> {
     let Some(path) = path else { return Ok(Vec::new()) };
     let mut all = Vec::new();
@@ -53,12 +53,12 @@ pub(super) fn list<T>(
     Ok(all)
 }
 
-pub(super) fn text(value: &Value) -> Result<String, Wrong> {
-    let wrong = Wrong { found: kind_of(value), wanted: "a text" };
+pub(super) fn text(value: &Value) -> Result<String, TypeMismatch> {
+    let wrong = TypeMismatch { found: kind_of(value), wanted: "a text" };
     value.as_str().map(str::to_owned).ok_or(wrong)
 }
 
-pub(super) fn text_or_null(value: &Value) -> Result<Option<String>, Wrong> {
+pub(super) fn text_or_null(value: &Value) -> Result<Option<String>, TypeMismatch> {
     match value {
         Value::Null => Ok(None),
         Value::Number(number) if !number.is_f64() => Ok(Some(number.to_string())),
@@ -67,61 +67,64 @@ pub(super) fn text_or_null(value: &Value) -> Result<Option<String>, Wrong> {
 }
 
 /// An id: a text that says something, or a whole number.
-pub(super) fn id(value: &Value) -> Result<String, Wrong> {
+pub(super) fn id(value: &Value) -> Result<String, TypeMismatch> {
     match value {
         Value::String(text) if !text.trim().is_empty() => Ok(text.clone()),
-        Value::String(_) => Err(Wrong { found: "blank", wanted: "an id" }),
+        Value::String(_) => Err(TypeMismatch { found: "blank", wanted: "an id" }),
         Value::Number(number) if !number.is_f64() => Ok(number.to_string()),
-        other => Err(Wrong { found: kind_of(other), wanted: "an id" }),
+        other => Err(TypeMismatch { found: kind_of(other), wanted: "an id" }),
     }
 }
 
 /// A chunk: its id, or an object that has it.
-pub(super) fn chunk(value: &Value) -> Result<String, Wrong> {
+pub(super) fn chunk(value: &Value) -> Result<String, TypeMismatch> {
     match value {
         Value::Object(fields) => {
             let named = ["chunkId", "chunk_id", "id"].iter().find_map(|name| fields.get(*name));
-            named.map_or(Err(Wrong { found: "an object without an id", wanted: "a chunk" }), id)
+            named.map_or(
+                Err(TypeMismatch { found: "an object without an id", wanted: "a chunk" }),
+                id,
+            )
         }
         other => id(other),
     }
 }
 
-pub(super) fn number(value: &Value) -> Result<f64, Wrong> {
-    let wrong = Wrong { found: kind_of(value), wanted: "a number" };
+pub(super) fn number(value: &Value) -> Result<f64, TypeMismatch> {
+    let wrong = TypeMismatch { found: kind_of(value), wanted: "a number" };
     value.as_f64().filter(|number| number.is_finite()).ok_or(wrong)
 }
 
-pub(super) fn number_or_null(value: &Value) -> Result<Option<f64>, Wrong> {
+pub(super) fn number_or_null(value: &Value) -> Result<Option<f64>, TypeMismatch> {
     if value.is_null() { Ok(None) } else { number(value).map(Some) }
 }
 
-pub(super) fn time(value: &Value) -> Result<f64, Wrong> {
+pub(super) fn time(value: &Value) -> Result<f64, TypeMismatch> {
     let time = number(value)?;
-    if time < 0.0 { Err(Wrong { found: "below zero", wanted: "a time" }) } else { Ok(time) }
+    if time < 0.0 { Err(TypeMismatch { found: "below zero", wanted: "a time" }) } else { Ok(time) }
 }
 
-pub(super) fn count(value: &Value) -> Result<u64, Wrong> {
-    value.as_u64().ok_or(Wrong { found: kind_of(value), wanted: "a count" })
+pub(super) fn count(value: &Value) -> Result<u64, TypeMismatch> {
+    value.as_u64().ok_or(TypeMismatch { found: kind_of(value), wanted: "a count" })
 }
 
-pub(super) fn flag(value: &Value) -> Result<bool, Wrong> {
-    value.as_bool().ok_or(Wrong { found: kind_of(value), wanted: "true or false" })
+pub(super) fn flag(value: &Value) -> Result<bool, TypeMismatch> {
+    value.as_bool().ok_or(TypeMismatch { found: kind_of(value), wanted: "true or false" })
 }
 
-/// What must be there.
+/// Reads a required value, or fails.
 pub(super) fn must(value: &Value, path: &Path) -> Result<String, TargetError> {
     let found = path.first(value);
     let found = found.ok_or_else(|| TargetError::malformed(format!("there is no {path}")))?;
     id(found).map_err(|wrong| wrong.at(path))
 }
 
-/// What a path leads to, which must be one value a result; nothing without a path.
+/// The values of a path that must have one value per result; none without a path.
 pub(super) fn column<T>(
     answer: &Value,
     path: Option<&Path>,
     length: usize,
-    read: Read<T>,
+    read: ReadValue<T>,
 ) -> Result<Vec<T>, TargetError> {
     let Some(path) = path else { return Ok(Vec::new()) };
     let values = path.find(answer);

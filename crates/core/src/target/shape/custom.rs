@@ -3,43 +3,43 @@
 use serde_json::Value;
 
 use crate::ranking::RERANK;
-use crate::target::mapping::Mapping;
+use crate::target::mapping::AnswerMapping;
 use crate::target::path::Path;
-use crate::target::template::{Filling, Slot, Template, not_asked};
+use crate::target::template::{Placeholder, RequestTemplate, TemplateValues, not_asked};
 use crate::target::{StageFallback, TargetAnswer};
 
-use super::{Method, Outgoing};
+use super::{HttpMethod, OutgoingRequest};
 
 /// A request and an answer, described.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Custom {
-    pub method: Method,
-    /// What comes after the `?`, by name.
-    pub params: Vec<(String, Template)>,
+pub struct CustomApi {
+    pub method: HttpMethod,
+    /// The query parameters, by name.
+    pub params: Vec<(String, RequestTemplate)>,
     /// Headers, which may have placeholders.
-    pub headers: Vec<(String, Template)>,
-    pub body: Option<Template>,
-    /// Where things are in an answer.
-    pub mapping: Mapping,
-    /// Flags of an answer that say that results below the reranker's threshold were kept.
+    pub headers: Vec<(String, RequestTemplate)>,
+    pub body: Option<RequestTemplate>,
+    /// The mapping of an answer's fields.
+    pub mapping: AnswerMapping,
+    /// Flags of an answer that report a bypassed reranker threshold.
     pub bypass: Vec<Path>,
 }
 
-impl Custom {
+impl CustomApi {
     /// Whether a part of a question has a place in the request.
-    pub fn has(&self, slot: Slot) -> bool {
+    pub fn has(&self, slot: Placeholder) -> bool {
         let parts = self.params.iter().chain(&self.headers).map(|(_, template)| template);
         parts.chain(&self.body).any(|template| template.has(slot))
     }
 
-    pub(super) fn outgoing(&self, filling: &Filling<'_>) -> Outgoing {
-        let texts = |parts: &[(String, Template)]| {
-            let text = |(name, template): &(String, Template)| {
+    pub(super) fn outgoing(&self, filling: &TemplateValues<'_>) -> OutgoingRequest {
+        let texts = |parts: &[(String, RequestTemplate)]| {
+            let text = |(name, template): &(String, RequestTemplate)| {
                 Some((name.clone(), template.fill_text(filling)?))
             };
             parts.iter().filter_map(text).collect()
         };
-        Outgoing {
+        OutgoingRequest {
             method: self.method,
             params: texts(&self.params),
             headers: texts(&self.headers),

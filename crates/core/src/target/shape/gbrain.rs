@@ -2,55 +2,58 @@
 
 use serde_json::{Value, json};
 
-use crate::ranking::{ALL_BELOW, RERANK_THRESHOLD, is_of_the_question};
-use crate::target::mapping::{EdgePaths, Mapping};
+use crate::ranking::{ALL_BELOW, RERANK_THRESHOLD, is_query_specific};
+use crate::target::mapping::{AnswerMapping, EdgePaths};
 use crate::target::path::Path;
-use crate::target::template::{Filling, Slot};
+use crate::target::template::{Placeholder, TemplateValues};
 use crate::target::{
-    IdRule, Rationale, RationaleEntity, SourceRule, StageFallback, TargetAnswer, TargetError,
-    Timings,
+    GraphEvidence, IdRule, RationaleEntity, SourceRule, StageFallback, TargetAnswer, TargetError,
+    TargetTimings,
 };
 
 use super::{object, path, rows};
 
-pub(super) fn has(slot: Slot) -> bool {
-    !matches!(slot, Slot::Kind | Slot::Workspace | Slot::Authors | Slot::States)
+pub(super) fn has(slot: Placeholder) -> bool {
+    !matches!(
+        slot,
+        Placeholder::Kind | Placeholder::Workspace | Placeholder::Authors | Placeholder::States
+    )
 }
 
-pub(super) fn body(filling: &Filling<'_>) -> Value {
+pub(super) fn body(filling: &TemplateValues<'_>) -> Value {
     object([
-        ("query", filling.value(Slot::Query)),
-        ("limit", filling.value(Slot::K)),
-        ("retrieval_mode", filling.value(Slot::Mode)),
-        ("sources", filling.value(Slot::Sources)),
-        ("types", filling.value(Slot::Types)),
-        ("tags", filling.value(Slot::Labels)),
-        ("since", filling.value(Slot::After)),
-        ("until", filling.value(Slot::Before)),
-        ("now", filling.value(Slot::Now)),
+        ("query", filling.value(Placeholder::Query)),
+        ("limit", filling.value(Placeholder::K)),
+        ("retrieval_mode", filling.value(Placeholder::Mode)),
+        ("sources", filling.value(Placeholder::Sources)),
+        ("types", filling.value(Placeholder::Types)),
+        ("tags", filling.value(Placeholder::Labels)),
+        ("since", filling.value(Placeholder::After)),
+        ("until", filling.value(Placeholder::Before)),
+        ("now", filling.value(Placeholder::Now)),
     ])
 }
 
-/// The same as a template, for the arguments of a tool.
+/// The same as a template, for the arguments of a tool. `details` asks for the fields that [`read`] needs.
 pub(crate) fn arguments() -> Value {
     json!({
         "query": "{{query}}", "limit": "{{k}}", "retrieval_mode": "{{mode}}", "sources": "{{sources}}",
         "types": "{{types}}", "tags": "{{labels}}", "since": "{{after}}", "until": "{{before}}",
-        "now": "{{now}}",
+        "now": "{{now}}", "details": true,
     })
 }
 
-/// Where things are in an answer of ours.
-fn mapping() -> Mapping {
+/// The mapping of an answer of gbrain's own API.
+fn mapping() -> AnswerMapping {
     let mut results = rows("$.hits[*]", "$.slug");
     results.source = Some(path("$.source_id"));
     results.chunk = Some(path("$.passages[0].chunk_id"));
     results.snippet = Some(path("$.passages[0].snippet"));
-    Mapping {
+    AnswerMapping {
         mode: Some(path("$.retrieval_mode_resolved")),
         threshold: Some(path("$.rerank_threshold")),
         request_id: Some(path("$.served.request_id")),
-        ..Mapping::new(results)
+        ..AnswerMapping::new(results)
     }
 }
 
@@ -75,7 +78,7 @@ pub(crate) fn read(
         if word("reason") == ALL_BELOW || word("stage") == RERANK_THRESHOLD {
             read.threshold_applied = Some(false);
         }
-        if !is_of_the_question(word("reason")) {
+        if !is_query_specific(word("reason")) {
             read.fallbacks.push(StageFallback::unexplained(word("stage")));
         }
     }
@@ -83,7 +86,7 @@ pub(crate) fn read(
 }
 
 /// Edges are inside of the hits that have any.
-fn rationale(answer: &Value) -> Result<Rationale, TargetError> {
+fn rationale(answer: &Value) -> Result<GraphEvidence, TargetError> {
     let paths = EdgePaths {
         kind: path("$.type"),
         from: path("$.from"),
@@ -94,15 +97,15 @@ fn rationale(answer: &Value) -> Result<Rationale, TargetError> {
     let edges = path("$.hits[*].edges[*]").find(answer);
     let resolved = path("$.relation.resolved[*]").find(answer).into_iter();
     let entity = |id: &str| RationaleEntity { id: id.to_owned(), aliases: Vec::new() };
-    Ok(Rationale {
+    Ok(GraphEvidence {
         edges: paths.read(&edges, &IdRule::default())?,
         entities: resolved.filter_map(Value::as_str).map(entity).collect(),
         evidence: Vec::new(),
     })
 }
 
-fn timings(answer: &Value) -> Timings {
+fn timings(answer: &Value) -> TargetTimings {
     let stages = answer["served"]["timings_us"].as_object().into_iter().flatten();
     let stages = stages.filter_map(|(stage, micros)| Some((stage.as_str(), micros.as_u64()?)));
-    Timings::of_stages(stages, answer["rerank_model"].is_string())
+    TargetTimings::of_stages(stages, answer["rerank_model"].is_string())
 }

@@ -8,17 +8,17 @@ use serde_json::{Map, Value};
 
 use crate::named;
 
-use super::mapping::{Mapping, ResultPaths, ScoreKind};
+use super::mapping::{AnswerMapping, ResultPaths, ScoreKind};
 use super::path::Path;
-use super::template::{Filling, Slot, not_asked};
+use super::template::{Placeholder, TemplateValues, not_asked};
 use super::{IdRule, TargetAnswer, TargetError};
 
-pub use custom::Custom;
+pub use custom::CustomApi;
 pub(crate) use gbrain::arguments as gbrain_arguments;
 
-/// What an API speaks.
+/// The protocol of an API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Api {
+pub enum ApiKind {
     /// The internal one of the playbook's day: `POST /api/knowledge/search`.
     LightfastInternal,
     /// The public one as it was specified: `POST /v1/search` with `q` and `topK`.
@@ -32,7 +32,7 @@ pub enum Api {
 }
 
 named! {
-    Api {
+    ApiKind {
         LightfastInternal = "lightfast-internal",
         LightfastV1 = "lightfast-v1",
         Lightfast2026 = "lightfast-2026",
@@ -41,9 +41,9 @@ named! {
     }
 }
 
-/// What the internal API means by `mode`. Its documents disagree.
+/// The meaning of `mode` in the internal API, on which its documentation is inconsistent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum ModeMeans {
+pub enum ModeMeaning {
     /// knowledge, graph or hybrid.
     #[default]
     RetrievalMode,
@@ -51,22 +51,22 @@ pub enum ModeMeans {
     QueryKind,
 }
 
-named! { ModeMeans { RetrievalMode = "retrieval_mode", QueryKind = "query_kind" } }
+named! { ModeMeaning { RetrievalMode = "retrieval_mode", QueryKind = "query_kind" } }
 
-/// How hard the shipped API is to try, which it calls `mode`.
+/// The search effort of the shipped API, which it calls `mode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Tier {
+pub enum SearchEffort {
     Fast,
     Balanced,
     /// Reranking by the best model.
     Thorough,
 }
 
-named! { Tier { Fast = "fast", Balanced = "balanced", Thorough = "thorough" } }
+named! { SearchEffort { Fast = "fast", Balanced = "balanced", Thorough = "thorough" } }
 
 /// A method of HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Method {
+pub enum HttpMethod {
     /// The question is in the address.
     Get,
     /// The question is in the body.
@@ -74,12 +74,12 @@ pub enum Method {
     Post,
 }
 
-named! { Method { Get = "GET", Post = "POST" } }
+named! { HttpMethod { Get = "GET", Post = "POST" } }
 
-/// A request, without what is the same for all of them: the address and the key.
+/// A request without the parts that all requests share: the address and the key.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outgoing {
-    pub method: Method,
+pub struct OutgoingRequest {
+    pub method: HttpMethod,
     /// Names and values after the `?`.
     pub params: Vec<(String, String)>,
     /// Headers that depend on the question.
@@ -89,22 +89,22 @@ pub struct Outgoing {
     pub not_asked: Vec<&'static str>,
 }
 
-/// What an API speaks, with everything that its settings say.
+/// The protocol of an API with all of its settings.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Shape {
+pub enum RetrievalApi {
     Gbrain,
     /// Described by its settings or by a preset.
-    Custom(Box<Custom>),
+    Custom(Box<CustomApi>),
 }
 
-impl Shape {
+impl RetrievalApi {
     /// Whether the question's vector is a part of the request.
     pub fn wants_vector(&self) -> bool {
-        matches!(self, Self::Custom(custom) if custom.has(Slot::Vector))
+        matches!(self, Self::Custom(custom) if custom.has(Placeholder::Vector))
     }
 
     /// Whether a part of a question has a place in the request.
-    pub fn has(&self, slot: Slot) -> bool {
+    pub fn has(&self, slot: Placeholder) -> bool {
         match self {
             Self::Gbrain => gbrain::has(slot),
             Self::Custom(custom) => custom.has(slot),
@@ -112,11 +112,11 @@ impl Shape {
     }
 
     /// The request of a question.
-    pub fn outgoing(&self, filling: &Filling<'_>) -> Outgoing {
+    pub fn outgoing(&self, filling: &TemplateValues<'_>) -> OutgoingRequest {
         match self {
             Self::Custom(custom) => custom.outgoing(filling),
-            Self::Gbrain => Outgoing {
-                method: Method::Post,
+            Self::Gbrain => OutgoingRequest {
+                method: HttpMethod::Post,
                 params: Vec::new(),
                 headers: Vec::new(),
                 body: Some(gbrain::body(filling)),
@@ -145,18 +145,18 @@ impl Shape {
     }
 }
 
-/// How an answer is read that comes without a request of HTTP.
+/// The format of an answer that was not requested over HTTP.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Reading {
+pub enum AnswerFormat {
     /// As this program answers a query.
     Gbrain,
     /// As this program prints an answer.
     Own,
     /// As the settings describe it.
-    Mapped(Box<Mapping>),
+    Mapped(Box<AnswerMapping>),
 }
 
-impl Reading {
+impl AnswerFormat {
     /// Reads an answer of at most `k` results.
     pub fn answer(
         &self,
@@ -193,8 +193,8 @@ fn rows(rows: &str, document: &str) -> ResultPaths {
     }
 }
 
-/// An object of what is said.
+/// An object of the fields that have a value.
 fn object(fields: impl IntoIterator<Item = (&'static str, Option<Value>)>) -> Value {
-    let said = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    Value::Object(said.collect::<Map<_, _>>())
+    let present = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    Value::Object(present.collect::<Map<_, _>>())
 }

@@ -1,17 +1,17 @@
 //! The shape in which commands answer, and in which an answer is printed: every part of it.
 
 use crate::target::mapping::{
-    EdgePaths, EntityPaths, Mapping, RationalePaths, StagePaths, TimingPaths,
+    AnswerMapping, EdgePaths, EntityPaths, RationalePaths, StagePaths, TimingPaths,
 };
 
 use super::{path, rows};
 
-pub(crate) fn mapping() -> Mapping {
+pub(crate) fn mapping() -> AnswerMapping {
     let mut results = rows("$.results[*]", "$.document");
     results.chunk = Some(path("$.chunk"));
     results.snippet = Some(path("$.snippet"));
     results.text = Some(path("$.text"));
-    Mapping {
+    AnswerMapping {
         timings: TimingPaths {
             lexical: Some(path("$.timings.lexical_ms")),
             dense: Some(path("$.timings.dense_ms")),
@@ -48,6 +48,6 @@ pub(crate) fn mapping() -> Mapping {
         threshold_applied: Some(path("$.threshold_applied")),
         candidates: Some(path("$.candidates")),
         request_id: Some(path("$.request_id")),
-        ..Mapping::new(results)
+        ..AnswerMapping::new(results)
     }
 }

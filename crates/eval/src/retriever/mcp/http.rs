@@ -1,5 +1,5 @@
-//! An MCP server over streamable HTTP: every request a POST, answered by a document or by a stream of
-//! events, of which the one with the request's number is the answer.
+//! An MCP server over streamable HTTP: every request is a POST, answered by a document or by an
+//! event stream in which the event with the request's number is the answer.
 
 use std::io::{BufRead as _, BufReader, Error, ErrorKind, Read};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,56 +9,56 @@ use std::time::Duration;
 use gbrain_core::target::{Address, TargetError, TargetLimits};
 use serde_json::{Value, json};
 
-use crate::retriever::Surroundings;
-use crate::retriever::http::{Caller, missed};
-use crate::retriever::patience::Missed;
+use crate::retriever::TargetEnvironment;
+use crate::retriever::http::{HttpEndpoint, attempt_error};
+use crate::retriever::limiter::AttemptError;
 
-use super::Exchange;
+use super::McpClient;
 use super::message;
 
-/// Where a server keeps what it knows of a client.
+/// The header that carries the session id.
 const SESSION: &str = "mcp-session-id";
-/// A session that the server has forgotten.
+/// The status for an expired session.
 const GONE: u16 = 404;
 
-/// What a server said when it introduced itself.
+/// The session that a server opened in `initialize`.
 #[derive(Debug, Clone, Default)]
 struct Session {
     id: Option<String>,
     protocol: String,
 }
 
-/// A server behind an address.
-pub(super) struct Streamable {
-    caller: Caller,
+/// A client of an MCP server over HTTP.
+pub(super) struct StreamableHttp {
+    endpoint: HttpEndpoint,
     session: Mutex<Option<Session>>,
-    /// Held by whoever greets: one does, and the others wait for what comes of it.
+    /// Held while a session is opened: one thread does it, and the others wait for the result.
     greeting: Mutex<()>,
     next: AtomicU64,
 }
 
-/// What came back: an answer, if there was one, and the session that it names.
-struct Posted {
+/// The response to a POST: the answer, if there was one, and the session that it names.
+struct PostResponse {
     answer: Option<Value>,
     session: Option<String>,
 }
 
-impl Streamable {
+impl StreamableHttp {
     pub(super) fn open(
         address: Address,
         limits: &TargetLimits,
-        surroundings: &Surroundings,
+        environment: &TargetEnvironment,
     ) -> Result<Self, TargetError> {
-        let caller = Caller::open(address, limits, surroundings)?;
+        let endpoint = HttpEndpoint::open(address, limits, environment)?;
         let next = AtomicU64::new(1);
-        Ok(Self { caller, session: Mutex::default(), greeting: Mutex::default(), next })
+        Ok(Self { endpoint, session: Mutex::default(), greeting: Mutex::default(), next })
     }
 
-    /// The session, begun if there is none. What is kept is never held over a call: a server may forget
-    /// us in the middle of the greeting.
-    fn session(&self, timeout: Duration) -> Result<Session, Missed> {
+    /// The current session, opened if there is none. The session lock is not held during a call,
+    /// because a server may drop the session in the middle of `initialize`.
+    fn session(&self, timeout: Duration) -> Result<Session, AttemptError> {
         let _turn = self.greeting.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(session) = self.kept() {
+        if let Some(session) = self.current_session() {
             return Ok(session);
         }
         let id = self.next.fetch_add(1, Ordering::Relaxed);
@@ -72,7 +72,7 @@ impl Streamable {
         Ok(session)
     }
 
-    fn kept(&self) -> Option<Session> {
+    fn current_session(&self) -> Option<Session> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -80,22 +80,22 @@ impl Streamable {
         *self.session.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Posts a message; one with a number is answered.
+    /// Posts a message; a request has an id and gets an answer, a notification has none.
     fn post(
         &self,
         session: &Session,
         body: &Value,
         id: Option<u64>,
         timeout: Duration,
-    ) -> Result<Posted, Missed> {
+    ) -> Result<PostResponse, AttemptError> {
         let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let mut headers = vec![header("accept", "application/json, text/event-stream")];
         if !session.protocol.is_empty() {
             headers.push(header("mcp-protocol-version", &session.protocol));
         }
         headers.extend(session.id.as_deref().map(|session| header(SESSION, session)));
-        let call = self.caller.call(&[], headers, Some(body.to_string().into_bytes()));
-        let (client, secrets) = (self.caller.client(), self.caller.secrets());
+        let call = self.endpoint.call(&[], headers, Some(body.to_string().into_bytes()));
+        let (client, secrets) = (self.endpoint.client(), self.endpoint.secrets());
         let posted = client.stream(&call, Some(timeout), secrets, &mut |head, body| {
             let content_type = head.header("content-type").unwrap_or_default();
             let is_stream = content_type.starts_with("text/event-stream");
@@ -104,19 +104,18 @@ impl Streamable {
                 Some(id) if is_stream => Some(event(body, id)?),
                 Some(_) => Some(serde_json::from_reader(body).map_err(Error::from)?),
             };
-            Ok(Posted { answer, session: head.header(SESSION).map(str::to_owned) })
+            Ok(PostResponse { answer, session: head.header(SESSION).map(str::to_owned) })
         });
         posted.map_err(|failure| {
             if failure.status == Some(GONE) && session.id.is_some() {
                 self.forget();
             }
-            missed(failure)
+            attempt_error(failure)
         })
     }
 }
 
-/// The event of a stream that is the answer; what comes before it is passed over, what comes after it is
-/// not waited for.
+/// Reads a stream up to the event that answers a request. Earlier events are skipped.
 fn event(body: &mut dyn Read, id: u64) -> std::io::Result<Value> {
     let mut data = String::new();
     for line in BufReader::new(body).lines() {
@@ -137,16 +136,16 @@ fn event(body: &mut dyn Read, id: u64) -> std::io::Result<Value> {
     Err(Error::new(ErrorKind::UnexpectedEof, "the stream ended without an answer"))
 }
 
-impl Exchange for Streamable {
-    fn call(&self, method: &str, params: Value, timeout: Duration) -> Result<Value, Missed> {
-        // A server that has forgotten us is greeted once more.
+impl McpClient for StreamableHttp {
+    fn call(&self, method: &str, params: Value, timeout: Duration) -> Result<Value, AttemptError> {
+        // If the server dropped the session, a new one is opened once.
         for is_last in [false, true] {
             let session = self.session(timeout)?;
             let id = self.next.fetch_add(1, Ordering::Relaxed);
             let request = message::request(id, method, &params);
             match self.post(&session, &request, Some(id), timeout) {
                 Ok(posted) => return Ok(message::result(&posted.answer.unwrap_or_default())?),
-                Err(missed) if is_last || self.kept().is_some() => return Err(missed),
+                Err(error) if is_last || self.current_session().is_some() => return Err(error),
                 Err(_) => (),
             }
         }
@@ -154,7 +153,7 @@ impl Exchange for Streamable {
     }
 
     fn hide(&self, text: String) -> String {
-        self.caller.hide(text)
+        self.endpoint.hide(text)
     }
 }
 

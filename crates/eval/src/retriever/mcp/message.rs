@@ -1,4 +1,4 @@
-//! Messages of the protocol, as pure functions: JSON-RPC requests and what their answers mean.
+//! Messages of the protocol, as pure functions: JSON-RPC requests and the meaning of replies.
 
 use gbrain_core::fault::message_in;
 use gbrain_core::target::{TargetError, TargetErrorKind};
@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use crate::retriever::child::Route;
 
-/// The version of the protocol that is spoken.
+/// The supported protocol version.
 pub(super) const PROTOCOL: &str = "2025-06-18";
 
 pub(super) fn request(id: u64, method: &str, params: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
 }
 
-/// How a client introduces itself.
+/// The parameters of `initialize`.
 pub(super) fn greeting() -> Value {
     json!({
         "protocolVersion": PROTOCOL,
@@ -22,12 +22,12 @@ pub(super) fn greeting() -> Value {
     })
 }
 
-/// Said once the server has introduced itself.
+/// The notification after `initialize`.
 pub(super) fn initialized() -> Value {
     json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })
 }
 
-/// What is to be done with a message of a server.
+/// Decides how to handle a message of a server.
 pub(super) fn route(message: &Value) -> Route {
     let id = &message["id"];
     match (message["method"].as_str(), id.as_u64()) {
@@ -43,7 +43,7 @@ pub(super) fn route(message: &Value) -> Route {
     }
 }
 
-/// The result of an answer, or why there is none.
+/// The result in a reply, or its error.
 pub(super) fn result(answer: &Value) -> Result<Value, TargetError> {
     if let Some(error) = answer.get("error").filter(|error| !error.is_null()) {
         let kind = match error["code"].as_i64() {
@@ -51,14 +51,14 @@ pub(super) fn result(answer: &Value) -> Result<Value, TargetError> {
             Some(-32603) => TargetErrorKind::Unavailable,
             _ => TargetErrorKind::BadRequest,
         };
-        let said = error["message"].as_str().unwrap_or("the server does not say why");
-        return Err(TargetError::new(kind, said));
+        let reply = error["message"].as_str().unwrap_or("the server does not say why");
+        return Err(TargetError::new(kind, reply));
     }
     let result = answer.get("result").filter(|result| result.is_object());
     result.cloned().ok_or_else(|| TargetError::malformed("the answer has no result"))
 }
 
-/// What a tool said: its structured content, or its text as JSON.
+/// The content of a tool result: its structured content, or its text as JSON.
 pub(super) fn content(result: &Value) -> Result<Value, TargetError> {
     let items = result["content"].as_array().map(Vec::as_slice).unwrap_or_default();
     let text = items.iter().find_map(|item| item["text"].as_str());
@@ -76,18 +76,18 @@ pub(super) fn content(result: &Value) -> Result<Value, TargetError> {
     }
 }
 
-/// A tool that failed. One of our own says of which kind; of others nothing is known, and asking again
-/// may do harm.
-fn tool_error(said: Option<Value>, text: Option<&str>) -> TargetError {
-    let said = said.unwrap_or_default();
-    let kind = match said["error"]["kind"].as_str() {
+/// The error of a failed tool. A gbrain server names its kind; an unknown error is not retried,
+/// because a repeat may do harm.
+fn tool_error(reply: Option<Value>, text: Option<&str>) -> TargetError {
+    let reply = reply.unwrap_or_default();
+    let kind = match reply["error"]["kind"].as_str() {
         Some("overloaded" | "rate_limited") => TargetErrorKind::RateLimited,
         Some("unavailable" | "busy" | "unreachable" | "internal") => TargetErrorKind::Unavailable,
         Some("timeout") => TargetErrorKind::Timeout,
         Some("unauthorised" | "forbidden") => TargetErrorKind::Denied,
         _ => TargetErrorKind::BadRequest,
     };
-    let message = message_in(&said).or(text).unwrap_or("the tool does not say why");
+    let message = message_in(&reply).or(text).unwrap_or("the tool does not say why");
     TargetError::new(kind, message.chars().take(300).collect::<String>())
 }
 

@@ -1,10 +1,9 @@
 //! A tool of an MCP server, called by a small blocking client.
 //!
-//! It begins as the protocol says (`initialize`, `notifications/initialized`) and calls one tool. The answer
-//! is read from the structured content of the result, or from its text if that is JSON.
+//! It follows the protocol (`initialize`, `notifications/initialized`) and calls one tool. The
+//! answer is read from the structured content of the result, or from its text if that is JSON.
 //!
-//! Deliberately absent: everything else of the protocol. A server that asks something itself is told that
-//! nobody can do that here.
+//! Deliberately absent: the rest of the protocol. Requests of a server are answered with an error.
 
 mod http;
 mod message;
@@ -12,62 +11,62 @@ mod stdio;
 
 use std::time::Duration;
 
-use gbrain_core::target::shape::Reading;
-use gbrain_core::target::template::{Filling, Template};
+use gbrain_core::target::shape::AnswerFormat;
+use gbrain_core::target::template::{RequestTemplate, TemplateValues};
 use gbrain_core::target::{
     McpTarget, McpTransport, Question, TargetAnswer, TargetError, TargetLimits,
 };
 use serde_json::{Value, json};
 
-use super::Surroundings;
-use super::patience::Missed;
-use super::remote::{Naming, Wire};
+use super::TargetEnvironment;
+use super::limiter::AttemptError;
+use super::remote::{IdMapping, Wire};
 
-/// One way to a server: a request, and the result it gave.
-trait Exchange: Sync + Send {
-    fn call(&self, method: &str, params: Value, timeout: Duration) -> Result<Value, Missed>;
+/// A client of an MCP server, over one transport.
+trait McpClient: Sync + Send {
+    fn call(&self, method: &str, params: Value, timeout: Duration) -> Result<Value, AttemptError>;
 
     fn hide(&self, text: String) -> String {
         text
     }
 }
 
-struct Mcp {
-    exchange: Box<dyn Exchange>,
+struct McpTool {
+    client: Box<dyn McpClient>,
     tool: String,
-    arguments: Template,
-    reading: Reading,
-    naming: Naming,
+    arguments: RequestTemplate,
+    reading: AnswerFormat,
+    mapping: IdMapping,
 }
 
 pub(super) fn open(
     target: McpTarget,
-    naming: Naming,
+    mapping: IdMapping,
     limits: &TargetLimits,
-    surroundings: &Surroundings,
+    environment: &TargetEnvironment,
 ) -> Result<Box<dyn Wire>, TargetError> {
     let McpTarget { transport, tool, arguments, reading } = target;
-    let exchange: Box<dyn Exchange> = match transport {
-        McpTransport::Stdio(program) => Box::new(stdio::Stdio::new(program, surroundings)),
+    let client: Box<dyn McpClient> = match transport {
+        McpTransport::Stdio(program) => Box::new(stdio::Stdio::new(program, environment)),
         McpTransport::Http(address) => {
-            Box::new(http::Streamable::open(address, limits, surroundings)?)
+            Box::new(http::StreamableHttp::open(address, limits, environment)?)
         }
     };
-    Ok(Box::new(Mcp { exchange, tool, arguments, reading, naming }))
+    Ok(Box::new(McpTool { client, tool, arguments, reading, mapping }))
 }
 
-impl Wire for Mcp {
-    fn fetch(&self, question: &Question, timeout: Duration) -> Result<Value, Missed> {
-        let filling = Filling { question, vector: None };
+impl Wire for McpTool {
+    fn fetch(&self, question: &Question, timeout: Duration) -> Result<Value, AttemptError> {
+        let filling = TemplateValues { question, vector: None };
         let arguments = self.arguments.fill(&filling).unwrap_or_else(|| json!({}));
         let params = json!({ "name": self.tool, "arguments": arguments });
-        let result = self.exchange.call("tools/call", params, timeout)?;
+        let result = self.client.call("tools/call", params, timeout)?;
         Ok(message::content(&result)?)
     }
 
-    fn read(&self, question: &Question, said: &Value) -> Result<TargetAnswer, TargetError> {
-        let Naming { ids, document } = &self.naming;
-        self.reading.answer(said, ids, document.as_ref(), question.k)
+    fn read(&self, question: &Question, reply: &Value) -> Result<TargetAnswer, TargetError> {
+        let IdMapping { ids, document } = &self.mapping;
+        self.reading.answer(reply, ids, document.as_ref(), question.k)
     }
 
     fn not_asked(&self, question: &Question) -> Vec<&'static str> {
@@ -75,6 +74,6 @@ impl Wire for Mcp {
     }
 
     fn hide(&self, text: String) -> String {
-        self.exchange.hide(text)
+        self.client.hide(text)
     }
 }

@@ -1,35 +1,35 @@
-//! An MCP server that is started, on its standard input and output.
+//! An MCP server as a child process, on its standard input and output.
 
 use std::time::Duration;
 
-use gbrain_core::target::{Program, TargetError};
+use gbrain_core::target::{TargetError, TargetProgram};
 use serde_json::Value;
 
-use crate::retriever::Surroundings;
-use crate::retriever::child::{Child, Running};
-use crate::retriever::patience::Missed;
+use crate::retriever::TargetEnvironment;
+use crate::retriever::child::{ChildProcess, ChildProgram};
+use crate::retriever::limiter::AttemptError;
 
-use super::Exchange;
+use super::McpClient;
 use super::message;
 
-/// A server that is started.
-pub(super) struct Stdio(Child);
+/// A client of an MCP server in a child process.
+pub(super) struct Stdio(ChildProgram);
 
 impl Stdio {
-    pub(super) fn new(program: Program, surroundings: &Surroundings) -> Self {
-        Self(Child::new(program, surroundings, message::route))
+    pub(super) fn new(program: TargetProgram, environment: &TargetEnvironment) -> Self {
+        Self(ChildProgram::new(program, environment, message::route))
     }
 }
 
-fn greet(running: &Running, timeout: Duration) -> Result<(), TargetError> {
+fn greet(running: &ChildProcess, timeout: Duration) -> Result<(), TargetError> {
     let greeting = |id| message::request(id, "initialize", &message::greeting());
     message::result(&running.ask(greeting, timeout)?)?;
-    running.tell(&message::initialized());
+    running.notify(&message::initialized());
     Ok(())
 }
 
-impl Exchange for Stdio {
-    fn call(&self, method: &str, params: Value, timeout: Duration) -> Result<Value, Missed> {
+impl McpClient for Stdio {
+    fn call(&self, method: &str, params: Value, timeout: Duration) -> Result<Value, AttemptError> {
         let running = self.0.running(timeout, &greet)?;
         let answer = running.ask(|id| message::request(id, method, &params), timeout)?;
         Ok(message::result(&answer)?)

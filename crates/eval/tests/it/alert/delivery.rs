@@ -87,9 +87,9 @@ fn statuses_and_faults() {
     check(Refusal::Status(400, None), Dead, "status 400");
     check(Refusal::Status(401, None), Dead, "status 401");
     check(Refusal::Status(404, None), Dead, "status 404");
-    check(Refusal::Status(302, None), Dead, "another one by now");
-    check(Refusal::Close, Queued, "no answer");
-    check(Refusal::Garbage, Queued, "no answer");
+    check(Refusal::Status(302, None), Dead, "has moved");
+    check(Refusal::Close, Queued, "no response");
+    check(Refusal::Garbage, Queued, "no response");
     check(Refusal::Hang(Duration::from_secs(3)), Queued, "");
     check(Refusal::Cut, Sent, "");
 }
@@ -188,7 +188,7 @@ fn dead_messages() {
     };
     let odd = room.store.add_deliveries(&ws(), &[odd], Timestamp::now()).unwrap()[0];
     room.send();
-    room.is(odd, DeliveryState::Dead, "can't be read");
+    room.is(odd, DeliveryState::Dead, "cannot be parsed");
 }
 
 /// A channel that can't be used here is not lost: it says what is missing, and goes when it is there.
@@ -201,8 +201,7 @@ fn channels_that_can_not_be_used() {
     room.set("BAD", "not an address");
     room.channels.insert("bad".to_owned(), json!({ "kind": "slack", "url_env": "BAD" }));
     let ids = ["pager", "nowhere", "odd", "bad"].map(|channel| room.queue(channel, "k", TRIGGER));
-    let says =
-        ["the variable PD is not set", "nobody describes the channel `nowhere`", "pigeon", ""];
+    let says = ["environment variable PD is not set", "unknown channel `nowhere`", "pigeon", ""];
     assert_eq!(room.send(), DeliveryCount { failed: 4, ..DeliveryCount::default() });
     for (id, says) in ids.into_iter().zip(says) {
         room.is(id, DeliveryState::Queued, says);

@@ -1,7 +1,7 @@
 //! Mail: with STARTTLS, TLS from the start, AUTH, and servers that say no.
 
 use gbrain_net::Secret;
-use gbrain_net::mail::{Login, Mail, MailFailureKind, MailServer, Protection};
+use gbrain_net::mail::{Login, Mail, MailEncryption, MailFailureKind, MailServer};
 use gbrain_testkit::mailbox::{Mailbox, MailboxOptions};
 use gbrain_testkit::tls::{file, server_config};
 use rustls::RootCertStore;
@@ -18,13 +18,13 @@ fn authorities() -> RootCertStore {
     roots
 }
 
-fn server(mailbox: &Mailbox, protection: Protection, with_login: bool) -> MailServer {
+fn server(mailbox: &Mailbox, encryption: MailEncryption, with_login: bool) -> MailServer {
     let secret = |text: &str| Secret::new(text).unwrap();
     let login = Login { username: secret("ada"), password: secret(SECRETS[3]) };
     MailServer {
         host: "localhost".to_owned(),
         port: mailbox.port(),
-        protection,
+        encryption,
         login: with_login.then_some(login),
         authorities: Some(authorities()),
     }
@@ -47,12 +47,12 @@ const WITHIN: Duration = Duration::from_secs(5);
 #[test]
 fn mails_are_taken_over_every_connection() {
     let check = |options: MailboxOptions,
-                 protection: Protection,
+                 encryption: MailEncryption,
                  with_login: bool,
                  login: &[&str]| {
-        let is_encrypted = protection != Protection::None;
+        let is_encrypted = encryption != MailEncryption::None;
         let mailbox = Mailbox::start(options).unwrap();
-        let said = server(&mailbox, protection, with_login).send(&mail(), WITHIN).unwrap();
+        let said = server(&mailbox, encryption, with_login).send(&mail(), WITHIN).unwrap();
         assert!(said.contains("taken"), "{said}");
         let mails = mailbox.mails();
         assert_eq!(mails.len(), 1);
@@ -74,13 +74,13 @@ fn mails_are_taken_over_every_connection() {
         auth,
         says: Vec::new(),
     };
-    check(MailboxOptions::default(), Protection::None, false, &[]);
-    check(with(None, false), Protection::StartTls, false, &[]);
-    check(with(Some("PLAIN LOGIN"), false), Protection::StartTls, true, &plain);
-    check(with(Some("LOGIN"), true), Protection::Tls, true, &login);
+    check(MailboxOptions::default(), MailEncryption::None, false, &[]);
+    check(with(None, false), MailEncryption::StartTls, false, &[]);
+    check(with(Some("PLAIN LOGIN"), false), MailEncryption::StartTls, true, &plain);
+    check(with(Some("LOGIN"), true), MailEncryption::Tls, true, &login);
     // To this machine a password may go in the clear.
     let local = MailboxOptions { auth: Some("PLAIN"), ..MailboxOptions::default() };
-    check(local, Protection::None, true, &plain);
+    check(local, MailEncryption::None, true, &plain);
 }
 
 fn login_of(login: &[&str]) -> Vec<String> {
@@ -99,7 +99,7 @@ fn servers_that_say_no() {
         };
         let mailbox = Mailbox::start(options).unwrap();
         let failure =
-            server(&mailbox, Protection::StartTls, true).send(&mail(), WITHIN).unwrap_err();
+            server(&mailbox, MailEncryption::StartTls, true).send(&mail(), WITHIN).unwrap_err();
         assert_eq!(failure.kind, kind, "{failure}");
         assert!(
             !failure.message.contains(SECRETS[3]) && !failure.message.contains("bWFpbC1wYXNzLTQ"),
@@ -107,15 +107,15 @@ fn servers_that_say_no() {
         );
         assert_eq!(mailbox.mails(), []);
     };
-    use MailFailureKind::{Insecure, Later, Refused, Unreachable};
-    check(("EHLO", "421 too many"), Later);
-    check(("STARTTLS", "454 not now"), Later);
+    use MailFailureKind::{Insecure, Refused, Temporary, Unreachable};
+    check(("EHLO", "421 too many"), Temporary);
+    check(("STARTTLS", "454 not now"), Temporary);
     check(("EHLO", "250 nothing here"), Insecure);
     check(("STARTTLS", "220 go\r\n250-injected\r\n250 AUTH PLAIN"), Insecure);
     check(("AUTH", "535 wrong: AGFkYQBtYWlsLXBhc3MtNA== mail-pass-4"), Refused);
-    check(("MAIL", "451 later"), Later);
+    check(("MAIL", "451 later"), Temporary);
     check(("MAIL", "550 never"), Refused);
-    check(("RCPT", "450 greylisted"), Later);
+    check(("RCPT", "450 greylisted"), Temporary);
     check(("RCPT", "550 no such user"), Refused);
     check(("DATA", "552 too much"), Refused);
     check(("EHLO", "hello to you"), Unreachable);
@@ -126,7 +126,7 @@ fn servers_that_say_no() {
 fn one_of_two_is_refused() {
     let says = vec![("RCPT TO:<bad@", "550 no such user")];
     let mailbox = Mailbox::start(MailboxOptions { says, ..MailboxOptions::default() }).unwrap();
-    let said = server(&mailbox, Protection::None, false).send(&mail(), WITHIN).unwrap();
+    let said = server(&mailbox, MailEncryption::None, false).send(&mail(), WITHIN).unwrap();
     assert!(
         said.contains("taken") && said.contains("but") && said.contains("bad@example.com"),
         "{said}"
@@ -141,12 +141,14 @@ fn nobody_is_trusted_who_is_not_known() {
     let mailbox = Mailbox::start(options).unwrap();
     let stranger = MailServer {
         authorities: Some(RootCertStore::empty()),
-        ..server(&mailbox, Protection::StartTls, true)
+        ..server(&mailbox, MailEncryption::StartTls, true)
     };
     let failure = stranger.send(&mail(), WITHIN).unwrap_err();
     assert_eq!(failure.kind, MailFailureKind::Insecure, "{failure}");
-    let name =
-        MailServer { host: "127.0.0.1".to_owned(), ..server(&mailbox, Protection::StartTls, true) };
+    let name = MailServer {
+        host: "127.0.0.1".to_owned(),
+        ..server(&mailbox, MailEncryption::StartTls, true)
+    };
     assert_eq!(name.send(&mail(), WITHIN).unwrap_err().kind, MailFailureKind::Insecure);
     assert!(mailbox.lines().iter().all(|line| !line.starts_with("AUTH")), "{:?}", mailbox.lines());
 }
@@ -164,7 +166,7 @@ fn a_server_that_drips_or_is_not_there() {
         }
     });
     let mailbox = Mailbox::start(MailboxOptions::default()).unwrap();
-    let dripping = MailServer { port, ..server(&mailbox, Protection::None, false) };
+    let dripping = MailServer { port, ..server(&mailbox, MailEncryption::None, false) };
     let begun = Instant::now();
     let failure = dripping.send(&mail(), Duration::from_millis(500)).unwrap_err();
     assert_eq!(failure.kind, MailFailureKind::Timeout, "{failure}");

@@ -8,10 +8,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use gbrain_core::alert::Message;
+use gbrain_core::alert::AlertMessage;
 use gbrain_core::id::WorkspaceId;
 use gbrain_eval::alert::{
-    ChannelRegistry, Channels, DeliveryCount, DeliveryMode, DeliveryOutcome, DeliveryWorker,
+    ChannelRegistry, ChannelSettings, DeliveryCount, DeliveryMode, DeliveryOutcome, DeliveryWorker,
     SendLimits,
 };
 use gbrain_store::{
@@ -59,16 +59,16 @@ impl Room {
     fn registry(&self) -> ChannelRegistry {
         let (channels, variables) = (self.channels.clone(), self.variables.clone());
         ChannelRegistry {
-            read: Arc::new(move || Channels::of(&channels, None, None)),
+            read: Arc::new(move || ChannelSettings::parse(&channels, None, None)),
             environment: Arc::new(move |name: &str| variables.get(name).cloned()),
         }
     }
 
     /// Queues a message of a key; its number.
     fn queue(&self, channel: &str, key: &str, action: DeliveryAction) -> i64 {
-        let message = Message {
+        let message = AlertMessage {
             action: action.name().to_owned(),
-            ..Message::notice(
+            ..AlertMessage::notice(
                 "default",
                 key,
                 format!("about {key} <&>"),

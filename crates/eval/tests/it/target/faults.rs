@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use gbrain_core::format::target::read_target;
-use gbrain_core::replay::Live;
+use gbrain_core::replay::LiveContext;
 use gbrain_core::target::{Question, TargetErrorKind};
-use gbrain_eval::retriever::{Surroundings, open};
+use gbrain_eval::retriever::{TargetEnvironment, open};
 use gbrain_testkit::retrieval::Fault;
 use jiff::Timestamp;
 use serde_json::json;
 
 use super::http::{APIS, server, settings};
-use super::{SECRET, surroundings, target};
+use super::{SECRET, environment, target};
 
 /// What becomes of a question that meets a fault every time: the kind, and how many requests were made.
 fn check(fault: Fault, kind: TargetErrorKind, requests: u64) {
@@ -63,7 +63,7 @@ fn an_answer_that_is_too_large_is_not_read_to_its_end() {
     let ask = target(settings("lightfast-v1", &server.url(), json!({})));
     let error = ask.retrieve(&Question::new("a", 5)).unwrap_err();
     assert_eq!(error.kind, TargetErrorKind::Malformed);
-    assert!(error.message.contains("larger than 32 MiB"), "{error}");
+    assert!(error.message.contains("larger than the limit of 32 MiB"), "{error}");
 }
 
 #[test]
@@ -131,11 +131,15 @@ fn nobody_there_is_unreachable() {
 fn somebody_may_stop_it() {
     let server = server(|_| Fault::Status(429, Some(20)));
     let cancel = Arc::new(AtomicBool::new(false));
-    let around = Surroundings { cancel: cancel.clone(), ..surroundings(std::path::Path::new("/")) };
+    let around =
+        TargetEnvironment { cancel: cancel.clone(), ..environment(std::path::Path::new("/")) };
     let settings = settings("lightfast-v1", &server.url(), json!({ "concurrency": 1 }));
-    let ask =
-        open(read_target("prod", &settings).unwrap(), Live::at(Timestamp::UNIX_EPOCH), &around)
-            .unwrap();
+    let ask = open(
+        read_target("prod", &settings).unwrap(),
+        LiveContext::at(Timestamp::UNIX_EPOCH),
+        &around,
+    )
+    .unwrap();
     let started = Instant::now();
     std::thread::scope(|scope| {
         // One waits for another attempt, the others for its place.

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use gbrain_brain::import::{ImportOptions, StoredTexts, import};
 use gbrain_brain::{Assistants, Brain, IndexKind, WorkspaceOptions, built_in_models};
 use gbrain_core::id::{SourceId, WorkspaceId};
-use gbrain_core::replay::Live;
+use gbrain_core::replay::LiveContext;
 use gbrain_core::request::{RetrievalMode, Viewer};
 use gbrain_core::search::Settings;
 use gbrain_core::target::{Question, QuestionFilter, TargetErrorKind};
 use gbrain_eval::retriever::{LocalOptions, LocalRetriever, Retriever as _};
-use gbrain_llm::{Asker, Limits, Prices, Providers, Spending};
+use gbrain_llm::{ModelClient, ModelLimits, Prices, Providers, Spending};
 use gbrain_store::{Location, OpenMode, Store};
 use gbrain_testkit::providers::{Fault, ProviderServer};
 use jiff::Timestamp;
@@ -58,7 +58,7 @@ impl Site {
         settings: Settings,
         assistants: Option<&'a Assistants>,
     ) -> LocalRetriever<'a> {
-        let live = Live { settings, now: Timestamp::UNIX_EPOCH };
+        let live = LiveContext { settings, now: Timestamp::UNIX_EPOCH };
         let options = LocalOptions { live, viewer: Viewer::Trusted, assistants };
         LocalRetriever::newest(&self.brain, options, &|_, _| ()).unwrap()
     }
@@ -71,7 +71,7 @@ impl Site {
         let price = json!({ "input_usd_per_million": 1, "output_usd_per_million": 1, "source": "a test", "date": "2026-01-01" });
         let prices = Prices::parse(&json!({ "jina:judge": price }).to_string()).unwrap();
         let key = |name: &str| (name == "KEY").then(|| "a-key".to_owned());
-        let asker = Asker::new(providers, prices, Limits::default(), Arc::new(key));
+        let client = ModelClient::new(providers, prices, ModelLimits::default(), Arc::new(key));
         let spending = Spending {
             store: self.store.clone(),
             workspace: WorkspaceId::default(),
@@ -79,9 +79,9 @@ impl Site {
             per_day: Some("1".parse().unwrap()),
             purpose: "test".to_owned(),
         };
-        let asker = asker.spending(spending);
+        let client = client.spending(spending);
         let model = "jina:judge".parse().unwrap();
-        Assistants::new(asker, self.store.clone(), WorkspaceId::default(), None, Some(model))
+        Assistants::new(client, self.store.clone(), WorkspaceId::default(), None, Some(model))
     }
 }
 

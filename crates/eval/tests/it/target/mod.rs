@@ -14,9 +14,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use gbrain_core::format::target::read_target;
-use gbrain_core::replay::Live;
+use gbrain_core::replay::LiveContext;
 use gbrain_core::target::{Question, TargetError, TargetErrorKind};
-use gbrain_eval::retriever::{Retriever, Surroundings, open};
+use gbrain_eval::retriever::{Retriever, TargetEnvironment, open};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -27,9 +27,9 @@ use gbrain_testkit::retrieval::Reply;
 /// A secret that must show nowhere.
 const SECRET: &str = "sk-very-secret-123";
 
-fn surroundings(dir: &Path) -> Surroundings {
-    Surroundings {
-        environment: Arc::new(|name| (name == "PROD_KEY").then(|| SECRET.to_owned())),
+fn environment(dir: &Path) -> TargetEnvironment {
+    TargetEnvironment {
+        lookup: Arc::new(|name| (name == "PROD_KEY").then(|| SECRET.to_owned())),
         dir: dir.to_owned(),
         cancel: Arc::new(AtomicBool::new(false)),
     }
@@ -37,7 +37,7 @@ fn surroundings(dir: &Path) -> Surroundings {
 
 fn try_target(settings: Value) -> Result<Box<dyn Retriever>, TargetError> {
     let settings = read_target("prod", &settings).unwrap_or_else(|error| panic!("{error}"));
-    open(settings, Live::at(Timestamp::UNIX_EPOCH), &surroundings(Path::new("/")))
+    open(settings, LiveContext::at(Timestamp::UNIX_EPOCH), &environment(Path::new("/")))
 }
 
 fn target(settings: Value) -> Box<dyn Retriever> {

@@ -1,31 +1,31 @@
-//! The part of a row that figures are made of, read without building the row.
+//! Reads only those fields of a row that the figures need, without building the row.
 //!
-//! Rows that `kick` wrote have one spelling, so most lines are a comparison with fixed text and a few
-//! numbers. Anything else that may be a row goes the long way, so both ways agree on every line.
+//! Rows written by `kick` have one canonical form, so most lines need only a comparison with fixed
+//! text and a few numbers. Other lines take the slow path, and both paths agree on every line.
 
 use super::row::{UsageRow, second};
 
-/// What figures need of a row.
+/// The fields of a row that the figures need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Glance {
-    /// `YYYY-MM-DDTHH:MM:SSZ`, which sorts as time does.
+    /// `YYYY-MM-DDTHH:MM:SSZ`, which sorts by time.
     pub ts: [u8; 20],
-    /// Whether a model was asked.
+    /// Whether a model was called.
     pub sent: bool,
-    /// How its command ended.
+    /// The exit code of its command.
     pub exit_code: i64,
-    /// What the verifier said.
+    /// The verdict of the verifier, if there is one.
     pub verified: Option<bool>,
-    /// How long the run took.
+    /// The duration of the run.
     pub duration_ms: u64,
-    /// Words of the prompt.
+    /// The number of words of the prompt.
     pub prompt_words: u64,
-    /// Words of the answer.
+    /// The number of words of the answer.
     pub output_words: u64,
 }
 
 impl Glance {
-    /// Reads a line; none if it is not a row.
+    /// Parses a line; `None` if it is not a row.
     pub fn parse(line: &[u8]) -> Option<Self> {
         Self::of_canonical(line).or_else(|| UsageRow::parse(line).map(|row| Self::of(&row)))
     }
@@ -47,8 +47,8 @@ impl Glance {
         }
     }
 
-    /// The short way: only what [`UsageRow::to_line`] would have written, and of that only what needs no
-    /// second look. None says nothing about the line.
+    /// The fast path, for lines exactly as [`UsageRow::to_line`] writes them. `None` says nothing
+    /// about the line.
     fn of_canonical(line: &[u8]) -> Option<Self> {
         let rest = line.strip_prefix(b"{\"ts\":\"")?;
         let (ts, rest) = rest.split_first_chunk::<20>()?;
@@ -78,8 +78,8 @@ impl Glance {
     }
 }
 
-/// Whether the digits are where they belong and name a day and a second that every calendar has; the
-/// last days of a month are left to the long way.
+/// Whether the text is a timestamp with a day and a second that are always valid; the last days of
+/// a month take the slow path.
 fn is_moment(ts: &[u8; 20]) -> bool {
     let shape = b"0000-00-00T00:00:00Z";
     let fits =
@@ -92,7 +92,7 @@ fn is_moment(ts: &[u8; 20]) -> bool {
         && pair(17) < 60
 }
 
-/// What follows a string without escapes in plain ASCII.
+/// The rest after a string without escapes in plain ASCII.
 fn text(rest: &[u8]) -> Option<&[u8]> {
     let rest = rest.strip_prefix(b"\"")?;
     let end = rest.iter().position(|&c| c == b'"' || c == b'\\' || !(b' '..=b'~').contains(&c))?;
@@ -108,14 +108,14 @@ fn signed(rest: &[u8]) -> Option<(i64, &[u8])> {
     let (magnitude, after) = number(rest.strip_prefix(b"-").unwrap_or(rest))?;
     let magnitude = i64::try_from(magnitude).ok()?;
     match (rest.first() == Some(&b'-'), magnitude) {
-        // JSON's -0 is no whole number.
+        // JSON's -0 is not an integer.
         (true, 0) => None,
         (true, magnitude) => Some((-magnitude, after)),
         (false, magnitude) => Some((magnitude, after)),
     }
 }
 
-/// A number of at most 18 digits, so that it can't overflow.
+/// A number of at most 18 digits, so that it cannot overflow.
 fn number(rest: &[u8]) -> Option<(u64, &[u8])> {
     let digits = rest.iter().take_while(|c| c.is_ascii_digit()).count();
     let leads_with_zero = digits > 1 && rest[0] == b'0';

@@ -1,26 +1,26 @@
-//! The middle of any number of whole numbers, in one pass and bounded memory.
+//! The median of any number of integers, in one pass and bounded memory.
 //!
-//! Every number below [`EXACT`] is counted under its own value. Larger ones (a run of more than a
-//! quarter of an hour) are kept as they are while they are few, and then counted in steps of a
-//! thousandth; a middle that falls into such a step says that it is not exact.
+//! Every value below [`EXACT`] has its own counter. Larger values (a run of more than a quarter of
+//! an hour) are stored individually while they are few, and then counted in steps of a thousandth;
+//! a median within such a step is marked as inexact.
 
-/// Values below this have a count each.
+/// Values below this limit have a counter each.
 const EXACT: u64 = 1 << 20;
-/// How many larger values are kept as they are.
+/// Number of larger values that are stored individually.
 const FEW: usize = 1 << 16;
-/// How many steps there are between a power of two and the next.
+/// Number of steps between two powers of two, as a power of two.
 const STEPS_BITS: u32 = 10;
 
-/// The middle value.
+/// The median of counted values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Middle {
-    /// The middle value, or the mean of the two in the middle.
+    /// The median, or the mean of the two values in the middle.
     pub value: f64,
-    /// False if it is right to a thousandth only.
+    /// Whether the value is exact; otherwise it is accurate to a thousandth.
     pub is_exact: bool,
 }
 
-/// Counts values to find their middle.
+/// Counts values to compute their median.
 #[derive(Debug, Clone, Default)]
 pub struct Median {
     count: u64,
@@ -30,7 +30,7 @@ pub struct Median {
 }
 
 impl Median {
-    /// Takes one value in.
+    /// Adds a value to the counters.
     pub fn add(&mut self, value: u64) {
         self.count += 1;
         if value >= EXACT {
@@ -57,7 +57,7 @@ impl Median {
         }
     }
 
-    /// The middle of all values so far; none without any.
+    /// The median of all values so far; `None` without values.
     pub fn middle(&self) -> Option<Middle> {
         let last = self.count.checked_sub(1)?;
         let (low, high) = (self.at(last / 2), self.at(last.div_ceil(2)));
@@ -67,7 +67,7 @@ impl Median {
         })
     }
 
-    /// The value at a place in rising order, counted from 0.
+    /// The value at an index in ascending order, from 0.
     fn at(&self, place: u64) -> Middle {
         let mut before = 0;
         for (value, count) in self.exact.iter().enumerate() {

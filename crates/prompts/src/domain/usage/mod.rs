@@ -1,7 +1,7 @@
-//! What runs of a prompt left behind: rows, and figures over any number of them.
+//! The usage log of a prompt: its rows, and figures over any number of them.
 //!
-//! A row is one line of `.usage.jsonl`: nine keys in a fixed order, written once, never edited. A
-//! line that is not such a row is counted and counts for nothing else.
+//! A row is one line of `.usage.jsonl`: nine keys in a fixed order, written once and never edited.
+//! Other lines are counted as malformed and ignored.
 
 mod glance;
 mod median;
@@ -13,4 +13,4 @@ pub use glance::Glance;
 pub use median::{Median, Middle};
 pub use row::{UsageRow, second};
 pub use runs::{RunIndex, RunRecord, RunText};
-pub use summary::{Counted, Counts, LONGEST_LINE, Lines, Summary};
+pub use summary::{GateCounts, LONGEST_LINE, LineSplitter, Summary, VerdictCounts};

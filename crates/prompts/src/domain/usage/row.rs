@@ -6,43 +6,45 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// A row of the usage log: these nine keys, in this order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsageRow {
-    /// When the row was appended, in whole seconds.
+    /// The time at which the row was appended, in whole seconds.
     #[serde(serialize_with = "write_second", deserialize_with = "read_moment")]
     pub ts: Timestamp,
     /// The case whose inputs were used.
-    // Without this a row that lacks the key would read as one without a case.
+    // The attribute makes the key required: without it, a row that lacks the key would parse.
     #[serde(deserialize_with = "Option::deserialize")]
     pub case: Option<String>,
     /// The variables' signature: 12 hexadecimal digits, or `none`.
     pub vars_hash: String,
-    /// Whether a model was asked. Only such rows count for a gate.
+    /// Whether a model was called. Only such rows count for a gate.
     pub sent: bool,
-    /// How the model's command ended; 0 if none ran.
+    /// The exit code of the model's command; 0 if none ran.
     pub exit_code: i64,
-    /// What the verifier said; nothing without one.
+    /// The verdict of the verifier; `None` without a verifier.
     #[serde(deserialize_with = "Option::deserialize")]
     pub verified: Option<bool>,
-    /// From the start of the run to its end.
+    /// The duration from the start of the run to its end.
     pub duration_ms: u64,
-    /// Words of the rendered prompt.
+    /// The number of words of the rendered prompt.
     pub prompt_words: u64,
-    /// Words of the answer; 0 if no model was asked.
+    /// The number of words of the answer; 0 if no model was called.
     pub output_words: u64,
 }
 
 impl UsageRow {
-    /// The line, with its end.
+    /// The line, with a newline.
     pub fn to_line(&self) -> String {
         serde_json::to_string(self).expect("a row has text keys only") + "\n"
     }
 
-    /// Reads a line, in any spelling that JSON allows; none if it is not a row. Unknown keys are ignored.
+    /// Parses a line, in any form that JSON allows; `None` if it is not a row. Unknown keys are
+    /// ignored.
     pub fn parse(line: &[u8]) -> Option<Self> {
         serde_json::from_slice(line).ok()
     }
 }
 
-/// A moment as rows have it: UTC, whole seconds, `Z`. It reads back in any year, those before 0 included.
+/// A timestamp as rows have it: UTC, whole seconds, `Z`. It round-trips in any year, including
+/// those before 0.
 pub fn second(moment: Timestamp) -> String {
     format!("{moment:.0}")
 }

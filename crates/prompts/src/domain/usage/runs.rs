@@ -1,8 +1,9 @@
-//! `.runs.jsonl`: of which text each sent run was.
+//! `.runs.jsonl`: the text of each sent run.
 //!
-//! A row of the usage log has nine keys and no room for that, so every run that may count for a gate leaves a
-//! second line beside it: the hash of the prompt and the hash of the row. A row without such a line is of an
-//! unknown text. An edited row does not match its line any more, and a copied one finds its line used.
+//! A row of the usage log has nine keys and no room for the text, so every run that may count for a
+//! gate leaves a second line: the hash of the prompt and the hash of the row. A row without such a
+//! line has an unknown text. An edited row does not match its line, and a copied row finds its line
+//! used.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,30 +12,30 @@ use jiff::Timestamp;
 
 use super::super::logs::RunLine;
 
-/// One sent run and the text it was of.
+/// The record of a sent run and its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunRecord {
-    /// When its row was appended, in nanoseconds: two runs never have the same.
+    /// The time at which its row was appended, in nanoseconds, which is unique.
     pub ts: Timestamp,
-    /// The prompt as it was: template, hooks, defaults and model.
+    /// The hash of the prompt at that time: template, hooks, defaults and model.
     pub prompt_hash: String,
-    /// The line of the row, without its end.
+    /// The hash of the row's line, without its newline.
     pub row_hash: String,
 }
 
-/// Of which text a row is.
+/// The text that a row belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunText {
-    /// Of the prompt as it is now.
+    /// The current text of the prompt.
     Current,
     Other,
     Unknown,
 }
 
-/// The records of a prompt, to look rows up in.
+/// The records of a prompt, indexed by row hash.
 #[derive(Debug, Clone, Default)]
 pub struct RunIndex {
-    /// By hash of the row: how many runs of the current text and of others have no row yet.
+    /// Number of records without a row, by row hash: of the current text, and of others.
     open: HashMap<u64, [u32; 2]>,
     seen: HashSet<(i128, u64)>,
 }
@@ -46,19 +47,19 @@ impl RunRecord {
         Self { ts, prompt_hash, row_hash: Hash::of(row.as_bytes()).short() }
     }
 
-    /// The line, with its end.
+    /// The line, with a newline.
     pub fn to_line(&self) -> String {
         serde_json::to_string(&RunLine::new(self)).expect("a record has text keys only") + "\n"
     }
 
-    /// Reads a line; none if it is something else.
+    /// Parses a line; `None` if it is malformed.
     pub fn parse(line: &str) -> Option<Self> {
         serde_json::from_str::<RunLine>(line).ok()?.record()
     }
 }
 
 impl RunIndex {
-    /// Takes a record in. A copy of one that is known counts for nothing.
+    /// Adds a record. A copy of a known record is ignored.
     pub fn add(&mut self, record: &RunRecord, prompt_hash: &str) {
         let Ok(row) = u64::from_str_radix(&record.row_hash, 16) else { return };
         if self.seen.insert((record.ts.as_nanosecond(), row)) {
@@ -67,7 +68,7 @@ impl RunIndex {
         }
     }
 
-    /// Of which text the row on a line is. Each record is for one row.
+    /// The text that a row belongs to. Each record matches one row.
     pub fn take(&mut self, line: &[u8]) -> RunText {
         if self.open.is_empty() {
             return RunText::Unknown;

@@ -4,40 +4,40 @@ use jiff::Timestamp;
 
 use super::{Glance, Median, RunIndex, RunText, second};
 
-/// A longer line is not read: no row comes near it.
+/// Longer lines are malformed: no row comes near this length.
 pub const LONGEST_LINE: usize = 64 * 1024;
 
-/// How many of the latest durations are kept for a picture of them.
+/// Number of latest durations that are kept for a chart.
 const LATEST: usize = 40;
 
-/// How often what a gate counts was seen, over rows that were sent.
+/// Verdicts of sent rows, counted for a gate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct VerdictCounts {
     pub verified: u64,
     pub refuted: u64,
-    /// There was no verifier.
+    /// Rows without a verifier.
     pub unverified: u64,
 }
 
-/// What a log says.
+/// The figures of a usage log.
 #[derive(Debug, Clone, Default)]
 pub struct Summary {
     pub total: u64,
     /// Rows that were sent.
-    pub sent: Counts,
-    /// Of these, the ones that a gate looks at.
-    pub counted: Counted,
+    pub sent: VerdictCounts,
+    /// The rows that a gate counts.
+    pub counted: GateCounts,
     /// The latest time of any row, as it is written.
     pub last_ts: Option<[u8; 20]>,
-    /// Middle of the durations of sent rows.
+    /// Median duration of sent rows.
     pub duration_ms: Median,
-    /// Middle of the prompts' lengths of sent rows.
+    /// Median prompt length of sent rows.
     pub prompt_words: Median,
-    /// Middle of the answers' lengths of sent rows.
+    /// Median answer length of sent rows.
     pub output_words: Median,
-    /// Lines that are not rows.
+    /// Number of malformed lines.
     pub malformed: u64,
-    /// The number of the first of them, counted from 1.
+    /// The line number of the first one, from 1.
     pub first_malformed: Option<u64>,
     since: Option<[u8; 20]>,
     runs: RunIndex,
@@ -45,31 +45,31 @@ pub struct Summary {
     lines: u64,
 }
 
-/// Sent rows from the moment on that a prompt names, or all of them, by the text they are of.
+/// Sent rows by their text, from the time on that a prompt sets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counted {
-    /// Those of the prompt as it is now.
-    pub sent: Counts,
-    /// Of these, the ones whose command ended with 0.
-    pub succeeded: Counts,
+pub struct GateCounts {
+    /// Rows of the prompt as it is now.
+    pub sent: VerdictCounts,
+    /// The subset whose command exited with 0.
+    pub succeeded: VerdictCounts,
     /// Rows of another text, verifier, default or model.
     pub other_text: u64,
-    /// Rows that have no record of their text, or do not match it.
+    /// Rows without a matching record of their text.
     pub unknown_text: u64,
 }
 
-impl Counts {
-    /// All of them.
+impl VerdictCounts {
+    /// The number of counted rows.
     pub fn all(&self) -> u64 {
         self.verified + self.refuted + self.unverified
     }
 
-    /// All of them, if that is a number.
+    /// The number of counted rows; `None` if it overflows.
     pub(crate) fn checked_all(&self) -> Option<u64> {
         self.verified.checked_add(self.refuted)?.checked_add(self.unverified)
     }
 
-    /// Those that nobody disagreed with.
+    /// Rows that the verifier did not refute.
     pub fn unrefuted(&self) -> u64 {
         self.verified + self.unverified
     }
@@ -84,13 +84,13 @@ impl Counts {
 }
 
 impl Summary {
-    /// A summary whose gates look at rows that have a record, from a moment on if there is one.
+    /// A summary whose gates count rows with a record, from a time on if there is one.
     pub fn counting(since: Option<Timestamp>, runs: RunIndex) -> Self {
         let since = since.and_then(|since| second(since).as_bytes().first_chunk().copied());
         Self { since, runs, ..Self::default() }
     }
 
-    /// Takes a line in, without its end. An empty line is nothing.
+    /// Adds a line, without its newline. An empty line is ignored.
     pub fn add_line(&mut self, line: &[u8]) {
         self.lines += 1;
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -138,13 +138,13 @@ impl Summary {
         [old, new].concat()
     }
 
-    /// When the latest row was written.
+    /// The time of the latest row.
     pub fn last(&self) -> Option<&str> {
         self.last_ts.as_ref().and_then(|ts| std::str::from_utf8(ts).ok())
     }
 }
 
-impl Counted {
+impl GateCounts {
     fn add(&mut self, row: &Glance, text: RunText) {
         match text {
             RunText::Other => self.other_text += 1,
@@ -159,21 +159,21 @@ impl Counted {
     }
 }
 
-/// Cuts blocks of bytes into lines, however long they are.
+/// Splits blocks of bytes into lines of any length.
 #[derive(Debug)]
-pub struct Lines<'a> {
+pub struct LineSplitter<'a> {
     summary: &'a mut Summary,
     begun: Vec<u8>,
     is_too_long: bool,
 }
 
-impl<'a> Lines<'a> {
-    /// The lines are taken into a summary.
+impl<'a> LineSplitter<'a> {
+    /// A splitter that adds its lines to a summary.
     pub fn new(summary: &'a mut Summary) -> Self {
         Self { summary, begun: Vec::new(), is_too_long: false }
     }
 
-    /// Takes the next bytes of the file in.
+    /// Adds the next bytes of the file.
     pub fn add(&mut self, mut block: &[u8]) {
         if self.is_too_long || !self.begun.is_empty() {
             let Some(end) = memchr::memchr(b'\n', block) else { return self.go_on(block) };
@@ -189,7 +189,7 @@ impl<'a> Lines<'a> {
         self.go_on(&block[start..]);
     }
 
-    /// The file is over: what has no end of a line is one all the same.
+    /// Adds the last line, if it has no newline.
     pub fn finish(mut self) {
         if self.is_too_long || !self.begun.is_empty() {
             self.end();
@@ -233,7 +233,7 @@ mod tests {
     fn summary(text: &[u8], block: usize, since: Option<&str>) -> Summary {
         let since = since.map(|since| since.parse().unwrap());
         let mut summary = Summary::counting(since, records(text, "now"));
-        let mut lines = Lines::new(&mut summary);
+        let mut lines = LineSplitter::new(&mut summary);
         text.chunks(block).for_each(|block| lines.add(block));
         lines.finish();
         summary
@@ -267,9 +267,12 @@ mod tests {
     fn by_hand() {
         let found = summary(sample().as_bytes(), 4096, None);
         assert_eq!((found.total, found.malformed, found.first_malformed), (5, 2, Some(3)));
-        assert_eq!(found.sent, Counts { verified: 2, refuted: 1, unverified: 1 });
+        assert_eq!(found.sent, VerdictCounts { verified: 2, refuted: 1, unverified: 1 });
         assert_eq!(found.counted.sent, found.sent);
-        assert_eq!(found.counted.succeeded, Counts { verified: 2, refuted: 1, unverified: 0 });
+        assert_eq!(
+            found.counted.succeeded,
+            VerdictCounts { verified: 2, refuted: 1, unverified: 0 }
+        );
         assert_eq!(found.duration_ms.middle().unwrap().value, 25.0);
         assert_eq!(found.last(), Some("2026-05-05T09:31:09Z"));
         assert_eq!(found.latest_durations(), [10, 30, 50, 20]);
@@ -279,7 +282,7 @@ mod tests {
     fn a_gate_does_not_look_at_rows_before_its_moment() {
         let found = summary(sample().as_bytes(), 4096, Some("2026-05-05T09:31:06Z"));
         assert_eq!((found.total, found.sent.all(), found.malformed), (5, 4, 2));
-        assert_eq!(found.counted.sent, Counts { verified: 2, refuted: 0, unverified: 0 });
+        assert_eq!(found.counted.sent, VerdictCounts { verified: 2, refuted: 0, unverified: 0 });
     }
 
     #[test]
@@ -287,10 +290,10 @@ mod tests {
         let text = sample();
         let count = |runs: RunIndex, text: &str| {
             let mut summary = Summary::counting(None, runs);
-            let mut lines = Lines::new(&mut summary);
+            let mut lines = LineSplitter::new(&mut summary);
             lines.add(text.as_bytes());
             lines.finish();
-            let Counted { sent, other_text, unknown_text, .. } = summary.counted;
+            let GateCounts { sent, other_text, unknown_text, .. } = summary.counted;
             (summary.sent.all(), sent.all(), other_text, unknown_text)
         };
         let of = |prompt_hash| records(text.as_bytes(), prompt_hash);

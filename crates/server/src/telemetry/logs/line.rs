@@ -1,4 +1,4 @@
-//! One event as one line.
+//! Formats one event as one line.
 
 use std::fmt::Write;
 
@@ -6,15 +6,14 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use tracing::Level;
 
-use super::{Fields, LogFormat};
+use super::{LogFields, LogFormat};
 
-/// A line in the making.
-pub(super) enum Line {
+pub(super) enum LogLine {
     Text { head: String, spans: String },
     Json { object: Map<String, Value>, spans: Vec<Value> },
 }
 
-impl Line {
+impl LogLine {
     pub(super) fn new(format: LogFormat, at: Timestamp, level: Level, target: &str) -> Self {
         match format {
             LogFormat::Text => {
@@ -31,8 +30,7 @@ impl Line {
         }
     }
 
-    /// What the event says.
-    pub(super) fn fields(&mut self, fields: &Fields) {
+    pub(super) fn fields(&mut self, fields: &LogFields) {
         match self {
             Self::Text { head, .. } => {
                 if let Some(message) = &fields.message {
@@ -51,8 +49,8 @@ impl Line {
         }
     }
 
-    /// A span that the event is in, outermost first.
-    pub(super) fn span(&mut self, name: &str, fields: &Fields) {
+    /// Adds an enclosing span; called outermost first.
+    pub(super) fn span(&mut self, name: &str, fields: &LogFields) {
         match self {
             Self::Text { spans, .. } => {
                 let _ = write!(spans, " {}{{", escaped(name));
@@ -68,7 +66,7 @@ impl Line {
         }
     }
 
-    /// The line, with its end.
+    /// The finished line with its newline.
     pub(super) fn finish(self) -> String {
         match self {
             Self::Text { head, spans } if spans.is_empty() => format!("{head}\n"),
@@ -83,11 +81,11 @@ impl Line {
     }
 }
 
-fn object_of(fields: &Fields) -> Map<String, Value> {
+fn object_of(fields: &LogFields) -> Map<String, Value> {
     fields.named.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
 }
 
-fn write_pairs(out: &mut String, before: &str, fields: &Fields) {
+fn write_pairs(out: &mut String, before: &str, fields: &LogFields) {
     for (n, (name, value)) in fields.named.iter().enumerate() {
         let before = if n == 0 { before } else { " " };
         let _ = write!(out, "{before}{name}=");
@@ -99,7 +97,7 @@ fn write_pairs(out: &mut String, before: &str, fields: &Fields) {
     }
 }
 
-/// Whether a value can't be taken for anything else without quotes.
+/// Whether a value is unambiguous without quotes.
 fn is_a_word(text: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || "-_.:/+@%".contains(c);
     !text.is_empty() && text.chars().all(plain)
@@ -116,7 +114,7 @@ fn write_quoted(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Text that stays on its line and says to a terminal nothing but itself.
+/// Escapes text so that it stays on one line and sends no control sequence to a terminal.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     text.chars().for_each(|c| push_escaped(&mut out, c));
@@ -135,7 +133,7 @@ fn push_escaped(out: &mut String, c: char) {
     }
 }
 
-/// JSON leaves some control characters as they are; in it they can only be inside of strings.
+/// Escapes control characters that JSON allows; they occur only inside strings.
 fn ascii_controls(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
@@ -149,8 +147,8 @@ fn ascii_controls(json: &str) -> String {
     out
 }
 
-/// Control characters, line and paragraph separators, and marks that turn the direction of text.
-/// All are below U+10000, so four hex digits name them.
+/// Control characters, line and paragraph separators, and bidirectional marks. All are below
+/// U+10000, so four hex digits suffice.
 fn moves_the_cursor(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -1,11 +1,10 @@
-//! Lines: one per event, to stderr, as text or as JSON.
+//! Logs: one line per event, to stderr, as text or JSON.
 //!
-//! Promises: an event is one line, whatever its values hold; fields that name something private
-//! are written as their length; passwords in URLs and tokens are masked wherever they appear.
-//! Spans of `tracing` give their fields to the events inside them, under the same rules.
+//! Guarantees: an event is always one line; fields with private names are replaced by
+//! their length; passwords in URLs and tokens are masked everywhere. The fields of `tracing` spans
+//! are added to their events under the same rules.
 //!
-//! Deliberately absent: files and rotation (whoever runs the process has stderr), colours, and
-//! filters by the value of a field.
+//! Non-goals: files and rotation (redirect stderr), colours, and filters by field value.
 
 mod line;
 mod redact;
@@ -27,20 +26,18 @@ use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::{Layer, Registry};
 
-use line::Line;
+use line::LogLine;
 
-/// How lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogFormat {
     #[default]
     Text,
-    /// An object per line.
+    /// One JSON object per line.
     Json,
 }
 
 named! { LogFormat { Text = "text", Json = "json" } }
 
-/// What is logged, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogOptions {
     pub format: LogFormat,
@@ -54,43 +51,41 @@ impl Default for LogOptions {
     }
 }
 
-/// Why logging could not be set up.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LogError {
-    /// Not a filter.
     #[error(
-        "{part:?} is not a log filter; it takes a level (off, error, warn, info, debug, trace), or \
+        "{part:?} is not a log filter; use a level (off, error, warn, info, debug, trace), or \
          a target with one, such as `warn,gbrain_server=debug`"
     )]
     Filter {
-        /// The part that could not be read.
+        /// The part of the filter that cannot be parsed.
         part: String,
     },
-    /// Somebody else set it up before.
+    /// Logging was already set up.
     #[error("logging is set up already")]
     Twice,
 }
 
-/// Writes lines to a sink from now on, for the whole process.
+/// Sets up logging to `sink` for the whole process.
 pub fn init(options: &LogOptions, sink: impl Write + Send + 'static) -> Result<(), LogError> {
     set_global_default(subscriber(options, sink)?).map_err(|_| LogError::Twice)
 }
 
-/// What [`init`] sets up, writing elsewhere.
+/// The subscriber that [`init`] installs.
 pub fn subscriber(
     options: &LogOptions,
     sink: impl Write + Send + 'static,
 ) -> Result<impl Subscriber + Send + Sync, LogError> {
     let filter = filter(&options.filter)?;
-    let lines = Lines { format: options.format, sink: Mutex::new(sink) };
+    let lines = LogLayer { format: options.format, sink: Mutex::new(sink) };
     Ok(Registry::default().with(lines.with_filter(filter)))
 }
 
-/// A library whose lines quote whole messages of clients: questions, pages, whatever they send. Its
-/// errors do not, so they are all that is written of it, unless a filter names it.
-const QUOTING: &str = "rmcp";
+/// A library that logs whole client messages, including queries and pages. Only its errors, which
+/// do not, are logged unless a filter names it.
+const CONTENT_LOGGING_TARGET: &str = "rmcp";
 
-/// Reads a filter. A word without a level is refused, because it would be taken for a target: a
+/// Parses a filter. A word that is not a level is refused, because it would be read as a target: a
 /// misspelt `inof` would silence everything.
 fn filter(text: &str) -> Result<Targets, LogError> {
     let mut targets = Targets::new();
@@ -105,9 +100,11 @@ fn filter(text: &str) -> Result<Targets, LogError> {
             _ => return Err(wrong()),
         };
     }
-    let is_named = targets.iter().any(|(target, _)| target == QUOTING);
+    let is_named = targets.iter().any(|(target, _)| target == CONTENT_LOGGING_TARGET);
     Ok(match targets.default_level() {
-        Some(level) if !is_named => targets.with_target(QUOTING, level.min(LevelFilter::ERROR)),
+        Some(level) if !is_named => {
+            targets.with_target(CONTENT_LOGGING_TARGET, level.min(LevelFilter::ERROR))
+        }
         _ => targets,
     })
 }
@@ -116,18 +113,18 @@ fn is_of_a_target(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | ':' | '-')
 }
 
-struct Lines<W> {
+struct LogLayer<W> {
     format: LogFormat,
     sink: Mutex<W>,
 }
 
-impl<S, W> Layer<S> for Lines<W>
+impl<S, W> Layer<S> for LogLayer<W>
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
     W: Write + Send + 'static,
 {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
-        let mut fields = Fields::default();
+        let mut fields = LogFields::default();
         attributes.record(&mut fields);
         if let Some(span) = context.span(id) {
             span.extensions_mut().insert(fields);
@@ -136,16 +133,16 @@ where
 
     fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
-        if let Some(fields) = span.extensions_mut().get_mut::<Fields>() {
+        if let Some(fields) = span.extensions_mut().get_mut::<LogFields>() {
             values.record(fields);
         }
     }
 
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
-        let mut fields = Fields::default();
+        let mut fields = LogFields::default();
         event.record(&mut fields);
         let metadata = event.metadata();
-        let mut line = Line::new(
+        let mut line = LogLine::new(
             self.format,
             moment(std::time::SystemTime::now()),
             *metadata.level(),
@@ -154,22 +151,22 @@ where
         line.fields(&fields);
         for span in context.event_scope(event).into_iter().flat_map(|scope| scope.from_root()) {
             let held = span.extensions();
-            line.span(span.name(), held.get::<Fields>().unwrap_or(&Fields::default()));
+            line.span(span.name(), held.get::<LogFields>().unwrap_or(&LogFields::default()));
         }
         let mut sink = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
-        // There is nowhere to say that a line could not be written.
+        // A failed write to the log cannot be reported anywhere.
         let _ = sink.write_all(line.finish().as_bytes());
     }
 }
 
-/// What an event or a span says, made safe.
+/// The redacted fields of an event or span.
 #[derive(Debug, Default)]
-struct Fields {
+struct LogFields {
     message: Option<String>,
     named: Vec<(&'static str, serde_json::Value)>,
 }
 
-impl Fields {
+impl LogFields {
     fn text(&mut self, field: &Field, text: &str) {
         match field.name() {
             "message" => self.message = Some(redact::text(text)),
@@ -177,7 +174,7 @@ impl Fields {
         }
     }
 
-    /// A value that is no text needs no masking, only its name may forbid it.
+    /// A value that is not text is redacted only by its name.
     fn plain(&mut self, field: &Field, value: serde_json::Value) {
         match redact::is_private(field.name()) {
             true => self.text(field, &value.to_string()),
@@ -193,7 +190,7 @@ impl Fields {
     }
 }
 
-impl Visit for Fields {
+impl Visit for LogFields {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.text(field, &format!("{value:?}"));
     }

@@ -1,15 +1,15 @@
-//! What no line may hold.
+//! Redaction of log lines.
 //!
-//! Two rules, because either alone has holes: fields that are named like something private are
-//! never written, and what looks like a secret is masked wherever it turns up. On top of the rules here
-//! come those that captures are scrubbed by: schemes in any case, keys of services, encoded secrets.
+//! Two rules, because each alone has gaps: fields with private names are never written, and secrets
+//! are masked wherever they appear. In addition, the capture scrubber masks keys of services,
+//! encoded secrets and URL schemes in any case.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use gbrain_core::scrub::{Family, Scrubber};
+use gbrain_core::scrub::{ScrubFamily, Scrubber};
 
-/// Names, or parts of names between dots and underscores, of what is never written.
+/// Words in a field name, separated by dots and underscores, that make it private.
 const PRIVATE: [&str; 19] = [
     "authorization",
     "body",
@@ -32,40 +32,39 @@ const PRIVATE: [&str; 19] = [
     "url",
 ];
 
-/// Last parts of names that say something about a private thing and not the thing itself.
-const ABOUT: [&str; 5] = ["bytes", "count", "id", "len", "micros"];
+/// Last words of a name that denote metadata about a private value and not the value itself.
+const METADATA_WORDS: [&str; 5] = ["bytes", "count", "id", "len", "micros"];
 
 /// Words before `=` whose value is masked in any text.
 const ASSIGNED: [&str; 5] = ["password=", "passwd=", "secret=", "token=", "key="];
 
-/// How our API tokens begin.
+/// Prefix of gbrain's API tokens.
 const TOKEN: &str = "gbt_";
 
-/// How much of a value is written.
-const LONGEST: usize = 4_096;
+/// Longest logged value, in bytes.
+const MAX_VALUE_BYTES: usize = 4_096;
 
 const MASK: &str = "[redacted]";
 
-/// What the scrubber masks here: secrets. Addresses and numbers of people are no part of what is logged.
-const SECRETS: [Family; 6] = [
-    Family::Jwt,
-    Family::Bearer,
-    Family::ApiKey,
-    Family::Secret,
-    Family::PrivateKey,
-    Family::ConnectionString,
+/// The scrubber families applied here: secrets. Personal data is not expected in log lines.
+const SECRETS: [ScrubFamily; 6] = [
+    ScrubFamily::Jwt,
+    ScrubFamily::Bearer,
+    ScrubFamily::ApiKey,
+    ScrubFamily::Secret,
+    ScrubFamily::PrivateKey,
+    ScrubFamily::ConnectionString,
 ];
 
 static SCRUBBER: LazyLock<Scrubber> = LazyLock::new(Scrubber::default);
 
-/// Whether a field of this name is never written.
 pub(super) fn is_private(name: &str) -> bool {
     let mut parts = name.split(['.', '_']);
-    let about = parts.clone().next_back().is_some_and(|last| ABOUT.contains(&last));
+    let about = parts.clone().next_back().is_some_and(|last| METADATA_WORDS.contains(&last));
     !about && parts.any(|part| PRIVATE.iter().any(|word| part.eq_ignore_ascii_case(word)))
 }
 
-/// What is written for a field.
+/// The logged form of a field.
 pub(super) fn value(name: &str, value: &str) -> String {
     match is_private(name) {
         true => format!("{MASK} ({} bytes)", value.len()),
@@ -73,11 +72,11 @@ pub(super) fn value(name: &str, value: &str) -> String {
     }
 }
 
-/// Text without secrets, and not too long.
+/// Masks secrets and truncates the text.
 pub(super) fn text(text: &str) -> String {
-    // Looked at is what may be shown and as much again: masks are shorter than secrets, and a
-    // megabyte that somebody sends costs no more than a page.
-    let mut safe = text[..text.floor_char_boundary(2 * LONGEST)].to_owned();
+    // Process twice the shown length, because masks are shorter than secrets; a megabyte of input
+    // costs no more than that.
+    let mut safe = text[..text.floor_char_boundary(2 * MAX_VALUE_BYTES)].to_owned();
     for find in [token, bearer, userinfo] {
         safe = masked(&safe, find);
     }
@@ -85,14 +84,13 @@ pub(super) fn text(text: &str) -> String {
         safe = masked(&safe, |text| assigned(text, word));
     }
     safe = scrubbed(&safe);
-    if text.len() > LONGEST {
-        safe.truncate(safe.floor_char_boundary(LONGEST));
+    if text.len() > MAX_VALUE_BYTES {
+        safe.truncate(safe.floor_char_boundary(MAX_VALUE_BYTES));
         safe.push_str(&format!("… ({} bytes)", text.len()));
     }
     safe
 }
 
-/// Masks the secrets that the scrubber finds.
 fn scrubbed(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut from = 0;
@@ -104,7 +102,6 @@ fn scrubbed(text: &str) -> String {
     out + &text[from..]
 }
 
-/// Masks every place that `find` finds.
 fn masked(text: &str, find: impl Fn(&str) -> Option<Range<usize>>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -116,25 +113,25 @@ fn masked(text: &str, find: impl Fn(&str) -> Option<Range<usize>>) -> String {
     out + rest
 }
 
-/// The secret part of one of our tokens.
+/// The secret part of a gbrain token.
 fn token(text: &str) -> Option<Range<usize>> {
     runs_after(text, TOKEN, |c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')).next()
 }
 
-/// What follows `Bearer`, if it is long enough to be a secret and not a word.
+/// The value after `Bearer`, if it is long enough to be a secret rather than a word.
 fn bearer(text: &str) -> Option<Range<usize>> {
     let of_a_token = |c: char| c.is_ascii_alphanumeric() || "-._~+/=".contains(c);
     runs_after(text, "bearer ", of_a_token).find(|run| run.len() >= 12)
 }
 
-/// What follows `password=` and the like.
+/// The value after `password=` and similar words.
 fn assigned(text: &str, word: &str) -> Option<Range<usize>> {
     let of_a_value = |c: char| !c.is_whitespace() && !matches!(c, '&' | ';' | ',' | '[' | '"');
     runs_after(text, word, of_a_value).next()
 }
 
-/// The password in `scheme://user:password@host`. It may hold a slash that should have been
-/// written otherwise; a port before a path that holds an `@` is no password.
+/// The password in `scheme://user:password@host`. It may contain an unescaped slash; a port before
+/// a path with an `@` is not a password.
 fn userinfo(text: &str) -> Option<Range<usize>> {
     let of_a_url = |c: char| !c.is_whitespace() && !matches!(c, '"' | '\'' | '<' | '>');
     runs_after(text, "://", of_a_url).find_map(|run| {
@@ -147,7 +144,7 @@ fn userinfo(text: &str) -> Option<Range<usize>> {
     })
 }
 
-/// Every run of such characters that follows a word, whatever its case; empty ones are none.
+/// Every non-empty run of matching characters after a word, case-insensitive.
 fn runs_after(
     text: &str,
     word: &str,

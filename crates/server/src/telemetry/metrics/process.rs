@@ -1,14 +1,14 @@
-//! What the system knows of this process. Where it is not Linux, nothing is said.
+//! Process statistics from `/proc`; `None` on systems other than Linux.
 
 /// Clock ticks in `/proc` per second: fixed at 100 for user space on every architecture.
 const TICKS: f64 = 100.0;
 
-/// Memory in use, in bytes.
+/// Resident memory, in bytes.
 pub(super) fn resident_bytes() -> Option<u64> {
     resident_in(&std::fs::read_to_string("/proc/self/status").ok()?)
 }
 
-/// Processor time used so far, in seconds.
+/// CPU time used so far, in seconds.
 pub(super) fn cpu_seconds() -> Option<f64> {
     cpu_in(&std::fs::read_to_string("/proc/self/stat").ok()?)
 }
@@ -19,7 +19,7 @@ fn resident_in(status: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// The name of a program may hold spaces and brackets, so counting starts after its last one.
+/// A program's name may contain spaces and brackets, so parsing starts after the last bracket.
 fn cpu_in(stat: &str) -> Option<f64> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_ascii_whitespace().skip(11);

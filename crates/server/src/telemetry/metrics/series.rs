@@ -1,20 +1,20 @@
-//! The series of one family: label values to a metric, bounded, found without a lock.
+//! The series of one metric family: label values to a metric, bounded and lock-free.
 //!
-//! A family of this program has a handful of series and they never go away, so they are slots that
-//! fill from the front, and finding one is comparing a few words. A hash map behind a lock was the
-//! alternative; it costs more per observation and has no bound.
+//! A family has few series, which are never removed, so they are slots filled from the front, found
+//! by comparing a few strings. A hash map behind a lock would cost more per observation and have no
+//! bound.
 
 use std::sync::OnceLock;
 
-/// What a series is called that found no slot.
+/// Label value of the series for everything beyond the bound.
 const OTHER: &str = "other";
 
-type Slot<M, const K: usize> = OnceLock<([&'static str; K], M)>;
+type SeriesSlot<M, const K: usize> = OnceLock<([&'static str; K], M)>;
 
 /// Metrics by the values of `K` labels.
 pub(super) struct Series<M, const K: usize> {
-    slots: Box<[Slot<M, K>]>,
-    overflow: Slot<M, K>,
+    slots: Box<[SeriesSlot<M, K>]>,
+    overflow: SeriesSlot<M, K>,
     make: fn() -> M,
 }
 
@@ -25,16 +25,16 @@ impl<M: Default, const K: usize> Series<M, K> {
 }
 
 impl<M, const K: usize> Series<M, K> {
-    /// At most so many series, and one for all beyond.
+    /// At most `bound` series, and one for all others.
     pub(super) fn with(bound: usize, make: fn() -> M) -> Self {
         let slots = (0..bound).map(|_| OnceLock::new()).collect();
         Self { slots, overflow: OnceLock::new(), make }
     }
 
-    /// The metric of these label values.
     pub(super) fn at(&self, labels: [&'static str; K]) -> &M {
         for slot in &self.slots {
-            // Two threads may want one free slot for different labels: who comes second goes on.
+            // Two threads may want the same free slot for different labels: the second one
+            // continues.
             let (held, metric) = slot.get_or_init(|| (labels, (self.make)()));
             if *held == labels {
                 return metric;
@@ -43,7 +43,7 @@ impl<M, const K: usize> Series<M, K> {
         &self.overflow.get_or_init(|| ([OTHER; K], (self.make)())).1
     }
 
-    /// Every series there is, in the order they came.
+    /// All series in the order of their creation.
     pub(super) fn iter(&self) -> impl Iterator<Item = &([&'static str; K], M)> {
         self.slots.iter().chain([&self.overflow]).filter_map(OnceLock::get)
     }

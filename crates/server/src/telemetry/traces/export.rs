@@ -1,4 +1,4 @@
-//! The way out: a bounded queue, a thread of the SDK's, one blocking HTTP client.
+//! Span export: a bounded queue, the SDK's thread and a blocking HTTP client.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -16,30 +16,30 @@ use opentelemetry_sdk::trace::{
 
 use super::options::{TraceError, TraceOptions};
 
-/// How many spans wait at most.
+/// Maximum number of queued spans; further traces are dropped.
 pub(super) const QUEUE: usize = 8_192;
-/// How many are sent at once.
+/// Most spans per batch.
 const BATCH: usize = 512;
-/// How long a batch waits to become full.
+/// How long a batch waits to fill up.
 const LINGER: Duration = Duration::from_secs(1);
-/// How long one batch may take to be sent.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// How often failures are spoken of.
-const SAY_EVERY: Duration = Duration::from_secs(60);
-/// How much of an answer is read.
-const LARGEST_ANSWER: u64 = 64 * 1024;
+/// Timeout for sending one batch.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// How often failures are logged.
+const REPORT_INTERVAL: Duration = Duration::from_secs(60);
+/// Most bytes read of a response.
+const MAX_RESPONSE_BYTES: u64 = 64 * 1024;
 
-/// The processor that sends spans to an endpoint.
+/// The processor that sends spans to the endpoint.
 pub(super) fn processor(
     options: &TraceOptions,
-    load: Arc<Load>,
+    load: Arc<SpanQueue>,
 ) -> Result<BatchSpanProcessor, TraceError> {
     let exporter = opentelemetry_otlp::SpanExporter::builder()
         .with_http()
-        .with_http_client(Client::new())
+        .with_http_client(ExportClient::new())
         .with_protocol(Protocol::HttpJson)
         .with_endpoint(options.endpoint.as_str())
-        .with_timeout(PATIENCE)
+        .with_timeout(TIMEOUT)
         .with_headers(options.headers.iter().cloned().collect())
         .build()
         .map_err(|error| TraceError::Exporter(error.into()))?;
@@ -48,26 +48,26 @@ pub(super) fn processor(
         .with_max_export_batch_size(BATCH)
         .with_scheduled_delay(LINGER)
         .build();
-    let exporter = Counted { exporter, load };
+    let exporter = CountingExporter { exporter, load };
     Ok(BatchSpanProcessor::builder(exporter).with_batch_config(config).build())
 }
 
-/// How many spans wait and how many were lost.
+/// Numbers of queued and dropped spans.
 #[derive(Debug, Default)]
-pub(super) struct Load {
+pub(super) struct SpanQueue {
     waiting: AtomicUsize,
     dropped: AtomicU64,
-    unsaid: Mutex<Unsaid>,
+    unreported: Mutex<UnreportedDrops>,
 }
 
 #[derive(Debug, Default)]
-struct Unsaid {
+struct UnreportedDrops {
     spans: u64,
-    said: Option<Instant>,
+    reported_at: Option<Instant>,
 }
 
-impl Load {
-    /// Takes room for spans that belong together: all or none, so that no trace is half there.
+impl SpanQueue {
+    /// Reserves room for the spans of one trace: all or none, so that no trace is incomplete.
     pub(super) fn reserve(&self, spans: usize) -> bool {
         let with = |waiting: usize| Some(waiting + spans).filter(|all| *all <= QUEUE);
         let order = Ordering::AcqRel;
@@ -78,30 +78,31 @@ impl Load {
         has_room
     }
 
-    /// Spans that were not sent, for want of room or because sending failed.
+    /// Spans that were not sent because the queue was full or sending failed.
     pub(super) fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
 
     fn lose(&self, spans: usize, reason: &str) {
         self.dropped.fetch_add(spans as u64, Ordering::Relaxed);
-        let mut unsaid = self.unsaid.lock().unwrap_or_else(PoisonError::into_inner);
-        unsaid.spans += spans as u64;
-        if unsaid.said.is_none_or(|said| said.elapsed() >= SAY_EVERY) {
-            tracing::warn!(spans = unsaid.spans, reason, "spans were not sent");
-            *unsaid = Unsaid { spans: 0, said: Some(Instant::now()) };
+        let mut unreported = self.unreported.lock().unwrap_or_else(PoisonError::into_inner);
+        unreported.spans += spans as u64;
+        if unreported.reported_at.is_none_or(|reported_at| reported_at.elapsed() >= REPORT_INTERVAL)
+        {
+            tracing::warn!(spans = unreported.spans, reason, "spans were not sent");
+            *unreported = UnreportedDrops { spans: 0, reported_at: Some(Instant::now()) };
         }
     }
 }
 
-/// An exporter that knows what becomes of its spans.
+/// An exporter that counts its spans.
 #[derive(Debug)]
-struct Counted {
+struct CountingExporter {
     exporter: opentelemetry_otlp::SpanExporter,
-    load: Arc<Load>,
+    load: Arc<SpanQueue>,
 }
 
-impl SdkExporter for Counted {
+impl SdkExporter for CountingExporter {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         let spans = batch.len();
         self.load.waiting.fetch_sub(spans, Ordering::AcqRel);
@@ -121,17 +122,17 @@ impl SdkExporter for Counted {
     }
 }
 
-/// Sends requests from the processor's own thread, which may block.
+/// Sends requests from the processor's thread, which may block.
 #[derive(Debug)]
-struct Client {
+struct ExportClient {
     agent: ureq::Agent,
 }
 
-impl Client {
+impl ExportClient {
     fn new() -> Self {
-        // Neither a redirect nor a proxy of the environment decides where spans go.
+        // Redirects and proxy variables must not decide where spans are sent.
         let config = ureq::Agent::config_builder()
-            .timeout_global(Some(PATIENCE))
+            .timeout_global(Some(TIMEOUT))
             .http_status_as_error(false)
             .max_redirects(0)
             .proxy(None)
@@ -142,15 +143,15 @@ impl Client {
     fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let (parts, body) = request.into_parts();
         let (parts, mut body) = self.agent.run(Request::from_parts(parts, &body[..]))?.into_parts();
-        let bytes = body.with_config().limit(LARGEST_ANSWER).read_to_vec()?;
+        let bytes = body.with_config().limit(MAX_RESPONSE_BYTES).read_to_vec()?;
         Ok(Response::from_parts(parts, bytes.into()))
     }
 }
 
-type Sending<'a> = Pin<Box<dyn Future<Output = Result<Response<Bytes>, HttpError>> + Send + 'a>>;
+type SendFuture<'a> = Pin<Box<dyn Future<Output = Result<Response<Bytes>, HttpError>> + Send + 'a>>;
 
-impl HttpClient for Client {
-    fn send_bytes<'a, 'b>(&'a self, request: Request<Bytes>) -> Sending<'b>
+impl HttpClient for ExportClient {
+    fn send_bytes<'a, 'b>(&'a self, request: Request<Bytes>) -> SendFuture<'b>
     where
         'a: 'b,
         Self: 'b,

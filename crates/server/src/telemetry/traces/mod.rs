@@ -1,14 +1,13 @@
-//! Spans: one per retrieval with a child per stage, one per run of an evaluation, in the words of
-//! OpenTelemetry's conventions for generative AI, to an OTLP endpoint that somebody named.
+//! Traces: one span per retrieval with a child per stage, one span per evaluation run, with the
+//! attributes of OpenTelemetry's conventions for generative AI, sent to a configured OTLP endpoint.
 //!
-//! Promises: without an endpoint nothing is made and nothing is sent; with one, no caller waits: a
-//! trace that finds no room in the queue is dropped whole and counted, failures to send are
-//! counted and logged once a minute, and the end of the process waits two seconds at most. The
-//! text of a query and the names of pages are in a span only if that was asked for; their length and
-//! number always are.
+//! Guarantees: without an endpoint nothing is created or sent. With one, no caller waits: a trace
+//! that does not fit the queue is dropped completely and counted, send failures are counted and
+//! logged once a minute, and shutdown waits at most two seconds. Query texts and page names are
+//! included only if enabled; their length and number always are.
 //!
-//! Deliberately absent: spans that are open while work is done. A retrieval is timed by itself, so
-//! its spans are made afterwards from what it says, in one place and away from the work.
+//! Non-goals: spans that are open while work is done. Spans are built afterwards from the timings
+//! of a retrieval, in one place and outside the measured work.
 
 mod export;
 mod options;
@@ -29,93 +28,86 @@ use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::{Sampler, SdkTracer, SdkTracerProvider};
 use serde_json::json;
 
-use export::Load;
+use export::SpanQueue;
 
 pub use options::{TraceError, TraceOptions, resolve};
 
-/// How long the end of the process waits for spans that are not sent yet.
+/// How long shutdown waits for unsent spans.
 pub const DRAIN: Duration = Duration::from_secs(2);
 
-/// How many hits a span names.
-const MOST_HITS: usize = 100;
+/// Most hits listed in a span.
+const MAX_HITS: usize = 100;
 
-/// A retrieval that is over.
+/// The content of the span of a finished retrieval.
 #[derive(Debug, Clone, Copy)]
 pub struct RetrievalSpan<'a> {
     pub operation: &'static str,
     pub workspace: &'a WorkspaceId,
-    /// When it was taken up.
     pub started: SystemTime,
-    /// When it was answered.
     pub finished: SystemTime,
-    /// The caller's `traceparent` header, as it came.
+    /// The caller's `traceparent` header as received.
     pub parent: Option<&'a str>,
     pub query: &'a str,
-    /// How many pages were wanted.
+    /// The requested number of pages.
     pub top_k: usize,
-    /// What was found: ids with scores, best first.
+    /// Page ids with scores, best first.
     pub hits: &'a [(String, f64)],
-    /// How long every stage took, in order.
+    /// The duration of every stage, in order.
     pub stages: &'a [StageTime],
-    /// Names the request in logs and headers.
+    /// The request id in logs and headers.
     pub request_id: &'a str,
-    /// What kind of error it ended with.
+    /// The kind of error, if it failed.
     pub error: Option<&'a str>,
 }
 
-/// A run of an evaluation that is over.
+/// A finished evaluation run.
 #[derive(Debug, Clone, Copy)]
 pub struct EvaluationSpan<'a> {
-    /// What was run: gate, replay, …
+    /// The kind of run: gate, replay, …
     pub kind: &'a str,
-    /// Whose brain was measured.
     pub workspace: &'a WorkspaceId,
     pub started: SystemTime,
     pub finished: SystemTime,
     pub run_id: &'a str,
-    /// How many rows it had.
     pub rows: u64,
     pub verdict: Verdict,
-    /// What was measured, if it can be said by numbers.
+    /// The measured values of the run.
     pub results: &'a [EvaluationResult<'a>],
 }
 
-/// One measure of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct EvaluationResult<'a> {
     /// The measure, such as `nDCG@10`.
     pub name: &'a str,
-    /// Its value, if there is one.
     pub value: Option<f64>,
-    /// The verdict on it.
     pub verdict: Verdict,
-    /// Why, in words that hold no query.
+    /// An explanation that contains no query.
     pub explanation: Option<&'a str>,
 }
 
-/// Makes spans, or does nothing. Clones share the queue.
+/// Creates spans if tracing is on. Clones share the queue.
 #[derive(Debug, Clone, Default)]
 pub struct Tracer {
-    on: Option<Arc<On>>,
+    on: Option<Arc<ActiveTracer>>,
 }
 
 #[derive(Debug)]
-struct On {
+struct ActiveTracer {
     provider: SdkTracerProvider,
     tracer: SdkTracer,
-    load: Arc<Load>,
+    load: Arc<SpanQueue>,
     include_content: bool,
 }
 
 impl Tracer {
-    /// Makes no spans.
+    /// A tracer that creates no spans.
     pub fn off() -> Self {
         Self::default()
     }
 
-    /// Sends spans from now on.
+    /// Starts sending spans to the configured endpoint.
     pub fn start(options: &TraceOptions) -> Result<Self, TraceError> {
-        let load = Arc::new(Load::default());
+        let load = Arc::new(SpanQueue::default());
         let provider = SdkTracerProvider::builder()
             .with_sampler(Sampler::ParentBased(Box::new(Sampler::AlwaysOn)))
             .with_resource(resource(options))
@@ -123,34 +115,31 @@ impl Tracer {
             .build();
         let tracer = provider.tracer("gbrain");
         let include_content = options.include_content;
-        Ok(Self { on: Some(Arc::new(On { provider, tracer, load, include_content })) })
+        Ok(Self { on: Some(Arc::new(ActiveTracer { provider, tracer, load, include_content })) })
     }
 
-    /// Whether spans are made: who has to work for what goes into one asks first.
+    /// Whether spans are created; check it before computing their content.
     pub fn is_on(&self) -> bool {
         self.on.is_some()
     }
 
-    /// How many spans were dropped since the start.
     pub fn dropped(&self) -> u64 {
         self.on.as_ref().map_or(0, |on| on.load.dropped())
     }
 
-    /// Makes the spans of a retrieval.
     pub fn retrieval(&self, span: &RetrievalSpan<'_>) {
         if let Some(on) = &self.on {
             on.retrieval(span);
         }
     }
 
-    /// Makes the span of a run.
     pub fn evaluation(&self, span: &EvaluationSpan<'_>) {
         if let Some(on) = &self.on {
             on.evaluation(span);
         }
     }
 
-    /// Sends what waits, for [`DRAIN`] at most. Spans made afterwards go nowhere.
+    /// Sends queued spans for at most [`DRAIN`]. Later spans are discarded.
     pub fn shutdown(&self) {
         if let Some(on) = &self.on {
             on.shutdown();
@@ -158,7 +147,7 @@ impl Tracer {
     }
 }
 
-impl On {
+impl ActiveTracer {
     fn retrieval(&self, span: &RetrievalSpan<'_>) {
         let parent = parent(span.parent);
         if is_left_out(&parent) || !self.load.reserve(1 + span.stages.len()) {
@@ -197,7 +186,7 @@ impl On {
         attributes
     }
 
-    /// Stages follow each other, so each starts where the one before it ended.
+    /// Stages are sequential: each starts where the previous one ended.
     fn stages(&self, span: &RetrievalSpan<'_>, context: &Context) {
         let mut at = span.started;
         for StageTime { stage, micros } in span.stages {
@@ -241,14 +230,14 @@ impl On {
     }
 
     fn shutdown(&self) {
-        // The SDK says so where time was up, and once is enough: a second time is an error of its.
+        // The SDK reports a timeout, and reports an error on a second call.
         if let Err(error) = self.provider.shutdown_with_timeout(DRAIN) {
             tracing::debug!(error = %error, "the last spans were not sent");
         }
     }
 }
 
-impl Drop for On {
+impl Drop for ActiveTracer {
     fn drop(&mut self) {
         self.shutdown();
     }
@@ -265,10 +254,10 @@ fn resource(options: &TraceOptions) -> Resource {
     Resource::builder_empty().with_attributes(given).with_attributes(own).build()
 }
 
-/// The caller's span, if the header names one. What can't be read starts a trace of its own.
+/// The caller's span from the header; without a valid header a new trace starts.
 fn parent(traceparent: Option<&str>) -> Context {
-    struct Header<'a>(Option<&'a str>);
-    impl Extractor for Header<'_> {
+    struct TraceparentHeader<'a>(Option<&'a str>);
+    impl Extractor for TraceparentHeader<'_> {
         fn get(&self, key: &str) -> Option<&str> {
             self.0.filter(|_| key == "traceparent")
         }
@@ -278,10 +267,10 @@ fn parent(traceparent: Option<&str>) -> Context {
         }
     }
     let propagator = TraceContextPropagator::new();
-    propagator.extract_with_context(&Context::new(), &Header(traceparent))
+    propagator.extract_with_context(&Context::new(), &TraceparentHeader(traceparent))
 }
 
-/// Whether the caller decided that this trace is not kept.
+/// Whether the caller decided not to sample this trace.
 fn is_left_out(parent: &Context) -> bool {
     let span = parent.span();
     let caller = span.span_context();
@@ -289,7 +278,7 @@ fn is_left_out(parent: &Context) -> bool {
 }
 
 fn documents(hits: &[(String, f64)]) -> String {
-    let named = hits.iter().take(MOST_HITS);
+    let named = hits.iter().take(MAX_HITS);
     let named = named.map(|(id, score)| json!({ "id": id, "score": score }));
     serde_json::Value::from_iter(named).to_string()
 }

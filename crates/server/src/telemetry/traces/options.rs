@@ -1,21 +1,19 @@
-//! Where spans go: what a flag and the environment say, in the words of OpenTelemetry.
+//! Tracing options from a flag and the OpenTelemetry environment variables.
 
 use std::fmt;
 
 use axum::http::{HeaderName, HeaderValue, Uri};
 
-/// Where spans go and what they say of this service.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TraceOptions {
-    /// The whole address that batches are posted to.
+    /// The complete URL that batches are posted to.
     pub endpoint: String,
-    /// Headers to send along. Their values are secrets.
+    /// Headers to send. Their values are secrets.
     pub headers: Vec<(String, String)>,
-    /// What the service is called.
     pub service_name: String,
-    /// More about the service, such as where it is deployed.
+    /// Additional resource attributes, such as the deployment environment.
     pub attributes: Vec<(String, String)>,
-    /// Whether spans hold what was asked, and the names of what was found.
+    /// Whether spans contain the query text and page names.
     pub include_content: bool,
 }
 
@@ -33,26 +31,24 @@ impl fmt::Debug for TraceOptions {
     }
 }
 
-/// Why spans can't be sent.
+/// Why spans cannot be sent.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// Not an address.
     #[error(
-        "{from} is not an address for spans; it takes `http://host:4318` or `https://…`, with \
+        "{from} is not a valid OTLP endpoint; use `http://host:4318` or `https://…`, with \
          passwords in OTEL_EXPORTER_OTLP_HEADERS"
     )]
     Endpoint {
-        /// The flag or variable that said so.
+        /// The flag or variable with the invalid value.
         from: &'static str,
     },
-    /// Not a list of pairs.
-    #[error("{from} is not a list of `name=value` pairs with commas between them")]
+    #[error("{from} is not a comma-separated list of `name=value` pairs")]
     Pairs {
-        /// The variable that said so.
+        /// The variable with the invalid value.
         from: &'static str,
     },
-    /// The exporter can't be made.
-    #[error("spans can't be exported")]
+    /// The exporter cannot be created.
+    #[error("the span exporter cannot be created")]
     Exporter(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
@@ -63,9 +59,9 @@ const TRACES_HEADERS: &str = "OTEL_EXPORTER_OTLP_TRACES_HEADERS";
 const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
 const PATH: &str = "/v1/traces";
 
-/// What a flag and the environment say: none where nobody named an endpoint, or the environment
-/// turned OpenTelemetry off. A flag wins over everything, the variable for traces over the one
-/// for all signals.
+/// Resolves the options: `None` if no endpoint is configured or the environment disables
+/// OpenTelemetry. A flag overrides the variables; the variable for traces overrides the one for all
+/// signals.
 pub fn resolve(
     flag: Option<&str>,
     include_content: bool,
@@ -109,7 +105,7 @@ fn endpoint(
     Ok(Some(under(&all)))
 }
 
-/// The path of traces under a base.
+/// The traces path under a base URL.
 fn under(base: &str) -> String {
     format!("{}{PATH}", base.trim_end_matches('/'))
 }
@@ -122,7 +118,7 @@ fn address(from: &'static str, text: &str) -> Result<Uri, TraceError> {
     if is_web && !host.is_empty() && !host.contains('@') { Ok(uri) } else { Err(wrong()) }
 }
 
-/// Reads `a=1,b=2`; names and values may be percent-encoded.
+/// Parses `a=1,b=2`; names and values may be percent-encoded.
 fn pairs(from: &'static str, text: &str) -> Result<Vec<(String, String)>, TraceError> {
     let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
     parts

@@ -1,14 +1,14 @@
-//! What people judged: labels, canonical queries, calibration pairs, qrels, and the baselines that gates hold against.
+//! Erasure from judgements: labels, canonical queries, calibration pairs, qrels and baselines.
 
 use std::cell::RefCell;
 
-use gbrain_core::erasure::{BaselineErasure, QrelsErasure, QueryErasure, Seal};
+use gbrain_core::erasure::{BaselineErasure, BaselineSeal, QrelsErasure, QueryErasure};
 use gbrain_core::hash::Hash;
 
-use super::Forget;
+use super::PageErasure;
 use crate::Result;
 use crate::document::DocumentKind;
-use crate::driver::{Session, Value, collect};
+use crate::driver::{SqlSession, SqlValue, collect};
 use crate::query_set::QueryState;
 use crate::types::PurgeKeys;
 
@@ -22,14 +22,14 @@ const PAIRS: &str = "SELECT id, document, chunk_id FROM calibration_pairs WHERE 
 const FORGET_PAIR: &str = "DELETE FROM calibration_pairs WHERE workspace_id = $1 AND id = $2";
 const DOCUMENTS: &str =
     "SELECT name, body FROM documents WHERE workspace_id = $1 AND kind = $2 ORDER BY name";
-/// A document that was erased from keeps its date: what it measures is as old as it was.
+/// A rewritten document keeps its date, because its measurements are as old as before.
 const REWRITE_DOCUMENT: &str = "UPDATE documents SET hash = $4, bytes = $5, body = $6 \
      WHERE workspace_id = $1 AND kind = $2 AND name = $3";
 const TEXT_OF_SLUG: &str = "SELECT p.source_id, v.content FROM pages p JOIN page_versions v \
      ON v.workspace_id = p.workspace_id AND v.page_id = p.page_id AND v.version = p.version \
      WHERE p.workspace_id = $1 AND p.slug = $2 AND v.content IS NOT NULL";
 
-impl Forget<'_> {
+impl PageErasure<'_> {
     pub(super) fn labels(&mut self) -> Result<()> {
         let key = self.page.key();
         let params = [self.ws.into(), key.source.as_str().into(), key.slug.as_str().into()];
@@ -56,15 +56,15 @@ impl Forget<'_> {
         Ok(())
     }
 
-    /// A snippet that stands in another of the query's pages is that page's too, and stays.
+    /// A snippet that also occurs in another page of the query stays.
     fn canonical_query(&mut self, body: &str) -> Result<Option<QueryErasure>> {
-        let asked: RefCell<Vec<String>> = RefCell::new(Vec::new());
+        let requested: RefCell<Vec<String>> = RefCell::new(Vec::new());
         let note = |keys: &[String], _: &str| {
-            asked.borrow_mut().extend_from_slice(keys);
+            requested.borrow_mut().extend_from_slice(keys);
             false
         };
-        let erased = self.page.canonical_query(body, &note);
-        let keys = asked.into_inner();
+        let erased = self.page.erase_from_query(body, &note);
+        let keys = requested.into_inner();
         if keys.is_empty() {
             return Ok(erased);
         }
@@ -74,7 +74,7 @@ impl Forget<'_> {
             let snippet = blanks(snippet);
             texts.iter().any(|text| blanks(text).contains(&snippet))
         };
-        Ok(self.page.canonical_query(body, &stands_in))
+        Ok(self.page.erase_from_query(body, &stands_in))
     }
 
     pub(super) fn calibration_pairs(&mut self) -> Result<()> {
@@ -86,18 +86,18 @@ impl Forget<'_> {
 
     pub(super) fn documents(&mut self, keys: &PurgeKeys) -> Result<()> {
         for (name, body) in self.bodies(DocumentKind::Qrels)? {
-            if let Some(QrelsErasure { text, without_answer }) = self.page.qrels(&body) {
+            if let Some(QrelsErasure { text, without_answer }) = self.page.erase_from_qrels(&body) {
                 self.put(DocumentKind::Qrels, &name, &text)?;
                 self.counts.qrels += 1;
                 self.counts.qrels_queries_without_answer += without_answer;
             }
         }
         for (name, body) in self.bodies(DocumentKind::Baseline)? {
-            let erased = self.page.baseline(&body, keys.baseline.as_ref(), &|_| true);
+            let erased = self.page.erase_from_baseline(&body, keys.baseline.as_ref(), &|_| true);
             if let Some(BaselineErasure { text, seal }) = erased {
                 self.put(DocumentKind::Baseline, &name, &text)?;
                 self.counts.baselines += 1;
-                self.counts.baselines_to_publish_again += u64::from(seal == Seal::Broken);
+                self.counts.baselines_to_publish_again += u64::from(seal == BaselineSeal::Broken);
             }
         }
         Ok(())
@@ -122,8 +122,12 @@ impl Forget<'_> {
     }
 }
 
-/// The present texts of pages that answer keys name.
-fn texts_of(session: &mut dyn Session, ws: Value<'_>, keys: &[String]) -> Result<Vec<String>> {
+/// The current texts of the pages that answer keys refer to.
+fn texts_of(
+    session: &mut dyn SqlSession,
+    ws: SqlValue<'_>,
+    keys: &[String],
+) -> Result<Vec<String>> {
     let mut texts = Vec::new();
     for key in keys {
         let (source, slug) = match key.split_once("::") {

@@ -1,8 +1,9 @@
-//! What is left of a page beside the page, erased with it.
+//! Erases the traces of a page in other tables.
 //!
-//! Every table that can name a page is gone through, and each row is decided by identifiers, never by a pattern over
-//! its text: [`ErasedPage`] says what a row becomes. Rows that do not name the page are not written. Reports and logs
-//! keep their figures, verdicts and ranks; alerts keep their state.
+//! Every table that can refer to a page is searched, and each row is decided by identifiers, never
+//! by a pattern over its text: [`ErasedPage`] computes the new row. Rows that do not refer to the
+//! page are not written. Reports and logs keep their figures, verdicts and ranks; alerts keep their
+//! state.
 
 mod judged;
 mod names;
@@ -12,38 +13,38 @@ use gbrain_core::erasure::{ErasedPage, ErasureCounts};
 use gbrain_core::id::{PageId, PageKey, WorkspaceId};
 
 use crate::Result;
-use crate::driver::{Scope, Session, Value, collect};
+use crate::driver::{RowScope, SqlSession, SqlValue, collect};
 use crate::store::Store;
 use crate::types::PurgeKeys;
 
 impl Store {
-    /// What a purge would erase a page by, for records outside the store; none for a page that never was.
+    /// The identifiers by which a purge recognises a page, for records outside the store; `None`
+    /// for a page that never existed.
     pub fn erased_page(
         &self,
         ws: &WorkspaceId,
         key: &PageKey,
         keys: &PurgeKeys,
     ) -> Result<Option<ErasedPage>> {
-        self.read(Scope::Workspace(ws), |session| {
-            super::workspaces::ledger(session, ws)?;
+        self.read(RowScope::Workspace(ws), |session| {
+            super::workspaces::workspace_state(session, ws)?;
             let found = super::write::current(session, ws, std::iter::once(key))?.pop().flatten();
             found.map(|found| names::erased_page(session, ws, key, found.id, keys)).transpose()
         })
     }
 }
 
-/// Erases what is left of a page whose versions are still there.
+/// Erases the traces of a page whose versions still exist.
 pub(super) fn page(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     key: &PageKey,
     id: PageId,
     keys: &PurgeKeys,
 ) -> Result<ErasureCounts> {
     let page = names::erased_page(session, ws, key, id, keys)?;
-    let mut forget = Forget { session, ws, page: &page, counts: ErasureCounts::default() };
-    // Logs before runs, in the order in which retention goes through them: two transactions that both write them do
-    // not wait for each other.
+    let mut forget = PageErasure { session, ws, page: &page, counts: ErasureCounts::default() };
+    // Logs before runs, in the same order as retention, to avoid deadlocks with it.
     forget.logs()?;
     forget.suite_runs()?;
     forget.contradictions()?;
@@ -58,21 +59,20 @@ pub(super) fn page(
     Ok(forget.counts)
 }
 
-/// A page that is being erased, and how much was found of it.
-struct Forget<'a> {
-    session: &'a mut dyn Session,
+/// An erasure in progress, with its counts.
+struct PageErasure<'a> {
+    session: &'a mut dyn SqlSession,
     ws: &'a WorkspaceId,
     page: &'a ErasedPage,
     counts: ErasureCounts,
 }
 
-/// A column of a table whose rows have one key column beside the workspace.
-struct Column {
+/// A column of a table whose rows have one key column besides the workspace.
+struct TextColumn {
     table: &'static str,
-    /// The key, as text where it is text.
     key: RowKey,
     column: &'static str,
-    /// Which rows, beside those of the workspace.
+    /// An additional condition for the rows.
     only: &'static str,
 }
 
@@ -90,21 +90,21 @@ impl RowKey {
     }
 }
 
-impl Forget<'_> {
-    /// Rewrites a column of the rows that `erase` changes; how many.
+impl PageErasure<'_> {
+    /// Rewrites a column of the rows that `erase` changes; returns their number.
     fn rewrite(
         &mut self,
-        column: &Column,
+        column: &TextColumn,
         erase: impl Fn(&ErasedPage, &str) -> Option<String>,
     ) -> Result<u64> {
-        let Column { table, key, column, only } = column;
+        let TextColumn { table, key, column, only } = column;
         let name = key.column();
         let select = format!(
             "SELECT {name}, {column} FROM {table} WHERE workspace_id = $1 AND {column} IS NOT NULL{only} \
              ORDER BY {name}"
         );
         let page = self.page;
-        let mut changed: Vec<(Value<'static>, String)> = Vec::new();
+        let mut changed: Vec<(SqlValue<'static>, String)> = Vec::new();
         self.session.query(&select, &[self.ws.into()], &mut |row| {
             if let Some(erased) = erase(page, &row.text(1)?) {
                 let key = match key {
@@ -124,12 +124,13 @@ impl Forget<'_> {
         Ok(count)
     }
 
-    /// Deletes the rows of a table that `is_own` names; how many. `rows` gives their numbers first.
+    /// Deletes the rows for which `is_own` is true; returns their number. The first column of
+    /// `rows` is the row number.
     fn delete(
         &mut self,
         rows: &str,
         delete: &str,
-        is_own: impl Fn(&ErasedPage, &dyn crate::driver::Columns) -> Result<bool>,
+        is_own: impl Fn(&ErasedPage, &dyn crate::driver::SqlRow) -> Result<bool>,
     ) -> Result<u64> {
         let page = self.page;
         let found = collect(self.session, rows, &[self.ws.into()], |row| {

@@ -1,11 +1,11 @@
-//! What a page that is to be erased is called, and what else is called so.
+//! The names of a page to erase, and of pages that could be confused with it.
 
 use std::collections::BTreeSet;
 
 use gbrain_core::erasure::{ErasedPage, ErasedPageParts, IdentityHash};
 use gbrain_core::id::{PageId, PageKey, Slug, SourceId, WorkspaceId};
 
-use crate::driver::{Session, collect};
+use crate::driver::{SqlSession, collect};
 use crate::types::PurgeKeys;
 use crate::{Result, StoreError};
 
@@ -20,9 +20,9 @@ const OTHER_NAMES: &str = "SELECT title FROM pages WHERE workspace_id = $1 AND p
 const OTHER_PAGES: &str =
     "SELECT source_id, slug FROM pages WHERE workspace_id = $1 AND page_id <> $2";
 
-/// A page by everything that names it.
+/// Collects all identifiers of a page.
 pub(super) fn erased_page(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     key: &PageKey,
     id: PageId,
@@ -43,7 +43,11 @@ pub(super) fn erased_page(
 }
 
 /// Titles and aliases of the page that no other page has.
-fn own_names(session: &mut dyn Session, ws: &WorkspaceId, id: PageId) -> Result<BTreeSet<String>> {
+fn own_names(
+    session: &mut dyn SqlSession,
+    ws: &WorkspaceId,
+    id: PageId,
+) -> Result<BTreeSet<String>> {
     let params = [ws.into(), id.0.into()];
     let names = collect(session, NAMES, &params, |row| Ok(row.text(0)?.to_lowercase()))?;
     let mut own: BTreeSet<String> = names.into_iter().filter(|name| !name.is_empty()).collect();
@@ -54,9 +58,10 @@ fn own_names(session: &mut dyn Session, ws: &WorkspaceId, id: PageId) -> Result<
     Ok(own)
 }
 
-/// The other pages that could be taken for this one: of a slug that begins as its does, in any source.
+/// The other pages that could be confused with this one: in any source, with a slug that begins
+/// with its slug.
 fn others(
-    session: &mut dyn Session,
+    session: &mut dyn SqlSession,
     ws: &WorkspaceId,
     key: &PageKey,
     id: PageId,

@@ -1,11 +1,12 @@
-//! Records of what happened: logs, runs, captures, jobs, events, alerts. They stay, without the page's name.
+//! Erasure from logs, runs, captures, jobs, events and alerts. The records remain, without the
+//! page's name.
 
 use gbrain_core::erasure::{CaptureErasure, ErasedPage};
 use serde_json::{Map, Value as Json};
 
-use super::{Column, Forget, RowKey};
+use super::{PageErasure, RowKey, TextColumn};
 use crate::Result;
-use crate::driver::Columns;
+use crate::driver::SqlRow;
 use crate::judging::RunKind;
 
 const CAPTURES: &str = "SELECT id, retrieved_slugs, retrieved_chunk_ids, source_ids, extra \
@@ -26,13 +27,13 @@ const ENDED: &str = " AND state IN ('done', 'failed', 'cancelled')";
 const OPEN: &str =
     "SELECT spec FROM jobs WHERE workspace_id = $1 AND state IN ('queued', 'running')";
 
-/// A column of rows that are numbered.
-const fn numbered(table: &'static str, column: &'static str) -> Column {
-    Column { table, key: RowKey::Number("id"), column, only: "" }
+/// A column of a table with the key `id`.
+const fn numbered(table: &'static str, column: &'static str) -> TextColumn {
+    TextColumn { table, key: RowKey::Number("id"), column, only: "" }
 }
 
-/// Words of people and of programs that may quote a whole key.
-const REMARKS: [Column; 11] = [
+/// Free texts that may quote a whole key.
+const REMARKS: [TextColumn; 11] = [
     numbered("suite_runs", "summary"),
     numbered("suite_events", "document"),
     numbered("suite_events", "body"),
@@ -42,8 +43,8 @@ const REMARKS: [Column; 11] = [
     numbered("incidents", "title"),
     numbered("incidents", "body"),
     numbered("rerank_thresholds", "body"),
-    Column { table: "alert_states", key: RowKey::Text("dedup_key"), column: "body", only: "" },
-    Column {
+    TextColumn { table: "alert_states", key: RowKey::Text("dedup_key"), column: "body", only: "" },
+    TextColumn {
         table: "eval_capture_failures",
         key: RowKey::Text("event_id"),
         column: "detail",
@@ -51,7 +52,7 @@ const REMARKS: [Column; 11] = [
     },
 ];
 
-impl Forget<'_> {
+impl PageErasure<'_> {
     pub(super) fn logs(&mut self) -> Result<()> {
         self.counts.retrieval_logs =
             self.rewrite(&numbered("retrieval_logs", "body"), ErasedPage::record)?;
@@ -66,13 +67,13 @@ impl Forget<'_> {
         Ok(())
     }
 
-    /// A run of the probe is about questions of its own and holds nothing of any page.
+    /// Runs of the probe use their own questions and contain nothing from any page.
     pub(super) fn contradictions(&mut self) -> Result<()> {
         let kind = RunKind::Contradictions.name();
         let page = self.page;
         let mut changed = Vec::new();
         self.session.query(RUNS, &[self.ws.into(), kind.into()], &mut |row| {
-            if let Some(body) = page.contradiction_report(&row.text(1)?) {
+            if let Some(body) = page.erase_from_contradiction_report(&row.text(1)?) {
                 changed.push((row.text(0)?, body));
             }
             Ok(())
@@ -90,7 +91,7 @@ impl Forget<'_> {
         let (mut changed, mut unknown) = (Vec::new(), 0);
         self.session.query(CAPTURES, &[self.ws.into()], &mut |row| {
             let mut capture = capture(row)?;
-            match page.capture(&mut capture) {
+            match page.erase_from_capture(&mut capture) {
                 CaptureErasure::Unnamed => (),
                 CaptureErasure::AnotherKey => unknown += 1,
                 CaptureErasure::Erased => changed.push((row.int(0)?, capture)),
@@ -109,9 +110,10 @@ impl Forget<'_> {
         Ok(())
     }
 
-    /// Jobs that have ended: what they found and said. Their specifications went when they ended.
+    /// Rewrites the results and messages of ended jobs. Their specifications were deleted when they
+    /// ended.
     pub(super) fn jobs(&mut self) -> Result<()> {
-        let ended = |column| Column { only: ENDED, ..numbered("jobs", column) };
+        let ended = |column| TextColumn { only: ENDED, ..numbered("jobs", column) };
         for column in ["note", "error", "checkpoint", "result"] {
             self.counts.jobs += self.rewrite(&ended(column), ErasedPage::record)?;
         }
@@ -131,7 +133,7 @@ impl Forget<'_> {
         Ok(())
     }
 
-    /// Answers that were made from the page, and those that do not say from which.
+    /// Deletes answers that were derived from the page, and those of unknown origin.
     pub(super) fn model_answers(&mut self) -> Result<()> {
         self.counts.model_answers_without_pages =
             self.session.execute(ANSWERS_WITHOUT_PAGES, &[self.ws.into()])?;
@@ -146,7 +148,7 @@ impl Forget<'_> {
         })?;
         self.counts.model_answers = own.len() as u64;
         for (kind, key) in own {
-            let key = crate::driver::Value::Blob(key.into());
+            let key = crate::driver::SqlValue::Blob(key.into());
             self.session.execute(DELETE_ANSWER, &[self.ws.into(), kind.into(), key])?;
         }
         Ok(())
@@ -157,7 +159,7 @@ impl Forget<'_> {
 const LISTS: [&str; 3] = ["retrieved_slugs", "retrieved_chunk_ids", "source_ids"];
 
 /// A capture as one object: its members, and its lists under their names.
-fn capture(row: &dyn Columns) -> Result<Map<String, Json>> {
+fn capture(row: &dyn SqlRow) -> Result<Map<String, Json>> {
     let extra = serde_json::from_str(&row.text(4)?).unwrap_or_default();
     let mut capture = if let Json::Object(extra) = extra { extra } else { Map::new() };
     for (name, at) in LISTS.into_iter().zip(1..) {

@@ -22,7 +22,7 @@ const ELEMENT: &[u8] = b"{\"\":0},";
 /// Requests that a slow reader sends before it does not read.
 const UNREAD: usize = 40;
 const BETWEEN_SAMPLES: Duration = Duration::from_millis(5);
-/// What a server under a memory limit may take beyond what it has: three times what all bodies may use together.
+/// The additional memory of a server under a memory limit: three times the limit of all bodies together.
 const ROOM: u64 = 768 << 20;
 
 impl Subject {
@@ -204,7 +204,7 @@ fn trickle(address: SocketAddr, count: usize, is_over: &AtomicBool) {
     }
 }
 
-/// Sends one hostile body; whatever is answered is well, and so is a connection that is closed.
+/// Sends one hostile body; any response is accepted, and so is a closed connection.
 fn send(address: SocketAddr, number: usize, values: &[u8]) -> Option<usize> {
     let (path, before, after): (_, &[u8], &[u8]) = match number % 3 {
         0 => ("/v1/compare", b"{\"results\":[", b"]}"),

@@ -1,42 +1,43 @@
 //! `gbrain eval suspected-contradictions`: pairs of answers that can't both be so. Changes no page.
 
-mod past;
+mod history;
 mod run;
 
 use clap::{Args, Subcommand};
 
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 
-pub(in crate::commands) use past::{last_report, still_standing};
+pub(in crate::commands) use history::{last_report, still_standing};
 
-/// Arguments of `eval suspected-contradictions`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(after_help = run::HELP)]
 pub(crate) struct ContradictionsArgs {
     #[command(flatten)]
-    run: run::RunArgs,
+    run: run::ContradictionsRunArgs,
     #[command(subcommand)]
-    verb: Option<Verb>,
+    command: Option<ContradictionsCommand>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+enum ContradictionsCommand {
     /// Ask queries and judge what they bring together (the default).
-    Run(run::RunArgs),
+    Run(run::ContradictionsRunArgs),
     /// Show the runs of some days as bars.
-    Trend(past::TrendArgs),
+    Trend(history::TrendArgs),
     /// List what the last run found and what to do about it.
-    Review(past::ReviewArgs),
+    Review(history::ReviewArgs),
 }
 
-/// Probes for contradictions.
-pub(super) fn run(context: &Context<'_>, args: &ContradictionsArgs) -> Result<Exit, CliError> {
-    match &args.verb {
+pub(super) fn run(
+    context: &CommandContext<'_>,
+    args: &ContradictionsArgs,
+) -> Result<Exit, CliError> {
+    match &args.command {
         None => run::run(context, &args.run),
-        Some(Verb::Run(args)) => run::run(context, args),
-        Some(Verb::Trend(args)) => past::trend(context, args),
-        Some(Verb::Review(args)) => past::review(context, args),
+        Some(ContradictionsCommand::Run(args)) => run::run(context, args),
+        Some(ContradictionsCommand::Trend(args)) => history::trend(context, args),
+        Some(ContradictionsCommand::Review(args)) => history::review(context, args),
     }
 }

@@ -11,28 +11,29 @@ use gbrain_core::contradiction::{Docket, Report, canaries, docket, prompt};
 use gbrain_core::format::contradiction::ContradictionReport;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
-use gbrain_core::replay::Live;
+use gbrain_core::replay::LiveContext;
 use gbrain_core::report::text;
 use gbrain_core::request::Viewer;
 use gbrain_eval::contradictions::{
-    Gathering, Heard, Hearing, Judge, Memory, gather, most_frequent, planted_for, read_queries,
+    GatherOptions, Judge, JudgeSession, JudgementCache, SessionResult, default_canaries, gather,
+    most_frequent, read_queries,
 };
 use gbrain_eval::{check_outputs, write_atomically};
-use gbrain_llm::{Asker, ModelRef, Task};
-use gbrain_store::{Run, RunKind, Store};
+use gbrain_llm::{ModelClient, ModelRef, ModelTask};
+use gbrain_store::{JudgingRun, RunKind, Store};
 use jiff::Timestamp;
 
-use crate::asking::{AskingArgs, Paid, desk, refuse_too_dear, settings, usd};
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::commands::eval::gate::exit;
 use crate::error::{CliError, Exit};
+use crate::model_access::{BudgetedRun, ModelCallArgs, catalog, refuse_over_budget, settings, usd};
 use crate::models::EMBEDDING;
 
-/// What judgements are charged for.
+/// The purpose under which judgements are charged.
 const PURPOSE: &str = "contradictions";
 /// The name of the judge that needs no model.
 const OFFLINE: &str = "offline";
-/// The most that a run may cost: somebody who watches is asked for less patience with refusals.
+/// The default budgets of a run on a terminal and of a run without one.
 const WATCHED_USD: Usd = Usd::cents(500);
 const UNWATCHED_USD: Usd = Usd::cents(100);
 
@@ -56,7 +57,7 @@ not worth believing, the budget ran out, a cassette is stale, or there was nothi
 /// Arguments of a run.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
-pub(super) struct RunArgs {
+pub(super) struct ContradictionsRunArgs {
     /// Queries, one a line: text, or objects with `query`.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "from_capture"])]
     queries_file: Option<PathBuf>,
@@ -75,13 +76,13 @@ pub(super) struct RunArgs {
     /// Only so many queries, drawn by --seed.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     sample: Option<u16>,
-    /// What the sample and the planted pairs are drawn by.
+    /// The random seed of the sample and the planted pairs.
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Pages per query.
+    /// The number of pages per query.
     #[arg(long, value_name = "K", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=100))]
     top_k: u16,
-    /// Who judges: a model, or `offline` [default: the settings, else offline].
+    /// The judge: a model, or `offline` [default: the settings, else offline].
     #[arg(long, value_name = "M")]
     judge: Option<String>,
     /// The most that judging may cost, in dollars [default: 5 at a terminal, 1 otherwise].
@@ -106,11 +107,13 @@ pub(super) struct RunArgs {
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
-    asking: AskingArgs,
+    model_calls: ModelCallArgs,
 }
 
-/// Asks, judges, reports.
-pub(super) fn run(context: &Context<'_>, args: &RunArgs) -> Result<Exit, CliError> {
+pub(super) fn run(
+    context: &CommandContext<'_>,
+    args: &ContradictionsRunArgs,
+) -> Result<Exit, CliError> {
     check_outputs([&args.output])?;
     let started = Instant::now();
     let store: Arc<Store> = context.store()?.into();
@@ -118,27 +121,29 @@ pub(super) fn run(context: &Context<'_>, args: &RunArgs) -> Result<Exit, CliErro
     let chosen = chosen(context, &store, args)?;
     let judge = match &chosen {
         None => Judge::Offline,
-        Some((asker, model)) => Judge::Model(asker, model.clone()),
+        Some((client, model)) => Judge::Model(client, model.clone()),
     };
     let embedded = embedding_cost(store.as_ref(), &context.home.workspace, context.now)?;
     let docket = gathered(context, &store, args, &queries)?;
-    let memory = Memory {
+    let memory = JudgementCache {
         store: store.as_ref(),
         workspace: &context.home.workspace,
         now: context.now,
-        recalls: !args.refresh_cache,
+        reads: !args.refresh_cache,
     };
-    // What a cassette has to say is what is asked for, not what is remembered beside it.
-    let memory = Some(memory).filter(|_| !args.no_cache && args.asking.tape.cassette.is_none());
-    let of_each = args.canaries.map_or_else(|| planted_for(&judge), usize::from);
+    // A run from a cassette uses the recorded answers, not the cached ones.
+    let memory =
+        Some(memory).filter(|_| !args.no_cache && args.model_calls.recording.cassette.is_none());
+    let of_each = args.canaries.map_or_else(|| default_canaries(&judge), usize::from);
     let planted = canaries(args.seed, of_each);
-    let hearing = Hearing::new(&judge, memory, &docket, planted, args.max_pair_chars as usize)?;
-    let estimate = hearing.estimate()?;
-    if let Some((asker, _)) = &chosen {
-        refuse_too_dear(asker, estimate, "--budget-usd", args.asking.yes)?;
+    let session =
+        JudgeSession::new(&judge, memory, &docket, planted, args.max_pair_chars as usize)?;
+    let estimate = session.estimate()?;
+    if let Some((client, _)) = &chosen {
+        refuse_over_budget(client, estimate, "--budget-usd", args.model_calls.yes)?;
     }
-    let Heard { outcomes, planted, trouble } = heard(context, hearing);
-    if let Some(error) = trouble {
+    let SessionResult { outcomes, planted, first_error } = judged_session(context, session);
+    if let Some(error) = first_error {
         context.terminal.warn(format!("{}: {error}", error.kind));
     }
     let embedded_now = embedding_cost(store.as_ref(), &context.home.workspace, context.now)?;
@@ -151,7 +156,7 @@ pub(super) fn run(context: &Context<'_>, args: &RunArgs) -> Result<Exit, CliErro
         top_k: usize::from(args.top_k),
         sampling,
         canary_seed: args.seed,
-        judge_cost: chosen.as_ref().map_or(Usd::ZERO, |(asker, _)| asker.charged()),
+        judge_cost: chosen.as_ref().map_or(Usd::ZERO, |(client, _)| client.charged()),
         embedding_cost: embedded_now.less(embedded),
         duration_ms: started.elapsed().as_millis() as u64,
     };
@@ -162,9 +167,9 @@ pub(super) fn run(context: &Context<'_>, args: &RunArgs) -> Result<Exit, CliErro
 
 /// The queries, and in words how they were chosen.
 fn queries(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     store: &Store,
-    args: &RunArgs,
+    args: &ContradictionsRunArgs,
 ) -> Result<(Vec<String>, String), CliError> {
     let (mut queries, from) = match (&args.queries_file, args.from_capture) {
         (Some(path), _) => (read_queries(path)?, "file".to_owned()),
@@ -206,67 +211,68 @@ fn queries(
 
 /// The model that judges, with the door to it; none is the offline judge.
 fn chosen(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     store: &Arc<Store>,
-    args: &RunArgs,
-) -> Result<Option<(Asker, ModelRef)>, CliError> {
+    args: &ContradictionsRunArgs,
+) -> Result<Option<(ModelClient, ModelRef)>, CliError> {
     let flag = args.judge.as_deref();
     let model = if flag == Some(OFFLINE) {
         None
     } else {
         let settings = settings(store.as_ref(), &context.home.workspace)?;
-        let chosen = desk(&context.home)?.choose(Task::Contradictions, flag, &settings);
+        let chosen = catalog(&context.home)?.choose(ModelTask::Contradictions, flag, &settings);
         chosen.map_err(|error| CliError::usage(error.to_string()))?.map(|(model, _)| model)
     };
     let Some(model) = model else {
-        return match args.asking.tape.cassette {
+        return match args.model_calls.recording.cassette {
             Some(_) => Err(CliError::usage("the offline judge has no use for a cassette")
                 .hint("name the model that was recorded: --judge provider:model")),
             None => Ok(None),
         };
     };
     let max_usd = budget(context, args);
-    let paid = Paid { max_usd, purpose: PURPOSE, args: &args.asking, concurrency: None };
-    let asker = paid.asker(context, store)?;
+    let paid =
+        BudgetedRun { max_usd, purpose: PURPOSE, args: &args.model_calls, concurrency: None };
+    let client = paid.client(context, store)?;
     let offline = |error| CliError::from(error).hint("judge without a model: --judge offline");
-    asker.ready(&model).map_err(offline)?;
-    Ok(Some((asker, model)))
+    client.ready(&model).map_err(offline)?;
+    Ok(Some((client, model)))
 }
 
-fn budget(context: &Context<'_>, args: &RunArgs) -> Usd {
+fn budget(context: &CommandContext<'_>, args: &ContradictionsRunArgs) -> Usd {
     let default = if context.terminal.is_watched() { WATCHED_USD } else { UNWATCHED_USD };
     args.budget_usd.unwrap_or(default)
 }
 
 fn gathered(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     store: &Arc<Store>,
-    args: &RunArgs,
+    args: &ContradictionsRunArgs,
     queries: &[String],
 ) -> Result<Docket, CliError> {
     let brain = context.brain_in(store.clone(), IndexKind::Disk)?;
-    let gathering = Gathering {
-        live: Live { settings: brain.settings()?, now: context.now },
+    let options = GatherOptions {
+        live: LiveContext { settings: brain.settings()?, now: context.now },
         top_k: usize::from(args.top_k),
         max_chars: args.max_pair_chars as usize,
         trust: if args.include_private { Viewer::Trusted } else { Viewer::Untrusted },
     };
     let bar = context.terminal.progress("asking");
     bar.set_length(queries.len() as u64);
-    let docket = gather(&brain, queries, &gathering, &|n| bar.inc(n as u64))?;
+    let docket = gather(&brain, queries, &options, &|n| bar.inc(n as u64))?;
     bar.finish_and_clear();
     Ok(docket)
 }
 
-fn heard(context: &Context<'_>, hearing: Hearing<'_>) -> Heard {
+fn judged_session(context: &CommandContext<'_>, session: JudgeSession<'_>) -> SessionResult {
     let bar = context.terminal.progress("judging");
-    bar.set_length(hearing.count() as u64);
-    let heard = hearing.run(&|n| bar.inc(n as u64));
+    bar.set_length(session.count() as u64);
+    let judged_session = session.run(&|n| bar.inc(n as u64));
     bar.finish_and_clear();
-    heard
+    judged_session
 }
 
-/// What embedding is charged at since the beginning of the run, by everybody.
+/// The cost of embedding since the run began, over all processes.
 fn embedding_cost(
     store: &Store,
     workspace: &WorkspaceId,
@@ -278,19 +284,19 @@ fn embedding_cost(
 
 /// Keeps the report, writes it, prints it. A run that can't be kept is told all the same.
 fn tell(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     store: &Store,
-    args: &RunArgs,
+    args: &ContradictionsRunArgs,
     report: &ContradictionReport,
 ) -> Result<(), CliError> {
     let body = serde_json::to_string(report).expect("our values have text keys only");
     let outcome = report.run_status.name().to_owned();
-    let run = Run { id: report.run_id.clone(), at: context.now, outcome, body };
+    let run = JudgingRun { id: report.run_id.clone(), at: context.now, outcome, body };
     let kept = store.add_run(&context.home.workspace, RunKind::Contradictions, &run);
     if context.terminal.is_json() {
         context.terminal.json(report);
     } else {
-        context.terminal.out(text::contradictions(report));
+        context.terminal.report(text::contradictions(report));
     }
     if let Some(path) = &args.output {
         let text = serde_json::to_string_pretty(report).expect("our values have text keys only");

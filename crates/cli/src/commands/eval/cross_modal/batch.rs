@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use gbrain_core::clock::moment;
 use gbrain_core::cross_modal::batch::{BatchVerdict, Question, Rows};
-use gbrain_core::cross_modal::{Answers, summary_file};
+use gbrain_core::cross_modal::{AnswerCounts, summary_file};
 use gbrain_core::fault::FaultKind;
 use gbrain_core::format::cross_modal::{Summary, SummaryParts};
 use gbrain_core::hash::Hash;
@@ -14,18 +14,18 @@ use gbrain_eval::cross_modal::judge_batch;
 use super::{
     CrossModalArgs, Panelists, STDIN, allowed, keep, read_text, receipt_dir, rubric, said,
 };
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 
 /// Judges rows and keeps the summary.
 pub(super) fn run(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     args: &CrossModalArgs,
     path: &Path,
 ) -> Result<Exit, CliError> {
     let text = said(read_text(path)?, &path.display().to_string())?;
     let rows = usable(path, Rows::read(&text))?.limited(args.limit as usize);
-    let rubric = rubric(args, Answers::of_rows(&rows))?;
+    let rubric = rubric(args, AnswerCounts::of_rows(&rows))?;
     let kept = summary_path(context, args, &text)?;
     let panelists = Panelists::new(context, args)?;
     let jury = panelists.jury(args, &rubric, args.cycles.unwrap_or(1));
@@ -49,7 +49,7 @@ pub(super) fn run(
     if context.terminal.is_json() {
         context.terminal.json(&summary);
     } else {
-        context.terminal.out(text::cross_modal_batch(&summary));
+        context.terminal.report(text::cross_modal_batch(&summary));
     }
     Ok(if is_kept { exit(summary.verdict) } else { Exit::NoVerdict })
 }
@@ -78,7 +78,7 @@ fn usable(path: &Path, rows: Rows) -> Result<Rows, CliError> {
 
 /// Where the summary goes.
 fn summary_path(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     args: &CrossModalArgs,
     rows: &str,
 ) -> Result<PathBuf, CliError> {

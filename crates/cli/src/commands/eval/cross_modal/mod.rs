@@ -8,23 +8,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use gbrain_core::cross_modal::{Answers, Case, MAX_CYCLES, Rubric, Slot, choose};
+use gbrain_core::cross_modal::{AnswerCounts, JudgeInput, MAX_CYCLES, Rubric, Slot, choose};
 use gbrain_core::fault::FaultKind;
 use gbrain_core::money::Usd;
 use gbrain_eval::cross_modal::{Jury, JuryCost};
 use gbrain_eval::{EvalError, MAX_DOCUMENT, read_document, write_atomically};
-use gbrain_llm::{Asker, ModelRef, Task};
+use gbrain_llm::{ModelClient, ModelRef, ModelTask};
 use gbrain_store::Store;
 use serde::Serialize;
 
-use crate::asking::{AskingArgs, Paid, desk, refuse_too_dear, settings, usd};
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 use crate::home::create_private;
+use crate::model_access::{BudgetedRun, ModelCallArgs, catalog, refuse_over_budget, settings, usd};
 
-/// What votes are charged for.
+/// The purpose under which votes are charged.
 const PURPOSE: &str = "cross_modal";
-/// What stands for stdin.
+/// The path that stands for stdin.
 const STDIN: &str = "-";
 
 const HELP: &str = "\
@@ -47,11 +47,10 @@ Exit codes: 0 pass; 1 fail; 2 no verdict: too few votes, a row that could not be
 answered, the budget ran out, a cassette is stale, it was interrupted, or it was refused before
 anything was sent. Of a batch the worst counts: error, fail, inconclusive, pass.";
 
-/// Arguments of `eval cross-modal`.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(super) struct CrossModalArgs {
-    /// What was asked for: the text itself, or @FILE (a text that begins with @ is written @@).
+    /// The task: the text itself, or @FILE (a text that begins with @ is written @@).
     #[arg(long, value_name = "TEXT", requires = "output", conflicts_with = "batch")]
     task: Option<String>,
     /// The right answer, if there is one: a text or @FILE.
@@ -66,7 +65,7 @@ pub(super) struct CrossModalArgs {
     /// The name of the output in its receipt [default: the skill's, else the content's hash].
     #[arg(long, value_name = "NAME", conflicts_with = "batch")]
     slug: Option<String>,
-    /// What is scored: task-v1 or qa-v1 [default: qa-v1 with expected answers, else task-v1].
+    /// The rubric: task-v1 or qa-v1 [default: qa-v1 with expected answers, else task-v1].
     #[arg(long, value_name = "NAME")]
     rubric: Option<String>,
     /// Some of its dimensions, or others: 'depth, tone', or 'tone: is it polite, and kind?; depth'.
@@ -78,7 +77,7 @@ pub(super) struct CrossModalArgs {
     /// The first model of the panel.
     #[arg(long, value_name = "M")]
     slot_a_model: Option<String>,
-    /// The second.
+    /// The second model of the panel.
     #[arg(long, value_name = "M")]
     slot_b_model: Option<String>,
     /// The third, which is asked only if the first two leave it open.
@@ -100,11 +99,11 @@ pub(super) struct CrossModalArgs {
     #[arg(long, alias = "budget-usd", value_name = "USD", default_value = "5", value_parser = usd)]
     max_usd: Usd,
     #[command(flatten)]
-    asking: AskingArgs,
+    model_calls: ModelCallArgs,
 }
 
 /// Has one output or a file of them judged.
-pub(super) fn run(context: &Context<'_>, args: &CrossModalArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &CommandContext<'_>, args: &CrossModalArgs) -> Result<Exit, CliError> {
     match (&args.batch, &args.task, &args.output) {
         (Some(batch), _, _) => batch::run(context, args, batch),
         (None, Some(task), Some(output)) => single::run(context, args, task, output),
@@ -115,52 +114,55 @@ pub(super) fn run(context: &Context<'_>, args: &CrossModalArgs) -> Result<Exit, 
 
 /// The door to a panel, and who sits on it.
 struct Panelists {
-    asker: Asker,
+    client: ModelClient,
     seats: Vec<(Slot, ModelRef)>,
 }
 
 impl Panelists {
-    /// Asks nobody.
-    fn new(context: &Context<'_>, args: &CrossModalArgs) -> Result<Self, CliError> {
+    fn new(context: &CommandContext<'_>, args: &CrossModalArgs) -> Result<Self, CliError> {
         let store: Arc<Store> = context.store()?.into();
         let settings = settings(store.as_ref(), &context.home.workspace)?;
-        let desk = desk(&context.home)?;
+        let catalog = catalog(&context.home)?;
         let slots = [
-            (Slot::A, Task::SlotA, &args.slot_a_model),
-            (Slot::B, Task::SlotB, &args.slot_b_model),
-            (Slot::C, Task::SlotC, &args.slot_c_model),
+            (Slot::A, ModelTask::SlotA, &args.slot_a_model),
+            (Slot::B, ModelTask::SlotB, &args.slot_b_model),
+            (Slot::C, ModelTask::SlotC, &args.slot_c_model),
         ];
         let mut seats = Vec::new();
         for (slot, task, flag) in slots {
-            let chosen = desk.choose(task, flag.as_deref(), &settings);
+            let chosen = catalog.choose(task, flag.as_deref(), &settings);
             let chosen = chosen
                 .map_err(|error| CliError::usage(format!("the model of slot {slot}: {error}")))?;
             seats.extend(chosen.map(|(model, _)| (slot, model)));
         }
         let at_once = usize::from(args.concurrent) * seats.len();
         let concurrency = args.batch.is_some().then_some(at_once);
-        let paid =
-            Paid { max_usd: args.max_usd, purpose: PURPOSE, args: &args.asking, concurrency };
-        Ok(Self { asker: paid.asker(context, &store)?, seats })
+        let paid = BudgetedRun {
+            max_usd: args.max_usd,
+            purpose: PURPOSE,
+            args: &args.model_calls,
+            concurrency,
+        };
+        Ok(Self { client: paid.client(context, &store)?, seats })
     }
 
     fn jury<'a>(&'a self, args: &CrossModalArgs, rubric: &'a Rubric, cycles: u8) -> Jury<'a> {
-        let (asker, seats) = (&self.asker, self.seats.clone());
-        Jury { asker, rubric, seats, cycles, max_tokens: args.max_tokens }
+        let (client, seats) = (&self.client, self.seats.clone());
+        Jury { client, rubric, seats, cycles, max_tokens: args.max_tokens }
     }
 }
 
-/// About what judging these costs. An error if somebody can't be asked or it is more than allowed:
+/// Estimates the cost of judging these. It is an error if a model can't be called or the estimate is over the budget;
 /// then nothing was sent.
 fn allowed<'a>(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     args: &CrossModalArgs,
     jury: &Jury<'_>,
-    cases: impl IntoIterator<Item = Case<'a>>,
+    cases: impl IntoIterator<Item = JudgeInput<'a>>,
 ) -> Result<Usd, CliError> {
     jury.ready()?;
     let JuryCost { likely, most } = jury.estimate(cases)?;
-    refuse_too_dear(jury.asker, likely, "--max-usd", args.asking.yes)?;
+    refuse_over_budget(jury.client, likely, "--max-usd", args.model_calls.yes)?;
     let seats = jury.seats.iter().map(|(slot, model)| format!("{slot} {model}"));
     let cycles =
         if jury.cycles == 1 { "1 cycle".to_owned() } else { format!("{} cycles", jury.cycles) };
@@ -172,15 +174,15 @@ fn allowed<'a>(
     Ok(likely)
 }
 
-fn rubric(args: &CrossModalArgs, answers: Answers) -> Result<Rubric, CliError> {
+fn rubric(args: &CrossModalArgs, answers: AnswerCounts) -> Result<Rubric, CliError> {
     choose(args.rubric.as_deref(), args.dimensions.as_deref(), answers).map_err(|error| {
         CliError::usage(error.to_string())
             .hint("--rubric task-v1 judges by the task alone; --dimensions names what is scored")
     })
 }
 
-/// Where receipts go. Made before anybody is asked: a judgement that can't be kept is not to be paid for.
-fn receipt_dir(context: &Context<'_>, args: &CrossModalArgs) -> Result<PathBuf, CliError> {
+/// The directory of receipts. It is created before any model is called, so that no judgement is paid for and lost.
+fn receipt_dir(context: &CommandContext<'_>, args: &CrossModalArgs) -> Result<PathBuf, CliError> {
     let dir = args.receipt_dir.clone().unwrap_or_else(|| context.home.receipts_dir());
     create_private(&dir).map_err(|error| CliError::io(dir.display(), &error))?;
     Ok(dir)
@@ -229,16 +231,16 @@ fn read_text(path: &Path) -> Result<String, CliError> {
 
 /// Writes a receipt or a summary. One that can't be written is told all the same, and then is no verdict:
 /// nothing is left that shows how it came about.
-fn keep(context: &Context<'_>, path: &Path, body: &impl Serialize) -> bool {
+fn keep(context: &CommandContext<'_>, path: &Path, body: &impl Serialize) -> bool {
     let text = serde_json::to_string_pretty(body).expect("our values have text keys only");
     match write_atomically(path, format!("{text}\n").as_bytes()) {
         Ok(()) => {
-            context.terminal.remark(format!("kept as {}", path.display()));
+            context.terminal.remark(format!("receipt stored as {}", path.display()));
             true
         }
         Err(error) => {
             let CliError { message, .. } = error.into();
-            context.terminal.warn(format!("it could not be kept: {message}"));
+            context.terminal.warn(format!("the receipt could not be stored: {message}"));
             false
         }
     }

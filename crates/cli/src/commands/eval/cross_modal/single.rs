@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use gbrain_core::cross_modal::{Answers, Case, receipt_file, slug};
+use gbrain_core::cross_modal::{AnswerCounts, JudgeInput, receipt_file_name, slug};
 use gbrain_core::fault::FaultKind;
 use gbrain_core::format::cross_modal::{Receipt, ReceiptParts};
 use gbrain_core::hash::Hash;
@@ -11,16 +11,16 @@ use gbrain_core::report::text;
 use super::{
     CrossModalArgs, Panelists, STDIN, allowed, keep, read_text, receipt_dir, rubric, said, text_of,
 };
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::commands::eval::gate::exit;
 use crate::error::{CliError, Exit};
 
-/// How often each model is asked while somebody watches.
+/// How many times each model is asked in a run on a terminal.
 const WATCHED_CYCLES: u8 = 3;
 
 /// Judges one output and keeps the receipt.
 pub(super) fn run(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     args: &CrossModalArgs,
     task: &str,
     path: &Path,
@@ -29,8 +29,8 @@ pub(super) fn run(
     let task = text_of("--task", task)?;
     let expected = args.expected.as_deref().map(|text| text_of("--expected", text)).transpose()?;
     let output = said(read_text(path)?, &path.display().to_string())?;
-    let case = Case { task: &task, expected: expected.as_deref(), output: &output };
-    let rubric = rubric(args, Answers::of(case.expected))?;
+    let case = JudgeInput { task: &task, expected: expected.as_deref(), output: &output };
+    let rubric = rubric(args, AnswerCounts::of(case.expected))?;
     let slug = name(args, path, &output)?;
     let dir = receipt_dir(context, args)?;
     let panelists = Panelists::new(context, args)?;
@@ -43,7 +43,7 @@ pub(super) fn run(
             format!("it could not be judged, and cost {}: {error}", error.cost),
         )
     })?;
-    let kept = dir.join(receipt_file(&slug, judged.output_sha));
+    let kept = dir.join(receipt_file_name(&slug, judged.output_sha));
     let kept = std::path::absolute(&kept).unwrap_or(kept);
     let mut receipt = Receipt::new(&ReceiptParts {
         at: context.now,
@@ -62,7 +62,7 @@ pub(super) fn run(
     if context.terminal.is_json() {
         context.terminal.json(&receipt);
     } else {
-        context.terminal.out(text::cross_modal(&receipt));
+        context.terminal.report(text::cross_modal(&receipt));
     }
     Ok(if is_kept { exit(receipt.verdict) } else { Exit::NoVerdict })
 }
@@ -78,7 +78,7 @@ fn only_once_from_stdin(args: &CrossModalArgs, task: &str, path: &Path) -> Resul
     Ok(())
 }
 
-/// What the output is called. Where it lies may say so, from wherever it is looked at.
+/// The name of the output, from `--slug`, its absolute path and its content.
 fn name(args: &CrossModalArgs, path: &Path, output: &str) -> Result<String, CliError> {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let content = Hash::of(output.as_bytes());

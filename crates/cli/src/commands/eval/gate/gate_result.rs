@@ -3,19 +3,23 @@
 use std::path::Path;
 
 use gbrain_core::fault::FaultKind;
-use gbrain_core::format::benchmark::Result as BenchmarkResult;
+use gbrain_core::format::benchmark::BenchmarkResult;
 use gbrain_core::gate::{BenchmarkGate, Floor, FloorCheck, ONLY_REPRODUCING, benchmark};
 use gbrain_core::report::{junit, markdown};
 use gbrain_eval::{read_document, write_atomically};
 use serde_json::json;
 
 use super::{GateArgs, exit};
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 use crate::terminal::table;
 
 /// Gates the result, writes the reports and prints the verdict.
-pub(super) fn run(context: &Context<'_>, path: &Path, args: &GateArgs) -> Result<Exit, CliError> {
+pub(super) fn run(
+    context: &CommandContext<'_>,
+    path: &Path,
+    args: &GateArgs,
+) -> Result<Exit, CliError> {
     let result = read(path)?;
     let gate = benchmark(&result, &args.floor);
     if let Some(path) = &args.junit {
@@ -34,10 +38,10 @@ pub(super) fn run(context: &Context<'_>, path: &Path, args: &GateArgs) -> Result
 
 /// A floor as it is typed.
 pub(super) fn floor(text: &str) -> Result<Floor, String> {
-    let (measure, least) = text.split_once('=').ok_or("NAME=F, as in recall_all@5=0.9")?;
-    let least = least.parse::<f64>().ok().filter(|least| (0.0..=1.0).contains(least));
-    let least = least.ok_or("the floor is a number from 0 to 1")?;
-    Ok(Floor { measure: measure.to_owned(), least })
+    let (measure, minimum) = text.split_once('=').ok_or("NAME=F, as in recall_all@5=0.9")?;
+    let minimum = minimum.parse::<f64>().ok().filter(|minimum| (0.0..=1.0).contains(minimum));
+    let minimum = minimum.ok_or("the floor is a number from 0 to 1")?;
+    Ok(Floor { measure: measure.to_owned(), minimum })
 }
 
 fn read(path: &Path) -> Result<BenchmarkResult, CliError> {
@@ -48,11 +52,11 @@ fn read(path: &Path) -> Result<BenchmarkResult, CliError> {
     })
 }
 
-fn print_json(context: &Context<'_>, headline: &str, gate: &BenchmarkGate) {
+fn print_json(context: &CommandContext<'_>, headline: &str, gate: &BenchmarkGate) {
     let BenchmarkGate { verdict, checks, reasons } = gate;
     let check = |FloorCheck { floor, observed, n, status }: &FloorCheck| {
         json!({
-            "measure": floor.measure, "floor": floor.least, "observed": observed, "n": n,
+            "measure": floor.measure, "floor": floor.minimum, "observed": observed, "n": n,
             "status": status,
         })
     };
@@ -63,10 +67,10 @@ fn print_json(context: &Context<'_>, headline: &str, gate: &BenchmarkGate) {
     }));
 }
 
-fn print_text(context: &Context<'_>, headline: &str, gate: &BenchmarkGate) {
+fn print_text(context: &CommandContext<'_>, headline: &str, gate: &BenchmarkGate) {
     context.terminal.line(headline);
     let rows = gate.checks.iter().map(FloorCheck::cells).map(Vec::from);
-    context.terminal.out(table(&FloorCheck::HEADS, rows));
+    context.terminal.out_paged(table(&FloorCheck::HEADS, rows));
     for reason in &gate.reasons {
         context.terminal.line(reason);
     }

@@ -5,10 +5,9 @@ mod run;
 
 use clap::{Args, Subcommand};
 
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 
-/// Arguments of `eval probe`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     gbrain config set autopilot.nightly_quality_probe.enabled true\n  \
@@ -17,21 +16,21 @@ use crate::error::{CliError, Exit};
     it is on.")]
 pub(super) struct ProbeArgs {
     #[command(subcommand)]
-    verb: Verb,
+    command: ProbeCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+enum ProbeCommand {
     /// Ask, answer and judge the probe's questions now, if it is time.
-    Run(run::RunArgs),
+    Run(run::ProbeRunArgs),
     /// Show past runs: outcomes, counts, cost, recall.
-    History(history::HistoryArgs),
+    History(history::ProbeHistoryArgs),
 }
 
 /// The probe, by hand.
-pub(super) fn run(context: &Context<'_>, args: &ProbeArgs) -> Result<Exit, CliError> {
-    match &args.verb {
-        Verb::Run(args) => run::run(context, args),
-        Verb::History(args) => history::run(context, args),
+pub(super) fn run(context: &CommandContext<'_>, args: &ProbeArgs) -> Result<Exit, CliError> {
+    match &args.command {
+        ProbeCommand::Run(args) => run::run(context, args),
+        ProbeCommand::History(args) => history::run(context, args),
     }
 }

@@ -7,20 +7,19 @@ use clap::Args;
 use gbrain_core::money::Usd;
 use gbrain_core::probe::ProbeOutcome;
 use gbrain_core::report::text;
-use gbrain_eval::probe::{By, Kept, Probed, Window, Wish};
+use gbrain_eval::probe::{ProbeInitiator, ProbeRequest, ProbeResult, ScheduleCheck, Storage};
 use gbrain_store::Store;
 use indicatif::ProgressBar;
 
-use crate::asking::{TapeArgs, interrupted, usd};
-use crate::commands::Context;
+use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
-use crate::models::models;
+use crate::model_access::{CassetteArgs, interrupted, usd};
+use crate::models::configured_embedder;
 use crate::serving::probes;
 
 /// How long a run that was killed keeps others off.
 const LEASE: Duration = Duration::from_secs(60);
 
-/// Arguments of `run`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   gbrain eval probe run
@@ -40,7 +39,7 @@ audit/, unless it asked a cassette alone.
 
 Exit codes: 0 pass; 1 a question fails; 2 no verdict: inconclusive, error, budget_exceeded,
 rate_limited, no_embedding_key, disabled.")]
-pub(super) struct RunArgs {
+pub(super) struct ProbeRunArgs {
     /// Run it although it is off, or ran not long ago.
     #[arg(long)]
     force: bool,
@@ -48,36 +47,35 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "USD", value_parser = usd)]
     max_usd: Option<Usd>,
     #[command(flatten)]
-    tape: TapeArgs,
+    recording: CassetteArgs,
 }
 
-/// Runs the probe.
-pub(super) fn run(context: &Context<'_>, args: &RunArgs) -> Result<Exit, CliError> {
+pub(super) fn run(context: &CommandContext<'_>, args: &ProbeRunArgs) -> Result<Exit, CliError> {
     let store: Arc<Store> = context.store()?.into();
-    let probes = probes(context, store, models(&context.home)?, LEASE)?;
+    let probes = probes(context, store, configured_embedder(&context.home)?, LEASE)?;
     let bars = Bars { context, now: Mutex::new(None) };
-    let probed = probes.run(Wish {
+    let result = probes.run(ProbeRequest {
         workspace: &context.home.workspace,
-        by: By::Hand,
-        window: if args.force { Window::Ignored } else { Window::Kept },
+        initiator: ProbeInitiator::CommandLine,
+        schedule: if args.force { ScheduleCheck::Ignored } else { ScheduleCheck::Enforced },
         max_usd: args.max_usd,
-        tape: args.tape.open()?,
+        cassette: args.recording.open()?,
         stop: interrupted(),
         progress: &|what, done, total| bars.show(what, done, total),
     });
     bars.clear();
-    match probed {
-        Some(probed) => Ok(tell(context, &probed)),
-        None => Err(CliError::cancelled("it was stopped before its end; nothing is kept")),
+    match result {
+        Some(result) => Ok(tell(context, &result)),
+        None => Err(CliError::cancelled("the probe was interrupted; nothing was stored")),
     }
 }
 
-fn tell(context: &Context<'_>, probed: &Probed) -> Exit {
-    let Probed { event, report, kept } = probed;
+fn tell(context: &CommandContext<'_>, result: &ProbeResult) -> Exit {
+    let ProbeResult { event, report, storage } = result;
     if context.terminal.is_json() {
         context.terminal.json(report);
     } else {
-        context.terminal.out(text::probe(report));
+        context.terminal.report(text::probe(report));
     }
     let is_under_way = event.outcome == ProbeOutcome::RateLimited && report.next_run.is_none();
     if let Some(remedy) = event.outcome.remedy().filter(|_| !is_under_way) {
@@ -88,10 +86,10 @@ fn tell(context: &Context<'_>, probed: &Probed) -> Exit {
         1 => Exit::Fail,
         _ => Exit::NoVerdict,
     };
-    match kept {
-        Kept::Yes | Kept::No => exit,
-        Kept::Failed(why) => {
-            context.terminal.warn(format!("it could not be kept: {why}"));
+    match storage {
+        Storage::Stored | Storage::NotStored => exit,
+        Storage::Failed(why) => {
+            context.terminal.warn(format!("the result could not be stored: {why}"));
             // Nothing is left that shows how a pass came about.
             if exit == Exit::Pass { Exit::NoVerdict } else { exit }
         }
@@ -100,7 +98,7 @@ fn tell(context: &Context<'_>, probed: &Probed) -> Exit {
 
 /// A bar for each stage, one after another.
 struct Bars<'a> {
-    context: &'a Context<'a>,
+    context: &'a CommandContext<'a>,
     now: Mutex<Option<(&'static str, ProgressBar)>>,
 }
 
