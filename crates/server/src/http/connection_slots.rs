@@ -3,9 +3,11 @@
 //!
 //! A connection is *busy* from when a whole request was read until the last byte of the response
 //! was handed to the operating system; otherwise it is *open*. When all slots, or all slots of one
-//! address, are taken, the connection that has been open for longest is closed, so idle and slow
-//! clients block no others. A busy connection is never closed for another. When all are busy, a new
-//! connection gets one of a few reserved slots, which answer only health checks.
+//! address, are taken, one open connection is closed, so idle and slow clients block no others: the
+//! oldest of those that were never answered, or else the one that has been open for longest. What a
+//! client has sent so far does not count, because it depends on how soon the server reads it. A
+//! busy connection is never closed for another. When all are busy, a new connection gets one of a
+//! few reserved slots, which answer only health checks.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -38,6 +40,8 @@ pub(crate) struct ConnectionSlot {
     state: AtomicU8,
     /// Whether the head of a request was ever read.
     has_begun: AtomicBool,
+    /// Whether a response was ever written completely.
+    has_answered: AtomicBool,
     /// Whether a request was answered before all of it was read.
     is_answered_early: AtomicBool,
     /// Whether a whole request was read and its response is not completely in the connection's
@@ -116,6 +120,7 @@ impl ConnectionSlot {
     }
 
     fn finish_response(&self) {
+        self.has_answered.store(true, Ordering::Relaxed);
         self.since.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         let _ = self.state.compare_exchange(BUSY, OPEN, Ordering::AcqRel, Ordering::Acquire);
     }
@@ -186,6 +191,7 @@ impl ConnectionSlots {
             is_reserved,
             state: AtomicU8::new(OPEN),
             has_begun: AtomicBool::new(false),
+            has_answered: AtomicBool::new(false),
             is_answered_early: AtomicBool::new(false),
             is_answering: AtomicBool::new(false),
             is_buffered: AtomicBool::new(false),
@@ -243,7 +249,7 @@ fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Closes the connection that has been open for longest; connections without any request go first.
+/// Closes the connection that has been open for longest; those that were never answered go first.
 fn close_one(
     taken: &mut HashMap<u64, Arc<ConnectionSlot>>,
     may: impl Fn(&ConnectionSlot) -> bool,
@@ -251,7 +257,10 @@ fn close_one(
     let mut open: Vec<(bool, u64, u64)> = taken
         .iter()
         .filter(|(_, slot)| may(slot) && slot.state.load(Ordering::Acquire) == OPEN)
-        .map(|(number, slot)| (slot.has_begun(), slot.since.load(Ordering::Relaxed), *number))
+        .map(|(number, slot)| {
+            let has_answered = slot.has_answered.load(Ordering::Relaxed);
+            (has_answered, slot.since.load(Ordering::Relaxed), *number)
+        })
         .collect();
     open.sort_unstable();
     // A connection may have become busy since the list was built.
@@ -286,9 +295,12 @@ mod tests {
         assert_eq!(held.iter().map(is_closed).collect::<Vec<_>>(), [false, true, false]);
         assert!(!held[1].slot.mark_request_read(), "a closed one is not answered");
         held[0].slot.finish_response();
-        // It was answered, and waits for its next request: those without any go first.
-        let _more = slots.take(address(2)).unwrap();
+        // It was answered, and waits for its next request: those that were not go first, even if the
+        // head of their request was read.
+        held[2].slot.start_request();
+        let more = slots.take(address(2)).unwrap();
         assert_eq!(held.iter().map(is_closed).collect::<Vec<_>>(), [false, true, true]);
+        assert!(![&next, &more].into_iter().any(is_closed), "they came later");
     }
 
     #[test]

@@ -253,10 +253,10 @@ fn goes_on(stream: &mut std::net::TcpStream, start: &[u8]) -> bool {
     }
 }
 
-/// Connections that say nothing, or never say all of a request, make room for whoever comes: nobody waits
-/// for their end.
+/// Connections that send nothing, or only part of a request, are closed for new ones, which do not wait
+/// until the old ones time out.
 #[test]
-fn half_open_connections_keep_nobody_out() {
+fn half_open_connections_block_no_others() {
     let flags = ["--connections", "64", "--connections-per-address", "64"];
     let besieged = Besieged::new(Home::sqlite(), &flags);
     let head = b"POST /v1/query HTTP/1.1\r\nhost: localhost\r\nx-slow: ".to_vec();
@@ -276,7 +276,7 @@ fn half_open_connections_keep_nobody_out() {
         let pages = Call::get("/v1/pages").token(&besieged.token);
         assert_eq!(besieged.server.send(&pages).status, 200);
     }
-    // Those that came last still hold their places: nobody waited until all had run out of time.
+    // The last of them is still open: only older ones were closed, and none because of a timeout.
     let last = held.last_mut().unwrap();
     last.set_nonblocking(true).unwrap();
     let read = std::io::Read::read(last, &mut [0; 1]);
