@@ -80,6 +80,8 @@ impl LoopbackAccess {
 #[derive(Debug, Clone, Copy)]
 pub struct Credentials<'a> {
     pub authorization: Option<&'a str>,
+    /// The session cookie of the console.
+    pub session: Option<&'a str>,
     /// Address of the connection.
     pub peer: IpAddr,
     /// Whether a proxy forwarded the request.
@@ -139,7 +141,10 @@ impl Authenticator {
         now: Timestamp,
     ) -> Result<Principal, AuthError> {
         let Some(header) = credentials.authorization else {
-            return self.authenticate_loopback(credentials, clock);
+            return match credentials.session {
+                Some(session) => self.authenticate_session(session, credentials, clock, now),
+                None => self.authenticate_loopback(credentials, clock),
+            };
         };
         let is_limited = self.failures.is_empty(&credentials.peer, FAILURES, clock);
         if is_limited && !self.is_checked_anyway(header, credentials.peer, clock) {
@@ -161,6 +166,7 @@ impl Authenticator {
     /// Whether `authenticate` needs no store access, and so does not block.
     pub fn is_cached(&self, credentials: &Credentials<'_>, clock: Instant) -> bool {
         match credentials.authorization {
+            None if credentials.session.is_some() => false,
             None if self.loopback != LoopbackAccess::OpenWithoutTokens => true,
             None => lock(&self.any).is_some_and(|(at, _)| is_fresh(at, clock)),
             Some(header) => bearer(header).and_then(ParsedToken::parse).is_none_or(|presented| {
@@ -179,6 +185,60 @@ impl Authenticator {
         let known = lock(&self.known).get(&presented.id).and_then(|(_, token)| token.clone());
         known.is_some_and(|token| key.verify(&presented, &token.digest.0))
             || self.rechecks.take(&peer, RECHECKS, clock).is_ok()
+    }
+
+    /// Makes a session of the console for a principal with a token.
+    pub fn session(
+        &self,
+        principal: &Principal,
+        clock: Instant,
+        now: Timestamp,
+        seconds: i64,
+    ) -> Result<String, AuthError> {
+        let id = principal.token_id.as_deref().ok_or_else(|| unauthorised("a token is needed"))?;
+        let token = self.stored_token(id, clock, now)?.ok_or_else(|| unauthorised("the token was revoked"))?;
+        let key = self.key.as_ref().ok_or_else(|| unauthorised("the key of tokens is missing"))?;
+        let end = (now.as_second() + seconds).to_string();
+        let mac = key.sign(&session_parts(&token, &end, &hex_of(&token.digest.0)));
+        Ok(format!("{id}.{end}.{mac}"))
+    }
+
+    /// A session that has ended or is not ours is no worse than none: this machine may need none.
+    fn authenticate_session(
+        &self,
+        session: &str,
+        credentials: &Credentials<'_>,
+        clock: Instant,
+        now: Timestamp,
+    ) -> Result<Principal, AuthError> {
+        let Some(token) = self.token_of_session(session, clock, now)? else {
+            return self.authenticate_loopback(credentials, clock);
+        };
+        let rate = Rate::per_second(token.rate_per_second);
+        self.limits.take(&token.id, rate, clock).map_err(AuthError::RateLimited)?;
+        let ApiToken { workspace, id, name, scope, .. } = token;
+        Ok(Principal { workspace, scope, name, token_id: Some(id) })
+    }
+
+    fn token_of_session(
+        &self,
+        session: &str,
+        clock: Instant,
+        now: Timestamp,
+    ) -> Result<Option<ApiToken>, AuthError> {
+        let mut parts = session.splitn(3, '.');
+        let (Some(id), Some(end), Some(mac), Some(key)) =
+            (parts.next(), parts.next(), parts.next(), &self.key)
+        else {
+            return Ok(None);
+        };
+        if !end.parse::<i64>().is_ok_and(|end| now.as_second() < end) {
+            return Ok(None);
+        }
+        let token = self.stored_token(id, clock, now)?.filter(|token| token.is_live(now));
+        Ok(token.filter(|token| {
+            key.is_signed(&session_parts(token, end, &hex_of(&token.digest.0)), mac)
+        }))
     }
 
     /// Whether an authenticated principal is still valid. Blocks at most once a second.
@@ -270,6 +330,15 @@ impl Authenticator {
         known.insert(id.to_owned(), (clock, found.clone()));
         Ok(found)
     }
+}
+
+/// What the signature of a session covers: the token, its digest, and the end.
+fn session_parts<'a>(token: &'a ApiToken, end: &'a str, digest: &'a str) -> [&'a str; 4] {
+    ["session", &token.id, end, digest]
+}
+
+fn hex_of(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The reply to an address that exceeded the failure limit.

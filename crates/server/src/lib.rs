@@ -5,13 +5,14 @@
 //! nothing blocks the reactor; excess load is refused; acknowledged writes are stored; on shutdown
 //! the server answers the requests it has begun, releases its jobs and stores its captures.
 //!
-//! Non-goals: TLS (use a proxy), web pages, and reading files of this machine for a caller.
+//! Non-goals: TLS (use a proxy), and reading files of this machine for a caller.
 
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "the clock of a test is right"))]
 
 mod access;
 mod alerts;
 mod audit;
+mod console;
 mod files;
 mod http;
 mod jobs;

@@ -65,6 +65,27 @@ impl TokenKey {
         self.mac(&presented.secret).verify_slice(digest).is_ok()
     }
 
+    /// Signs texts of the console: sessions and forms.
+    pub(crate) fn sign(&self, parts: &[&str]) -> String {
+        hex(&self.console_mac(parts).finalize().into_bytes())
+    }
+
+    /// Whether [`TokenKey::sign`] made this signature of the same parts, in constant time.
+    pub(crate) fn is_signed(&self, parts: &[&str], signature: &str) -> bool {
+        bytes_of_hex::<32>(signature).is_some_and(|bytes| self.console_mac(parts).verify_slice(&bytes).is_ok())
+    }
+
+    /// With a key of its own, so that no digest of a token is a signature. Lengths keep parts apart.
+    fn console_mac(&self, parts: &[&str]) -> Hmac<Sha256> {
+        let key = self.mac(b"key of console signatures").finalize().into_bytes();
+        let mut mac = Hmac::<Sha256>::new_from_slice(&key).expect("a key of any length will do");
+        for part in parts {
+            mac.update(&(part.len() as u64).to_le_bytes());
+            mac.update(part.as_bytes());
+        }
+        mac
+    }
+
     fn mac(&self, secret: &[u8]) -> Hmac<Sha256> {
         let mac = Hmac::<Sha256>::new_from_slice(&self.0);
         mac.expect("a key of any length will do").chain_update(secret)
@@ -116,6 +137,16 @@ fn bytes_of_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_signature_is_of_its_parts_and_its_key() {
+        let (key, other) = (TokenKey([1; 32]), TokenKey([2; 32]));
+        let signature = key.sign(&["a", "bc"]);
+        assert!(key.is_signed(&["a", "bc"], &signature));
+        assert!(!key.is_signed(&["ab", "c"], &signature));
+        assert!(!other.is_signed(&["a", "bc"], &signature));
+        assert!(!key.is_signed(&["a", "bc"], ""));
+    }
 
     #[test]
     fn a_token_is_known_again_and_no_other() {

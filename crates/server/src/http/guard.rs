@@ -26,9 +26,11 @@ impl OriginGuard {
             return Err(Fault::forbidden("the Host header names an unknown host")
                 .hint("allow it with --allow-host"));
         }
-        // Browsers send no Origin with images and links, but mark them as cross-site.
+        // Browsers send no Origin with images and links, but mark them as cross-site. A link that
+        // opens a page is allowed: the other site cannot read it.
         if headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site")
             && !headers.contains_key(ORIGIN)
+            && !is_navigation(headers)
         {
             return Err(Fault::forbidden("pages of other sites may not call this server"));
         }
@@ -61,6 +63,12 @@ impl OriginGuard {
         });
         own || self.origins.iter().any(|known| known == origin)
     }
+}
+
+/// Whether the browser opens the response as a page in a tab of its own.
+fn is_navigation(headers: &HeaderMap) -> bool {
+    headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate")
+        && headers.get("sec-fetch-dest").is_some_and(|dest| dest == "document")
 }
 
 /// The Host header, which must be unique and agree with the URL.

@@ -12,7 +12,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use gbrain_core::clock::moment;
-use gbrain_core::fault::Fault;
+use gbrain_core::fault::{Fault, FaultKind};
 use http_body_util::BodyExt as _;
 
 use super::listen::{AllConnectionsBusy, ClientAddress};
@@ -20,6 +20,8 @@ use super::reply::ErrorResponse;
 use super::{RequestLimits, ServerState};
 use crate::access::{AuthError, Credentials};
 use crate::audit::{Audit, AuditEvent};
+use crate::console::session::RefusedRequest;
+use crate::console;
 use crate::principal::Principal;
 use crate::work_queue::{StopFlag, WorkQueue};
 
@@ -81,12 +83,16 @@ async fn answer(
     }
     let peer = request.extensions().get::<ClientAddress>().copied();
     let credentials = request_credentials(shared, &request, peer);
+    let page = RefusedRequest::of(&request);
     match authenticate(shared, credentials, clock).await {
         Ok(principal) => {
             if let Some(principal) = &principal {
                 request.extensions_mut().insert(principal.clone());
             }
             (principal, next.run(request).await)
+        }
+        Err(refusal) if refusal.fault.kind == FaultKind::Unauthorised && page.is_some() => {
+            (None, page.as_ref().map_or_else(|| refusal.into_response(), console::session::refused))
         }
         Err(refusal) => {
             if refusal.retry_after.is_some() {
@@ -128,13 +134,17 @@ fn request_credentials(
     peer: Option<ClientAddress>,
 ) -> Result<Option<RequestCredentials>, Fault> {
     shared.guard.check(request.uri(), request.headers())?;
-    if PUBLIC.contains(&request.uri().path()) || is_preflight(shared, request) {
+    let path = request.uri().path();
+    if PUBLIC.contains(&path) || console::is_public(path) || is_preflight(shared, request) {
         return Ok(None);
     }
     let peer = peer.ok_or_else(|| Fault::internal("a request without a peer"))?.0;
     let authorization = authorization(request.headers())?;
     let is_forwarded = request.headers().keys().any(is_proxy_header);
-    Ok(Some(RequestCredentials { authorization, peer, is_forwarded }))
+    // The API takes no cookies: a page of another site could send them.
+    let session =
+        console::is_console_path(path).then(|| console::session::cookie(request.headers())).flatten();
+    Ok(Some(RequestCredentials { authorization, session, peer, is_forwarded }))
 }
 
 /// Whether a header indicates a proxy in front. Proxies and CDNs use different names; these are
@@ -161,15 +171,16 @@ fn is_proxy_header(name: &HeaderName) -> bool {
 
 struct RequestCredentials {
     authorization: Option<String>,
+    session: Option<String>,
     peer: IpAddr,
     is_forwarded: bool,
 }
 
 impl RequestCredentials {
     fn as_credentials(&self) -> Credentials<'_> {
-        let Self { authorization, peer, is_forwarded } = self;
-        let authorization = authorization.as_deref();
-        Credentials { authorization, peer: *peer, is_forwarded: *is_forwarded }
+        let Self { authorization, session, peer, is_forwarded } = self;
+        let (authorization, session) = (authorization.as_deref(), session.as_deref());
+        Credentials { authorization, session, peer: *peer, is_forwarded: *is_forwarded }
     }
 }
 

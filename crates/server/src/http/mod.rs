@@ -41,11 +41,11 @@ use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 
 pub(crate) use body::MemoryBudget;
-pub(crate) use endpoint::{NoParameters, OperationCall, RequestOrigin};
+pub(crate) use endpoint::{Endpoint, NoParameters, OperationCall, RequestInput, RequestOrigin};
 pub(crate) use listen::ClientAddress;
 pub(crate) use memory::{MemoryReservation, RequestMemoryAccount};
-pub(crate) use middleware::RequestId;
-pub(crate) use reply::{NDJSON, Reply, is_internal, masked};
+pub(crate) use middleware::{EndpointName, RequestId};
+pub(crate) use reply::{JSON, NDJSON, Reply, is_internal, masked, status_of};
 
 pub(crate) use connection_slots::RESERVED;
 pub use guard::OriginGuard;
@@ -53,19 +53,20 @@ pub use listen::ConnectionOptions;
 
 use crate::access::Authenticator;
 use crate::audit::Audit;
+use crate::console::{self, EndpointTable};
 use crate::mcp::timeout_fault;
 use crate::principal::Principal;
 use crate::rate::{Rate, RateLimiters};
 use crate::telemetry::metrics::{
     JobCount, MAX_WORKSPACES, MetricReadings, Metrics, RequestOutcome, ScrapeScope,
 };
+use crate::token::TokenKey;
 use crate::work_queue::{QueueError, StopFlag, WorkQueue, WorkQueues};
 use crate::workspace_registry::WorkspaceRegistry;
 use body::BufferedBody;
-use endpoint::{Endpoint, RequestInput};
 use events::ListenerCounts;
 use listen::listen;
-use middleware::{AuditTarget, EndpointName};
+use middleware::AuditTarget;
 use reply::ErrorResponse;
 use response_memory::ResponseMemory;
 
@@ -108,6 +109,10 @@ pub(crate) struct ServerState {
     /// thread and would block the reactor.
     messages: Handle,
     readiness: tokio::sync::Mutex<Option<(Instant, Result<(), &'static str>)>>,
+    /// The endpoints by their ids, for the pages of the console.
+    endpoints: EndpointTable,
+    /// Signs the forms of the console. Without randomness there is none, and forms are refused.
+    form_key: Option<TokenKey>,
 }
 
 /// How many denied requests of one address are audited.
@@ -140,6 +145,8 @@ impl ServerState {
             unsent: ResponseMemory::new(),
             messages,
             readiness: tokio::sync::Mutex::default(),
+            endpoints: routes::endpoints().into_iter().map(|endpoint| (endpoint.id, endpoint)).collect(),
+            form_key: TokenKey::random().ok(),
         }
     }
 
@@ -149,6 +156,22 @@ impl ServerState {
 
     pub(crate) fn metrics(&self) -> &Metrics {
         self.registry.metrics()
+    }
+
+    pub(crate) fn endpoints(&self) -> &EndpointTable {
+        &self.endpoints
+    }
+
+    pub(crate) fn form_key(&self) -> Option<&TokenKey> {
+        self.form_key.as_ref()
+    }
+
+    pub(crate) fn authenticator(&self) -> &Arc<Authenticator> {
+        &self.authenticator
+    }
+
+    pub(crate) fn memory_budget(&self) -> &MemoryBudget {
+        &self.memory
     }
 
     pub(crate) fn is_stopping(&self) -> bool {
@@ -220,7 +243,7 @@ pub fn openapi() -> serde_json::Value {
 }
 
 pub(crate) fn router(shared: Arc<ServerState>) -> Router {
-    let mut router = Router::new();
+    let mut router = console::router();
     for endpoint in routes::endpoints() {
         router = router.route(endpoint.path, method(endpoint));
     }

@@ -1,0 +1,4 @@
+//! Charts as SVG. Each has a text alternative that says what the drawing shows.
+
+pub(crate) mod bars;
+pub(crate) mod plot;

@@ -1,0 +1,5 @@
+//! The pages, one module each: the JSON it reads, and its template.
+
+pub mod message;
+pub mod runs;
+pub mod sign_in;

@@ -1,0 +1,31 @@
+//! The changes that forms of the console make, on one screen. Each answers with the page to show.
+
+use gbrain_console::Section;
+use gbrain_core::fault::Fault;
+use serde_json::Value;
+
+use super::Fields;
+use super::call::ConsoleCall;
+
+/// A change: the URL its form posts to, and what it does. The result is the URL of the next page.
+pub(super) struct ConsoleAction {
+    pub(super) path: &'static str,
+    /// Name in metrics and the audit log.
+    pub(super) id: &'static str,
+    pub(super) section: Section,
+    pub(super) perform: fn(&ConsoleCall<'_>, &Fields) -> Result<String, Fault>,
+}
+
+#[rustfmt::skip]
+pub(super) fn actions() -> Vec<ConsoleAction> {
+    let action = |path, id, section, perform| ConsoleAction { path, id, section, perform };
+    vec![
+        action("/runs/{id}/cancel", "console_cancel_run", Section::Runs, cancel_run),
+    ]
+}
+
+fn cancel_run(call: &ConsoleCall<'_>, fields: &Fields) -> Result<String, Fault> {
+    let id = fields.require("id")?;
+    call.read::<Value>("cancel_run", &[("id", id)])?;
+    Ok(format!("/runs/{id}"))
+}

@@ -1,0 +1,241 @@
+//! The console: pages rendered from the answers of the API's own operations.
+//!
+//! A page calls endpoints of the API by name, as its reader, and `gbrain_console` renders their
+//! JSON. So a page shows nothing that its reader could not read over HTTP, and every scope, limit
+//! and mask of the API holds for pages too.
+//!
+//! Guarantees: every form that changes something carries a token that other sites cannot know; the
+//! content security policy allows no inline script or style and no other origin; a session is tied
+//! to its API token and ends with it.
+
+mod actions;
+mod call;
+mod pages;
+pub(crate) mod session;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Path, RawPathParams, Request, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use gbrain_console::page::message::{self, Message};
+use gbrain_console::{ASSETS, Chrome, Page, Section};
+use gbrain_core::clock::moment;
+use gbrain_core::fault::Fault;
+
+use crate::http::{EndpointName, ServerState, in_time, is_internal, masked, principal, status_of};
+use crate::principal::Principal;
+use crate::work_queue::{StopFlag, WorkQueue};
+use actions::ConsoleAction;
+use call::ConsoleCall;
+pub(crate) use call::EndpointTable;
+use pages::ConsolePage;
+use session::SIGN_IN;
+
+const HTML: &str = "text/html; charset=utf-8";
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
+                      img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+/// Assets never change: their names contain the hash of their content.
+const IMMUTABLE: &str = "public, max-age=31536000, immutable";
+/// Maximum size of a form.
+const FORM_BYTES: usize = 4 << 20;
+
+/// The routes of the console.
+pub(crate) fn router() -> Router<Arc<ServerState>> {
+    let mut router = Router::new()
+        .route(SIGN_IN, get(session::form).post(session::sign_in))
+        .route("/sign-out", post(session::sign_out))
+        .route("/assets/{name}", get(asset));
+    for page in pages::pages() {
+        router = router.route(page.path, page_route(page));
+    }
+    for action in actions::actions() {
+        router = router.route(action.path, action_route(action));
+    }
+    router
+}
+
+/// Whether a path belongs to the console, so that a browser without a session is sent to the form.
+pub(crate) fn is_console_path(path: &str) -> bool {
+    !(path.starts_with("/v1/") || path == "/mcp" || path == "/metrics")
+}
+
+/// Whether a path of the console needs no session.
+pub(crate) fn is_public(path: &str) -> bool {
+    path == SIGN_IN || path.starts_with("/assets/")
+}
+
+async fn asset(Path(name): Path<String>) -> Response {
+    let Some(asset) = ASSETS.iter().find(|asset| asset.name == name) else {
+        return (StatusCode::NOT_FOUND, "no such file").into_response();
+    };
+    let headers = [(CONTENT_TYPE, asset.content_type), (CACHE_CONTROL, IMMUTABLE)];
+    (headers, asset.bytes).into_response()
+}
+
+fn page_route(page: ConsolePage) -> axum::routing::MethodRouter<Arc<ServerState>> {
+    let page = Arc::new(page);
+    get(async move |State(shared): State<Arc<ServerState>>, path: RawPathParams, request: Request| {
+        let reader = match Reader::of(&shared, &request) {
+            Ok(reader) => reader,
+            Err(fault) => return reply_with(&shared, None, Err(fault), page.section),
+        };
+        let parameters = parameters(&path, request.uri().query().unwrap_or_default());
+        let (state, principal, section, id) = (shared.clone(), reader.principal.clone(), page.section, page.id);
+        let job = move |stop: &StopFlag| {
+            let parameters = parameters?;
+            ConsoleCall::run(&state, &principal, stop, |call| (page.render)(call, &parameters))
+        };
+        let result = in_time(&shared, WorkQueue::Read, job).await.map_err(|refusal| refusal.fault);
+        let mut response = reply_with(&shared, Some(&reader), result.flatten(), section);
+        response.extensions_mut().insert(EndpointName(id));
+        response
+    })
+}
+
+fn action_route(action: ConsoleAction) -> axum::routing::MethodRouter<Arc<ServerState>> {
+    let action = Arc::new(action);
+    post(async move |State(shared): State<Arc<ServerState>>, path: RawPathParams, request: Request| {
+        let (section, id) = (action.section, action.id);
+        let reader = match Reader::of(&shared, &request) {
+            Ok(reader) => reader,
+            Err(fault) => return reply_with(&shared, None, Err(fault), section),
+        };
+        let parameters = parameters(&path, request.uri().query().unwrap_or_default());
+        let result = perform(&shared, &reader, action, parameters, request).await;
+        let mut response = match result {
+            Ok(location) => see_other(&location),
+            Err(fault) => reply_with(&shared, Some(&reader), Err(fault), section),
+        };
+        response.extensions_mut().insert(EndpointName(id));
+        response
+    })
+}
+
+async fn perform(
+    shared: &Arc<ServerState>,
+    reader: &Reader,
+    action: Arc<ConsoleAction>,
+    parameters: Result<Fields, Fault>,
+    request: Request,
+) -> Result<String, Fault> {
+    let mut fields = form(request).await?;
+    if !session::is_csrf_token(shared, reader, fields.take("csrf").unwrap_or_default().as_str()) {
+        return Err(Fault::forbidden("this form is not from this session").hint("open the page again, then send the form"));
+    }
+    fields.0.extend(parameters?.0);
+    let (state, principal) = (shared.clone(), reader.principal.clone());
+    let job = move |stop: &StopFlag| {
+        ConsoleCall::run(&state, &principal, stop, |call| (action.perform)(call, &fields))
+    };
+    in_time(shared, WorkQueue::Write, job).await.map_err(|refusal| refusal.fault).flatten()
+}
+
+/// Who reads a page, and how the page's forms prove that they are from this session.
+pub(crate) struct Reader {
+    pub(crate) principal: Principal,
+    /// The session cookie; `None` for a reader that needs no token.
+    pub(crate) session: Option<String>,
+}
+
+impl Reader {
+    fn of(_: &ServerState, request: &Request) -> Result<Self, Fault> {
+        Ok(Self { principal: principal(request)?, session: session::cookie(request.headers()) })
+    }
+}
+
+/// The values of a form or of a URL, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Fields(pub(crate) Vec<(String, String)>);
+
+impl Fields {
+    /// The value of a field; an empty one counts as missing, as forms send every field.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(one, _)| one == name);
+        found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+    }
+
+    /// A field that the page cannot do without.
+    pub(crate) fn require(&self, name: &str) -> Result<&str, Fault> {
+        self.get(name).ok_or_else(|| Fault::usage(format!("the field `{name}` is missing")))
+    }
+
+    fn take(&mut self, name: &str) -> Option<String> {
+        let at = self.0.iter().position(|(one, _)| one == name)?;
+        Some(self.0.remove(at).1)
+    }
+
+    /// The fields that an endpoint takes, without empty ones.
+    pub(crate) fn only<'a>(&'a self, names: &[&'a str]) -> Vec<(&'a str, &'a str)> {
+        names.iter().filter_map(|name| Some((*name, self.get(name)?))).collect()
+    }
+}
+
+fn parameters(path: &RawPathParams, query: &str) -> Result<Fields, Fault> {
+    let mut fields: Vec<(String, String)> =
+        path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let query: Vec<(String, String)> = serde_urlencoded::from_str(query)
+        .map_err(|error| Fault::usage(format!("invalid parameters: {error}")))?;
+    fields.extend(query);
+    Ok(Fields(fields))
+}
+
+/// The fields of a form.
+pub(crate) async fn form(request: Request) -> Result<Fields, Fault> {
+    let body = axum::body::to_bytes(request.into_body(), FORM_BYTES)
+        .await
+        .map_err(|_| Fault::too_large(format!("a form may have {FORM_BYTES} bytes")))?;
+    serde_urlencoded::from_bytes(&body)
+        .map(Fields)
+        .map_err(|error| Fault::usage(format!("cannot read the form: {error}")))
+}
+
+/// Renders a page, or the page of a fault with its status.
+fn reply_with(
+    shared: &ServerState,
+    reader: Option<&Reader>,
+    result: Result<Page, Fault>,
+    section: Section,
+) -> Response {
+    let (status, page) = match result {
+        Ok(page) => (StatusCode::OK, page),
+        Err(fault) => {
+            let status = status_of(fault.kind);
+            let shown = if is_internal(fault.kind) {
+                tracing::error!(kind = fault.kind.name(), message = %fault.message, "a page failed");
+                masked(&fault)
+            } else {
+                fault
+            };
+            let title = status.canonical_reason().unwrap_or("Error");
+            (status, message::page(section, &Message { title, text: &shown.message, hints: &shown.hints }))
+        }
+    };
+    let csrf = reader.map(|reader| session::csrf_token(shared, reader)).unwrap_or_default();
+    let principal = reader.map(|reader| &reader.principal);
+    let chrome = Chrome {
+        workspace: principal.map_or("", |principal| principal.workspace.as_str()),
+        reader: principal.map_or("", |principal| &principal.name),
+        is_signed_in: reader.is_some_and(|reader| reader.principal.token_id.is_some()),
+        csrf: &csrf,
+    };
+    html(status, gbrain_console::live(&page, &chrome))
+}
+
+fn html(status: StatusCode, text: String) -> Response {
+    let headers = [(CONTENT_TYPE, HTML), (CONTENT_SECURITY_POLICY, POLICY)];
+    (status, headers, text).into_response()
+}
+
+/// Sends the browser to another page of the console.
+fn see_other(location: &str) -> Response {
+    let location = HeaderValue::from_str(location).unwrap_or(HeaderValue::from_static("/"));
+    (StatusCode::SEE_OTHER, [(LOCATION, location)]).into_response()
+}
+
+fn now() -> jiff::Timestamp {
+    moment(std::time::SystemTime::now())
+}

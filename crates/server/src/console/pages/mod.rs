@@ -1,0 +1,26 @@
+//! The pages, on one screen.
+
+mod runs;
+
+use gbrain_console::{Page, Section};
+use gbrain_core::fault::Fault;
+
+use super::Fields;
+use super::call::ConsoleCall;
+
+/// A page of the console: its URL and what it renders.
+pub(super) struct ConsolePage {
+    pub(super) path: &'static str,
+    /// Name in metrics and the audit log.
+    pub(super) id: &'static str,
+    pub(super) section: Section,
+    pub(super) render: fn(&ConsoleCall<'_>, &Fields) -> Result<Page, Fault>,
+}
+
+#[rustfmt::skip]
+pub(super) fn pages() -> Vec<ConsolePage> {
+    let page = |path, id, section, render| ConsolePage { path, id, section, render };
+    vec![
+        page("/runs", "console_runs", Section::Runs, runs::list),
+    ]
+}
