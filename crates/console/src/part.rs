@@ -141,6 +141,14 @@ pub(crate) fn command(command: &str) -> Markup {
     html! { pre.command { code { (visible(command, 2_000)) } } }
 }
 
+/// Stands for the token of forms until [`live`](crate::live) puts in that of the session.
+pub(crate) const CSRF_MARK: &str = "@csrf-of-this-session@";
+
+/// The hidden field of every form that changes something.
+pub(crate) fn csrf_field() -> Markup {
+    html! { input type="hidden" name="csrf" value=(CSRF_MARK); }
+}
+
 /// A link to the next page of a list.
 pub(crate) fn next_page(url: Option<&str>) -> Markup {
     html! { @if let Some(url) = url { a rel="next" href=(url) { "Next page" } } }

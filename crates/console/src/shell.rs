@@ -5,7 +5,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest as _, Sha256};
 
 use crate::assets::{STYLE, script, stylesheet};
-use crate::part::command;
+use crate::part::{CSRF_MARK, command, csrf_field};
 
 /// A page before it is put into the console or into a file.
 #[derive(Debug, Default)]
@@ -147,6 +147,12 @@ pub fn live(page: &Page, chrome: &Chrome<'_>) -> String {
         }
     }
     .into_string()
+    .replace(&field_value(CSRF_MARK), &field_value(chrome.csrf))
+}
+
+/// External text cannot contain this: its quotes are escaped.
+fn field_value(value: &str) -> String {
+    format!("name=\"csrf\" value=\"{value}\"")
 }
 
 /// The page as a file of its own, without navigation, forms or network access.
@@ -214,7 +220,7 @@ fn navigation(current: Section, chrome: &Chrome<'_>) -> Markup {
                     p { "Signed in as " strong { (chrome.reader) } }
                     @if chrome.is_signed_in {
                         form method="post" action="/sign-out" {
-                            input type="hidden" name="csrf" value=(chrome.csrf);
+                            (csrf_field())
                             button.plain type="submit" { "Sign out" }
                         }
                     }
