@@ -18,7 +18,8 @@ fn main() {
     println!("cargo::rerun-if-changed=src/layout.rs");
     println!("cargo::rerun-if-changed=src/slot.rs");
     let model = fs::read(MODEL).expect("the model is part of the crate");
-    let layout = layout::Layout::read(&model).expect("the model has the layout of this version");
+    let layout =
+        layout::TableLayout::read(&model).expect("the model has the layout of this version");
     let out = env::var("OUT_DIR").expect("cargo names the output directory");
     let out = Path::new(&out);
     let digest: String = Sha256::digest(&model).iter().map(|b| format!("{b:02x}")).collect();

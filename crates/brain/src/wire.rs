@@ -312,24 +312,27 @@ impl ReindexBody {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct VerifyBody<'a> {
     /// Whether the index agrees with the store.
-    status: Soundness,
+    status: ConsistencyStatus,
     #[serde(flatten)]
     report: &'a VerifyReport,
 }
 
 /// Whether store and index agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Soundness {
+pub enum ConsistencyStatus {
     Pass,
     Fail,
 }
 
-named! { Soundness { Pass = "pass", Fail = "fail" } }
+named! { ConsistencyStatus { Pass = "pass", Fail = "fail" } }
 
 impl<'a> VerifyBody<'a> {
     pub fn new(report: &'a VerifyReport) -> Self {
         let is_sound = report.findings.is_empty();
-        Self { status: if is_sound { Soundness::Pass } else { Soundness::Fail }, report }
+        Self {
+            status: if is_sound { ConsistencyStatus::Pass } else { ConsistencyStatus::Fail },
+            report,
+        }
     }
 }
 

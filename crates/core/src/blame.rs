@@ -36,7 +36,7 @@ named! {
 
 /// Whether a corner brings the captured ranking back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Corner {
+pub enum CounterfactualResult {
     Restores,
     Differs,
     /// The corner could not be queried.
@@ -47,28 +47,28 @@ pub enum Corner {
 
 /// The corners of one moved query, each with all other factors as they are now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Corners {
+pub struct Counterfactuals {
     /// With the captured corpus.
-    pub corpus: Corner,
+    pub corpus: CounterfactualResult,
     /// With the captured settings.
-    pub settings: Corner,
-    pub both: Corner,
+    pub settings: CounterfactualResult,
+    pub both: CounterfactualResult,
 }
 
 /// Derives the cause from the rankings of the corners and the factors that differ.
-pub fn blame(corners: Corners, differences: &FactorDifferences) -> Blame {
-    if corners.corpus == Corner::Restores {
+pub fn blame(corners: Counterfactuals, differences: &FactorDifferences) -> Blame {
+    if corners.corpus == CounterfactualResult::Restores {
         return Blame::Corpus;
     }
-    if corners.settings == Corner::Restores {
+    if corners.settings == CounterfactualResult::Restores {
         return Blame::Settings;
     }
-    if corners.both == Corner::Restores {
+    if corners.both == CounterfactualResult::Restores {
         return Blame::CorpusAndSettings;
     }
     let is_put_back = |difference, corner| match difference {
         FactorDifference::Same => true,
-        FactorDifference::Differs => corner != Corner::Unavailable,
+        FactorDifference::Differs => corner != CounterfactualResult::Unavailable,
         FactorDifference::Unknown => false,
     };
     if !is_put_back(differences.corpus, corners.corpus)
@@ -90,17 +90,21 @@ mod tests {
     use super::*;
     use FactorDifference::{Differs, Same, Unknown};
 
-    fn check(corners: [Corner; 3], differences: [FactorDifference; 4], expected: Blame) {
+    fn check(
+        corners: [CounterfactualResult; 3],
+        differences: [FactorDifference; 4],
+        expected: Blame,
+    ) {
         let [corpus, settings, both] = corners;
         let [code, of_settings, of_corpus, model] = differences;
         let differences =
             FactorDifferences { code, settings: of_settings, corpus: of_corpus, model };
-        assert_eq!(blame(Corners { corpus, settings, both }, &differences), expected);
+        assert_eq!(blame(Counterfactuals { corpus, settings, both }, &differences), expected);
     }
 
     #[test]
     fn a_corner_that_restores_names_the_factor() {
-        use Corner::{Differs as No, Restores, SameAsNow};
+        use CounterfactualResult::{Differs as No, Restores, SameAsNow};
         check([Restores, SameAsNow, SameAsNow], [Same, Same, Differs, Same], Blame::Corpus);
         check([No, Restores, No], [Same, Differs, Differs, Same], Blame::Settings);
         check([No, No, Restores], [Same, Differs, Differs, Same], Blame::CorpusAndSettings);
@@ -108,7 +112,7 @@ mod tests {
 
     #[test]
     fn what_is_left_is_the_codes_only_if_all_else_was_put_back() {
-        use Corner::{Differs as No, SameAsNow, Unavailable};
+        use CounterfactualResult::{Differs as No, SameAsNow, Unavailable};
         check([SameAsNow; 3], [Differs, Same, Same, Same], Blame::Code);
         check([No, SameAsNow, No], [Differs, Same, Differs, Same], Blame::Code);
         check([Unavailable; 3], [Differs, Same, Differs, Same], Blame::Undetermined);

@@ -8,7 +8,7 @@ use crate::search::edit_distance;
 
 /// The type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ConfigValueType {
     Flag,
     /// An amount of dollars.
     Usd,
@@ -22,10 +22,10 @@ pub enum Kind {
 
 /// A setting as `config list` shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Key {
+pub struct ConfigKey {
     pub name: &'static str,
     /// The type of its value.
-    pub kind: Kind,
+    pub kind: ConfigValueType,
     /// The default; empty if there is none.
     pub default: &'static str,
     pub reason: &'static str,
@@ -36,8 +36,8 @@ macro_rules! keys {
         $(#[doc = $reason] pub const $constant: &str = $name;)+
 
         /// Every key, in order.
-        pub const KEYS: &[Key] = &[$(Key {
-            name: $name, kind: Kind::$kind, default: $default, reason: $reason,
+        pub const KEYS: &[ConfigKey] = &[$(ConfigKey {
+            name: $name, kind: ConfigValueType::$kind, default: $default, reason: $reason,
         },)+];
     };
 }
@@ -107,7 +107,7 @@ pub fn renamed(key: &str) -> Option<&'static str> {
 pub const OLD_RERANK_THRESHOLD: &str = "search.rerank_threshold";
 
 /// A key by its name.
-pub fn find(name: &str) -> Option<&'static Key> {
+pub fn find(name: &str) -> Option<&'static ConfigKey> {
     KEYS.iter().find(|key| key.name == name)
 }
 
@@ -136,17 +136,19 @@ pub fn check(name: &str, value: &str) -> Result<String, ConfigError> {
     };
     let value = value.trim();
     let (is_good, wanted) = match key.kind {
-        Kind::Flag => (matches!(value, "true" | "false"), "true or false"),
-        Kind::Usd => (value.parse::<Usd>().is_ok(), "an amount of dollars, such as 2.50"),
-        Kind::Model => (
+        ConfigValueType::Flag => (matches!(value, "true" | "false"), "true or false"),
+        ConfigValueType::Usd => {
+            (value.parse::<Usd>().is_ok(), "an amount of dollars, such as 2.50")
+        }
+        ConfigValueType::Model => (
             model_parts(value).is_some(),
             "a model, as provider:model with the provider in lower case, such as cohere:rerank-v3.5",
         ),
-        Kind::Share => {
+        ConfigValueType::Share => {
             let is_share = value.parse::<f64>().is_ok_and(|share| (0.0..=1.0).contains(&share));
             (is_share, "a number from 0 to 1")
         }
-        Kind::Days => (days(value).is_some(), "a number of days, from 1 to 36500"),
+        ConfigValueType::Days => (days(value).is_some(), "a number of days, from 1 to 36500"),
     };
     if !is_good {
         return Err(ConfigError::Value { key: key.name, value: value.to_owned(), wanted });

@@ -2,12 +2,12 @@
 
 /// Walks a text field by field.
 #[derive(Debug)]
-pub(crate) struct Fields<'a> {
+pub(crate) struct FieldWalker<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> FieldWalker<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
         Self { text, at: 0 }
     }

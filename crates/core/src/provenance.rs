@@ -48,7 +48,7 @@ pub struct Provenance {
 
 /// Something that a ranking depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Factor {
+pub enum RankingFactor {
     Code,
     /// The numbers of the pipeline.
     Settings,
@@ -66,7 +66,7 @@ pub enum FactorDifference {
     Unknown,
 }
 
-named! { Factor { Code = "code", Settings = "settings", Corpus = "corpus", Model = "model" } }
+named! { RankingFactor { Code = "code", Settings = "settings", Corpus = "corpus", Model = "model" } }
 named! { FactorDifference { Same = "same", Differs = "differs", Unknown = "unknown" } }
 
 /// The comparison of every factor.
@@ -82,12 +82,12 @@ pub struct FactorDifferences {
 
 impl FactorDifferences {
     /// The comparison of one factor.
-    pub fn of(&self, factor: Factor) -> FactorDifference {
+    pub fn of(&self, factor: RankingFactor) -> FactorDifference {
         match factor {
-            Factor::Code => self.code,
-            Factor::Settings => self.settings,
-            Factor::Corpus => self.corpus,
-            Factor::Model => self.model,
+            RankingFactor::Code => self.code,
+            RankingFactor::Settings => self.settings,
+            RankingFactor::Corpus => self.corpus,
+            RankingFactor::Model => self.model,
         }
     }
 }
@@ -149,8 +149,8 @@ mod tests {
     #[test]
     fn what_was_not_recorded_is_unknown() {
         let differences = made_by("a").differences(&made_by("b"));
-        assert_eq!(differences.of(Factor::Code), FactorDifference::Differs);
-        assert_eq!(differences.of(Factor::Corpus), FactorDifference::Unknown);
+        assert_eq!(differences.of(RankingFactor::Code), FactorDifference::Differs);
+        assert_eq!(differences.of(RankingFactor::Corpus), FactorDifference::Unknown);
         assert_eq!(made_by("a").differences(&made_by("a")).code, FactorDifference::Same);
     }
 

@@ -57,7 +57,7 @@ pub enum CreateSafety {
 
 /// How well the brain answers a question as a whole, for an agent that decides whether to look elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Grade {
+pub enum AnswerGrade {
     /// A name, a title or an edge says that the first page is meant.
     Strong,
     /// One passage of the first page holds every word.
@@ -363,21 +363,21 @@ named! {
         Meaning = "meaning",
     }
 }
-named! { Grade { Strong = "strong", Moderate = "moderate", Weak = "weak" } }
+named! { AnswerGrade { Strong = "strong", Moderate = "moderate", Weak = "weak" } }
 named! { CreateSafety { Exists = "exists", Probable = "probable", Unknown = "unknown" } }
 
 impl Ranking {
     /// How well it answers, by the evidence of its first hit.
-    pub fn grade(&self) -> Grade {
+    pub fn grade(&self) -> AnswerGrade {
         if self.degraded.iter().any(|degraded| degraded.reason == ALL_BELOW) {
-            return Grade::Weak;
+            return AnswerGrade::Weak;
         }
         match self.hits.first().map(|hit| hit.evidence) {
             Some(
                 MatchEvidence::ExactName | MatchEvidence::Relation | MatchEvidence::TitleMatch,
-            ) => Grade::Strong,
-            Some(MatchEvidence::AllWords) => Grade::Moderate,
-            Some(MatchEvidence::SomeWords | MatchEvidence::Meaning) | None => Grade::Weak,
+            ) => AnswerGrade::Strong,
+            Some(MatchEvidence::AllWords) => AnswerGrade::Moderate,
+            Some(MatchEvidence::SomeWords | MatchEvidence::Meaning) | None => AnswerGrade::Weak,
         }
     }
 }

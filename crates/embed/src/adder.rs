@@ -5,7 +5,7 @@
 
 /// A way of adding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Adder {
+pub(crate) enum VectorAdder {
     /// Eight numbers at once.
     #[cfg(target_arch = "x86_64")]
     Avx2,
@@ -13,7 +13,7 @@ pub(crate) enum Adder {
     Portable,
 }
 
-impl Adder {
+impl VectorAdder {
     /// The fastest that runs here.
     pub(crate) fn best() -> Self {
         #[cfg(target_arch = "x86_64")]
@@ -58,8 +58,8 @@ mod tests {
         let row: Vec<u8> = (0..=255).collect();
         let (mut best, mut plain) = (vec![0.1; 256], vec![0.1; 256]);
         for factor in [0.013, -1.7e-5, 3.1e7, 0.33333334] {
-            Adder::best().add(factor, &row, &mut best);
-            Adder::Portable.add(factor, &row, &mut plain);
+            VectorAdder::best().add(factor, &row, &mut best);
+            VectorAdder::Portable.add(factor, &row, &mut plain);
             let bits = |sums: &[f32]| sums.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
             assert_eq!(bits(&best), bits(&plain));
         }

@@ -13,7 +13,7 @@ const ALIGN: usize = 64;
 
 /// Where the parts of a file are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Layout {
+pub(crate) struct TableLayout {
     pub(crate) pieces: usize,
     pub(crate) dims: usize,
     pub(crate) vocabulary: Range<usize>,
@@ -22,7 +22,7 @@ pub(crate) struct Layout {
     pub(crate) rows: Range<usize>,
 }
 
-impl Layout {
+impl TableLayout {
     /// Reads the header. `None` if it is none, or if the parts do not fill the file.
     pub(crate) fn read(file: &[u8]) -> Option<Self> {
         if !file.starts_with(MAGIC) {

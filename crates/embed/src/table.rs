@@ -1,8 +1,8 @@
 //! The built-in model, a static table of vectors.
 
-use crate::adder::Adder;
+use crate::adder::VectorAdder;
 use crate::embedder::{EmbedError, Embedder};
-use crate::layout::Layout;
+use crate::layout::TableLayout;
 use crate::vocabulary::Vocabulary;
 use crate::wordpiece::WordPiece;
 
@@ -20,13 +20,13 @@ pub struct StaticTable {
     scales: &'static [u8],
     rows: &'static [u8],
     dims: usize,
-    adder: Adder,
+    adder: VectorAdder,
 }
 
 impl StaticTable {
     /// The model in the binary. Costs next to nothing: nothing is read before it is asked for.
     pub fn built_in() -> Self {
-        let layout = Layout::read(MODEL).expect("the build script read it");
+        let layout = TableLayout::read(MODEL).expect("the build script read it");
         let vocabulary = Vocabulary::new(&MODEL[layout.vocabulary.clone()], OFFSETS, SLOTS);
         let centre = MODEL[layout.centre.clone()].chunks_exact(4).map(float).collect();
         Self {
@@ -35,7 +35,7 @@ impl StaticTable {
             scales: &MODEL[layout.scales],
             rows: &MODEL[layout.rows],
             dims: layout.dims,
-            adder: Adder::best(),
+            adder: VectorAdder::best(),
         }
     }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use gbrain_core::id::WorkspaceId;
-use gbrain_core::probe::{ProbeOutcome, Switch};
+use gbrain_core::probe::{ProbeOutcome, ProbeSwitch};
 use gbrain_store::StoreError;
 
 use crate::probe::{
@@ -56,7 +56,7 @@ fn run_probe_if_due(
         Ok(config) => config.into_iter().collect(),
         Err(error) => return Some(ProbeTickResult::Broken(error.to_string())),
     };
-    if probe_switch(&config) == Switch::Off {
+    if probe_switch(&config) == ProbeSwitch::Off {
         return None;
     }
     let request = ProbeRequest {

@@ -12,13 +12,13 @@ use crate::{EvalError, Retriever};
 
 /// The pipeline that answers judged queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pipeline {
+pub enum JudgedPipeline {
     /// Reproducible: no cache, no expansion, no remote model, fixed time.
     Fixed,
     Production,
 }
 
-impl Pipeline {
+impl JudgedPipeline {
     /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -47,7 +47,7 @@ pub fn judge(
     retriever: &dyn Retriever,
     mut queries: Vec<JudgedQuery>,
     k: usize,
-    pipeline: Pipeline,
+    pipeline: JudgedPipeline,
     concurrency: usize,
     progress: &(dyn Fn(usize) + Sync),
 ) -> Result<JudgedRun, EvalError> {
@@ -92,7 +92,7 @@ fn judged_pages(
 fn question(
     query: &JudgedQuery,
     k: usize,
-    pipeline: Pipeline,
+    pipeline: JudgedPipeline,
     RetrieverInfo { live, max_results, .. }: &RetrieverInfo,
 ) -> Question {
     let pinned = Timestamp::from_second(PINNED).expect("the pinned time is in range");
@@ -106,8 +106,8 @@ fn question(
         vectors: true,
         expansion: Expansion::Off,
         now: match pipeline {
-            Pipeline::Fixed => pinned,
-            Pipeline::Production => live.now,
+            JudgedPipeline::Fixed => pinned,
+            JudgedPipeline::Production => live.now,
         },
         settings: live.settings.clone(),
     };

@@ -7,7 +7,7 @@ use gbrain_brain::BrainError;
 use gbrain_core::baseline::BaselineError;
 use gbrain_core::fault::{Fault, FaultKind, chain};
 
-use crate::benchmark::{DatasetError, SpecError};
+use crate::benchmark::{BenchmarkSpecError, DatasetError};
 
 /// Errors that prevent a measurement.
 #[derive(Debug, thiserror::Error)]
@@ -34,7 +34,7 @@ pub enum EvalError {
     Dataset { path: PathBuf, source: Box<DatasetError> },
     /// The specification of a run is invalid.
     #[error(transparent)]
-    Spec(#[from] SpecError),
+    Spec(#[from] BenchmarkSpecError),
     /// The rows belong to another run.
     #[error("{}: its rows were made by run {found}, and this is run {run}", path.display())]
     OtherRun {

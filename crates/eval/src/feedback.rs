@@ -14,7 +14,9 @@ use gbrain_core::id::WorkspaceId;
 use gbrain_core::request::Viewer;
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::suite::case::is_meant;
-use gbrain_store::{NewFeedback, RetrievalFilter, RetrievalLog, Store, StoreError, Traffic};
+use gbrain_store::{
+    NewFeedback, RetrievalFilter, RetrievalLog, RetrievalOrigin, Store, StoreError,
+};
 use jiff::Timestamp;
 
 /// Maximum length of a comment, in bytes.
@@ -98,7 +100,8 @@ pub fn add_feedback(
 
 /// The log of the last answer to the owner.
 pub fn last(store: &Store, workspace: &WorkspaceId) -> Result<i64, FeedbackError> {
-    let live = RetrievalFilter { traffic: Some(Traffic::Live), ..RetrievalFilter::default() };
+    let live =
+        RetrievalFilter { traffic: Some(RetrievalOrigin::Live), ..RetrievalFilter::default() };
     let mut found = None;
     store.scan_retrieval_logs(workspace, &live, &mut |one| {
         let is_it = one.fields.user_id.as_deref() == Some(OWNER);
@@ -123,7 +126,7 @@ fn find(
     let filter = RetrievalFilter {
         id: log,
         request_id: request_id.map(str::to_owned),
-        traffic: Some(Traffic::Live),
+        traffic: Some(RetrievalOrigin::Live),
         limit: Some(1),
         ..RetrievalFilter::default()
     };

@@ -10,7 +10,9 @@ use gbrain_core::provenance::Provenance;
 use gbrain_core::qrels::JudgedQuery;
 use gbrain_core::replay::ReplayedRow;
 
-use crate::{EvalError, JudgedRun, Pipeline, Replay, ReplayOptions, Retriever, judge, replay};
+use crate::{
+    EvalError, JudgedPipeline, JudgedRun, Replay, ReplayOptions, Retriever, judge, replay,
+};
 
 /// The inputs of the gates.
 #[derive(Debug, Clone)]
@@ -24,7 +26,7 @@ pub struct GateInputs<'a> {
     /// The confidence that a breach requires.
     pub confidence: Option<ConfidenceLevel>,
     /// The pipeline that answers judged queries.
-    pub pipeline: Pipeline,
+    pub pipeline: JudgedPipeline,
     /// How baseline rows are replayed.
     pub replay: ReplayOptions,
 }

@@ -31,7 +31,7 @@ pub mod suite;
 pub mod triage;
 mod vectors;
 
-pub use correctness::{JudgedRun, Pipeline, judge};
+pub use correctness::{JudgedPipeline, JudgedRun, judge};
 pub use error::EvalError;
 pub use files::{
     Input, MAX_DOCUMENT, MAX_LINE, read_baseline, read_captures, read_document, read_publishable,
@@ -39,7 +39,7 @@ pub use files::{
 pub use gate::{BLAME_CHUNKS, GateInputs, GateOutcome, GateRun, gate};
 pub use output::{OutputFile, check_output, check_outputs, write_atomically};
 pub use record::{NotRecorded, record};
-pub use replay::{AsOf, Replay, ReplayOptions, replay};
+pub use replay::{Replay, ReplayCorpus, ReplayOptions, replay};
 pub use retriever::{LocalOptions, LocalRetriever, Retriever, SlowedRetriever, StoppableRetriever};
 pub use selftest::{Mutant, MutantReport, Selftest, selftest};
 pub use spread::spread;

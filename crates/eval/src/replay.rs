@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gbrain_brain::cpu::{is_machine_busy, measure_cpu};
-use gbrain_core::blame::{Corner, Corners, blame};
+use gbrain_core::blame::{CounterfactualResult, Counterfactuals, blame};
 use gbrain_core::capture::{CapturedPage, CapturedRow};
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::identity::IdentityKey;
@@ -32,7 +32,7 @@ const LOST: usize = 3;
 
 /// The corpus that rows run against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AsOf {
+pub enum ReplayCorpus {
     Now,
     /// The corpus of each row's capture, if available.
     Capture,
@@ -42,7 +42,7 @@ pub enum AsOf {
 #[derive(Debug, Clone, Copy)]
 pub struct ReplayOptions {
     /// The corpus that rows run against.
-    pub as_of: AsOf,
+    pub as_of: ReplayCorpus,
     /// The origin of the search settings.
     pub settings: SettingsSource,
     /// Number of rows that run at once.
@@ -60,7 +60,7 @@ pub struct ReplayOptions {
 impl Default for ReplayOptions {
     fn default() -> Self {
         Self {
-            as_of: AsOf::Now,
+            as_of: ReplayCorpus::Now,
             settings: SettingsSource::Live,
             concurrency: 1,
             repeats: 3,
@@ -99,7 +99,7 @@ pub fn replay(
     options: &ReplayOptions,
     progress: &(dyn Fn(usize) + Sync),
 ) -> Result<Replay, EvalError> {
-    if options.as_of == AsOf::Now && retriever.info().page_count == Some(0) {
+    if options.as_of == ReplayCorpus::Now && retriever.info().page_count == Some(0) {
         return Err(EvalError::EmptyBrain);
     }
     let scrubber = Scrubber::default();
@@ -150,18 +150,18 @@ pub fn replay(
 type Group<'r> = Vec<(usize, ReplayJob<'r>)>;
 
 /// Groups rows by corpus, in the order of generations.
-fn by_corpus(jobs: Group<'_>, as_of: AsOf) -> Vec<(Option<CorpusSnapshot>, Group<'_>)> {
+fn by_corpus(jobs: Group<'_>, as_of: ReplayCorpus) -> Vec<(Option<CorpusSnapshot>, Group<'_>)> {
     let mut groups: BTreeMap<(i64, String), (Option<CorpusSnapshot>, Group<'_>)> = BTreeMap::new();
     for (place, job) in jobs {
         let corpus = match as_of {
-            AsOf::Now => None,
-            AsOf::Capture => job.row.provenance.corpus.clone(),
+            ReplayCorpus::Now => None,
+            ReplayCorpus::Capture => job.row.provenance.corpus.clone(),
         };
         let key = corpus.as_ref().map_or((i64::MAX, String::new()), |corpus| {
             (corpus.generation, corpus.fingerprint.root.to_hex())
         });
         let mut job = job;
-        if as_of == AsOf::Capture && corpus.is_none() {
+        if as_of == ReplayCorpus::Capture && corpus.is_none() {
             job.asked.caveats.push(Caveat::CorpusUnknown);
         }
         groups.entry(key).or_insert_with(|| (corpus, Vec::new())).1.push((place, job));
@@ -394,19 +394,27 @@ impl BlameAnalysis<'_> {
         Ok(())
     }
 
-    fn corners(&self, row: &CapturedRow, compared: &RowComparison) -> Result<Corners, EvalError> {
+    fn corners(
+        &self,
+        row: &CapturedRow,
+        compared: &RowComparison,
+    ) -> Result<Counterfactuals, EvalError> {
         let differs = |difference| difference == FactorDifference::Differs;
         let (of_corpus, of_settings) =
             (differs(compared.differences.corpus), differs(compared.differences.settings));
         let as_is = match self.options.as_of {
-            AsOf::Now => None,
-            AsOf::Capture => row.provenance.corpus.as_ref(),
+            ReplayCorpus::Now => None,
+            ReplayCorpus::Capture => row.provenance.corpus.as_ref(),
         };
         let captured = row.provenance.corpus.as_ref();
         let corner = |is_other, corpus, from| {
-            if is_other { self.corner(row, corpus, from) } else { Ok(Corner::SameAsNow) }
+            if is_other {
+                self.corner(row, corpus, from)
+            } else {
+                Ok(CounterfactualResult::SameAsNow)
+            }
         };
-        Ok(Corners {
+        Ok(Counterfactuals {
             corpus: corner(of_corpus, captured, self.options.settings)?,
             settings: corner(of_settings, as_is, SettingsSource::Capture)?,
             both: corner(of_corpus && of_settings, captured, SettingsSource::Capture)?,
@@ -418,25 +426,29 @@ impl BlameAnalysis<'_> {
         row: &CapturedRow,
         corpus: Option<&CorpusSnapshot>,
         from: SettingsSource,
-    ) -> Result<Corner, EvalError> {
+    ) -> Result<CounterfactualResult, EvalError> {
         let live = &self.retriever.info().live;
-        let Ok(asked) = ask(row, live, from) else { return Ok(Corner::Unavailable) };
+        let Ok(asked) = ask(row, live, from) else { return Ok(CounterfactualResult::Unavailable) };
         let past = corpus.map(|corpus| self.retriever.at_corpus(corpus)).transpose()?;
         let retriever = match &past {
             _ if asked.caveats.contains(&Caveat::SettingsUnknown) => None,
             None => Some(self.retriever),
             Some(past) => past.as_deref(),
         };
-        let Some(retriever) = retriever else { return Ok(Corner::Unavailable) };
+        let Some(retriever) = retriever else { return Ok(CounterfactualResult::Unavailable) };
         let Ok(answer) = retriever.retrieve(&question_of(retriever, &asked.request)) else {
-            return Ok(Corner::Unavailable);
+            return Ok(CounterfactualResult::Unavailable);
         };
         let pages = answer.pages();
         if unsourced(row, &pages).is_some() {
-            return Ok(Corner::Unavailable);
+            return Ok(CounterfactualResult::Unavailable);
         }
         let sides = self.pages.sides(row, &pages, asked.cut);
-        Ok(if sides.captured == sides.current { Corner::Restores } else { Corner::Differs })
+        Ok(if sides.captured == sides.current {
+            CounterfactualResult::Restores
+        } else {
+            CounterfactualResult::Differs
+        })
     }
 }
 
@@ -466,8 +478,8 @@ fn explain(
         let row = &rows[place];
         let Ok(asked) = ask(row, &newest.info().live, options.settings) else { continue };
         let corpus = match options.as_of {
-            AsOf::Now => None,
-            AsOf::Capture => row.provenance.corpus.as_ref(),
+            ReplayCorpus::Now => None,
+            ReplayCorpus::Capture => row.provenance.corpus.as_ref(),
         };
         let past = corpus.map(|corpus| newest.at_corpus(corpus)).transpose()?.flatten();
         let retriever = past.as_deref().unwrap_or(newest);

@@ -14,7 +14,7 @@ use gbrain_core::text::TokenKind;
 use tantivy::fieldnorm::FieldNormReader;
 
 use crate::contract::WordsQuery;
-use crate::statistics::Totals;
+use crate::statistics::ChunkTotals;
 
 /// Points per unit of score, unless the sum would overflow.
 const SCALE: f64 = 65536.0;
@@ -128,7 +128,7 @@ impl Scorer {
         query: &WordsQuery,
         lists: &[ListSpec<'_>],
         document_frequencies: &[u64],
-        totals: Totals,
+        totals: ChunkTotals,
     ) -> Self {
         let saturated = |(list, df): (&ListSpec<'_>, &u64)| match df {
             0 => 0.0,
@@ -219,7 +219,7 @@ mod tests {
     fn one_term_by_hand() {
         let query = query("quay");
         let lists = lists(&query);
-        let scorer = Scorer::new(&query, &lists, &[1], Totals { chunks: 4, tokens: 40 });
+        let scorer = Scorer::new(&query, &lists, &[1], ChunkTotals { chunks: 4, tokens: 40 });
         // idf = ln(1 + 3.5 / 1.5); tf 2 in 10 tokens, which is the average: 2 · 2.2 / (2 + 1.2).
         let expected = (1.0 + 3.5 / 1.5_f64).ln() * 2.0 * 2.2 / 3.2;
         let found = scorer.score(scorer.points(0, 2, length_code(10)));

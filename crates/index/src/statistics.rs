@@ -5,19 +5,19 @@ use gbrain_core::request::Viewer;
 
 /// Live chunks and their indexed tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Totals {
+pub(crate) struct ChunkTotals {
     pub(crate) chunks: u64,
     pub(crate) tokens: u64,
 }
 
 /// Totals of the public and of the private pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Statistics {
-    pub(crate) world: Totals,
-    pub(crate) private: Totals,
+pub(crate) struct CorpusTotals {
+    pub(crate) world: ChunkTotals,
+    pub(crate) private: ChunkTotals,
 }
 
-impl Totals {
+impl ChunkTotals {
     pub(crate) fn add(&mut self, other: Self) {
         self.chunks += other.chunks;
         self.tokens += other.tokens;
@@ -29,9 +29,9 @@ impl Totals {
     }
 }
 
-impl Statistics {
+impl CorpusTotals {
     /// The totals visible to a caller.
-    pub(crate) fn seen_by(&self, trust: Viewer) -> Totals {
+    pub(crate) fn seen_by(&self, trust: Viewer) -> ChunkTotals {
         let mut totals = self.world;
         if trust == Viewer::Trusted {
             totals.add(self.private);
@@ -39,14 +39,14 @@ impl Statistics {
         totals
     }
 
-    pub(crate) fn of(&self, visibility: Visibility) -> Totals {
+    pub(crate) fn of(&self, visibility: Visibility) -> ChunkTotals {
         match visibility {
             Visibility::World => self.world,
             Visibility::Private => self.private,
         }
     }
 
-    pub(crate) fn of_mut(&mut self, visibility: Visibility) -> &mut Totals {
+    pub(crate) fn of_mut(&mut self, visibility: Visibility) -> &mut ChunkTotals {
         match visibility {
             Visibility::World => &mut self.world,
             Visibility::Private => &mut self.private,

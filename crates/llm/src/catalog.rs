@@ -11,7 +11,7 @@ use gbrain_core::money::Usd;
 use gbrain_net::RetryPolicy;
 
 use crate::client::{EnvLookup, ModelClient, ModelLimits};
-use crate::model::{ModelChoice, ModelError, ModelRef, ModelSource, resolve_model};
+use crate::model::{ModelError, ModelRef, ModelSource, ModelsBySource, resolve_model};
 use crate::price::{PriceError, Prices};
 use crate::provider::Providers;
 
@@ -132,7 +132,7 @@ impl ModelCatalog {
         let family = task.family();
         let variable = (self.environment)(MODEL_VARIABLE).filter(|name| !name.trim().is_empty());
         let everything = family.map(|_| ());
-        resolve_model(&ModelChoice {
+        resolve_model(&ModelsBySource {
             flag,
             command: set(task.key()),
             environment: everything.and(variable.as_deref()),

@@ -33,7 +33,7 @@ pub use embedder::RemoteEmbedder;
 pub use error::{ModelCallError, ModelCallErrorKind};
 pub use expand::{Expansion, ask_variants, expansion_chat};
 pub use gbrain_net::RetryPolicy;
-pub use model::{ModelChoice, ModelError, ModelRef, ModelSource, resolve_model};
+pub use model::{ModelError, ModelRef, ModelSource, ModelsBySource, resolve_model};
 pub use price::{Price, PriceError, Prices};
 pub use provider::{Api, KeySource, Provider, ProviderError, Providers};
 pub use setting::ModelSettingError;

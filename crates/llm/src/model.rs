@@ -61,7 +61,7 @@ named! {
 
 /// The configured models by source.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct ModelChoice<'a> {
+pub struct ModelsBySource<'a> {
     pub flag: Option<&'a str>,
     pub command: Option<&'a str>,
     pub environment: Option<&'a str>,
@@ -74,9 +74,9 @@ pub struct ModelChoice<'a> {
 /// setting, global setting, built-in default. `None` if none is configured. A malformed name is an
 /// error and never skipped.
 pub fn resolve_model(
-    choice: &ModelChoice<'_>,
+    choice: &ModelsBySource<'_>,
 ) -> Result<Option<(ModelRef, ModelSource)>, ModelError> {
-    let ModelChoice { flag, command, environment, family, global, built_in } = *choice;
+    let ModelsBySource { flag, command, environment, family, global, built_in } = *choice;
     let chain = [
         (flag, ModelSource::Flag),
         (command, ModelSource::Command),
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn the_chain_is_followed_in_order() {
-        let all = ModelChoice {
+        let all = ModelsBySource {
             flag: Some("a:flag"),
             command: Some("a:command"),
             environment: Some("a:environment"),
@@ -118,24 +118,24 @@ mod tests {
             global: Some("a:global"),
             built_in: Some("a:built_in"),
         };
-        let chosen = |choice: ModelChoice<'_>| {
+        let chosen = |choice: ModelsBySource<'_>| {
             let (model, source) = resolve_model(&choice).unwrap().unwrap();
             assert_eq!(model.model, source.name());
             source
         };
         use ModelSource::{BuiltIn, Command, Environment, Family, Flag, Global};
         assert_eq!(chosen(all), Flag);
-        let all = ModelChoice { flag: None, ..all };
+        let all = ModelsBySource { flag: None, ..all };
         assert_eq!(chosen(all), Command);
-        let all = ModelChoice { command: None, ..all };
+        let all = ModelsBySource { command: None, ..all };
         assert_eq!(chosen(all), Environment);
-        let all = ModelChoice { environment: None, ..all };
+        let all = ModelsBySource { environment: None, ..all };
         assert_eq!(chosen(all), Family);
-        let all = ModelChoice { family: None, ..all };
+        let all = ModelsBySource { family: None, ..all };
         assert_eq!(chosen(all), Global);
-        assert_eq!(chosen(ModelChoice { global: None, ..all }), BuiltIn);
-        assert_eq!(resolve_model(&ModelChoice::default()), Ok(None));
-        let bad = ModelChoice { flag: Some("no model"), ..all };
+        assert_eq!(chosen(ModelsBySource { global: None, ..all }), BuiltIn);
+        assert_eq!(resolve_model(&ModelsBySource::default()), Ok(None));
+        let bad = ModelsBySource { flag: Some("no model"), ..all };
         assert!(resolve_model(&bad).is_err(), "a bad name is not passed over");
     }
 }

@@ -14,7 +14,7 @@ use gbrain_core::gate::Verdict;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::probe::{Event, ProbeOutcome};
 use gbrain_eval::autopilot::{ProbeTickResult, tick};
-use gbrain_eval::probe::{KIND, Probes, Storage};
+use gbrain_eval::probe::{KIND, ProbeStorage, Probes};
 use gbrain_eval::retention::{PruneCounts, apply_retention};
 use gbrain_eval::suite::{ScheduleResult, queue_due};
 use gbrain_store::{Store, StoreError};
@@ -170,7 +170,7 @@ fn log_probe(workspace: &WorkspaceId, result: &ProbeTickResult, metrics: Option<
     } else {
         tracing::warn!(workspace = workspace_name, outcome, detail, "quality probe");
     }
-    if let Storage::Failed(error) = &result.storage {
+    if let ProbeStorage::Failed(error) = &result.storage {
         tracing::error!(workspace = workspace_name, %error, "the quality probe could not be stored");
     }
     if let Some(metrics) = metrics {

@@ -116,7 +116,7 @@ pub struct DeliveryClaim {
 
 /// The result of queueing a dead message again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum RequeueOutcome {
+pub enum RequeueMessageOutcome {
     Queued,
     /// No dead message has this number.
     NotDead,
@@ -126,7 +126,7 @@ pub enum RequeueOutcome {
 
 /// The result of dropping a queued message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum DropOutcome {
+pub enum DropMessageOutcome {
     /// It is dead now.
     Dropped,
     /// No queued message has this number.

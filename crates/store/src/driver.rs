@@ -102,7 +102,7 @@ pub(crate) trait SqlSession {
     /// with its key's index in the list; rows of one key come in the lookup's order.
     fn lookup(
         &mut self,
-        lookup: &Lookup,
+        lookup: &KeyLookup,
         ws: &WorkspaceId,
         keys: &[SqlValue<'_>],
         each: KeyedRowVisitor<'_>,
@@ -146,7 +146,7 @@ impl Table {
 
 /// A statement that finds rows by key. Its table has the alias `t`.
 #[derive(Debug)]
-pub(crate) struct Lookup {
+pub(crate) struct KeyLookup {
     pub columns: &'static str,
     pub from: &'static str,
     pub keys: &'static [(&'static str, ColumnType)],

@@ -73,7 +73,7 @@ pub struct Feedback {
 
 /// The origin of retrievals.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Traffic {
+pub enum RetrievalOrigin {
     Live,
     /// Requests sent by any suite run.
     Experiments,
@@ -89,7 +89,7 @@ pub struct RetrievalFilter {
     pub since: Option<Timestamp>,
     /// Requested before this time.
     pub until: Option<Timestamp>,
-    pub traffic: Option<Traffic>,
+    pub traffic: Option<RetrievalOrigin>,
     pub retrieval_mode: Option<String>,
     pub request_id: Option<String>,
     /// Only with feedback of this kind.

@@ -2,7 +2,7 @@
 //!
 //! Migrations are numbered from 1, applied in order, each once, and never changed after a release.
 
-use crate::driver::{ColumnType, Lookup, Table};
+use crate::driver::{ColumnType, KeyLookup, Table};
 
 /// One step of the schema.
 #[derive(Debug)]
@@ -366,7 +366,7 @@ const OF_VERSION: &[(&str, ColumnType)] =
     &[("page_id", ColumnType::Int), ("version", ColumnType::Int)];
 
 /// The state of pages before a write.
-pub(crate) const CURRENT: Lookup = Lookup {
+pub(crate) const CURRENT: KeyLookup = KeyLookup {
     columns: "t.page_id, t.version, t.generation, t.deleted_at, t.kind, t.content_hash, \
          t.derive_version, t.chunk_count, t.origin, t.visibility",
     from: "pages t",
@@ -374,10 +374,10 @@ pub(crate) const CURRENT: Lookup = Lookup {
     order: "",
 };
 
-pub(crate) const VISIBILITIES: Lookup =
-    Lookup { columns: "t.visibility", from: "pages t", keys: OF_KEY, order: "" };
+pub(crate) const VISIBILITIES: KeyLookup =
+    KeyLookup { columns: "t.visibility", from: "pages t", keys: OF_KEY, order: "" };
 
-pub(crate) const VERSION_ROWS: Lookup = Lookup {
+pub(crate) const VERSION_ROWS: KeyLookup = KeyLookup {
     columns: "t.page_id, t.version, t.generation, p.source_id, p.slug, t.kind, t.page_type, \
          t.title, t.tags, t.content_hash, t.effective_date, t.date_origin, t.visibility, \
          t.derive_version, t.content",
@@ -387,11 +387,11 @@ pub(crate) const VERSION_ROWS: Lookup = Lookup {
     order: "",
 };
 
-pub(crate) const TEXTS: Lookup =
-    Lookup { columns: "t.content", from: "page_versions t", keys: OF_VERSION, order: "" };
+pub(crate) const TEXTS: KeyLookup =
+    KeyLookup { columns: "t.content", from: "page_versions t", keys: OF_VERSION, order: "" };
 
 /// The bytes of texts, which may no longer be valid UTF-8.
-pub(crate) const TEXT_BYTES: Lookup = Lookup {
+pub(crate) const TEXT_BYTES: KeyLookup = KeyLookup {
     columns: "CAST(t.content AS BLOB)",
     from: "page_versions t",
     keys: OF_VERSION,
@@ -399,21 +399,21 @@ pub(crate) const TEXT_BYTES: Lookup = Lookup {
 };
 
 /// The SHA-256 of texts. PostgreSQL only.
-pub(crate) const TEXT_HASHES: Lookup = Lookup {
+pub(crate) const TEXT_HASHES: KeyLookup = KeyLookup {
     columns: "sha256(convert_to(t.content, 'UTF8'))",
     from: "page_versions t",
     keys: OF_VERSION,
     order: "",
 };
 
-pub(crate) const CHUNK_ROWS: Lookup = Lookup {
+pub(crate) const CHUNK_ROWS: KeyLookup = KeyLookup {
     columns: "t.ordinal, t.part, t.section, t.start_char, t.end_char, t.hash",
     from: "chunks t",
     keys: OF_VERSION,
     order: "t.ordinal",
 };
 
-pub(crate) const LINK_ROWS: Lookup = Lookup {
+pub(crate) const LINK_ROWS: KeyLookup = KeyLookup {
     columns: "t.link_type, t.direction, t.target, t.confidence, t.detected_by, t.since, t.until, \
          t.evidence_chunk, t.evidence_start, t.evidence_end",
     from: "links t",
@@ -421,17 +421,17 @@ pub(crate) const LINK_ROWS: Lookup = Lookup {
     order: "t.ordinal",
 };
 
-pub(crate) const ALIAS_ROWS: Lookup =
-    Lookup { columns: "t.alias", from: "aliases t", keys: OF_VERSION, order: "t.ordinal" };
+pub(crate) const ALIAS_ROWS: KeyLookup =
+    KeyLookup { columns: "t.alias", from: "aliases t", keys: OF_VERSION, order: "t.ordinal" };
 
-pub(crate) const TAKE_ROWS: Lookup = Lookup {
+pub(crate) const TAKE_ROWS: KeyLookup = KeyLookup {
     columns: "t.claim, t.kind, t.holder, t.weight, t.since, t.until, t.active",
     from: "takes t",
     keys: OF_VERSION,
     order: "t.ordinal",
 };
 
-pub(crate) const FEEDBACK_ROWS: Lookup = Lookup {
+pub(crate) const FEEDBACK_ROWS: KeyLookup = KeyLookup {
     columns: "t.id, t.retrieval_log_id, t.signal_type, t.score, t.comment, t.created_at",
     from: "feedback_events t",
     keys: &[("retrieval_log_id", ColumnType::Int)],

@@ -56,7 +56,7 @@ pub struct Source {
 
 /// How to handle the live pages of a source that is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SourceRemoval {
+pub enum SourceRemovalMode {
     /// Refuse if there are any.
     OnlyEmpty,
     /// Delete them (their history stays).

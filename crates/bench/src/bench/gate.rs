@@ -28,7 +28,7 @@ use gbrain_core::report::json::GateReport;
 use gbrain_core::report::{Queries, html, junit, markdown as in_markdown, text};
 use gbrain_core::request::{Request, Viewer};
 use gbrain_eval::{
-    EvalError, GateInputs, GateOutcome, Input, LocalOptions, LocalRetriever, Pipeline,
+    EvalError, GateInputs, GateOutcome, Input, JudgedPipeline, LocalOptions, LocalRetriever,
     ReplayOptions, Retriever, gate, read_baseline, read_document, read_publishable,
     write_atomically,
 };
@@ -212,7 +212,7 @@ fn inputs<'a>(baseline: &'a Baseline, qrels: &'a Qrels) -> GateInputs<'a> {
         judged: Some((&qrels.queries, CorrectnessThresholds::default())),
         k: K,
         confidence: None,
-        pipeline: Pipeline::Fixed,
+        pipeline: JudgedPipeline::Fixed,
         replay: ReplayOptions {
             repeats: 1,
             explain: 5,

@@ -25,7 +25,7 @@ use anyhow::Result;
 use clap::Parser;
 use gbrain_core::contradiction::rate::CANARIES_OF_EACH;
 use gbrain_core::contradiction::report::RunInfo;
-use gbrain_core::contradiction::{Canary, Docket, JudgingOutcome, Report, canaries, prompt};
+use gbrain_core::contradiction::{Canary, JudgingOutcome, PairSet, Report, canaries, prompt};
 use gbrain_core::money::Usd;
 use gbrain_core::stats::Interval;
 use gbrain_eval::contradictions::SessionResult;
@@ -204,7 +204,7 @@ impl Run {
 fn compare(
     judge: Erring,
     judged_session: &SessionResult,
-    docket: &Docket,
+    docket: &PairSet,
     answers: &[bool],
     planted: &[Canary],
 ) -> Result<Option<String>> {
@@ -237,7 +237,7 @@ fn check_counts(
 }
 
 /// The report of a hearing.
-pub fn report_of(seed: u64, docket: &Docket, judged_session: &SessionResult) -> Report {
+pub fn report_of(seed: u64, docket: &PairSet, judged_session: &SessionResult) -> Report {
     let info = RunInfo {
         run_id: format!("campaign-{seed}"),
         judge_model: "campaign".to_owned(),

@@ -19,8 +19,8 @@ use gbrain_core::gate::CheckStatus;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::replay::LiveContext;
 use gbrain_eval::{
-    GateInputs, Input, LocalOptions, LocalRetriever, Pipeline, ReplayOptions, SlowedRetriever,
-    gate, read_baseline,
+    GateInputs, Input, JudgedPipeline, LocalOptions, LocalRetriever, ReplayOptions,
+    SlowedRetriever, gate, read_baseline,
 };
 use gbrain_store::{Location, OpenMode};
 use gbrain_testkit::process::{Gbrain, Output};
@@ -220,7 +220,7 @@ impl Site<'_> {
             judged: None,
             k: 10,
             confidence: None,
-            pipeline: Pipeline::Fixed,
+            pipeline: JudgedPipeline::Fixed,
             replay: ReplayOptions::default(),
         };
         let slowed = SlowedRetriever { retriever: Box::new(&local), factor: SLOWDOWN };

@@ -23,7 +23,7 @@ use gbrain_brain::{Brain, IndexKind, PurgeScope};
 use gbrain_core::blame::Blame;
 use gbrain_core::capture::CapturedRow;
 use gbrain_core::replay::{Caveat, LiveContext, SettingsSource};
-use gbrain_eval::{AsOf, LocalOptions, LocalRetriever, Replay, ReplayOptions, replay};
+use gbrain_eval::{LocalOptions, LocalRetriever, Replay, ReplayCorpus, ReplayOptions, replay};
 use gbrain_testkit::engine::Engine;
 use jiff::Timestamp;
 
@@ -157,7 +157,7 @@ impl Steps<'_> {
 
     fn after_growth(&mut self, rows: &[CapturedRow], later: &[CapturedRow]) -> Result<()> {
         let all: Vec<CapturedRow> = rows.iter().chain(later).cloned().collect();
-        let as_of = ReplayOptions { as_of: AsOf::Capture, ..ONCE };
+        let as_of = ReplayOptions { as_of: ReplayCorpus::Capture, ..ONCE };
         for (what, kind) in [
             ("grown, as of the capture, on disk", IndexKind::Disk),
             ("grown, as of the capture, in memory", IndexKind::Memory),
@@ -177,7 +177,7 @@ impl Steps<'_> {
         let (name, value) = SETTING;
         brain.store().config_set(brain.workspace(), name, value)?;
         let what = "another setting, as of the capture";
-        let as_of = ReplayOptions { as_of: AsOf::Capture, ..BLAMED };
+        let as_of = ReplayOptions { as_of: ReplayCorpus::Capture, ..BLAMED };
         let found = self.replay(what, &brain, rows, &as_of)?;
         self.report.expect_blamed(what, &found, &[Blame::Settings]);
         let what = "another setting, all as of the capture";
@@ -195,7 +195,7 @@ impl Steps<'_> {
     /// corpus with it.
     fn after_purges(&mut self, rows: &[CapturedRow], later: &[CapturedRow]) -> Result<()> {
         let Growth { late, early, .. } = self.hunt.growth;
-        let as_of = ReplayOptions { as_of: AsOf::Capture, ..BLAMED };
+        let as_of = ReplayOptions { as_of: ReplayCorpus::Capture, ..BLAMED };
         let brain = self.place.open(IndexKind::Disk)?;
         brain.purge(late, &PurgeScope::default(), Timestamp::now())?;
         let what = "a later page purged, as of the capture";
@@ -249,7 +249,7 @@ impl Steps<'_> {
 
 /// One ranking a row.
 const ONCE: ReplayOptions = ReplayOptions {
-    as_of: AsOf::Now,
+    as_of: ReplayCorpus::Now,
     settings: SettingsSource::Live,
     concurrency: 1,
     repeats: 1,

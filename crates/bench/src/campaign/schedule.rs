@@ -15,7 +15,9 @@ use gbrain_core::gate::Verdict;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::scrub::Scrubber;
 use gbrain_eval::suite::{import_queries, run_key};
-use gbrain_store::{CursorMove, RetrievalFilter, Store, SuiteRunFilter, SuiteRunInfo, Traffic};
+use gbrain_store::{
+    CursorMove, RetrievalFilter, RetrievalOrigin, Store, SuiteRunFilter, SuiteRunInfo,
+};
 use gbrain_testkit::process::{Gbrain, Running};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
@@ -191,7 +193,7 @@ fn check(
             violations.add(format!("{name}: {:?} {}, and not {key}", run.key, run.verdict));
         }
         let own = RetrievalFilter {
-            traffic: Some(Traffic::Experiment(key)),
+            traffic: Some(RetrievalOrigin::Experiment(key)),
             ..RetrievalFilter::default()
         };
         let logs = store.retrieval_logs(workspace, &own)?.len();

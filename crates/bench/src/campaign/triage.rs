@@ -22,7 +22,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Args, Parser};
 use fastrand::Rng;
-use gbrain_core::triage::Class;
+use gbrain_core::triage::FailureCause;
 use gbrain_eval::spread;
 
 use self::kind::{Kind, PLANTED};
@@ -149,8 +149,8 @@ impl Report {
     }
 
     /// Counts by the class that was planted.
-    pub fn classes(&self) -> BTreeMap<Class, Counts> {
-        let mut classes: BTreeMap<Class, Counts> = BTreeMap::new();
+    pub fn classes(&self) -> BTreeMap<FailureCause, Counts> {
+        let mut classes: BTreeMap<FailureCause, Counts> = BTreeMap::new();
         for outcome in &self.outcomes {
             classes.entry(outcome.kind.class()).or_default().add(outcome);
         }
@@ -159,10 +159,10 @@ impl Report {
 
     /// Both tables, by class and by kind, and which cases were called something else.
     fn lines(&self) -> Vec<String> {
-        let called = Class::ALL.iter().map(ToString::to_string);
+        let called = FailureCause::ALL.iter().map(ToString::to_string);
         let head = ["planted", "of", "right"].map(str::to_owned).into_iter();
         let mut table = table(head.chain(called));
-        let cell = |counts: &BTreeMap<Class, usize>, class: &Class| {
+        let cell = |counts: &BTreeMap<FailureCause, usize>, class: &FailureCause| {
             counts.get(class).map_or_else(String::new, ToString::to_string)
         };
         for (class, counts) in self.classes() {
@@ -174,7 +174,7 @@ impl Report {
                     counts.all[at].to_string(),
                     counts.right[at].to_string(),
                 ];
-                let cells = Class::ALL.iter().map(|class| cell(by, class));
+                let cells = FailureCause::ALL.iter().map(|class| cell(by, class));
                 table.add_row(figures.into_iter().chain(cells));
             }
         }
@@ -208,9 +208,9 @@ impl Report {
 #[derive(Debug, Clone, Default)]
 pub struct Counts {
     /// Runs, by what they were called.
-    pub runs: BTreeMap<Class, usize>,
+    pub runs: BTreeMap<FailureCause, usize>,
     /// Cases, by what they were called.
-    pub cases: BTreeMap<Class, usize>,
+    pub cases: BTreeMap<FailureCause, usize>,
     right: [usize; 2],
     all: [usize; 2],
 }

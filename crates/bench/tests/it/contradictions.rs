@@ -4,7 +4,7 @@ use gbrain_bench::campaign::contradictions::brain::{PAGES, PAIRS, Synthetic};
 use gbrain_bench::campaign::contradictions::judge::Erring;
 use gbrain_bench::campaign::contradictions::{Figures, Survey, report_of, survey};
 use gbrain_core::contradiction::rate::{CANARIES_OF_EACH, HitCount};
-use gbrain_core::contradiction::{Contradicts, JudgingOutcome, canaries, offline};
+use gbrain_core::contradiction::{JudgingOutcome, StatementRelation, canaries, offline};
 use gbrain_core::format::contradiction::ContradictionReport;
 
 const TOPICS: usize = 12;
@@ -24,7 +24,7 @@ fn every_planted_pair_comes_up_once_and_nothing_else() {
     assert!(!other.answers(&docket).1.is_empty());
     // The pages say what was planted: a judge of figures sees more of it than chance would.
     let accused = |place: usize| {
-        offline::judge(&docket.pairs()[place].pair).verdict == Contradicts::Contradiction
+        offline::judge(&docket.pairs()[place].pair).verdict == StatementRelation::Contradiction
     };
     let (mut right, mut all) = (0, 0);
     for place in (0..answers.len()).filter(|place| accused(*place)) {
@@ -44,7 +44,7 @@ fn a_report_says_what_a_hand_computes() {
     let planted = canaries(3, CANARIES_OF_EACH);
     let judge = Erring { seed: 3, number: 0 };
     let heard = judge.hear(&docket, &answers, &planted);
-    let accused = |outcome: &JudgingOutcome| matches!(outcome, JudgingOutcome::Judged(one, _) if one.verdict == Contradicts::Contradiction);
+    let accused = |outcome: &JudgingOutcome| matches!(outcome, JudgingOutcome::Judged(one, _) if one.verdict == StatementRelation::Contradiction);
     let counted = |outcomes: Vec<&JudgingOutcome>| HitCount {
         hits: outcomes.iter().filter(|outcome| accused(outcome)).count() as u64,
         n: outcomes.len() as u64,

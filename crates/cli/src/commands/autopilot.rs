@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use clap::Args;
-use gbrain_core::format::probe::{AutopilotDuty, AutopilotLook};
+use gbrain_core::format::probe::{AutopilotDuty, AutopilotPassBody};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::report::text;
 use gbrain_eval::alert::{AlertEvaluator, DeliveryOutcome};
@@ -75,7 +75,7 @@ pub(crate) fn run(context: &CommandContext<'_>, args: &AutopilotArgs) -> Result<
     tick(&autopilot.probes, &interrupted(), &mut |workspace, tick_result| {
         duties.push(on_the_wire(workspace.as_str().to_owned(), tick_result));
     })?;
-    let look = AutopilotLook::new(duties);
+    let look = AutopilotPassBody::new(duties);
     if context.terminal.is_json() {
         context.terminal.json(&look);
     } else {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use clap::{Args, Subcommand};
 use gbrain_brain::Brain;
-use gbrain_core::config::{self, ConfigError, KEYS, Key};
+use gbrain_core::config::{self, ConfigError, ConfigKey, KEYS};
 use gbrain_core::reading::suggest::nearest;
 use gbrain_core::search::{SOURCE_WEIGHT, Settings};
 use gbrain_eval::calibrate::record_rerank_change;
@@ -315,7 +315,7 @@ fn list(context: &CommandContext<'_>) -> Result<(), CliError> {
 }
 
 /// Every setting that is no number of the pipeline, with what it was set to.
-fn others(brain: &Brain) -> Result<Vec<(&'static Key, Option<String>)>, CliError> {
+fn others(brain: &Brain) -> Result<Vec<(&'static ConfigKey, Option<String>)>, CliError> {
     let stored: BTreeMap<String, String> =
         brain.store().config_list(brain.workspace())?.into_iter().collect();
     Ok(KEYS.iter().map(|key| (key, stored.get(key.name).cloned())).collect())

@@ -10,7 +10,7 @@ use gbrain_core::gate::{CorrectnessThresholds, GateCheck, Verdict, correctness};
 use gbrain_core::qrels::Qrels;
 use gbrain_core::replay::LiveContext;
 use gbrain_eval::{
-    JudgedRun, LocalOptions, LocalRetriever, Pipeline, SelfRetrieval, judge, self_retrieval,
+    JudgedPipeline, JudgedRun, LocalOptions, LocalRetriever, SelfRetrieval, judge, self_retrieval,
 };
 use gbrain_store::Location;
 use serde_json::json;
@@ -96,7 +96,8 @@ fn trial(
     let live = LiveContext { settings: trial.settings()?, now: context.now };
     let target = LocalRetriever::new(&trial, LocalOptions::new(live), &|_, _| ())?;
     let queries = qrels.queries.clone();
-    let JudgedRun { queries, pages } = judge(&target, queries, DEPTH, Pipeline::Fixed, 1, &|_| ())?;
+    let JudgedRun { queries, pages } =
+        judge(&target, queries, DEPTH, JudgedPipeline::Fixed, 1, &|_| ())?;
     let answers = correctness(queries, DEPTH, &CorrectnessThresholds::default(), None, &pages);
     for warning in &answers.warnings {
         context.terminal.warn(warning);

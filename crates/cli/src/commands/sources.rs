@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use gbrain_brain::wire::{ObjectChange, SourceChanged, SourcesBody};
 use gbrain_core::id::SourceId;
-use gbrain_store::{SourceRemoval, SourceTrust};
+use gbrain_store::{SourceRemovalMode, SourceTrust};
 
 use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
@@ -68,7 +68,8 @@ pub(crate) fn run(context: &CommandContext<'_>, args: &SourcesArgs) -> Result<Ex
         }
         SourcesCommand::Remove { id, cascade } => {
             let id = SourceId::new(id)?;
-            let removal = if *cascade { SourceRemoval::Cascade } else { SourceRemoval::OnlyEmpty };
+            let removal =
+                if *cascade { SourceRemovalMode::Cascade } else { SourceRemovalMode::OnlyEmpty };
             let deleted = store.remove_source(workspace, &id, removal, context.now)?;
             say(context, &id, ObjectChange::Removed);
             let pages = if deleted == 1 { "page" } else { "pages" };

@@ -124,7 +124,7 @@ pub(super) fn triage_run(
 mod tests {
     use clap::Parser as _;
     use gbrain_core::suite::report::InconclusiveReason;
-    use gbrain_core::triage::{Class, MissingPage, Remedy, Rerun, mitigation};
+    use gbrain_core::triage::{FailureCause, MissingPage, MitigationContext, Rerun, mitigation};
 
     use super::LOCAL;
     use crate::args::Args;
@@ -154,11 +154,11 @@ mod tests {
         let reasons: [&[InconclusiveReason]; 3] =
             [&[], &[InconclusiveReason::NoQueries], &[InconclusiveReason::NoCalibration]];
         let suite = Rerun { name: "weekly", target: None };
-        for class in Class::ALL {
+        for class in FailureCause::ALL {
             for (target, is_other_model) in [(LOCAL, false), (LOCAL, true), ("prod", false)] {
                 for (reasons, lost) in reasons.iter().flat_map(|one| [(one, &lost[..]), (one, &[])])
                 {
-                    let remedy = Remedy {
+                    let remedy = MitigationContext {
                         workspace: "team-a",
                         run: 12,
                         suite,

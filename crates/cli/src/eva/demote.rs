@@ -1,7 +1,7 @@
 //! `eva demote`: lower the status of a prompt, to collect new evidence.
 
 use clap::Args;
-use gbrain_prompts::domain::Status;
+use gbrain_prompts::domain::PromptStatus;
 use gbrain_prompts::domain::bodies::{MoveBody, PROMPTS_VERSION};
 use gbrain_prompts::domain::logs::EvidenceLine;
 use gbrain_prompts::{Demotion, demote};
@@ -18,7 +18,7 @@ pub(super) struct DemoteArgs {
     id: String,
     /// The new status: draft or tested [default: one step down].
     #[arg(long, value_name = "STATUS")]
-    to: Option<Status>,
+    to: Option<PromptStatus>,
     /// The reason, recorded in .promotions.jsonl.
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,

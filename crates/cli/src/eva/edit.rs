@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use clap::{Args, ValueEnum};
-use gbrain_prompts::domain::Status;
+use gbrain_prompts::domain::PromptStatus;
 use gbrain_prompts::{Library, LibraryPrompt, PromptAssessment, PromptError, day};
 use serde_json::json;
 
@@ -93,7 +93,7 @@ fn print_result(
         Some(stale) if is_changed => {
             context.terminal.warn(format!("the evidence is stale: {stale}"))
         }
-        None if is_changed && prompt.meta.status == Status::Ready => {
+        None if is_changed && prompt.meta.status == PromptStatus::Ready => {
             context.terminal.warn("this prompt is ready: bump its version if its meaning changed");
         }
         _ => (),

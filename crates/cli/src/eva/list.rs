@@ -2,7 +2,7 @@
 
 use clap::Args;
 use gbrain_core::fault::chain;
-use gbrain_prompts::domain::Status;
+use gbrain_prompts::domain::PromptStatus;
 use gbrain_prompts::domain::bodies::{PROMPTS_VERSION, PromptRow, PromptsBody, missing_evidence};
 use gbrain_prompts::{Library, PromptAssessment, PromptEntry};
 
@@ -15,7 +15,7 @@ use crate::terminal::table;
 pub(super) struct PromptListArgs {
     /// Only prompts of this status: draft, tested or ready.
     #[arg(long, value_name = "STATUS")]
-    status: Option<Status>,
+    status: Option<PromptStatus>,
 }
 
 /// Lists the prompts. A prompt that can't be read is listed with its error, and the exit code is 2.
@@ -30,7 +30,7 @@ pub(super) fn run(context: &EvaContext<'_>, args: &PromptListArgs) -> Result<Exi
         context.terminal.json(&PromptsBody { schema_version: PROMPTS_VERSION, prompts });
     } else {
         let cells = prompts.iter().map(|row| {
-            let status = row.status.map_or("unreadable", Status::name);
+            let status = row.status.map_or("unreadable", PromptStatus::name);
             let mark = if row.missing_evidence.is_some() { " (no evidence)" } else { "" };
             let status = format!("{status}{mark}");
             let summary = row.error.as_ref().or(row.summary.as_ref()).cloned().unwrap_or_default();

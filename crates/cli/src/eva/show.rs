@@ -2,7 +2,7 @@
 
 use clap::Args;
 use gbrain_prompts::PromptAssessment;
-use gbrain_prompts::domain::Input;
+use gbrain_prompts::domain::PromptInput;
 use gbrain_prompts::domain::bodies::{
     GateBody, PROMPTS_VERSION, ShowBody, UsageBody, missing_evidence, stale,
 };
@@ -88,7 +88,7 @@ fn text(body: &ShowBody<'_>) -> String {
     lines.iter().map(|line| field(line) + "\n").collect()
 }
 
-fn input(input: &Input) -> String {
+fn input(input: &PromptInput) -> String {
     match (&input.default, input.required) {
         (Some(default), _) => format!("{} (default: {default})", input.name),
         (None, true) => format!("{} (required)", input.name),

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use gbrain_core::benchmark::{BenchmarkLabel, run_id};
+use gbrain_core::benchmark::{DatasetRunLabel, run_id};
 use gbrain_core::format::benchmark::{BenchmarkResult, BenchmarkRow, recomputed};
 use serde_json::{Value, json};
 
@@ -157,7 +157,7 @@ fn a_consistent_forgery_is_found_by_reproducing_only() {
     assert!(said.contains("q1: different document at rank 1"), "{said}");
     assert!(said.contains("summary.recall_all@5"), "{said}");
     let mut renamed = recomputed(&forged);
-    renamed.label = BenchmarkLabel { embedder: Some("openai:large".to_owned()), ..renamed.label };
+    renamed.label = DatasetRunLabel { embedder: Some("openai:large".to_owned()), ..renamed.label };
     let run = run_id(&renamed.label);
     renamed.per_question.iter_mut().for_each(|row| row.run.clone_from(&run));
     let text = serde_json::to_string(&recomputed(&renamed)).unwrap();

@@ -21,4 +21,4 @@ pub use metadata::{BaselineMetadata, BaselineThresholds, PastBaseline, Threshold
 pub use publish::{BaselineDraft, PublishError, PublishedBaseline, RefusedRow, publish};
 pub use ratchet::{RowChange, judged_rows, row_change};
 pub use read::{Baseline, BaselineError, BaselineIntegrity, BaselineReader, CaptureFile};
-pub use reseal::{Reseal, reseal};
+pub use reseal::{ResealOutcome, reseal};

@@ -61,7 +61,7 @@ mod tests {
 
     use super::*;
     use crate::baseline::metadata::WireMetadata;
-    use crate::format::capture::Extra;
+    use crate::format::capture::ReproductionFields;
 
     /// What the reference gbrain writes into the metadata line.
     const FOREIGN_METADATA: [&str; 8] = [
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn every_additive_field_of_a_capture_is_listed() {
-        let schema = schema_for!(Extra<'_>);
+        let schema = schema_for!(ReproductionFields<'_>);
         let properties = schema.as_value()["properties"].as_object().unwrap();
         // Publishing adds the first, captures of a target the others.
         let more = ["weight", "target", "latency_repeats"];

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use rustc_hash::FxHashMap;
 
-use super::{BenchmarkQuestion, Haystack};
+use super::{DatasetQuestion, Haystack};
 use crate::hash::Hash;
 use crate::named;
 
@@ -30,7 +30,7 @@ named! {
 
 /// Places of documents in an order that the seed and the question decide. Ids take no part: what
 /// they are called must not move a figure.
-pub fn random(haystack: &Haystack, question: &BenchmarkQuestion, seed: u64) -> Vec<usize> {
+pub fn random(haystack: &Haystack, question: &DatasetQuestion, seed: u64) -> Vec<usize> {
     let draw = |at: &usize| {
         let place = (*at as u64).to_le_bytes();
         Hash::of_parts(&[&seed.to_le_bytes(), question.text.as_bytes(), &place])
@@ -48,7 +48,7 @@ pub fn newest_first(haystack: &Haystack) -> Vec<usize> {
 }
 
 /// Places of documents, those that answer best first.
-pub fn oracle(haystack: &Haystack, question: &BenchmarkQuestion) -> Vec<usize> {
+pub fn oracle(haystack: &Haystack, question: &DatasetQuestion) -> Vec<usize> {
     let grades: FxHashMap<&str, f64> =
         question.gold.iter().map(|gold| (gold.doc.as_str(), gold.grade)).collect();
     let grade = |at: &usize| grades.get(haystack.documents[*at].id.as_str()).copied();

@@ -22,7 +22,7 @@ named! { Granularity { Session = "session", Turn = "turn", Document = "document"
 
 /// A turn of a chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BenchmarkTurn {
+pub struct DatasetTurn {
     /// Its name in the dataset.
     pub id: String,
     pub speaker: String,
@@ -34,7 +34,7 @@ pub struct BenchmarkTurn {
 /// The content of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DocumentBody {
-    Turns(Vec<BenchmarkTurn>),
+    Turns(Vec<DatasetTurn>),
     Text {
         /// Its title; may be empty.
         title: String,
@@ -44,7 +44,7 @@ pub enum DocumentBody {
 
 /// Something that can be found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BenchmarkDocument {
+pub struct DatasetDocument {
     /// Its name in the dataset, unchanged.
     pub id: String,
     /// The document that contains it: the session of a turn, or itself.
@@ -58,7 +58,7 @@ pub struct BenchmarkDocument {
 
 /// A question with its gold documents.
 #[derive(Debug, Clone, PartialEq)]
-pub struct BenchmarkQuestion {
+pub struct DatasetQuestion {
     /// Its name in the dataset.
     pub id: String,
     /// The kind of question, as the dataset names it.
@@ -80,15 +80,15 @@ pub struct BenchmarkQuestion {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Haystack {
     /// The documents that can be found.
-    pub documents: Vec<BenchmarkDocument>,
-    pub questions: Vec<BenchmarkQuestion>,
+    pub documents: Vec<DatasetDocument>,
+    pub questions: Vec<DatasetQuestion>,
     /// Problems found in the data.
     pub problems: Vec<DataProblem>,
 }
 
-impl BenchmarkDocument {
+impl DatasetDocument {
     /// The turns of a chat; none of a text.
-    pub fn turns(&self) -> &[BenchmarkTurn] {
+    pub fn turns(&self) -> &[DatasetTurn] {
         match &self.body {
             DocumentBody::Turns(turns) => turns,
             DocumentBody::Text { .. } => &[],
@@ -104,7 +104,7 @@ impl Haystack {
             return self;
         }
         let documents = self.documents.into_iter().flat_map(turns_of).collect();
-        let gold = |question: BenchmarkQuestion| BenchmarkQuestion {
+        let gold = |question: DatasetQuestion| DatasetQuestion {
             gold: question.gold_turns.iter().map(|turn| judged(turn)).collect(),
             ..question
         };
@@ -118,13 +118,13 @@ pub(crate) fn judged(id: &str) -> Judgement {
     Judgement { doc: id.to_owned(), grade: 1.0 }
 }
 
-fn turns_of(document: BenchmarkDocument) -> Vec<BenchmarkDocument> {
-    let BenchmarkDocument { id, whole, date, date_text, body } = document;
+fn turns_of(document: DatasetDocument) -> Vec<DatasetDocument> {
+    let DatasetDocument { id, whole, date, date_text, body } = document;
     match body {
-        DocumentBody::Text { .. } => vec![BenchmarkDocument { id, whole, date, date_text, body }],
+        DocumentBody::Text { .. } => vec![DatasetDocument { id, whole, date, date_text, body }],
         DocumentBody::Turns(turns) => turns
             .into_iter()
-            .map(|turn| BenchmarkDocument {
+            .map(|turn| DatasetDocument {
                 id: turn.id.clone(),
                 whole: whole.clone(),
                 date,

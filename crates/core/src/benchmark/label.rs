@@ -19,7 +19,7 @@ use crate::hash::Hash;
     missing_docs,
     reason = "`label` says each in words; documented fields would change the schema"
 )]
-pub struct BenchmarkLabel {
+pub struct DatasetRunLabel {
     pub benchmark: String,
     // The name of its file or folder.
     pub dataset: String,
@@ -65,7 +65,7 @@ pub struct LabelText {
 }
 
 /// Describes the numbers of a summary.
-pub fn label(label: &BenchmarkLabel, summary: &BenchmarkSummary) -> LabelText {
+pub fn label(label: &DatasetRunLabel, summary: &BenchmarkSummary) -> LabelText {
     let (smallest, middle, largest) = summary.haystack.unwrap_or_default();
     let unit = rules::unit(&label.benchmark, label.granularity);
     let sizes = if smallest == largest {
@@ -109,7 +109,7 @@ fn questions(summary: &BenchmarkSummary) -> String {
     text
 }
 
-fn warnings(label: &BenchmarkLabel, summary: &BenchmarkSummary, smallest: usize) -> Vec<String> {
+fn warnings(label: &DatasetRunLabel, summary: &BenchmarkSummary, smallest: usize) -> Vec<String> {
     let mut warnings = Vec::new();
     for (name, count) in &label.data_problems {
         warnings.extend(DataProblemKind::from_name(name).map(|kind| kind.warning(*count)));
@@ -145,8 +145,8 @@ fn warnings(label: &BenchmarkLabel, summary: &BenchmarkSummary, smallest: usize)
 
 /// Describes the measured configuration. It is printed beside every title, so that no title stands
 /// alone.
-pub fn measured(label: &BenchmarkLabel) -> String {
-    let BenchmarkLabel { benchmark, granularity, k, depth, .. } = label;
+pub fn measured(label: &DatasetRunLabel) -> String {
+    let DatasetRunLabel { benchmark, granularity, k, depth, .. } = label;
     let unit = rules::unit(benchmark, *granularity);
     if rules::is_collection(benchmark) {
         let names: Vec<String> =
@@ -163,7 +163,7 @@ pub fn measured(label: &BenchmarkLabel) -> String {
 }
 
 /// Describes `recall_hit` and the summary by type.
-pub fn measured_by_type(label: &BenchmarkLabel) -> String {
+pub fn measured_by_type(label: &DatasetRunLabel) -> String {
     let unit = rules::unit(&label.benchmark, label.granularity);
     format!(
         "recall_any@{}: any of the {unit} that hold the answer is among the first {}; retrieval, not \
@@ -173,7 +173,7 @@ pub fn measured_by_type(label: &BenchmarkLabel) -> String {
 }
 
 /// The headline of a result: its title, always with the measured configuration.
-pub fn headline(label: &BenchmarkLabel, title: Option<&str>) -> String {
+pub fn headline(label: &DatasetRunLabel, title: Option<&str>) -> String {
     let benchmark = &label.benchmark;
     match title {
         Some(title) => format!("{title} [{benchmark}: {}]", measured(label)),
@@ -183,7 +183,7 @@ pub fn headline(label: &BenchmarkLabel, title: Option<&str>) -> String {
 
 /// The title in a headline; an error if the headline is not one of this label, or the title may not
 /// stand there.
-pub fn title_of<'a>(label: &BenchmarkLabel, headline: &'a str) -> Result<Option<&'a str>, String> {
+pub fn title_of<'a>(label: &DatasetRunLabel, headline: &'a str) -> Result<Option<&'a str>, String> {
     if headline == self::headline(label, None) {
         return Ok(None);
     }
@@ -197,8 +197,8 @@ pub fn title_of<'a>(label: &BenchmarkLabel, headline: &'a str) -> Result<Option<
 
 /// Names everything that rows depend on besides their question: all of the label but the name of the
 /// dataset's file, how many questions are asked, and what was wrong with the data.
-pub fn run_id(label: &BenchmarkLabel) -> String {
-    let BenchmarkLabel {
+pub fn run_id(label: &DatasetRunLabel) -> String {
+    let DatasetRunLabel {
         benchmark,
         dataset: _,
         dataset_sha256,

@@ -29,10 +29,10 @@ pub use baseline::{ReferenceOrder, newest_first, oracle, random};
 pub(crate) use catalogue::known_name;
 pub use catalogue::{CATALOGUE, CatalogueEntry, KNOWN_FILES, KnownFile, known_as};
 pub use document::{
-    BenchmarkDocument, BenchmarkQuestion, BenchmarkTurn, DocumentBody, Granularity, Haystack,
+    DatasetDocument, DatasetQuestion, DatasetTurn, DocumentBody, Granularity, Haystack,
 };
 pub use label::{
-    BenchmarkLabel, LabelText, headline, label, measured, measured_by_type, run_id, title_of,
+    DatasetRunLabel, LabelText, headline, label, measured, measured_by_type, run_id, title_of,
 };
 pub use outcome::{
     HaystackRanking, QuestionOutcome, QuestionTimings, ScoringRules, measures, outcome, score,

@@ -14,7 +14,7 @@ use rustc_hash::FxHashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{BenchmarkQuestion, Granularity, Haystack};
+use super::{DatasetQuestion, Granularity, Haystack};
 
 /// The depths it measures at.
 pub const DEPTHS: [usize; 6] = [1, 3, 5, 10, 30, 50];
@@ -122,7 +122,7 @@ fn dcg(gains: impl Iterator<Item = bool>, k: usize) -> f64 {
 /// Documents without a user's words are not part of its corpus and are skipped.
 pub fn of(
     haystack: &Haystack,
-    question: &BenchmarkQuestion,
+    question: &DatasetQuestion,
     granularity: Granularity,
     found: &[usize],
 ) -> OfficialFigures {
@@ -151,7 +151,7 @@ pub fn of(
 }
 
 /// The users' turns that answer, in gold sessions, each with its session.
-fn answers<'a>(haystack: &'a Haystack, question: &BenchmarkQuestion) -> Vec<(&'a str, &'a str)> {
+fn answers<'a>(haystack: &'a Haystack, question: &DatasetQuestion) -> Vec<(&'a str, &'a str)> {
     let mut answers = Vec::new();
     for document in &haystack.documents {
         for turn in document.turns() {

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::official::{self, Figures, OfficialFigures};
-use super::{BenchmarkQuestion, Granularity, Haystack, ShownDocument};
+use super::{DatasetQuestion, Granularity, Haystack, ShownDocument};
 use crate::measure::{GradedRanking, Measure};
 
 /// The measured depths, beside the requested one.
@@ -92,7 +92,7 @@ pub struct ScoringRules {
 pub fn outcome(
     scoring: &ScoringRules,
     haystack: &Haystack,
-    question: &BenchmarkQuestion,
+    question: &DatasetQuestion,
     places: &[usize],
 ) -> QuestionOutcome {
     let HaystackRanking { ids, wholes } = HaystackRanking::of(haystack, places);
@@ -170,7 +170,7 @@ pub fn measures(k: usize, depth: usize) -> Vec<Measure> {
 }
 
 /// The measures of a ranking. A question without an answer has none.
-pub fn score(question: &BenchmarkQuestion, ids: &[String], measures: &[Measure]) -> Figures {
+pub fn score(question: &DatasetQuestion, ids: &[String], measures: &[Measure]) -> Figures {
     if question.is_abstention || question.gold.is_empty() {
         return Figures::new();
     }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::reading::Excerpt;
-use super::{BenchmarkDocument, BenchmarkQuestion, DocumentBody, Haystack};
+use super::{DatasetDocument, DatasetQuestion, DocumentBody, Haystack};
 use crate::id::{PageKey, Slug, SourceId};
 use crate::page::{Page, PageError, PageFormat, PageInput, chat_page, parse};
 
@@ -31,7 +31,7 @@ pub struct DocumentText {
 }
 
 /// A document as a page, named by its place. One that is blank or too large is none.
-pub fn document_page(at: usize, document: &BenchmarkDocument) -> (Option<Page>, DocumentText) {
+pub fn document_page(at: usize, document: &DatasetDocument) -> (Option<Page>, DocumentText) {
     let slug = Slug::new(&format!("d{at:07}")).expect("a letter and digits are a slug");
     let key = PageKey::new(SourceId::default(), slug);
     let page = match &document.body {
@@ -128,7 +128,7 @@ impl ShownPassages<'_> {
     }
 
     /// The share of answering turns that the passages hold.
-    pub fn turn_recall(&self, haystack: &Haystack, question: &BenchmarkQuestion) -> Option<f64> {
+    pub fn turn_recall(&self, haystack: &Haystack, question: &DatasetQuestion) -> Option<f64> {
         if question.is_abstention || question.gold_turns.is_empty() {
             return None;
         }

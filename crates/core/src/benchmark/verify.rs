@@ -3,7 +3,7 @@
 use super::official::Figures;
 use super::reading::excerpts;
 use super::{
-    BenchmarkQuestion, Haystack, HaystackRanking, QuestionOutcome, QuestionTimings, ReferenceOrder,
+    DatasetQuestion, Haystack, HaystackRanking, QuestionOutcome, QuestionTimings, ReferenceOrder,
     ScoringRules, newest_first, oracle, outcome, random, score,
 };
 use super::{DocumentText, ShownPassages, document_page};
@@ -21,7 +21,7 @@ pub enum AnswerMode {
 pub fn figures_of_order(
     order: ReferenceOrder,
     haystack: &Haystack,
-    question: &BenchmarkQuestion,
+    question: &DatasetQuestion,
     measures: &[Measure],
     seed: u64,
 ) -> Option<Figures> {
@@ -55,7 +55,7 @@ pub fn row_mismatches(
     scoring: &ScoringRules,
     seed: u64,
     haystack: &Haystack,
-    question: &BenchmarkQuestion,
+    question: &DatasetQuestion,
     row: &QuestionOutcome,
     answers: AnswerMode,
 ) -> Vec<&'static str> {
@@ -105,7 +105,7 @@ fn has_times(row: &QuestionOutcome, answers: AnswerMode) -> bool {
 fn shown_mismatches(
     k: usize,
     haystack: &Haystack,
-    question: &BenchmarkQuestion,
+    question: &DatasetQuestion,
     row: &QuestionOutcome,
     answers: AnswerMode,
 ) -> Vec<&'static str> {

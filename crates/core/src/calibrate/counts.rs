@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{FEWEST, Label};
+use super::{FEWEST, PairLabel};
 
 /// Number of pairs by label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -18,18 +18,18 @@ pub struct LabelCounts {
 }
 
 impl LabelCounts {
-    pub fn of(labels: impl Iterator<Item = Label>) -> Self {
+    pub fn of(labels: impl Iterator<Item = PairLabel>) -> Self {
         labels.fold(Self::default(), |mut counts, label| {
             counts.add(label);
             counts
         })
     }
 
-    pub(super) fn add(&mut self, label: Label) {
+    pub(super) fn add(&mut self, label: PairLabel) {
         *match label {
-            Label::Relevant => &mut self.relevant,
-            Label::Borderline => &mut self.borderline,
-            Label::Irrelevant => &mut self.irrelevant,
+            PairLabel::Relevant => &mut self.relevant,
+            PairLabel::Borderline => &mut self.borderline,
+            PairLabel::Irrelevant => &mut self.irrelevant,
         } += 1;
     }
 
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn counts_by_label() {
-        let labels = [Label::Borderline, Label::Relevant, Label::Borderline];
+        let labels = [PairLabel::Borderline, PairLabel::Relevant, PairLabel::Borderline];
         let counts = LabelCounts::of(labels.into_iter());
         assert_eq!((counts.borderline, counts.relevant, counts.missing()), (2, 1, 28));
     }

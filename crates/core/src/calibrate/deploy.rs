@@ -3,7 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{FEWEST_QUERIES, Refusal};
+use super::{CalibrationRefusal, FEWEST_QUERIES};
 use crate::named;
 
 /// A verification expires after this many days, because the corpus and the queries change.
@@ -13,7 +13,7 @@ const SKEW: SignedDuration = SignedDuration::from_mins(1);
 
 /// A reason that prevents deployment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Obstacle {
+pub enum DeploymentObstacle {
     /// No reranker is configured.
     NoReranker,
     /// The threshold belongs to another reranker than the configured one.
@@ -35,7 +35,7 @@ pub enum Obstacle {
 }
 
 named! {
-    Obstacle {
+    DeploymentObstacle {
         NoReranker = "no_reranker",
         OtherModel = "other_model",
         BadScores = "bad_scores",
@@ -49,7 +49,7 @@ named! {
     }
 }
 
-impl Obstacle {
+impl DeploymentObstacle {
     /// Whether the obstacle can be overridden. A threshold without a reranker or without valid
     /// scores is meaningless.
     pub fn may_be_forced(self) -> bool {
@@ -102,7 +102,7 @@ pub struct DeployCandidate<'a> {
     pub model: &'a str,
     /// The configured reranker, if any.
     pub set: Option<&'a str>,
-    pub refusals: &'a [Refusal],
+    pub refusals: &'a [CalibrationRefusal],
     /// Whether the refusals were overridden.
     pub was_forced: bool,
     pub tried: Option<StoredVerification>,
@@ -111,22 +111,28 @@ pub struct DeployCandidate<'a> {
 }
 
 /// The reasons that prevent deployment.
-pub fn obstacles(applicant: &DeployCandidate<'_>, now: Timestamp) -> Vec<Obstacle> {
+pub fn obstacles(applicant: &DeployCandidate<'_>, now: Timestamp) -> Vec<DeploymentObstacle> {
     let DeployCandidate { model, set, refusals, was_forced, tried, generation } = *applicant;
     let passed = tried.filter(|tried| tried.passed);
     let fresh = SignedDuration::from_hours(24 * FRESH_DAYS);
     let is_old = |at: Timestamp| now.duration_since(at) > fresh;
     let found = [
-        (Obstacle::NoReranker, set.is_none()),
-        (Obstacle::OtherModel, set.is_some_and(|set| set != model)),
-        (Obstacle::BadScores, refusals.contains(&Refusal::BadScores)),
-        (Obstacle::Refused, !refusals.is_empty() && !was_forced),
-        (Obstacle::NotVerified, tried.is_none()),
-        (Obstacle::VerifyFailed, tried.is_some_and(|tried| !tried.passed)),
-        (Obstacle::VerifyOld, passed.is_some_and(|one| is_old(one.at))),
-        (Obstacle::VerifyInFuture, passed.is_some_and(|one| one.at.duration_since(now) > SKEW)),
-        (Obstacle::TooFewQueries, passed.is_some_and(|one| one.queries < FEWEST_QUERIES)),
-        (Obstacle::OtherCorpus, passed.is_some_and(|one| one.generation != Some(generation))),
+        (DeploymentObstacle::NoReranker, set.is_none()),
+        (DeploymentObstacle::OtherModel, set.is_some_and(|set| set != model)),
+        (DeploymentObstacle::BadScores, refusals.contains(&CalibrationRefusal::BadScores)),
+        (DeploymentObstacle::Refused, !refusals.is_empty() && !was_forced),
+        (DeploymentObstacle::NotVerified, tried.is_none()),
+        (DeploymentObstacle::VerifyFailed, tried.is_some_and(|tried| !tried.passed)),
+        (DeploymentObstacle::VerifyOld, passed.is_some_and(|one| is_old(one.at))),
+        (
+            DeploymentObstacle::VerifyInFuture,
+            passed.is_some_and(|one| one.at.duration_since(now) > SKEW),
+        ),
+        (DeploymentObstacle::TooFewQueries, passed.is_some_and(|one| one.queries < FEWEST_QUERIES)),
+        (
+            DeploymentObstacle::OtherCorpus,
+            passed.is_some_and(|one| one.generation != Some(generation)),
+        ),
     ];
     found.into_iter().filter(|(_, is_so)| *is_so).map(|(what, _)| what).collect()
 }
@@ -150,29 +156,45 @@ mod tests {
             tried: Some(trial),
             generation: 7,
         };
-        let check = |applicant: DeployCandidate<'_>, expected: &[Obstacle]| {
+        let check = |applicant: DeployCandidate<'_>, expected: &[DeploymentObstacle]| {
             assert_eq!(obstacles(&applicant, now), expected, "{applicant:?}");
         };
         check(good, &[]);
         let late = now - week - SignedDuration::from_millis(1);
-        check(DeployCandidate { tried: tried(true, late), ..good }, &[Obstacle::VerifyOld]);
-        check(DeployCandidate { tried: tried(false, late), ..good }, &[Obstacle::VerifyFailed]);
+        check(
+            DeployCandidate { tried: tried(true, late), ..good },
+            &[DeploymentObstacle::VerifyOld],
+        );
+        check(
+            DeployCandidate { tried: tried(false, late), ..good },
+            &[DeploymentObstacle::VerifyFailed],
+        );
         let soon = now + SignedDuration::from_secs(61);
-        check(DeployCandidate { tried: tried(true, soon), ..good }, &[Obstacle::VerifyInFuture]);
+        check(
+            DeployCandidate { tried: tried(true, soon), ..good },
+            &[DeploymentObstacle::VerifyInFuture],
+        );
         check(DeployCandidate { tried: tried(true, now + SKEW), ..good }, &[]);
         let few = StoredVerification { queries: 1, ..trial };
-        check(DeployCandidate { tried: Some(few), ..good }, &[Obstacle::TooFewQueries]);
-        check(DeployCandidate { generation: 8, ..good }, &[Obstacle::OtherCorpus]);
+        check(DeployCandidate { tried: Some(few), ..good }, &[DeploymentObstacle::TooFewQueries]);
+        check(DeployCandidate { generation: 8, ..good }, &[DeploymentObstacle::OtherCorpus]);
         let unknown = StoredVerification { generation: None, ..trial };
-        check(DeployCandidate { tried: Some(unknown), ..good }, &[Obstacle::OtherCorpus]);
-        check(DeployCandidate { tried: None, ..good }, &[Obstacle::NotVerified]);
-        check(DeployCandidate { set: None, ..good }, &[Obstacle::NoReranker]);
-        check(DeployCandidate { set: Some("b:m"), ..good }, &[Obstacle::OtherModel]);
-        let refused = DeployCandidate { refusals: &[Refusal::TooFew], ..good };
-        check(refused, &[Obstacle::Refused]);
+        check(DeployCandidate { tried: Some(unknown), ..good }, &[DeploymentObstacle::OtherCorpus]);
+        check(DeployCandidate { tried: None, ..good }, &[DeploymentObstacle::NotVerified]);
+        check(DeployCandidate { set: None, ..good }, &[DeploymentObstacle::NoReranker]);
+        check(DeployCandidate { set: Some("b:m"), ..good }, &[DeploymentObstacle::OtherModel]);
+        let refused = DeployCandidate { refusals: &[CalibrationRefusal::TooFew], ..good };
+        check(refused, &[DeploymentObstacle::Refused]);
         check(DeployCandidate { was_forced: true, ..refused }, &[]);
-        let bad = DeployCandidate { refusals: &[Refusal::BadScores], was_forced: true, ..good };
-        check(bad, &[Obstacle::BadScores]);
-        assert!(!Obstacle::BadScores.may_be_forced() && Obstacle::Refused.may_be_forced());
+        let bad = DeployCandidate {
+            refusals: &[CalibrationRefusal::BadScores],
+            was_forced: true,
+            ..good
+        };
+        check(bad, &[DeploymentObstacle::BadScores]);
+        assert!(
+            !DeploymentObstacle::BadScores.may_be_forced()
+                && DeploymentObstacle::Refused.may_be_forced()
+        );
     }
 }

@@ -11,7 +11,7 @@ const BINS: usize = 10;
 /// Number of pairs in one bin.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "ScoreBin")]
-pub struct Bin {
+pub struct ScoreBin {
     /// The lower bound, inclusive.
     pub from: f64,
     /// Upper bound, exclusive; inclusive in the last bin.
@@ -22,10 +22,10 @@ pub struct Bin {
 }
 
 /// The histogram of scores. Invalid scores are in no bin.
-pub fn histogram(pairs: &[ScoredLabel]) -> Vec<Bin> {
+pub fn histogram(pairs: &[ScoredLabel]) -> Vec<ScoreBin> {
     let edge = |at: usize| at as f64 / BINS as f64;
-    let mut bins: Vec<Bin> = (0..BINS)
-        .map(|at| Bin { from: edge(at), to: edge(at + 1), counts: LabelCounts::default() })
+    let mut bins: Vec<ScoreBin> = (0..BINS)
+        .map(|at| ScoreBin { from: edge(at), to: edge(at + 1), counts: LabelCounts::default() })
         .collect();
     for pair in pairs.iter().filter(|pair| (0.0..=1.0).contains(&pair.score)) {
         let at = bins.iter().rposition(|bin| pair.score >= bin.from).unwrap_or(0);
@@ -38,7 +38,7 @@ pub fn histogram(pairs: &[ScoredLabel]) -> Vec<Bin> {
 mod tests {
     use super::super::tests::scored;
     use super::*;
-    use crate::calibrate::Label;
+    use crate::calibrate::PairLabel;
 
     fn by_label(counts: LabelCounts) -> [usize; 3] {
         [counts.relevant, counts.borderline, counts.irrelevant]
@@ -46,8 +46,8 @@ mod tests {
 
     #[test]
     fn scores_by_tenths() {
-        let mut pairs = scored(Label::Borderline, [0.0, 0.1, 0.3, 0.35, 1.0, 1.5, f64::NAN]);
-        pairs.extend(scored(Label::Irrelevant, [0.05]));
+        let mut pairs = scored(PairLabel::Borderline, [0.0, 0.1, 0.3, 0.35, 1.0, 1.5, f64::NAN]);
+        pairs.extend(scored(PairLabel::Irrelevant, [0.05]));
         let bins = histogram(&pairs);
         let counts: Vec<[usize; 3]> = bins.iter().map(|bin| bin.counts).map(by_label).collect();
         assert_eq!(counts[0], [0, 1, 1]);

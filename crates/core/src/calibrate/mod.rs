@@ -19,9 +19,9 @@ mod standing;
 mod verify;
 
 pub use counts::LabelCounts;
-pub use deploy::{DeployCandidate, Obstacle, StoredVerification, obstacles};
+pub use deploy::{DeployCandidate, DeploymentObstacle, StoredVerification, obstacles};
 pub use drift::{Drift, drift};
-pub use histogram::{Bin, histogram};
+pub use histogram::{ScoreBin, histogram};
 pub use separation::{Separation, separation};
 pub use standing::{OLD_DAYS, ThresholdState, ThresholdStatus, standing};
 pub use verify::{FEWEST_QUERIES, VerificationResult, VerifyFailure, verify};
@@ -49,7 +49,7 @@ const SAME: f64 = 1e-9;
 
 /// The label of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Label {
+pub enum PairLabel {
     /// The passage answers the query.
     Relevant,
     Borderline,
@@ -57,7 +57,7 @@ pub enum Label {
 }
 
 named! {
-    Label { Relevant = "relevant", Borderline = "borderline", Irrelevant = "irrelevant" }
+    PairLabel { Relevant = "relevant", Borderline = "borderline", Irrelevant = "irrelevant" }
 }
 
 /// The origin of a pair. When labels conflict, the later variant wins.
@@ -81,7 +81,7 @@ pub struct CalibrationPair {
     /// Id of the pair.
     pub id: i64,
     /// Label of the pair.
-    pub label: Label,
+    pub label: PairLabel,
     /// Origin of the pair.
     pub origin: PairOrigin,
     /// Id of the document.
@@ -114,7 +114,7 @@ pub fn chunk_of_text(document: &str, text: &str) -> String {
 /// A label with its reranker score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScoredLabel {
-    pub label: Label,
+    pub label: PairLabel,
     pub score: f64,
 }
 
@@ -141,7 +141,7 @@ named! {
 
 /// Why a calibration is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Refusal {
+pub enum CalibrationRefusal {
     /// There are fewer than 30 borderline pairs.
     TooFew,
     /// A score is not a number from 0 to 1.
@@ -155,7 +155,7 @@ pub enum Refusal {
 }
 
 named! {
-    Refusal {
+    CalibrationRefusal {
         TooFew = "too_few",
         BadScores = "bad_scores",
         NoSpread = "no_spread",
@@ -164,7 +164,7 @@ named! {
     }
 }
 
-impl Refusal {
+impl CalibrationRefusal {
     /// Whether the refusal can be overridden. Invalid scores can never give a threshold.
     pub fn may_be_forced(self) -> bool {
         self != Self::BadScores
@@ -219,14 +219,14 @@ pub struct Calibration {
     /// Quality of the threshold on all labelled pairs.
     pub worth: ThresholdQuality,
     pub separation: Option<Separation>,
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<CalibrationRefusal>,
 }
 
 /// Computes a calibration from scored pairs; none without borderline pairs.
 pub fn calibrate(pairs: &[ScoredLabel]) -> Option<Calibration> {
     let mut scores: Vec<f64> = pairs
         .iter()
-        .filter(|pair| pair.label == Label::Borderline)
+        .filter(|pair| pair.label == PairLabel::Borderline)
         .map(|pair| pair.score)
         .collect();
     scores.sort_by(f64::total_cmp);
@@ -241,14 +241,14 @@ pub fn calibrate(pairs: &[ScoredLabel]) -> Option<Calibration> {
     let is_even = sigma.is_nan() || max - min <= SAME;
     let is_score = |pair: &ScoredLabel| (0.0..=1.0).contains(&pair.score);
     let refused = [
-        (Refusal::TooFew, scores.len() < FEWEST),
-        (Refusal::BadScores, !pairs.iter().all(is_score)),
-        (Refusal::NoSpread, is_even),
+        (CalibrationRefusal::TooFew, scores.len() < FEWEST),
+        (CalibrationRefusal::BadScores, !pairs.iter().all(is_score)),
+        (CalibrationRefusal::NoSpread, is_even),
         (
-            Refusal::NoSeparation,
+            CalibrationRefusal::NoSeparation,
             separation.is_some_and(|one| one.chance.is_nan() || one.chance < SEPARATES),
         ),
-        (Refusal::TwoGroups, !is_even && separation::looks_like_two_groups(&scores)),
+        (CalibrationRefusal::TwoGroups, !is_even && separation::looks_like_two_groups(&scores)),
     ];
     Some(Calibration {
         n: scores.len(),
@@ -266,7 +266,7 @@ pub fn calibrate(pairs: &[ScoredLabel]) -> Option<Calibration> {
 }
 
 fn threshold_quality(pairs: &[ScoredLabel], threshold: f64) -> ThresholdQuality {
-    let is_good = |pair: &&ScoredLabel| pair.label != Label::Irrelevant;
+    let is_good = |pair: &&ScoredLabel| pair.label != PairLabel::Irrelevant;
     let kept: Vec<&ScoredLabel> = pairs.iter().filter(|pair| pair.score >= threshold).collect();
     let good_kept = kept.iter().copied().filter(is_good).count();
     let good = pairs.iter().filter(is_good).count();
@@ -298,32 +298,35 @@ fn median(sorted: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    pub(super) fn scored(label: Label, scores: impl IntoIterator<Item = f64>) -> Vec<ScoredLabel> {
+    pub(super) fn scored(
+        label: PairLabel,
+        scores: impl IntoIterator<Item = f64>,
+    ) -> Vec<ScoredLabel> {
         scores.into_iter().map(|score| ScoredLabel { label, score }).collect()
     }
 
     /// Thirty borderline scores round 0.5, in steps of a hundredth.
     pub(super) fn even() -> Vec<ScoredLabel> {
-        scored(Label::Borderline, (0..30).map(|at| 0.36 + f64::from(at) / 100.0))
+        scored(PairLabel::Borderline, (0..30).map(|at| 0.36 + f64::from(at) / 100.0))
     }
 
     #[test]
     fn mean_less_one_sigma_by_hand() {
-        let pairs = scored(Label::Borderline, [0.2, 0.4, 0.6, 0.8]);
+        let pairs = scored(PairLabel::Borderline, [0.2, 0.4, 0.6, 0.8]);
         let found = calibrate(&pairs).unwrap();
         // Sample variance: (0.09 + 0.01 + 0.01 + 0.09) / 3.
         let sigma = (0.2f64 / 3.0).sqrt();
         assert!((found.sigma - sigma).abs() < 1e-12 && (found.mean - 0.5).abs() < 1e-12);
         assert!((found.threshold - (0.5 - sigma)).abs() < 1e-12);
         assert_eq!((found.min, found.max, found.percentile), (0.2, 0.8, 0.25));
-        assert_eq!(found.refusals, [Refusal::TooFew]);
+        assert_eq!(found.refusals, [CalibrationRefusal::TooFew]);
         assert_eq!(calibrate(&[]), None);
-        assert_eq!(calibrate(&scored(Label::Relevant, [0.9])), None);
+        assert_eq!(calibrate(&scored(PairLabel::Relevant, [0.9])), None);
     }
 
     #[test]
     fn a_threshold_is_a_score() {
-        let low = calibrate(&scored(Label::Borderline, [0.0, 0.0, 0.0, 1.0])).unwrap();
+        let low = calibrate(&scored(PairLabel::Borderline, [0.0, 0.0, 0.0, 1.0])).unwrap();
         assert_eq!(low.threshold, 0.0);
         assert_eq!(calibrate(&even()).unwrap().refusals, []);
     }
@@ -332,7 +335,7 @@ mod tests {
     fn outliers_move_the_mean_and_not_the_floor() {
         let clean = calibrate(&even()).unwrap();
         let mut pairs = even();
-        pairs.extend(scored(Label::Borderline, [0.0, 0.0, 0.0]));
+        pairs.extend(scored(PairLabel::Borderline, [0.0, 0.0, 0.0]));
         let hurt = calibrate(&pairs).unwrap();
         assert!(clean.threshold - hurt.threshold > 0.08, "{}", hurt.threshold);
         assert!((clean.robust - hurt.robust).abs() < 0.03, "{}", hurt.robust);
@@ -341,34 +344,37 @@ mod tests {
     #[test]
     fn refusals() {
         let refusals = |pairs: &[ScoredLabel]| calibrate(pairs).unwrap().refusals;
-        let same = scored(Label::Borderline, [0.5; 30]);
-        assert_eq!(refusals(&same), [Refusal::NoSpread]);
+        let same = scored(PairLabel::Borderline, [0.5; 30]);
+        assert_eq!(refusals(&same), [CalibrationRefusal::NoSpread]);
         for score in [0.1, 0.3, 0.7, 0.47, 0.99, 1.0 / 3.0] {
-            let same = scored(Label::Borderline, [score; 31]);
-            assert_eq!(refusals(&same), [Refusal::NoSpread], "{score}");
+            let same = scored(PairLabel::Borderline, [score; 31]);
+            assert_eq!(refusals(&same), [CalibrationRefusal::NoSpread], "{score}");
         }
         let nearly = (0..30).map(|at| if at % 2 == 0 { 0.7 } else { 0.7 + 1e-12 });
-        assert_eq!(refusals(&scored(Label::Borderline, nearly)), [Refusal::NoSpread]);
+        assert_eq!(
+            refusals(&scored(PairLabel::Borderline, nearly)),
+            [CalibrationRefusal::NoSpread]
+        );
         let mut bad = even();
         bad[3].score = 1.5;
-        assert!(refusals(&bad).contains(&Refusal::BadScores));
+        assert!(refusals(&bad).contains(&CalibrationRefusal::BadScores));
         bad[3].score = f64::NAN;
-        assert!(refusals(&bad).contains(&Refusal::BadScores));
+        assert!(refusals(&bad).contains(&CalibrationRefusal::BadScores));
         let mut mixed = even();
-        mixed.extend(scored(Label::Irrelevant, (0..12).map(|at| 0.4 + f64::from(at) / 100.0)));
-        assert_eq!(refusals(&mixed), [Refusal::NoSeparation]);
+        mixed.extend(scored(PairLabel::Irrelevant, (0..12).map(|at| 0.4 + f64::from(at) / 100.0)));
+        assert_eq!(refusals(&mixed), [CalibrationRefusal::NoSeparation]);
         let mut apart = even();
-        apart.extend(scored(Label::Irrelevant, (0..12).map(|at| f64::from(at) / 100.0)));
+        apart.extend(scored(PairLabel::Irrelevant, (0..12).map(|at| f64::from(at) / 100.0)));
         assert_eq!(refusals(&apart), []);
         let two = (0..30).map(|at| if at % 2 == 0 { 0.1 + f64::from(at) / 1000.0 } else { 0.9 });
-        assert_eq!(refusals(&scored(Label::Borderline, two)), [Refusal::TwoGroups]);
+        assert_eq!(refusals(&scored(PairLabel::Borderline, two)), [CalibrationRefusal::TwoGroups]);
     }
 
     #[test]
     fn precision_and_recall_of_a_threshold() {
-        let mut pairs = scored(Label::Relevant, [0.9, 0.8]);
-        pairs.extend(scored(Label::Borderline, [0.5, 0.3]));
-        pairs.extend(scored(Label::Irrelevant, [0.6, 0.1]));
+        let mut pairs = scored(PairLabel::Relevant, [0.9, 0.8]);
+        pairs.extend(scored(PairLabel::Borderline, [0.5, 0.3]));
+        pairs.extend(scored(PairLabel::Irrelevant, [0.6, 0.1]));
         let found = threshold_quality(&pairs, 0.5);
         assert_eq!((found.precision, found.recall, found.n), (Some(0.75), Some(0.75), 6));
         assert_eq!(

@@ -1,6 +1,6 @@
 //! Measures how well scores separate good from bad pairs.
 
-use super::{FEWEST_BAD, Label, ScoredLabel};
+use super::{FEWEST_BAD, PairLabel, ScoredLabel};
 
 /// The separation of relevant and borderline pairs from irrelevant ones.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -15,7 +15,7 @@ pub struct Separation {
 /// The separation of scored pairs; none with too few bad pairs.
 pub fn separation(pairs: &[ScoredLabel]) -> Option<Separation> {
     let of = |is_bad: bool| -> Vec<f64> {
-        let of_kind = pairs.iter().filter(|pair| (pair.label == Label::Irrelevant) == is_bad);
+        let of_kind = pairs.iter().filter(|pair| (pair.label == PairLabel::Irrelevant) == is_bad);
         of_kind.map(|pair| pair.score).collect()
     };
     let (good, bad) = (of(false), of(true));
@@ -73,10 +73,10 @@ mod tests {
 
     #[test]
     fn the_chance_by_hand() {
-        let mut pairs = scored(Label::Borderline, [0.5, 0.7]);
-        pairs.extend(scored(Label::Irrelevant, [0.1; 5]));
+        let mut pairs = scored(PairLabel::Borderline, [0.5, 0.7]);
+        pairs.extend(scored(PairLabel::Irrelevant, [0.1; 5]));
         assert_eq!(separation(&pairs), None, "five bad pairs say little");
-        pairs.extend(scored(Label::Irrelevant, [0.5, 0.5, 0.6, 0.6, 0.9]));
+        pairs.extend(scored(PairLabel::Irrelevant, [0.5, 0.5, 0.6, 0.6, 0.9]));
         // 0.5 beats 5 and ties with 2; 0.7 beats 9.
         let found = separation(&pairs).unwrap();
         assert_eq!((found.chance, found.good, found.bad), (15.0 / 20.0, 2, 10));

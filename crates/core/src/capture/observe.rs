@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
-use crate::format::capture::{Extra, ExtraParts, settings_map};
+use crate::format::capture::{ExtraParts, ReproductionFields, settings_map};
 use crate::hash::Hash;
 use crate::id::{PageKey, WorkspaceId};
 use crate::identity::IdentityKey;
@@ -149,7 +149,7 @@ impl CapturePolicy {
             observed.retrieved.iter().map(|key| self.page(key)).collect();
         let again: Option<Vec<CapturedPage>> =
             again.map(|ranking| ranking.hits.iter().map(|hit| self.page(&hit.key)).collect());
-        let extra = Extra::new(ExtraParts {
+        let extra = ReproductionFields::new(ExtraParts {
             observed: &observed,
             retrieved: &retrieved,
             filter: &filter,

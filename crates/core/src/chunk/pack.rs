@@ -114,7 +114,7 @@ enum PackStep {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Overlap {
     None,
-    Tail,
+    LogTail,
 }
 
 /// The end of a chunk that its successor repeats.
@@ -188,7 +188,7 @@ impl Packer<'_> {
             }
         }
         if self.has_content || (!self.open.is_empty() && !self.is_short_enough(piece)) {
-            return PackStep::CloseThenRetry(Overlap::Tail);
+            return PackStep::CloseThenRetry(Overlap::LogTail);
         }
         PackStep::Add
     }
@@ -216,7 +216,7 @@ impl Packer<'_> {
         let fits = self.offsets.chars_between(repeat, end) <= MAX_CHARS;
         let start = if fits { repeat } else { first.range.start };
         self.packed.push(PackedChunk { range: start..end, section: first.section });
-        self.overlap = if overlap == Overlap::Tail { self.tail() } else { None };
+        self.overlap = if overlap == Overlap::LogTail { self.tail() } else { None };
         self.tokens = self.overlap.as_ref().map_or(0, |repeat| repeat.tokens);
         self.open.clear();
         self.has_content = false;

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::named;
-use crate::reading::meter::{Meter, MeterError};
+use crate::reading::meter::{ReadingMeter, ReadingMeterError};
 use crate::stats::{
     Interval, bounded_mean, holm, mcnemar, mean, paired_permutation_until,
     smallest_paired_drop_until,
@@ -184,11 +184,11 @@ pub enum CompareError {
     /// The results can't be compared.
     Incomparable(Vec<IncomparableReason>),
     /// It was stopped, or would take too much memory.
-    Interrupted(MeterError),
+    Interrupted(ReadingMeterError),
 }
 
-impl From<MeterError> for CompareError {
-    fn from(error: MeterError) -> Self {
+impl From<ReadingMeterError> for CompareError {
+    fn from(error: ReadingMeterError) -> Self {
         Self::Interrupted(error)
     }
 }
@@ -200,7 +200,7 @@ pub fn compare(
     others: &[ResultTable],
     options: &CompareOptions,
 ) -> Result<Comparison, Vec<IncomparableReason>> {
-    let compared = compare_metered(reference, others, options, &mut Meter::unlimited());
+    let compared = compare_metered(reference, others, options, &mut ReadingMeter::unlimited());
     compared.map_err(|error| match error {
         CompareError::Incomparable(reasons) => reasons,
         CompareError::Interrupted(_) => unreachable!("a meter without limits never interrupts"),
@@ -212,7 +212,7 @@ pub fn compare_metered(
     reference: &ResultTable,
     others: &[ResultTable],
     options: &CompareOptions,
-    meter: &mut Meter<'_>,
+    meter: &mut ReadingMeter<'_>,
 ) -> Result<Comparison, CompareError> {
     let mut reasons: Vec<Vec<IncomparableReason>> = Vec::with_capacity(others.len());
     for other in others {
@@ -252,8 +252,8 @@ fn pair(
     reference: &ResultTable,
     other: &ResultTable,
     deciding: &DecidingMeasures<'_>,
-    meter: &mut Meter<'_>,
-) -> Result<ResultComparison, MeterError> {
+    meter: &mut ReadingMeter<'_>,
+) -> Result<ResultComparison, ReadingMeterError> {
     let (of_reference, of_other) = (by_key(&reference.rows), by_key(&other.rows));
     let rows: Vec<(&ResultRow, &ResultRow)> = reference
         .rows
@@ -294,8 +294,8 @@ fn by_key(rows: &[ResultRow]) -> FxHashMap<&str, usize> {
 fn labels<'a>(
     rows: impl IntoIterator<Item = &'a ResultRow>,
     is_wanted: impl Fn(&ResultRow) -> bool,
-    meter: &mut Meter<'_>,
-) -> Result<Vec<String>, MeterError> {
+    meter: &mut ReadingMeter<'_>,
+) -> Result<Vec<String>, ReadingMeterError> {
     let mut labels = Vec::new();
     for row in rows.into_iter().filter(|row| is_wanted(row)) {
         // The label here, and where the report is written.
@@ -343,8 +343,8 @@ fn delta(
     rows: &[(&ResultRow, &ResultRow)],
     shared: &SharedColumn<'_>,
     deciding: &DecidingMeasures<'_>,
-    meter: &Meter<'_>,
-) -> Result<Delta, MeterError> {
+    meter: &ReadingMeter<'_>,
+) -> Result<Delta, ReadingMeterError> {
     meter.check()?;
     let is_stopped = || meter.is_stopped();
     let decides = deciding.measures.contains(&shared.column.measure);
@@ -435,8 +435,8 @@ fn adjust(against: &mut [ResultComparison]) {
 fn moves(
     rows: &[(&ResultRow, &ResultRow)],
     columns: &[SharedColumn<'_>],
-    meter: &mut Meter<'_>,
-) -> Result<Vec<QueryMove>, MeterError> {
+    meter: &mut ReadingMeter<'_>,
+) -> Result<Vec<QueryMove>, ReadingMeterError> {
     let quality: Vec<&SharedColumn<'_>> =
         columns.iter().filter(|shared| shared.column.role != MeasureRole::Timing).collect();
     let mut moves: Vec<(f64, QueryMove)> = Vec::new();

@@ -1,6 +1,6 @@
 use super::*;
 use crate::gate::Verdict;
-use crate::reading::meter::{Meter, MeterError};
+use crate::reading::meter::{ReadingMeter, ReadingMeterError};
 
 fn measured(name: &str, rows: &[(&str, f64, bool)]) -> ResultTable {
     let column = |measure: &str, role| MeasureColumn { measure: measure.to_owned(), role };
@@ -63,7 +63,7 @@ fn a_comparison_stops_at_every_step() {
     let stopped_after = |most: usize| {
         calls.set(0);
         let is_stopped = || calls.replace(calls.get() + 1) >= most;
-        let mut meter = Meter::new(&|_| true, &is_stopped);
+        let mut meter = ReadingMeter::new(&|_| true, &is_stopped);
         compare_metered(&a, &others, &CompareOptions::default(), &mut meter)
     };
     let found = stopped_after(usize::MAX).unwrap();
@@ -73,7 +73,7 @@ fn a_comparison_stops_at_every_step() {
     assert!(all >= 2 + 2 * 2 * 2 + 2 * 40, "it was asked {all} times only");
     for most in [0, 1, 2, 3, 5, all / 3, all / 2, all - 41, all - 1] {
         let stopped = stopped_after(most);
-        assert_eq!(stopped, Err(CompareError::Interrupted(MeterError::Stopped)), "{most}");
+        assert_eq!(stopped, Err(CompareError::Interrupted(ReadingMeterError::Stopped)), "{most}");
         // A test that was stopped ends its measure.
         assert!(calls.get() <= most + 3, "{} calls after {most}", calls.get() - most);
     }
@@ -88,14 +88,14 @@ fn what_a_comparison_takes_is_counted() {
         taken.set(taken.get() + bytes);
         true
     };
-    let mut meter = Meter::new(&reserve, &|| false);
+    let mut meter = ReadingMeter::new(&reserve, &|| false);
     let others = vec![b; 19];
     compare_metered(&a, &others, &CompareOptions::default(), &mut meter).unwrap();
     // Every query moved in every result.
     assert!(taken.get() >= 19 * 40 * 400, "{}", taken.get());
-    let mut none = Meter::new(&|_| false, &|| false);
+    let mut none = ReadingMeter::new(&|_| false, &|| false);
     let refused = compare_metered(&a, &others, &CompareOptions::default(), &mut none);
-    assert_eq!(refused, Err(CompareError::Interrupted(MeterError::NoMemory)));
+    assert_eq!(refused, Err(CompareError::Interrupted(ReadingMeterError::NoMemory)));
 }
 
 #[test]

@@ -14,9 +14,9 @@ use crate::source::SourceTrust;
 use crate::stats::rng::Rng;
 
 use super::docket::JudgingOutcome;
-use super::pair::{Pair, PairKind, Place, Statement, Tier};
+use super::pair::{CurationTier, Pair, PairKind, Statement, StatementLocation};
 use super::rate::CanaryCounts;
-use super::verdict::Contradicts;
+use super::verdict::StatementRelation;
 
 /// A planted pair with a known answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,7 +55,7 @@ pub fn counts<'a>(
     let mut counts = CanaryCounts::default();
     for (canary, outcome) in planted {
         let JudgingOutcome::Judged(judgement, _) = outcome else { continue };
-        let is_flagged = judgement.verdict == Contradicts::Contradiction;
+        let is_flagged = judgement.verdict == StatementRelation::Contradiction;
         let counted =
             if canary.is_contradiction { &mut counts.caught } else { &mut counts.accused };
         counted.add(is_flagged);
@@ -191,12 +191,12 @@ fn statement(text: &str, number: usize, rng: &mut Rng) -> Statement {
     let slug = Slug::new(&slug).expect("folders and digits are a slug");
     let ordinal = u32::try_from(rng.below(6)).unwrap_or_default();
     Statement {
-        place: Place::Passage { ordinal, chunk_id: format!("{slug}#{ordinal}") },
+        place: StatementLocation::Passage { ordinal, chunk_id: format!("{slug}#{ordinal}") },
         key: PageKey::new(SourceId::default(), slug),
         text: text.to_owned(),
         holder: None,
         date: None,
-        tier: Tier::Other,
+        tier: CurationTier::Other,
         trust: SourceTrust::Trusted,
     }
 }
@@ -236,9 +236,9 @@ mod tests {
     #[test]
     fn what_was_not_judged_is_not_counted() {
         let planted = canaries(1, 2);
-        let accuse = Judgement::new(Contradicts::Contradiction, Severity::High, "", 0.9);
+        let accuse = Judgement::new(StatementRelation::Contradiction, Severity::High, "", 0.9);
         let accuse = JudgingOutcome::Judged(accuse, Origin::Judge);
-        let unsure = Judgement::new(Contradicts::Evolution, Severity::Info, "", 0.9);
+        let unsure = Judgement::new(StatementRelation::Evolution, Severity::Info, "", 0.9);
         let unsure = JudgingOutcome::Judged(unsure, Origin::Cache);
         let mut outcomes = vec![accuse; 4];
         let place = planted.iter().position(|one| one.is_contradiction).unwrap();

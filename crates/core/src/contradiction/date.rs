@@ -247,7 +247,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::pair::tests::passage;
-    use super::super::pair::{DateFrom, PairKind, StatementDate};
+    use super::super::pair::{PairKind, StatementDate, StatementDateOrigin};
     use super::*;
 
     #[track_caller]
@@ -320,7 +320,7 @@ mod tests {
     #[test]
     fn own_dates_are_for_the_judge() {
         let dated = |slug: &str, text: &str, day| {
-            let date = Some(StatementDate { day, from: DateFrom::Page });
+            let date = Some(StatementDate { day, from: StatementDateOrigin::Page });
             super::super::Statement { date, ..passage(slug, 0, text) }
         };
         let a = dated("a", "on 2019-01-01", date(2019, 1, 1));

@@ -12,10 +12,10 @@ use super::verdict::{JudgeError, Judgement};
 
 /// A query of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct DocketQuery {
+pub struct PairSetQuery {
     pub query: String,
     pub results: usize,
-    /// Its pairs as indexes into [`Docket::pairs`], in judging order.
+    /// Its pairs as indexes into [`PairSet::pairs`], in judging order.
     pub pairs: Vec<usize>,
     /// The error, if the search failed. Such a query counts in no rate.
     pub error: Option<String>,
@@ -23,7 +23,7 @@ pub struct DocketQuery {
 
 /// A pair of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct DocketEntry {
+pub struct PairSetEntry {
     /// The pair as found by the first query.
     pub pair: Pair,
     pub prompt: PairPrompt,
@@ -50,13 +50,13 @@ pub enum JudgingOutcome {
 
 /// The pairs of a run.
 #[derive(Debug, Clone, Default)]
-pub struct Docket {
-    asked: Vec<DocketQuery>,
-    pairs: Vec<DocketEntry>,
+pub struct PairSet {
+    asked: Vec<PairSetQuery>,
+    pairs: Vec<PairSetEntry>,
     places: FxHashMap<Hash, usize>,
 }
 
-impl Docket {
+impl PairSet {
     pub fn new() -> Self {
         Self::default()
     }
@@ -70,7 +70,7 @@ impl Docket {
                 places.push(place);
             }
         }
-        self.asked.push(DocketQuery {
+        self.asked.push(PairSetQuery {
             query: query.to_owned(),
             results,
             pairs: places,
@@ -81,7 +81,7 @@ impl Docket {
     /// Adds a query whose search failed.
     pub fn add_failed(&mut self, query: &str, error: &str) {
         let (query, error) = (query.to_owned(), Some(error.to_owned()));
-        self.asked.push(DocketQuery { query, results: 0, pairs: Vec::new(), error });
+        self.asked.push(PairSetQuery { query, results: 0, pairs: Vec::new(), error });
     }
 
     fn place(&mut self, pair: Pair, max_chars: usize) -> usize {
@@ -90,19 +90,19 @@ impl Docket {
         let place = *self.places.entry(prompt.identity).or_insert(next);
         if place == next {
             let rule = DateRule::of(&pair);
-            self.pairs.push(DocketEntry { pair, prompt, rule });
+            self.pairs.push(PairSetEntry { pair, prompt, rule });
         }
         place
     }
 
     /// The queries, in the order in which they were added.
-    pub fn asked(&self) -> &[DocketQuery] {
+    pub fn asked(&self) -> &[PairSetQuery] {
         &self.asked
     }
 
     /// Every pair once: by first query, then by score. If the budget runs out, the first queries
     /// are judged completely.
-    pub fn pairs(&self) -> &[DocketEntry] {
+    pub fn pairs(&self) -> &[PairSetEntry] {
         &self.pairs
     }
 
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_pair_is_there_once() {
-        let mut docket = Docket::new();
+        let mut docket = PairSet::new();
         docket.add("one", 2, vec![pair("x", "y"), pair("x", "z"), pair("x", "y")], 99);
         docket.add("two", 2, vec![pair("x", "z"), pair("on 2021-01-01", "on 2024-01-01")], 99);
         docket.add_failed("three", "no index");

@@ -26,12 +26,13 @@ pub mod verdict;
 
 pub use canary::{Canary, canaries};
 pub use date::DateRule;
-pub use docket::{Docket, DocketEntry, JudgingOutcome, Origin};
+pub use docket::{JudgingOutcome, Origin, PairSet, PairSetEntry};
 pub use pair::{
-    DateFrom, Pair, PairKind, Place, RankedStatement, Statement, StatementDate, Tier, pairs_of,
+    CurationTier, Pair, PairKind, RankedStatement, Statement, StatementDate, StatementDateOrigin,
+    StatementLocation, pairs_of,
 };
 pub use prompt::PairPrompt;
 pub use rate::{CanaryCounts, CorrectedRate, HitCount};
 pub use report::{Report, RunStatus};
-pub use resolution::Resolution;
-pub use verdict::{Contradicts, JudgeError, Judgement, ResolutionKind, Severity, parse};
+pub use resolution::ResolutionSuggestion;
+pub use verdict::{JudgeError, Judgement, ResolutionKind, Severity, StatementRelation, parse};

@@ -18,7 +18,7 @@ use crate::source::SourceTrust;
 
 /// The location of a statement in its page.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Place {
+pub enum StatementLocation {
     Passage {
         /// Position among the passages, from 0.
         ordinal: u32,
@@ -32,44 +32,44 @@ pub enum Place {
 
 /// The origin of a statement's date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum DateFrom {
+pub enum StatementDateOrigin {
     /// The effective date of the page.
     Page,
     /// The `since` date of the take.
     Take,
 }
 
-named! { DateFrom { Page = "page", Take = "take_since" } }
+named! { StatementDateOrigin { Page = "page", Take = "take_since" } }
 
 /// The date of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StatementDate {
     pub day: Date,
-    pub from: DateFrom,
+    pub from: StatementDateOrigin,
 }
 
 /// The curation level of a source, derived from its weight in searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Tier {
+pub enum CurationTier {
     Curated,
     Bulk,
     Other,
 }
 
-named! { Tier { Curated = "curated", Bulk = "bulk", Other = "other" } }
+named! { CurationTier { Curated = "curated", Bulk = "bulk", Other = "other" } }
 
 /// A passage or take that makes a claim.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statement {
     pub key: PageKey,
-    pub place: Place,
+    pub place: StatementLocation,
     pub text: String,
     /// The holder of a take, if known.
     pub holder: Option<String>,
     /// The date from which it is valid, if known.
     pub date: Option<StatementDate>,
     /// The curation level of its source.
-    pub tier: Tier,
+    pub tier: CurationTier,
     pub trust: SourceTrust,
 }
 
@@ -102,7 +102,7 @@ pub struct Pair {
     pub combined_score: f64,
 }
 
-impl Tier {
+impl CurationTier {
     /// The tier of a page.
     pub fn of(settings: &Settings, key: &PageKey) -> Self {
         match settings.source_weight(key) {
@@ -120,12 +120,13 @@ impl Statement {
         if !take.active {
             return None;
         }
-        let since = take.since.map(|day| StatementDate { day, from: DateFrom::Take });
-        let date =
-            since.or_else(|| page_date.map(|day| StatementDate { day, from: DateFrom::Page }));
+        let since = take.since.map(|day| StatementDate { day, from: StatementDateOrigin::Take });
+        let date = since.or_else(|| {
+            page_date.map(|day| StatementDate { day, from: StatementDateOrigin::Page })
+        });
         Some(Self {
             key: passage.key.clone(),
-            place: Place::Take { row },
+            place: StatementLocation::Take { row },
             text: take.claim.clone(),
             holder: take.holder.clone(),
             date,
@@ -134,7 +135,7 @@ impl Statement {
         })
     }
 
-    fn order(&self) -> (&PageKey, &Place) {
+    fn order(&self) -> (&PageKey, &StatementLocation) {
         (&self.key, &self.place)
     }
 }
@@ -194,11 +195,11 @@ pub(crate) mod tests {
     pub(crate) fn passage(slug: &str, ordinal: u32, text: &str) -> Statement {
         Statement {
             key: PageKey::parse(slug, &SourceId::default()).unwrap(),
-            place: Place::Passage { ordinal, chunk_id: format!("{slug}#{ordinal}") },
+            place: StatementLocation::Passage { ordinal, chunk_id: format!("{slug}#{ordinal}") },
             text: text.to_owned(),
             holder: None,
             date: None,
-            tier: Tier::Other,
+            tier: CurationTier::Other,
             trust: SourceTrust::Trusted,
         }
     }
@@ -209,8 +210,10 @@ pub(crate) mod tests {
 
     fn names(pairs: &[Pair]) -> Vec<String> {
         let name = |statement: &Statement| match &statement.place {
-            Place::Passage { ordinal, .. } => format!("{}#{ordinal}", statement.key.slug),
-            Place::Take { row } => format!("{}!{row}", statement.key.slug),
+            StatementLocation::Passage { ordinal, .. } => {
+                format!("{}#{ordinal}", statement.key.slug)
+            }
+            StatementLocation::Take { row } => format!("{}!{row}", statement.key.slug),
         };
         let pair = |pair: &Pair| format!("{} {}", name(&pair.a), name(&pair.b));
         pairs.iter().map(pair).collect()
@@ -218,8 +221,10 @@ pub(crate) mod tests {
 
     #[test]
     fn pages_are_paired_and_takes_with_their_page() {
-        let take =
-            |slug: &str, row| Statement { place: Place::Take { row }, ..passage(slug, 0, "t") };
+        let take = |slug: &str, row| Statement {
+            place: StatementLocation::Take { row },
+            ..passage(slug, 0, "t")
+        };
         let passages = [ranked("b", 0, 0.5), ranked("a", 1, 0.9), ranked("a", 0, 0.2)];
         let pairs = pairs_of(&passages, &[take("a", 1), take("a", 1), take("c", 1)]);
         assert_eq!(names(&pairs), ["a#1 a!1", "a#1 b#0", "a#0 a!1", "a#0 b#0"]);
@@ -242,9 +247,15 @@ pub(crate) mod tests {
         };
         let dated =
             |take: &Take| Statement::of_take(&page, 3, take, page_date).unwrap().date.unwrap();
-        assert_eq!(dated(&take), StatementDate { day: date(2024, 5, 1), from: DateFrom::Take });
+        assert_eq!(
+            dated(&take),
+            StatementDate { day: date(2024, 5, 1), from: StatementDateOrigin::Take }
+        );
         take.since = None;
-        assert_eq!(dated(&take), StatementDate { day: date(2020, 1, 1), from: DateFrom::Page });
+        assert_eq!(
+            dated(&take),
+            StatementDate { day: date(2020, 1, 1), from: StatementDateOrigin::Page }
+        );
         take.active = false;
         assert_eq!(Statement::of_take(&page, 3, &take, page_date), None);
     }
@@ -254,11 +265,12 @@ pub(crate) mod tests {
         let mut settings = Settings::default();
         settings.set("source_weight.wiki", "1.2").unwrap();
         settings.set("source_weight.mail", "0.8").unwrap();
-        let tier =
-            |key: &str| Tier::of(&settings, &PageKey::parse(key, &SourceId::default()).unwrap());
+        let tier = |key: &str| {
+            CurationTier::of(&settings, &PageKey::parse(key, &SourceId::default()).unwrap())
+        };
         assert_eq!(
             [tier("wiki::a"), tier("mail::a"), tier("a")],
-            [Tier::Curated, Tier::Bulk, Tier::Other]
+            [CurationTier::Curated, CurationTier::Bulk, CurationTier::Other]
         );
     }
 

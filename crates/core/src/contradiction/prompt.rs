@@ -17,8 +17,10 @@ use serde_json::{Value, json};
 use crate::hash::Hash;
 use crate::untrusted::frame_untrusted;
 
-use super::pair::{Pair, Place, Statement};
-use super::verdict::{CONFIDENCE_FLOOR, Contradicts, ResolutionKind, SEVERITY_RUBRIC, Severity};
+use super::pair::{Pair, Statement, StatementLocation};
+use super::verdict::{
+    CONFIDENCE_FLOOR, ResolutionKind, SEVERITY_RUBRIC, Severity, StatementRelation,
+};
 
 /// The version of the prompt. [`prompt_hash`] also detects changes without a new version.
 pub const PROMPT_VERSION: &str = "1";
@@ -71,7 +73,7 @@ pub fn schema() -> Value {
         "additionalProperties": false,
         "required": ["verdict", "severity", "axis", "confidence", "resolution_kind"],
         "properties": {
-            "verdict": names(Contradicts::ALL.iter().map(|one| one.name()).collect()),
+            "verdict": names(StatementRelation::ALL.iter().map(|one| one.name()).collect()),
             "severity": names(Severity::ALL.iter().map(|one| one.name()).collect()),
             "axis": {"type": "string", "description": "what they disagree about, in one line"},
             "confidence": {"type": "number", "description": "from 0 to 1"},
@@ -91,8 +93,8 @@ fn cut(text: &str, max_chars: usize) -> (&str, bool) {
 fn frame(statement: &Statement, max_chars: usize) -> String {
     let page = statement.key.to_string();
     let kind = match statement.place {
-        Place::Passage { .. } => "passage",
-        Place::Take { .. } => "take",
+        StatementLocation::Passage { .. } => "passage",
+        StatementLocation::Take { .. } => "take",
     };
     let date = statement.date.map_or_else(|| "unknown".to_owned(), |dated| dated.day.to_string());
     let holder = statement.holder.as_deref().unwrap_or("unknown");
@@ -175,14 +177,16 @@ mod tests {
         assert_ne!(PairPrompt::of(&held, 99).identity, identity);
         let mut dated = one.clone();
         let day = jiff::civil::date(2024, 1, 2);
-        dated.b.date =
-            Some(super::super::StatementDate { day, from: super::super::DateFrom::Page });
+        dated.b.date = Some(super::super::StatementDate {
+            day,
+            from: super::super::StatementDateOrigin::Page,
+        });
         assert_ne!(PairPrompt::of(&dated, 99).identity, identity);
         assert_ne!(PairPrompt::of(&one, 5).identity, identity);
         assert!(PairPrompt::of(&one, 5).is_truncated && !PairPrompt::of(&one, 99).is_truncated);
         // Where a passage stands is not shown.
         let mut moved = one;
-        moved.a.place = Place::Passage { ordinal: 9, chunk_id: "z".into() };
+        moved.a.place = StatementLocation::Passage { ordinal: 9, chunk_id: "z".into() };
         assert_eq!(PairPrompt::of(&moved, 99).identity, identity);
     }
 
@@ -198,7 +202,7 @@ mod tests {
         let prompt = PairPrompt::of(&pair("x", "y"), 99);
         assert!(!prompt.system.contains('<'));
         assert_eq!(outside_frames(&prompt.user, TAG).trim(), "");
-        for verdict in Contradicts::ALL {
+        for verdict in StatementRelation::ALL {
             assert!(prompt.system.contains(verdict.name()), "{verdict}");
         }
         insta::assert_snapshot!("judge_prompt", format!("{}\n\n{}", prompt.system, prompt.user));

@@ -7,18 +7,18 @@
 
 use crate::page::slug::type_of_slug;
 
-use super::pair::{Pair, PairKind, Place, Statement};
-use super::verdict::{Contradicts, Judgement, ResolutionKind};
+use super::pair::{Pair, PairKind, Statement, StatementLocation};
+use super::verdict::{Judgement, ResolutionKind, StatementRelation};
 
 /// A suggested resolution of a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Resolution {
+pub struct ResolutionSuggestion {
     pub kind: ResolutionKind,
     pub advice: String,
     pub command: String,
 }
 
-impl Resolution {
+impl ResolutionSuggestion {
     /// The resolution for a judged pair; none if there is nothing to resolve.
     pub fn of(pair: &Pair, judgement: &Judgement) -> Option<Self> {
         let kind = kind_of(pair, judgement)?;
@@ -47,11 +47,13 @@ impl Resolution {
 
 fn kind_of(pair: &Pair, judgement: &Judgement) -> Option<ResolutionKind> {
     Some(match judgement.verdict {
-        Contradicts::No => return None,
-        Contradicts::Supersession => ResolutionKind::TemporalSupersede,
-        Contradicts::Regression | Contradicts::NegationArtifact => ResolutionKind::FlagForReview,
-        Contradicts::Evolution => ResolutionKind::LogTimelineChange,
-        Contradicts::Contradiction => match (pair.kind, judgement.resolution) {
+        StatementRelation::No => return None,
+        StatementRelation::Supersession => ResolutionKind::TemporalSupersede,
+        StatementRelation::Regression | StatementRelation::NegationArtifact => {
+            ResolutionKind::FlagForReview
+        }
+        StatementRelation::Evolution => ResolutionKind::LogTimelineChange,
+        StatementRelation::Contradiction => match (pair.kind, judgement.resolution) {
             (PairKind::PassageTake, _) => ResolutionKind::TakesSupersede,
             (PairKind::CrossPage, Some(ResolutionKind::TakesMarkDebate)) => {
                 ResolutionKind::ManualReview
@@ -85,36 +87,38 @@ fn by_age(pair: &Pair) -> Option<(&Statement, &Statement)> {
     }
 }
 
-fn superseded(pair: &Pair) -> Resolution {
+fn superseded(pair: &Pair) -> ResolutionSuggestion {
     let kind = ResolutionKind::TemporalSupersede;
     let Some((older, newer)) = by_age(pair) else {
         let advice = "find out which is newer and mark the other as replaced".to_owned();
-        return Resolution { kind, advice, command: review(pair) };
+        return ResolutionSuggestion { kind, advice, command: review(pair) };
     };
     let day = newer.date.map(|dated| dated.day.to_string()).unwrap_or_default();
     let advice = match older.place {
-        Place::Take { row } => retire(row, &format!("until: {day}")),
-        Place::Passage { .. } => format!("note in the older page that it was valid until {day}"),
+        StatementLocation::Take { row } => retire(row, &format!("until: {day}")),
+        StatementLocation::Passage { .. } => {
+            format!("note in the older page that it was valid until {day}")
+        }
     };
     let command = match older.place {
-        Place::Take { .. } => edit(older),
-        Place::Passage { .. } => review(pair),
+        StatementLocation::Take { .. } => edit(older),
+        StatementLocation::Passage { .. } => review(pair),
     };
-    Resolution { kind, advice, command }
+    ResolutionSuggestion { kind, advice, command }
 }
 
-fn take_superseded(pair: &Pair) -> Resolution {
+fn take_superseded(pair: &Pair) -> ResolutionSuggestion {
     let kind = ResolutionKind::TakesSupersede;
     let take = [&pair.a, &pair.b].into_iter().find_map(|one| match one.place {
-        Place::Take { row } => Some((one, row)),
-        Place::Passage { .. } => None,
+        StatementLocation::Take { row } => Some((one, row)),
+        StatementLocation::Passage { .. } => None,
     });
     match take {
         Some((take, row)) => {
             let advice = format!("if the passage is right, {}", retire(row, "a new take"));
-            Resolution { kind, advice, command: edit(take) }
+            ResolutionSuggestion { kind, advice, command: edit(take) }
         }
-        None => Resolution {
+        None => ResolutionSuggestion {
             kind,
             advice: "review both and correct the one that is wrong".to_owned(),
             command: review(pair),
@@ -151,11 +155,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::pair::tests::passage;
-    use super::super::pair::{DateFrom, StatementDate};
+    use super::super::pair::{StatementDate, StatementDateOrigin};
     use super::super::verdict::Severity;
     use super::*;
 
-    fn judged(verdict: Contradicts) -> Judgement {
+    fn judged(verdict: StatementRelation) -> Judgement {
         Judgement::new(verdict, Severity::Medium, "", 0.9)
     }
 
@@ -165,22 +169,25 @@ mod tests {
 
     fn on(statement: Statement, year: i16) -> Statement {
         let day = date(year, 5, 1);
-        Statement { date: Some(StatementDate { day, from: DateFrom::Page }), ..statement }
+        Statement {
+            date: Some(StatementDate { day, from: StatementDateOrigin::Page }),
+            ..statement
+        }
     }
 
     #[track_caller]
     fn check(pair: &Pair, judgement: &Judgement, kind: ResolutionKind, command: &str) {
-        let found = Resolution::of(pair, judgement).unwrap();
+        let found = ResolutionSuggestion::of(pair, judgement).unwrap();
         assert_eq!((found.kind, found.command.as_str()), (kind, command));
     }
 
     #[test]
     fn by_verdict() {
-        use Contradicts as C;
         use ResolutionKind as R;
+        use StatementRelation as C;
         let notes = cross("notes/a", "notes/b");
         let both = "gbrain get 'default::notes/a'; gbrain get 'default::notes/b'";
-        assert_eq!(Resolution::of(&notes, &judged(C::No)), None);
+        assert_eq!(ResolutionSuggestion::of(&notes, &judged(C::No)), None);
         check(&notes, &judged(C::Contradiction), R::ManualReview, both);
         check(&notes, &judged(C::Regression), R::FlagForReview, both);
         check(&notes, &judged(C::NegationArtifact), R::FlagForReview, both);
@@ -202,27 +209,38 @@ mod tests {
 
     #[test]
     fn a_take_is_edited_in_its_page() {
-        let take = Statement { place: Place::Take { row: 2 }, ..passage("people/ada", 0, "x") };
+        let take = Statement {
+            place: StatementLocation::Take { row: 2 },
+            ..passage("people/ada", 0, "x")
+        };
         let pair =
             |take: Statement, page: Statement| Pair::new(PairKind::PassageTake, take, page, 1.0);
         let page = passage("people/ada", 0, "y");
         let edit = "f=$(mktemp) && gbrain get 'default::people/ada' > \"$f\" && ${EDITOR:-vi} \"$f\" && \
             gbrain put 'default::people/ada' \"$f\"";
         let undated = pair(take.clone(), page.clone());
-        check(&undated, &judged(Contradicts::Contradiction), ResolutionKind::TakesSupersede, edit);
+        check(
+            &undated,
+            &judged(StatementRelation::Contradiction),
+            ResolutionKind::TakesSupersede,
+            edit,
+        );
         let older_take = pair(on(take.clone(), 2020), on(page.clone(), 2024));
-        let found = Resolution::of(&older_take, &judged(Contradicts::Supersession)).unwrap();
+        let found = ResolutionSuggestion::of(&older_take, &judged(StatementRelation::Supersession))
+            .unwrap();
         assert_eq!(found.command, edit);
         assert!(found.advice.contains("take 2") && found.advice.contains("until: 2024-05-01"));
         let older_page = pair(on(take, 2024), on(page, 2020));
-        let found = Resolution::of(&older_page, &judged(Contradicts::Supersession)).unwrap();
+        let found = ResolutionSuggestion::of(&older_page, &judged(StatementRelation::Supersession))
+            .unwrap();
         assert_eq!(found.command, "gbrain get 'default::people/ada'");
     }
 
     #[test]
     fn hostile_slugs_stay_words() {
         let pair = cross("--force", "a'; rm -rf ~; '");
-        let found = Resolution::of(&pair, &judged(Contradicts::Contradiction)).unwrap();
+        let found =
+            ResolutionSuggestion::of(&pair, &judged(StatementRelation::Contradiction)).unwrap();
         assert_eq!(
             found.command,
             r"gbrain get 'default::--force'; gbrain get 'default::a'\''; rm -rf ~; '\'''"

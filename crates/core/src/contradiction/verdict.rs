@@ -16,7 +16,7 @@ const AXIS_CHARS: usize = 300;
 
 /// The relation between two statements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Contradicts {
+pub enum StatementRelation {
     /// Both can be true.
     No,
     /// They cannot both be true at the same time.
@@ -32,7 +32,7 @@ pub enum Contradicts {
 }
 
 named! {
-    Contradicts {
+    StatementRelation {
         No = "no_contradiction",
         Contradiction = "contradiction",
         Supersession = "temporal_supersession",
@@ -130,7 +130,7 @@ named! {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
     /// The verdict after the confidence floor was applied.
-    pub verdict: Contradicts,
+    pub verdict: StatementRelation,
     pub severity: Severity,
     /// The subject of the disagreement, in one line.
     pub axis: String,
@@ -165,7 +165,7 @@ impl From<&AnswerError> for JudgeError {
     }
 }
 
-impl Contradicts {
+impl StatementRelation {
     /// The severity if the judge gives none.
     pub(crate) fn default_severity(self) -> Severity {
         match self {
@@ -184,10 +184,16 @@ impl Contradicts {
 
 impl Judgement {
     /// Applies the confidence floor: a contradiction below it becomes `No`.
-    pub fn new(verdict: Contradicts, severity: Severity, axis: &str, confidence: f64) -> Self {
-        let is_floored = verdict == Contradicts::Contradiction && confidence < CONFIDENCE_FLOOR;
+    pub fn new(
+        verdict: StatementRelation,
+        severity: Severity,
+        axis: &str,
+        confidence: f64,
+    ) -> Self {
+        let is_floored =
+            verdict == StatementRelation::Contradiction && confidence < CONFIDENCE_FLOOR;
         let (verdict, severity) = match is_floored {
-            true => (Contradicts::No, Severity::Info),
+            true => (StatementRelation::No, Severity::Info),
             false => (verdict, severity),
         };
         Self { verdict, severity, axis: one_line(axis), confidence, resolution: None, is_floored }
@@ -229,16 +235,17 @@ fn one_object(answer: &Value) -> Result<&Map<String, Value>, AnswerError> {
 }
 
 /// The verdict, or the boolean that older prompts used.
-fn verdict_of(answer: &Map<String, Value>) -> Result<Contradicts, AnswerError> {
+fn verdict_of(answer: &Map<String, Value>) -> Result<StatementRelation, AnswerError> {
     let legacy = ["contradicts", "contradiction"].iter().find_map(|key| answer.get(*key));
     match (answer.get("verdict"), legacy.and_then(Value::as_bool)) {
         (Some(Value::String(name)), _) => {
             let folded = folded(name);
-            Contradicts::from_name(&folded).ok_or_else(|| AnswerError::UnknownVerdict(name.clone()))
+            StatementRelation::from_name(&folded)
+                .ok_or_else(|| AnswerError::UnknownVerdict(name.clone()))
         }
         (Some(other), _) => Err(AnswerError::UnknownVerdict(other.to_string())),
-        (None, Some(true)) => Ok(Contradicts::Contradiction),
-        (None, Some(false)) => Ok(Contradicts::No),
+        (None, Some(true)) => Ok(StatementRelation::Contradiction),
+        (None, Some(false)) => Ok(StatementRelation::No),
         (None, None) => Err(AnswerError::NoVerdict),
     }
 }
@@ -277,7 +284,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(answer: Value, verdict: Contradicts, severity: Severity, confidence: f64) {
+    fn check(answer: Value, verdict: StatementRelation, severity: Severity, confidence: f64) {
         let found = parse(&answer).unwrap();
         assert_eq!(
             (found.verdict, found.severity, found.confidence),
@@ -287,7 +294,7 @@ mod tests {
 
     #[test]
     fn what_is_plain_is_read() {
-        use Contradicts as C;
+        use StatementRelation as C;
         let whole = json!({"verdict": "contradiction", "severity": "high", "axis": "who is chair",
             "confidence": 0.9, "resolution_kind": "manual_review"});
         let found = parse(&whole).unwrap();
@@ -323,12 +330,12 @@ mod tests {
             )
             .unwrap()
         };
-        assert_eq!(at(0.7).verdict, Contradicts::Contradiction);
+        assert_eq!(at(0.7).verdict, StatementRelation::Contradiction);
         let below = at(0.699_999);
-        assert_eq!((below.verdict, below.severity), (Contradicts::No, Severity::Info));
+        assert_eq!((below.verdict, below.severity), (StatementRelation::No, Severity::Info));
         assert!(below.is_floored && !at(0.7).is_floored);
         let other = parse(&json!({"verdict": "temporal_evolution", "confidence": 0.1})).unwrap();
-        assert_eq!(other.verdict, Contradicts::Evolution);
+        assert_eq!(other.verdict, StatementRelation::Evolution);
     }
 
     #[test]

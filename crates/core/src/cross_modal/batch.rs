@@ -14,7 +14,7 @@ use crate::named;
 
 /// A row to judge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
+pub struct RowToJudge {
     /// The question id, or `line-N`.
     pub id: String,
     pub question: String,
@@ -22,7 +22,7 @@ pub struct Question {
     pub hypothesis: String,
 }
 
-impl Question {
+impl RowToJudge {
     /// The input for a panel.
     pub fn case(&self) -> JudgeInput<'_> {
         JudgeInput {
@@ -43,7 +43,7 @@ pub struct MalformedLine {
 
 /// A row without an answer, because the answering system failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Upstream {
+pub struct UnansweredRow {
     /// The question id, or `line-N`.
     pub id: String,
     pub error: String,
@@ -53,16 +53,16 @@ pub struct Upstream {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rows {
     /// Questions to judge, in order.
-    pub questions: Vec<Question>,
-    pub upstream: Vec<Upstream>,
+    pub questions: Vec<RowToJudge>,
+    pub upstream: Vec<UnansweredRow>,
     pub malformed: Vec<MalformedLine>,
     /// Questions beyond the limit.
     pub beyond_limit: usize,
 }
 
 enum Line {
-    Question(Question),
-    Upstream(Upstream),
+    Question(RowToJudge),
+    UnansweredRow(UnansweredRow),
     /// An empty line or the summary.
     Passed,
 }
@@ -79,14 +79,16 @@ impl Rows {
             let (id, read) = match read {
                 Ok(Line::Passed) => continue,
                 Ok(Line::Question(question)) => (question.id.clone(), Ok(Line::Question(question))),
-                Ok(Line::Upstream(upstream)) => (upstream.id.clone(), Ok(Line::Upstream(upstream))),
+                Ok(Line::UnansweredRow(upstream)) => {
+                    (upstream.id.clone(), Ok(Line::UnansweredRow(upstream)))
+                }
                 Err(why) => (format!("line-{line}"), Err(why)),
             };
             let is_new = ids.insert(id.clone());
             let read = if is_new { read } else { Err(format!("duplicate id {id:?}")) };
             match read {
                 Ok(Line::Question(question)) => rows.questions.push(question),
-                Ok(Line::Upstream(upstream)) => rows.upstream.push(upstream),
+                Ok(Line::UnansweredRow(upstream)) => rows.upstream.push(upstream),
                 Ok(Line::Passed) => {}
                 Err(why) => rows.malformed.push(MalformedLine { line, why }),
             }
@@ -117,11 +119,13 @@ fn read_line(line: usize, text: &str) -> Result<Line, String> {
         None | Some(Value::Null) => {}
         Some(Value::String(error)) if error.is_empty() => {}
         Some(Value::String(error)) => {
-            return Ok(Line::Upstream(Upstream { id, error: error.clone() }));
+            return Ok(Line::UnansweredRow(UnansweredRow { id, error: error.clone() }));
         }
-        Some(error) => return Ok(Line::Upstream(Upstream { id, error: error.to_string() })),
+        Some(error) => {
+            return Ok(Line::UnansweredRow(UnansweredRow { id, error: error.to_string() }));
+        }
     }
-    Ok(Line::Question(Question {
+    Ok(Line::Question(RowToJudge {
         id,
         question: text_of(row, "question").ok_or("no text under `question`")?,
         answer: answer(row)?,
@@ -269,7 +273,7 @@ mod tests {
             "{\"question_id\":\"q3\",\"question\":\"Why?\",\"hypothesis\":\"\",\"error\":\"no key\"}\n",
             "{\"kind\":\"by_type_summary\",\"question_id\":\"by_type_summary\"}\n",
         ));
-        let question = |id: &str, question: &str, answer: &str, hypothesis: &str| Question {
+        let question = |id: &str, question: &str, answer: &str, hypothesis: &str| RowToJudge {
             id: id.to_owned(),
             question: question.to_owned(),
             answer: Some(answer.to_owned()),
@@ -278,7 +282,10 @@ mod tests {
         let expected =
             [question("q1", "Who?", "Ada", "Ada."), question("line-3", "How many?", "3", "3")];
         assert_eq!(rows.questions, expected);
-        assert_eq!(rows.upstream, [Upstream { id: "q3".to_owned(), error: "no key".to_owned() }]);
+        assert_eq!(
+            rows.upstream,
+            [UnansweredRow { id: "q3".to_owned(), error: "no key".to_owned() }]
+        );
         assert_eq!(rows.malformed, []);
     }
 

@@ -1,23 +1,23 @@
 //! The models of a panel, and the outcomes of their calls.
 
-use super::Vote;
+use super::JudgeVote;
 use crate::money::Usd;
 use crate::named;
 
 /// A position on the panel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Slot {
+pub enum PanelSlot {
     A,
     B,
     C,
 }
 
-named! { Slot { A = "A", B = "B", C = "C" } }
+named! { PanelSlot { A = "A", B = "B", C = "C" } }
 
 /// A slot with its model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seat {
-    pub slot: Slot,
+pub struct PanelSeat {
+    pub slot: PanelSlot,
     /// The model, as `provider:model`.
     pub model: String,
 }
@@ -25,7 +25,7 @@ pub struct Seat {
 /// One call of one model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    pub slot: Slot,
+    pub slot: PanelSlot,
     /// Number of the cycle, from 1.
     pub cycle: u8,
     pub outcome: CallOutcome,
@@ -36,7 +36,7 @@ pub struct Call {
 /// The outcome of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallOutcome {
-    Scored(Vote),
+    Scored(JudgeVote),
     /// No answer, or an answer that is not a vote.
     Failed(String),
     NotMade(CallSkipReason),

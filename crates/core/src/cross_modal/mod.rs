@@ -25,15 +25,15 @@ mod rubric;
 mod sequential;
 mod tally;
 
-pub use aggregate::{Aggregate, DimensionResult, Reason, UndecidedReason, agreement};
-pub use call::{Call, CallOutcome, CallSkipReason, Seat, Slot};
+pub use aggregate::{Aggregate, DimensionFailure, DimensionResult, UndecidedReason, agreement};
+pub use call::{Call, CallOutcome, CallSkipReason, PanelSeat, PanelSlot};
 pub use choice::{AnswerCounts, ChoiceError, choose};
 pub use judged::{JudgedOutput, JudgingError};
 pub use name::{SlugError, receipt_file_name, sha8, slug, summary_file};
 pub use panel::{Panel, PanelError};
 pub use prompt::{JudgeInput, JudgePrompt, PROMPT_VERSION, prompt, schema};
-pub use reply::{ReplyError, Vote, read};
-pub use rubric::{Anchor, Band, Dimension, Rubric, RubricError};
+pub use reply::{JudgeVote, ReplyError, read};
+pub use rubric::{Rubric, RubricDimension, RubricError, ScoreAnchor, ScoreBand};
 pub use sequential::{VerdictState, standing, wave};
 
 pub const LOWEST: u8 = 1;

@@ -1,7 +1,9 @@
 //! The calls of one question, each recorded once.
 
 use super::tally::Tally;
-use super::{Call, CallOutcome, HIGHEST, LOWEST, MAX_CYCLES, QUORUM, Rubric, Seat, Slot, Vote};
+use super::{
+    Call, CallOutcome, HIGHEST, JudgeVote, LOWEST, MAX_CYCLES, PanelSeat, PanelSlot, QUORUM, Rubric,
+};
 
 /// Why a panel is invalid, or a call does not belong to it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -15,26 +17,26 @@ pub enum PanelError {
     #[error("{0} cycles; use 1 to {MAX_CYCLES}")]
     Cycles(u8),
     #[error("slot {slot} has no cycle {cycle} on this panel")]
-    NoSuchCall { slot: Slot, cycle: u8 },
+    NoSuchCall { slot: PanelSlot, cycle: u8 },
     /// A recorded outcome cannot be replaced.
     #[error("cycle {cycle} of slot {slot} is already recorded")]
-    Again { slot: Slot, cycle: u8 },
+    Again { slot: PanelSlot, cycle: u8 },
     #[error("the vote of slot {0} does not have the rubric's dimensions")]
-    OtherRubric(Slot),
+    OtherRubric(PanelSlot),
 }
 
 /// The calls of one question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Panel {
     keys: Vec<String>,
-    seats: Vec<Seat>,
+    seats: Vec<PanelSeat>,
     cycles: u8,
     calls: Vec<Call>,
 }
 
 impl Panel {
     /// A panel without calls.
-    pub fn new(rubric: &Rubric, seats: &[Seat], cycles: u8) -> Result<Self, PanelError> {
+    pub fn new(rubric: &Rubric, seats: &[PanelSeat], cycles: u8) -> Result<Self, PanelError> {
         if seats.len() < QUORUM || !seats.is_sorted_by(|a, b| a.slot < b.slot) {
             return Err(PanelError::Seats);
         }
@@ -71,7 +73,7 @@ impl Panel {
         Ok(())
     }
 
-    pub fn seats(&self) -> &[Seat] {
+    pub fn seats(&self) -> &[PanelSeat] {
         &self.seats
     }
 
@@ -90,7 +92,7 @@ impl Panel {
     }
 
     /// The calls without a record, by cycle and slot.
-    pub fn left(&self) -> Vec<(Slot, u8)> {
+    pub fn left(&self) -> Vec<(PanelSlot, u8)> {
         let all = (1..=self.cycles)
             .flat_map(|cycle| self.seats.iter().map(move |seat| (seat.slot, cycle)));
         all.filter(|(slot, cycle)| {
@@ -105,7 +107,7 @@ impl Panel {
 
     /// The votes of each seat, and the number of its calls that can still be made.
     pub(super) fn tallies(&self) -> Vec<(Tally, u8)> {
-        let of_seat = |seat: &Seat| {
+        let of_seat = |seat: &PanelSeat| {
             let (mut tally, mut made) = (Tally::default(), 0);
             for call in self.calls.iter().filter(|call| call.slot == seat.slot) {
                 made += u8::from(!matches!(call.outcome, CallOutcome::NotMade(_)));
@@ -119,7 +121,7 @@ impl Panel {
     }
 
     /// The votes, by cycle and slot.
-    pub(super) fn votes(&self) -> impl Iterator<Item = &Vote> {
+    pub(super) fn votes(&self) -> impl Iterator<Item = &JudgeVote> {
         self.calls.iter().filter_map(|call| match &call.outcome {
             CallOutcome::Scored(vote) => Some(vote),
             _ => None,

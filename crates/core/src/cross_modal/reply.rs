@@ -13,7 +13,7 @@ use crate::repair::{Repair, RepairError, repair};
 
 /// The scores of one judge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Vote {
+pub struct JudgeVote {
     /// A score for each dimension, in the rubric's order.
     pub scores: Vec<u8>,
     pub improvements: Vec<String>,
@@ -42,15 +42,15 @@ const QUOTED: usize = 40;
 
 /// Parses a reply: `{"scores": {"depth": 7, ...}, "improvements": ["..."]}`. A score may also be an
 /// object with the number under `score`. Improvements that are not strings are ignored.
-pub fn read(rubric: &Rubric, reply: &str) -> Result<Vote, ReplyError> {
+pub fn read(rubric: &Rubric, reply: &str) -> Result<JudgeVote, ReplyError> {
     let repaired = repair(reply)?;
     let scores = repaired.value.get("scores").and_then(Value::as_object);
     let scores = scores.ok_or(ReplyError::NoScores)?;
     if let Some(extra) = scores.keys().find(|key| rubric.place(key).is_none()) {
         return Err(ReplyError::Extra(short(extra)));
     }
-    let read = |dimension: &super::Dimension| score(scores, &dimension.key);
-    Ok(Vote {
+    let read = |dimension: &super::RubricDimension| score(scores, &dimension.key);
+    Ok(JudgeVote {
         scores: rubric.dimensions.iter().map(read).collect::<Result<_, _>>()?,
         improvements: improvements(&repaired.value),
         repairs: repaired.repairs,

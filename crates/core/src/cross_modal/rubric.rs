@@ -7,35 +7,39 @@ use crate::hash::Hash;
 
 /// A range of scores with its meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Band {
+pub struct ScoreBand {
     pub low: u8,
     pub high: u8,
     pub means: &'static str,
 }
 
 /// The five bands of every rubric, best first.
-pub(crate) const BANDS: [Band; 5] = [
-    Band { low: 9, high: 10, means: "exceptional: an expert would change nothing of substance" },
-    Band { low: 7, high: 8, means: "good: does what was asked, with small gaps" },
-    Band { low: 5, high: 6, means: "partial: useful, with a gap that its reader must fill" },
-    Band { low: 3, high: 4, means: "weak: misses most of what was asked" },
-    Band { low: 1, high: 2, means: "failed: wrong, empty or beside the point" },
+pub(crate) const BANDS: [ScoreBand; 5] = [
+    ScoreBand {
+        low: 9,
+        high: 10,
+        means: "exceptional: an expert would change nothing of substance",
+    },
+    ScoreBand { low: 7, high: 8, means: "good: does what was asked, with small gaps" },
+    ScoreBand { low: 5, high: 6, means: "partial: useful, with a gap that its reader must fill" },
+    ScoreBand { low: 3, high: 4, means: "weak: misses most of what was asked" },
+    ScoreBand { low: 1, high: 2, means: "failed: wrong, empty or beside the point" },
 ];
 
 /// An example of a score in one dimension.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Anchor {
+pub struct ScoreAnchor {
     pub score: u8,
     pub looks_like: String,
 }
 
 /// A dimension of a rubric.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Dimension {
+pub struct RubricDimension {
     /// The key in replies and receipts.
     pub key: String,
     pub asks: String,
-    pub anchors: Vec<Anchor>,
+    pub anchors: Vec<ScoreAnchor>,
 }
 
 /// A set of dimensions.
@@ -43,7 +47,7 @@ pub struct Dimension {
 pub struct Rubric {
     pub id: String,
     pub version: u32,
-    pub dimensions: Vec<Dimension>,
+    pub dimensions: Vec<RubricDimension>,
 }
 
 /// Why a rubric is invalid.
@@ -149,7 +153,7 @@ impl Rubric {
     pub(crate) fn with_dimensions(&self, text: &str) -> Result<Self, RubricError> {
         let divider = if text.contains(';') { ';' } else { ',' };
         let items = text.split(divider).map(str::trim).filter(|item| !item.is_empty());
-        let mut dimensions: Vec<Dimension> = Vec::new();
+        let mut dimensions: Vec<RubricDimension> = Vec::new();
         for item in items {
             let dimension = self.selected_or_defined(item)?;
             if dimensions.iter().any(|other| other.key == dimension.key) {
@@ -165,37 +169,37 @@ impl Rubric {
         }
     }
 
-    fn selected_or_defined(&self, item: &str) -> Result<Dimension, RubricError> {
+    fn selected_or_defined(&self, item: &str) -> Result<RubricDimension, RubricError> {
         let (name, asks) = match item.split_once(':') {
             Some((name, asks)) => (name.trim(), Some(asks.trim()).filter(|asks| !asks.is_empty())),
             None => (item, None),
         };
         let key = key(name)?;
         if let Some(asks) = asks {
-            return Ok(Dimension { key, asks: asks.to_owned(), anchors: Vec::new() });
+            return Ok(RubricDimension { key, asks: asks.to_owned(), anchors: Vec::new() });
         }
         if let Some(at) = self.place(&key) {
             return Ok(self.dimensions[at].clone());
         }
-        let near = |dimension: &&Dimension| distance(&dimension.key, &key) <= 2;
+        let near = |dimension: &&RubricDimension| distance(&dimension.key, &key) <= 2;
         match self.dimensions.iter().find(near) {
             Some(near) => {
                 Err(RubricError::Slip { name: name.to_owned(), nearest: near.key.clone() })
             }
-            None => Ok(Dimension { key, asks: name.to_owned(), anchors: Vec::new() }),
+            None => Ok(RubricDimension { key, asks: name.to_owned(), anchors: Vec::new() }),
         }
     }
 
     /// The text of the rubric for the prompt.
     pub fn words(&self) -> String {
         let mut words = String::from("Bands:\n");
-        for Band { low, high, means } in BANDS {
+        for ScoreBand { low, high, means } in BANDS {
             words.push_str(&format!("- {low}-{high}: {means}\n"));
         }
         words.push_str("Dimensions:\n");
-        for Dimension { key, asks, anchors } in &self.dimensions {
+        for RubricDimension { key, asks, anchors } in &self.dimensions {
             words.push_str(&format!("- {key}: {asks}\n"));
-            for Anchor { score, looks_like } in anchors {
+            for ScoreAnchor { score, looks_like } in anchors {
                 words.push_str(&format!("  - {score}: {looks_like}\n"));
             }
         }
@@ -204,7 +208,7 @@ impl Rubric {
 }
 
 /// The dimension that needs an expected answer.
-fn correctness() -> Dimension {
+fn correctness() -> RubricDimension {
     dimension(
         "correctness",
         "Does the output say what the expected answer says? The expected answer is right. Other words \
@@ -215,9 +219,9 @@ fn correctness() -> Dimension {
     )
 }
 
-fn dimension(key: &str, asks: &str, three: &str, eight: &str) -> Dimension {
-    let anchor = |score, looks_like: &str| Anchor { score, looks_like: looks_like.to_owned() };
-    Dimension {
+fn dimension(key: &str, asks: &str, three: &str, eight: &str) -> RubricDimension {
+    let anchor = |score, looks_like: &str| ScoreAnchor { score, looks_like: looks_like.to_owned() };
+    RubricDimension {
         key: key.to_owned(),
         asks: asks.to_owned(),
         anchors: vec![anchor(3, three), anchor(8, eight)],

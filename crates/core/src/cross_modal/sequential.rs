@@ -8,7 +8,7 @@
 
 use super::panel::Panel;
 use super::tally::{Tally, verdict};
-use super::{CallOutcome, HIGHEST, LOWEST, QUORUM, Slot};
+use super::{CallOutcome, HIGHEST, LOWEST, PanelSlot, QUORUM};
 use crate::gate::Verdict;
 
 /// Whether the remaining calls can change the verdict.
@@ -41,7 +41,7 @@ pub fn standing(panel: &Panel) -> VerdictState {
 /// There is no verdict before two models have voted, so the first two are called together and the
 /// third only if it can change the verdict; later cycles are called together. After a call that
 /// could not be made, no pass is possible, so no more money is spent.
-pub fn wave(panel: &Panel) -> Vec<(Slot, u8)> {
+pub fn wave(panel: &Panel) -> Vec<(PanelSlot, u8)> {
     let is_stopped =
         panel.calls().iter().any(|call| matches!(call.outcome, CallOutcome::NotMade(_)));
     if is_stopped || standing(panel) != VerdictState::Open {
@@ -88,11 +88,11 @@ mod tests {
 
     /// Scores of both dimensions by slot and cycle; 0 is a failure.
     #[track_caller]
-    fn check(cycles: u8, made: &[(Slot, u8)], expected: VerdictState) {
+    fn check(cycles: u8, made: &[(PanelSlot, u8)], expected: VerdictState) {
         assert_eq!(standing(&after(cycles, made)), expected, "{made:?}");
     }
 
-    fn after(cycles: u8, made: &[(Slot, u8)]) -> Panel {
+    fn after(cycles: u8, made: &[(PanelSlot, u8)]) -> Panel {
         let mut panel = panel(&Rubric::qa(), cycles);
         let mut next = [1; 3];
         for (slot, score) in made {
@@ -103,7 +103,7 @@ mod tests {
         panel
     }
 
-    fn call(slot: Slot, cycle: u8, scores: &[u8]) -> Call {
+    fn call(slot: PanelSlot, cycle: u8, scores: &[u8]) -> Call {
         let outcome = match scores {
             [0, ..] => CallOutcome::Failed("timeout".to_owned()),
             scores => scored(scores),
@@ -111,7 +111,7 @@ mod tests {
         Call { slot, cycle, outcome, cost: Usd::cents(1) }
     }
 
-    use Slot::{A, B, C};
+    use PanelSlot::{A, B, C};
     use VerdictState::{Open, Settled};
 
     #[test]
@@ -131,7 +131,7 @@ mod tests {
 
     /// Which calls come next, as slot and cycle.
     #[track_caller]
-    fn check_wave(made: &[(Slot, u8)], expected: &[(Slot, u8)]) {
+    fn check_wave(made: &[(PanelSlot, u8)], expected: &[(PanelSlot, u8)]) {
         assert_eq!(wave(&after(2, made)), expected, "{made:?}");
     }
 
@@ -173,9 +173,9 @@ mod tests {
             completions in prop::collection::vec(prop::collection::vec(given(), 9), 12),
         ) {
             let rubric = Rubric::qa();
-            let all: Vec<(Slot, u8)> = order
+            let all: Vec<(PanelSlot, u8)> = order
                 .iter()
-                .map(|at| (Slot::ALL[at % 3], (at / 3) as u8 + 1))
+                .map(|at| (PanelSlot::ALL[at % 3], (at / 3) as u8 + 1))
                 .filter(|(_, cycle)| *cycle <= cycles)
                 .collect();
             let made = made.min(all.len());
@@ -209,8 +209,8 @@ mod tests {
             made in 0..9usize,
         ) {
             let rubric = Rubric::qa().with_dimensions("correctness").unwrap();
-            let all: Vec<(Slot, u8)> =
-                (1..=cycles).flat_map(|cycle| Slot::ALL.iter().map(move |slot| (*slot, cycle))).collect();
+            let all: Vec<(PanelSlot, u8)> =
+                (1..=cycles).flat_map(|cycle| PanelSlot::ALL.iter().map(move |slot| (*slot, cycle))).collect();
             let made = made.min(all.len() - 1).max(all.len().saturating_sub(3));
             let mut panel = panel(&rubric, cycles);
             for ((slot, cycle), score) in all[..made].iter().zip(&first) {

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::{CaptureErasure, ErasedPage};
-use crate::baseline::{BaselineKey, Reseal, reseal};
+use crate::baseline::{BaselineKey, ResealOutcome, reseal};
 
 /// Whether a baseline can be used after the page was erased from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,9 +48,9 @@ impl ErasedPage {
             return None;
         }
         Some(match reseal(text, &erased, key) {
-            Reseal::NoSeal => BaselineErasure { text: erased, seal: BaselineSeal::Renewed },
-            Reseal::Sealed(text) => BaselineErasure { text, seal: BaselineSeal::Renewed },
-            Reseal::Refused => BaselineErasure { text: erased, seal: BaselineSeal::Broken },
+            ResealOutcome::NoSeal => BaselineErasure { text: erased, seal: BaselineSeal::Renewed },
+            ResealOutcome::Sealed(text) => BaselineErasure { text, seal: BaselineSeal::Renewed },
+            ResealOutcome::Refused => BaselineErasure { text: erased, seal: BaselineSeal::Broken },
         })
     }
 

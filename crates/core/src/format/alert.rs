@@ -27,7 +27,8 @@ pub struct AlertsBody {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct AlertShown {
+#[schemars(rename = "AlertShown")]
+pub struct AlertWithDeliveries {
     pub alert: Alert,
     /// Its messages, newest first.
     pub deliveries: Vec<DeliveryBody>,
@@ -90,7 +91,8 @@ pub struct DeliveryBody {
 
 /// Outcome of delivering the due messages.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct DeliveredBody {
+#[schemars(rename = "DeliveredBody")]
+pub struct DeliveryRunBody {
     /// Number of alerts that changed.
     pub changed: usize,
     /// Number of delivered messages.
@@ -105,7 +107,8 @@ pub struct DeliveredBody {
 
 /// Reply of a channel to a test message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ChannelTested {
+#[schemars(rename = "ChannelTested")]
+pub struct ChannelTestBody {
     pub channel: String,
     pub kind: String,
     /// Whether the channel accepted the message.

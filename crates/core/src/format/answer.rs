@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use crate::id::SourceId;
 use crate::ranking::{
-    ArmReport, CorpusFingerprint, DegradedStage, Grade, Hit, Ranking, RelationReport, ServingInfo,
-    WhyNot,
+    AnswerGrade, ArmReport, CorpusFingerprint, DegradedStage, Hit, Ranking, RelationReport,
+    ServingInfo, WhyNot,
 };
 use crate::request::{Detail, Filter, Operation, Request, RetrievalMode, Viewer};
 use crate::search::MinScore;
@@ -51,7 +51,7 @@ pub struct Answer<'a> {
     degraded: &'a [DegradedStage],
     corpus: &'a CorpusFingerprint,
     /// Answer quality by the evidence of the first hit: strong, moderate or weak.
-    grade: Grade,
+    grade: AnswerGrade,
     /// The hits, best first.
     hits: &'a [Hit],
     /// Where the page named by `why_not` was dropped.

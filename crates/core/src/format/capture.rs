@@ -52,7 +52,7 @@ pub enum RowError {
 /// The fields that make a row reproducible, in addition to those of schema 1.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "CaptureExtra")]
-pub struct Extra<'a> {
+pub struct ReproductionFields<'a> {
     request_version: u32,
     retrieved: Vec<WirePage<'a>>,
     limit: usize,
@@ -91,7 +91,7 @@ pub struct Extra<'a> {
     cpu_time: Option<WireCpuTime>,
 }
 
-/// The input of [`Extra::new`].
+/// The input of [`ReproductionFields::new`].
 #[derive(Debug)]
 pub struct ExtraParts<'a> {
     pub observed: &'a ObservedAnswer,
@@ -143,7 +143,7 @@ struct WireCpuTime {
     method: &'static str,
 }
 
-impl<'a> Extra<'a> {
+impl<'a> ReproductionFields<'a> {
     pub fn new(parts: ExtraParts<'a>) -> Self {
         let ExtraParts {
             observed,

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::request::{Detail, Operation};
 
-use super::capture::Extra;
+use super::capture::ReproductionFields;
 
 /// A capture: one observed request with its ranking, scrubbed.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -46,5 +46,5 @@ pub struct CaptureRow<'a> {
     pub created_at: String,
     /// The fields that make the row reproducible; rows of other gbrains may lack them.
     #[serde(flatten)]
-    pub extra: Option<Extra<'a>>,
+    pub extra: Option<ReproductionFields<'a>>,
 }

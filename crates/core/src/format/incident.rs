@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::triage::{TriageBody, WireFinding};
-use crate::triage::Class;
+use crate::triage::FailureCause;
 
 /// The version of [`IncidentRecord`].
 pub const INCIDENT_VERSION: u32 = 1;
@@ -35,7 +35,7 @@ pub struct IncidentRecord {
 /// Cases that failed for the same reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IncidentFinding {
-    pub class: Class,
+    pub class: FailureCause,
     /// Distinct reasons for the class.
     pub because: Vec<String>,
     /// Query ids of the cases.

@@ -108,7 +108,8 @@ pub struct NewLabelsBody {
 
 /// Ids of the stored judgements.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct LabelledBody {
+#[schemars(rename = "LabelledBody")]
+pub struct StoredLabelsBody {
     /// In the order of the request.
     pub ids: Vec<i64>,
 }

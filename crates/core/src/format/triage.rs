@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 use crate::gate::Verdict;
 use crate::suite::SuiteRun;
 use crate::target::TargetErrorKind;
-use crate::triage::{CaseFinding, Class, ClassFinding, Evidence, Mitigation, Presence, Triage};
+use crate::triage::{
+    CaseEvidence, CaseFinding, DocumentPresence, FailureCause, FailureCauseFinding, Mitigation,
+    Triage,
+};
 
 /// The version of [`TriageBody`].
 pub(crate) const TRIAGE_VERSION: u32 = 1;
@@ -32,7 +35,7 @@ pub struct TriageBody {
     /// it cannot be decided.
     pub verdict: Verdict,
     /// The class with the most cases; null when nothing is wrong.
-    pub class: Option<Class>,
+    pub class: Option<FailureCause>,
     /// Findings, those with the most cases first.
     pub findings: Vec<WireFinding>,
     /// Checks that could not be made.
@@ -44,18 +47,18 @@ pub struct TriageBody {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "TriageFinding")]
 pub struct WireFinding {
-    pub class: Class,
+    pub class: FailureCause,
     /// Reasons that apply to the run as a whole.
     pub because: Vec<String>,
     pub advice: String,
     pub commands: Vec<String>,
-    pub cases: Vec<WireTriaged>,
+    pub cases: Vec<WireTriagedCase>,
 }
 
 /// A failed case with its cause.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "TriagedCase")]
-pub struct WireTriaged {
+pub struct WireTriagedCase {
     pub query_id: String,
     /// The query text, if it was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -78,7 +81,7 @@ pub struct WireEvidence {
     /// Allowed latency in milliseconds.
     pub allowed_ms: Option<f64>,
     /// Whether the expected documents are in the corpus.
-    pub presence: Presence,
+    pub presence: DocumentPresence,
     /// Whether the lexical search found it.
     pub in_words: Option<bool>,
     /// Whether the vector search found it.
@@ -146,16 +149,16 @@ impl TriageBody {
     }
 
     /// Every case with its class, in order.
-    pub fn cases(&self) -> impl Iterator<Item = (Class, &WireTriaged)> {
+    pub fn cases(&self) -> impl Iterator<Item = (FailureCause, &WireTriagedCase)> {
         self.findings.iter().flat_map(|one| one.cases.iter().map(move |case| (one.class, case)))
     }
 }
 
 impl WireFinding {
-    fn new(finding: &ClassFinding, texts: &dyn Fn(&str) -> Option<String>) -> Self {
-        let ClassFinding { class, because, cases, mitigation } = finding.clone();
+    fn new(finding: &FailureCauseFinding, texts: &dyn Fn(&str) -> Option<String>) -> Self {
+        let FailureCauseFinding { class, because, cases, mitigation } = finding.clone();
         let Mitigation { advice, commands } = mitigation;
-        let case = |CaseFinding { id, because, evidence }: CaseFinding| WireTriaged {
+        let case = |CaseFinding { id, because, evidence }: CaseFinding| WireTriagedCase {
             query: texts(&id),
             query_id: id,
             because,
@@ -165,9 +168,9 @@ impl WireFinding {
     }
 }
 
-impl From<&Evidence> for WireEvidence {
-    fn from(evidence: &Evidence) -> Self {
-        let Evidence {
+impl From<&CaseEvidence> for WireEvidence {
+    fn from(evidence: &CaseEvidence) -> Self {
+        let CaseEvidence {
             error,
             fallbacks,
             latency,

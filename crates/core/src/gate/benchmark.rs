@@ -12,7 +12,7 @@ const SHOWN: usize = 5;
 
 /// The least that a measure's mean may be.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Floor {
+pub struct MeasureFloor {
     /// The measure, as results name it.
     pub measure: String,
     pub minimum: f64,
@@ -21,7 +21,7 @@ pub struct Floor {
 /// A floor with the observed mean.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FloorCheck {
-    pub floor: Floor,
+    pub floor: MeasureFloor,
     /// The mean; none when the result has no such measure.
     pub observed: Option<f64>,
     /// Number of questions behind the mean.
@@ -60,7 +60,7 @@ pub struct BenchmarkGate {
 /// something else, was edited or has no hash is not believed. Whether the rows are those of the dataset
 /// is for `eval reproduce` to show.
 /// Failed questions, missing stages, no question, no floor and an unknown measure are never a pass.
-pub fn benchmark(result: &BenchmarkResult, floors: &[Floor]) -> BenchmarkGate {
+pub fn benchmark(result: &BenchmarkResult, floors: &[MeasureFloor]) -> BenchmarkGate {
     let again = crate::benchmark::summarise(&result.outcomes());
     let mut reasons = Vec::new();
     if again.errors > 0 {

@@ -10,7 +10,7 @@ mod parts;
 mod regression;
 mod verdict;
 
-pub use benchmark::{BenchmarkGate, Floor, FloorCheck, ONLY_REPRODUCING, benchmark};
+pub use benchmark::{BenchmarkGate, FloorCheck, MeasureFloor, ONLY_REPRODUCING, benchmark};
 pub use check::{CheckStatus, GateCheck, ThresholdSide, rows_needed};
 pub use correctness::{Correctness, CorrectnessThresholds, JudgedResult, QueryResult, correctness};
 pub use parts::{CorrectnessParts, GateParts, RegressionParts};

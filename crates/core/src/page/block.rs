@@ -157,9 +157,9 @@ fn fence_mark(line: &str) -> Option<FenceMark> {
 
 /// Follows the fences of a text line by line.
 #[derive(Default)]
-pub(crate) struct Fences(Option<FenceMark>);
+pub(crate) struct FenceTracker(Option<FenceMark>);
 
-impl Fences {
+impl FenceTracker {
     /// Whether this line is part of a fenced block, its fences included.
     pub(crate) fn holds(&mut self, line: &str) -> bool {
         match self.0 {

@@ -8,7 +8,7 @@ use std::ops::Range;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use super::block::{self, Fences};
+use super::block::{self, FenceTracker};
 use super::date;
 use super::frontmatter::{self, Frontmatter};
 use super::{DateOrigin, PageError};
@@ -104,7 +104,7 @@ pub(crate) fn from_json_lines(text: &str, title: &str) -> Result<Transcript, Pag
 
 /// The turns of a Markdown chat: each starts with a line `**Name** (time): text` or `**Name**: text`.
 pub(crate) fn markdown_turns(text: &str, body: Range<usize>) -> Vec<Range<usize>> {
-    let mut fences = Fences::default();
+    let mut fences = FenceTracker::default();
     let mut starts = Vec::new();
     for line in block::lines(text, body.clone()) {
         let content = &text[line.clone()];

@@ -23,7 +23,7 @@ const MOST_WARNINGS: usize = 100;
 
 /// The position of the frontmatter in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Fence {
+pub(crate) enum FrontmatterSpan {
     /// The text does not start with frontmatter.
     Absent,
     /// The frontmatter starts with `---` and has no end.
@@ -63,7 +63,7 @@ pub(crate) struct Relation {
 }
 
 /// Finds the frontmatter of a text that starts at `start` (after a byte order mark).
-pub(crate) fn fence(text: &str, start: usize) -> Fence {
+pub(crate) fn fence(text: &str, start: usize) -> FrontmatterSpan {
     let mut at = start;
     let mut yaml_start = None;
     for line in text[start..].split_inclusive('\n') {
@@ -71,15 +71,15 @@ pub(crate) fn fence(text: &str, start: usize) -> Fence {
         let body = line.trim_end();
         match yaml_start {
             None if body == "---" => yaml_start = Some(next),
-            None => return Fence::Absent,
+            None => return FrontmatterSpan::Absent,
             Some(first) if body == "---" || body == "..." => {
-                return Fence::Closed { yaml: first..at, body: next };
+                return FrontmatterSpan::Closed { yaml: first..at, body: next };
             }
             Some(_) => {}
         }
         at = next;
     }
-    if yaml_start.is_some() { Fence::Open } else { Fence::Absent }
+    if yaml_start.is_some() { FrontmatterSpan::Open } else { FrontmatterSpan::Absent }
 }
 
 /// Reads the YAML of a frontmatter. `None`: it is text between two rules and not a map.
@@ -306,10 +306,13 @@ mod tests {
 
     #[test]
     fn finds_its_fences() {
-        assert_eq!(fence("---\na: 1\n---\nx", 0), Fence::Closed { yaml: 4..9, body: 13 });
-        assert_eq!(fence("---\r\na: 1\r\n...\r\n", 0), Fence::Closed { yaml: 5..11, body: 16 });
-        assert_eq!(fence("---\na: 1\n", 0), Fence::Open);
-        assert_eq!(fence("x\n---\n", 0), Fence::Absent);
+        assert_eq!(fence("---\na: 1\n---\nx", 0), FrontmatterSpan::Closed { yaml: 4..9, body: 13 });
+        assert_eq!(
+            fence("---\r\na: 1\r\n...\r\n", 0),
+            FrontmatterSpan::Closed { yaml: 5..11, body: 16 }
+        );
+        assert_eq!(fence("---\na: 1\n", 0), FrontmatterSpan::Open);
+        assert_eq!(fence("x\n---\n", 0), FrontmatterSpan::Absent);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::ops::Range;
 use jiff::civil::Date;
 
 use super::block::{self, BlockKind};
-use super::frontmatter::{self, Fence, Frontmatter};
+use super::frontmatter::{self, Frontmatter, FrontmatterSpan};
 use super::limit::cut_title;
 use super::offset::Offsets;
 use super::timeline::{self, BodyParts};
@@ -227,11 +227,11 @@ fn head(
         (head, start..start, whole.clone())
     };
     match frontmatter::fence(content, start) {
-        Fence::Absent => Ok((Frontmatter::default(), start..start, whole)),
-        Fence::Open => {
+        FrontmatterSpan::Absent => Ok((Frontmatter::default(), start..start, whole)),
+        FrontmatterSpan::Open => {
             Ok(as_text("the first `---` is never closed; read as text, not as frontmatter"))
         }
-        Fence::Closed { yaml, body } => {
+        FrontmatterSpan::Closed { yaml, body } => {
             match frontmatter::read(&content[yaml.clone()], slug::type_of_slug(key.slug.as_str()))?
             {
                 Some(head) => Ok((head, yaml, body..content.len())),

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::block::{self, Fences, heading_level, heading_text, is_break, item_text};
+use super::block::{self, FenceTracker, heading_level, heading_text, is_break, item_text};
 use super::date;
 
 /// The parts of a body, in order, as byte ranges. The separator belongs to neither.
@@ -23,7 +23,7 @@ struct BodyLine {
 /// `Timeline` or `History` heading or before nothing but dated bullets, or such a heading over
 /// nothing but dated bullets (then only that section moves). Never inside a fenced block.
 pub(crate) fn split(text: &str, body: Range<usize>) -> BodyParts {
-    let mut fences = Fences::default();
+    let mut fences = FenceTracker::default();
     let lines: Vec<BodyLine> = block::lines(text, body.clone())
         .map(|range| BodyLine { fenced: fences.holds(&text[range.clone()]), range })
         .collect();

@@ -37,7 +37,7 @@ pub struct ProbeQuestions<'a> {
 
 /// The conclusion of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conclusion {
+pub struct ProbeConclusion {
     pub outcome: ProbeOutcome,
     /// Number of questions by verdict.
     pub counts: VerdictCounts,
@@ -54,7 +54,7 @@ struct QuestionVerdict<'a> {
 }
 
 /// Derives the outcome, counts and reasons of a run.
-pub fn conclude(asked: &ProbeQuestions<'_>) -> Conclusion {
+pub fn conclude(asked: &ProbeQuestions<'_>) -> ProbeConclusion {
     let ProbeQuestions { unanswered, judged, degraded } = *asked;
     let rows: Vec<QuestionVerdict<'_>> =
         judged.iter().map(of_judged).chain(unanswered.iter().map(of_unanswered)).collect();
@@ -69,7 +69,7 @@ pub fn conclude(asked: &ProbeQuestions<'_>) -> Conclusion {
     let reasons =
         reasons(&rows, outcome).into_iter().chain(missing.map(|what| visible(&what, LINE)));
     let detail = reasons.collect::<Vec<_>>().join("; ");
-    Conclusion { outcome, counts, detail: Some(detail).filter(|detail| !detail.is_empty()) }
+    ProbeConclusion { outcome, counts, detail: Some(detail).filter(|detail| !detail.is_empty()) }
 }
 
 fn of_judged((id, judged): &(String, Result<JudgedOutput, JudgingError>)) -> QuestionVerdict<'_> {
@@ -147,14 +147,16 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::cross_modal::{Call, JudgeInput, Panel, Rubric, Seat, Slot, Vote, prompt};
+    use crate::cross_modal::{
+        Call, JudgeInput, JudgeVote, Panel, PanelSeat, PanelSlot, Rubric, prompt,
+    };
     use crate::money::Usd;
 
     /// What the three models of a panel gave: a score of every dimension, or none.
     fn judged(outcomes: [CallOutcome; 3]) -> Result<JudgedOutput, JudgingError> {
         let rubric = Rubric::qa();
-        let seats =
-            [Slot::A, Slot::B, Slot::C].map(|slot| Seat { slot, model: format!("lab:{slot}") });
+        let seats = [PanelSlot::A, PanelSlot::B, PanelSlot::C]
+            .map(|slot| PanelSeat { slot, model: format!("lab:{slot}") });
         let mut panel = Panel::new(&rubric, &seats, 1).unwrap();
         for (seat, outcome) in seats.iter().zip(outcomes) {
             panel.record(Call { slot: seat.slot, cycle: 1, outcome, cost: Usd::ZERO }).unwrap();
@@ -165,7 +167,11 @@ mod tests {
 
     fn scored(score: u8) -> CallOutcome {
         let scores = vec![score; Rubric::qa().dimensions.len()];
-        CallOutcome::Scored(Vote { scores, improvements: Vec::new(), repairs: BTreeSet::new() })
+        CallOutcome::Scored(JudgeVote {
+            scores,
+            improvements: Vec::new(),
+            repairs: BTreeSet::new(),
+        })
     }
 
     fn all(outcome: &CallOutcome) -> Result<JudgedOutput, JudgingError> {

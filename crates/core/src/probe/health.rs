@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Event, ProbeOutcome, Switch};
+use super::{Event, ProbeOutcome, ProbeSwitch};
 use crate::doctor::DoctorStatus;
 
 /// The command that enables the probe.
@@ -50,8 +50,8 @@ pub enum Health {
 
 /// The health of the probe. Events may be in any order, but must include the newest, however old,
 /// to detect missing runs.
-pub fn health(switch: Switch, events: &[Event], now: Timestamp) -> Health {
-    if switch == Switch::Off {
+pub fn health(switch: ProbeSwitch, events: &[Event], now: Timestamp) -> Health {
+    if switch == ProbeSwitch::Off {
         return Health::Disabled;
     }
     let Some(latest) = events.iter().max_by_key(|event| event.at) else {

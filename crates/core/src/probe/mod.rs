@@ -12,7 +12,7 @@
 mod conclude;
 mod health;
 
-pub use conclude::{Conclusion, ProbeQuestions, UnansweredQuestion, conclude};
+pub use conclude::{ProbeConclusion, ProbeQuestions, UnansweredQuestion, conclude};
 pub(crate) use health::ENABLE;
 pub use health::{Health, health};
 
@@ -192,26 +192,35 @@ pub enum Embedder {
 
 /// Whether the probe is enabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Switch {
+pub enum ProbeSwitch {
     On,
     Off,
 }
 
 /// Whether the probe runs now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
+pub enum ProbeDecision {
     Go,
     /// The run is skipped, with the outcome.
     Not(ProbeOutcome),
 }
 
 /// Decides whether the probe runs now, from past runs in any order.
-pub fn decide(switch: Switch, past: &[Event], now: Timestamp, embedder: Embedder) -> Decision {
+pub fn decide(
+    switch: ProbeSwitch,
+    past: &[Event],
+    now: Timestamp,
+    embedder: Embedder,
+) -> ProbeDecision {
     match (switch, embedder) {
-        (Switch::Off, _) => Decision::Not(ProbeOutcome::Disabled),
-        (Switch::On, _) if due(past, now).is_some() => Decision::Not(ProbeOutcome::RateLimited),
-        (Switch::On, Embedder::RemoteWithoutKey) => Decision::Not(ProbeOutcome::NoEmbeddingKey),
-        (Switch::On, Embedder::Local | Embedder::Remote) => Decision::Go,
+        (ProbeSwitch::Off, _) => ProbeDecision::Not(ProbeOutcome::Disabled),
+        (ProbeSwitch::On, _) if due(past, now).is_some() => {
+            ProbeDecision::Not(ProbeOutcome::RateLimited)
+        }
+        (ProbeSwitch::On, Embedder::RemoteWithoutKey) => {
+            ProbeDecision::Not(ProbeOutcome::NoEmbeddingKey)
+        }
+        (ProbeSwitch::On, Embedder::Local | Embedder::Remote) => ProbeDecision::Go,
     }
 }
 

@@ -21,19 +21,23 @@ fn past(events: &[(i64, ProbeOutcome)]) -> Vec<Event> {
 }
 
 #[track_caller]
-fn check(events: &[(i64, ProbeOutcome)], expected: Decision) {
-    assert_eq!(decide(Switch::On, &past(events), now(), Embedder::Local), expected, "{events:?}");
+fn check(events: &[(i64, ProbeOutcome)], expected: ProbeDecision) {
+    assert_eq!(
+        decide(ProbeSwitch::On, &past(events), now(), Embedder::Local),
+        expected,
+        "{events:?}"
+    );
 }
 
 #[test]
 fn once_in_a_window() {
-    check(&[], Decision::Go);
+    check(&[], ProbeDecision::Go);
     for counts in [Pass, Fail, Inconclusive] {
-        check(&[(23, counts)], Decision::Not(RateLimited));
-        check(&[(24, counts)], Decision::Go);
-        check(&[(23, counts), (30, Error)], Decision::Not(RateLimited));
+        check(&[(23, counts)], ProbeDecision::Not(RateLimited));
+        check(&[(24, counts)], ProbeDecision::Go);
+        check(&[(23, counts), (30, Error)], ProbeDecision::Not(RateLimited));
     }
-    check(&[(0, NoEmbeddingKey)], Decision::Go);
+    check(&[(0, NoEmbeddingKey)], ProbeDecision::Go);
 }
 
 #[test]
@@ -42,12 +46,12 @@ fn a_refusal_does_not_use_the_window() {
         let at = now() - SignedDuration::from_hours(hours);
         Event::bare(at, BudgetExceeded, Some(why.to_owned()))
     };
-    let decision = |past: &[Event]| decide(Switch::On, past, now(), Embedder::Local);
-    assert_eq!(decision(&[refused(0, "too dear")]), Decision::Go);
+    let decision = |past: &[Event]| decide(ProbeSwitch::On, past, now(), Embedder::Local);
+    assert_eq!(decision(&[refused(0, "too dear")]), ProbeDecision::Go);
     let spent = Event { cost: Usd::cents(1), ..refused(1, "over_budget") };
     let judged = Event { pass: 1, ..refused(1, "over_budget") };
     for ran in [spent, judged] {
-        assert_eq!(decision(&[ran]), Decision::Not(RateLimited));
+        assert_eq!(decision(&[ran]), ProbeDecision::Not(RateLimited));
     }
     let past = [refused(2, "too dear")];
     assert!(refused(1, "too dear").repeats(&past) && !refused(1, "less money").repeats(&past));
@@ -57,22 +61,22 @@ fn a_refusal_does_not_use_the_window() {
 
 #[test]
 fn failures_do_not_use_the_window_and_wait_longer_each_time() {
-    check(&[(0, Error)], Decision::Not(RateLimited));
-    check(&[(1, Error)], Decision::Go);
-    check(&[(1, Error), (2, Error)], Decision::Not(RateLimited));
-    check(&[(2, Error), (3, Error)], Decision::Go);
-    check(&[(3, Error), (5, Error), (6, Error)], Decision::Not(RateLimited));
-    check(&[(4, Error), (6, Error), (7, Error)], Decision::Go);
+    check(&[(0, Error)], ProbeDecision::Not(RateLimited));
+    check(&[(1, Error)], ProbeDecision::Go);
+    check(&[(1, Error), (2, Error)], ProbeDecision::Not(RateLimited));
+    check(&[(2, Error), (3, Error)], ProbeDecision::Go);
+    check(&[(3, Error), (5, Error), (6, Error)], ProbeDecision::Not(RateLimited));
+    check(&[(4, Error), (6, Error), (7, Error)], ProbeDecision::Go);
     let many: Vec<(i64, ProbeOutcome)> = (0..99).map(|n| (24 + n, Error)).collect();
-    check(&many, Decision::Go);
+    check(&many, ProbeDecision::Go);
     // Failures before the last verdict are forgotten.
-    check(&[(1, Error), (25, Pass), (26, Error), (27, Error)], Decision::Go);
+    check(&[(1, Error), (25, Pass), (26, Error), (27, Error)], ProbeDecision::Go);
 }
 
 #[test]
 fn a_clock_that_was_set_back() {
-    check(&[(-2, Pass)], Decision::Not(RateLimited));
-    check(&[(-30, Pass)], Decision::Go);
+    check(&[(-2, Pass)], ProbeDecision::Not(RateLimited));
+    check(&[(-30, Pass)], ProbeDecision::Go);
 }
 
 #[test]
@@ -100,11 +104,14 @@ fn runs_of_several_places_are_listed_once() {
 fn switches_and_keys() {
     let decide = |switch, embedder| decide(switch, &[], now(), embedder);
     for embedder in [Embedder::Local, Embedder::Remote, Embedder::RemoteWithoutKey] {
-        assert_eq!(decide(Switch::Off, embedder), Decision::Not(Disabled));
+        assert_eq!(decide(ProbeSwitch::Off, embedder), ProbeDecision::Not(Disabled));
     }
-    assert_eq!(decide(Switch::On, Embedder::Local), Decision::Go);
-    assert_eq!(decide(Switch::On, Embedder::Remote), Decision::Go);
-    assert_eq!(decide(Switch::On, Embedder::RemoteWithoutKey), Decision::Not(NoEmbeddingKey));
+    assert_eq!(decide(ProbeSwitch::On, Embedder::Local), ProbeDecision::Go);
+    assert_eq!(decide(ProbeSwitch::On, Embedder::Remote), ProbeDecision::Go);
+    assert_eq!(
+        decide(ProbeSwitch::On, Embedder::RemoteWithoutKey),
+        ProbeDecision::Not(NoEmbeddingKey)
+    );
 }
 
 #[test]
@@ -149,7 +156,7 @@ fn files_by_week() {
 
 #[track_caller]
 fn check_health(
-    switch: Switch,
+    switch: ProbeSwitch,
     events: &[(i64, ProbeOutcome)],
     doctor_status: DoctorStatus,
     message: &str,
@@ -163,11 +170,17 @@ fn check_health(
 #[test]
 fn health_when_all_is_well() {
     let enable = "gbrain config set autopilot.nightly_quality_probe.enabled true";
-    check_health(Switch::Off, &[(1, Fail)], DoctorStatus::Ok, "skipped (disabled)", Some(enable));
-    check_health(Switch::On, &[], DoctorStatus::Ok, "enabled, no events yet", None);
+    check_health(
+        ProbeSwitch::Off,
+        &[(1, Fail)],
+        DoctorStatus::Ok,
+        "skipped (disabled)",
+        Some(enable),
+    );
+    check_health(ProbeSwitch::On, &[], DoctorStatus::Ok, "enabled, no events yet", None);
     let message = "the last 7 days all pass (n = 2), latest 2026-11-16T00:00:00Z";
     check_health(
-        Switch::On,
+        ProbeSwitch::On,
         &[(3, Pass), (27, Pass), (200, Fail)],
         DoctorStatus::Ok,
         message,
@@ -184,23 +197,23 @@ fn health_when_something_is_not() {
         let message = format!(
             "in the last 7 days 1 {trouble}; latest 2026-11-16T00:00:00Z {trouble}: no luck"
         );
-        check_health(Switch::On, &[(3, trouble)], DoctorStatus::Warn, &message, mend);
+        check_health(ProbeSwitch::On, &[(3, trouble)], DoctorStatus::Warn, &message, mend);
     }
     let message = "in the last 7 days 2 pass, 1 fail; latest 2026-11-16T00:00:00Z pass; before that \
                    2026-11-15T00:00:00Z fail: no luck";
     check_health(
-        Switch::On,
+        ProbeSwitch::On,
         &[(51, Pass), (3, Pass), (27, Fail)],
         DoctorStatus::Warn,
         message,
         mend,
     );
     let message = "enabled, but has not run since 2026-11-14T02:00:00Z pass";
-    check_health(Switch::On, &[(49, Pass)], DoctorStatus::Warn, message, run);
+    check_health(ProbeSwitch::On, &[(49, Pass)], DoctorStatus::Warn, message, run);
     let message = "enabled, but has not run since 2026-11-06T03:00:00Z fail: no luck";
-    check_health(Switch::On, &[(240, Fail)], DoctorStatus::Warn, message, run);
+    check_health(ProbeSwitch::On, &[(240, Fail)], DoctorStatus::Warn, message, run);
     let message = "in the last 7 days 1 fail; latest 2026-11-13T03:00:00Z fail: no luck; it has not run since";
-    check_health(Switch::On, &[(72, Fail)], DoctorStatus::Warn, message, mend);
+    check_health(ProbeSwitch::On, &[(72, Fail)], DoctorStatus::Warn, message, mend);
 }
 
 proptest! {
@@ -213,7 +226,7 @@ proptest! {
         let mut outcomes = outcomes.into_iter();
         for tick in 0..(3 * 24 * 6) {
             let at = now() + SignedDuration::from_mins(tick * 10);
-            if decide(Switch::On, &events, at, Embedder::Local) == Decision::Go {
+            if decide(ProbeSwitch::On, &events, at, Embedder::Local) == ProbeDecision::Go {
                 events.push(Event::bare(at, outcomes.next().unwrap_or(Pass), None));
             }
         }

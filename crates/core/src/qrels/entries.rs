@@ -9,9 +9,9 @@ use std::fmt;
 use serde::de::{Deserializer as _, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::{JudgedQuery, Lint, QrelsError};
+use super::{JudgedQuery, QrelsError, QrelsWarning};
 use crate::reading::json::{Json, Object};
-use crate::reading::meter::Meter;
+use crate::reading::meter::ReadingMeter;
 use crate::reading::shape::Shape;
 
 /// Memory of a value of an entry while the entry is read.
@@ -46,7 +46,7 @@ impl<'a> QrelsText<'a> {
     }
 
     /// The fields of the object that it is.
-    pub(super) fn top(self, meter: &mut Meter<'_>) -> Result<TopFields<'a>, QrelsError> {
+    pub(super) fn top(self, meter: &mut ReadingMeter<'_>) -> Result<TopFields<'a>, QrelsError> {
         let mut interrupted = None;
         let mut note = |top: &mut TopFields<'a>, name: &str| {
             top.unknown.push(name.to_owned());
@@ -64,8 +64,8 @@ impl<'a> QrelsText<'a> {
     pub(super) fn for_each(
         self,
         list: Option<&'a RawValue>,
-        meter: &mut Meter<'_>,
-        mut each: impl FnMut(usize, &Json<'a>, &mut Meter<'_>) -> Result<(), QrelsError>,
+        meter: &mut ReadingMeter<'_>,
+        mut each: impl FnMut(usize, &Json<'a>, &mut ReadingMeter<'_>) -> Result<(), QrelsError>,
     ) -> Result<(), QrelsError> {
         let Some(list) = list.map(RawValue::get).filter(|list| list.starts_with('[')) else {
             return Err(QrelsError::NoQueries);
@@ -96,7 +96,7 @@ impl<'a> QrelsText<'a> {
         count
     }
 
-    fn entry(self, entry: &'a str, meter: &mut Meter<'_>) -> Result<Json<'a>, QrelsError> {
+    fn entry(self, entry: &'a str, meter: &mut ReadingMeter<'_>) -> Result<Json<'a>, QrelsError> {
         let Shape { values, .. } = Shape::of(entry.as_bytes());
         meter.pass(values.saturating_mul(VALUE_BYTES)).map_err(QrelsError::Interrupted)?;
         Json::read(entry).map_err(|error| self.broken(entry, &error))
@@ -114,7 +114,7 @@ impl<'a> QrelsText<'a> {
 
 /// Counts what the pages of an entry take while it is read, and what its values take.
 pub(super) fn pass_pages(
-    meter: &mut Meter<'_>,
+    meter: &mut ReadingMeter<'_>,
     entry: &Object<'_>,
     pages: usize,
 ) -> Result<(), QrelsError> {
@@ -131,7 +131,7 @@ pub(super) fn add(
     queries: &mut Vec<JudgedQuery>,
     query: JudgedQuery,
     lints: usize,
-    meter: &mut Meter<'_>,
+    meter: &mut ReadingMeter<'_>,
 ) -> Result<(), QrelsError> {
     let lints = lints * (LINT_BYTES + query.id.len());
     let taken = query.memory() + COMPARED_BYTES + lints;
@@ -141,14 +141,19 @@ pub(super) fn add(
 }
 
 /// Keys that mean nothing, but for remarks (`_description`).
-pub(super) fn unknown_keys<'a>(place: &str, keys: impl Iterator<Item = &'a str>) -> Vec<Lint> {
+pub(super) fn unknown_keys<'a>(
+    place: &str,
+    keys: impl Iterator<Item = &'a str>,
+) -> Vec<QrelsWarning> {
     let unknown = keys.filter(|key| !key.starts_with('_'));
-    unknown.map(|key| Lint::UnknownKey { place: place.to_owned(), key: key.to_owned() }).collect()
+    unknown
+        .map(|key| QrelsWarning::UnknownKey { place: place.to_owned(), key: key.to_owned() })
+        .collect()
 }
 
 /// Adds the same of an entry to the remarks.
 pub(super) fn add_unknown_keys(
-    lints: &mut Vec<Lint>,
+    lints: &mut Vec<QrelsWarning>,
     query: &str,
     entry: &Object<'_>,
     known: &[&str],
@@ -161,7 +166,7 @@ pub(super) fn add_unknown_keys(
         entry
             .keys()
             .filter(is_unknown)
-            .map(|key| Lint::UnknownKey { place: place.clone(), key: key.to_owned() }),
+            .map(|key| QrelsWarning::UnknownKey { place: place.clone(), key: key.to_owned() }),
     );
 }
 

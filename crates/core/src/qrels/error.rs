@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::reading::meter::MeterError;
+use crate::reading::meter::ReadingMeterError;
 
 /// Where in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl fmt::Display for QrelsLocation {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum QrelsError {
     #[error(transparent)]
-    Interrupted(MeterError),
+    Interrupted(ReadingMeterError),
     #[error("the qrels file is empty; judge at least one query")]
     Empty,
     /// Bytes that are no text.

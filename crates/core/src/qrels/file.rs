@@ -16,7 +16,7 @@ pub struct QrelsFile {
     pub schema_version: u32,
     /// The judged queries of the file.
     #[schemars(length(min = 1))]
-    pub queries: Vec<GateEntry>,
+    pub queries: Vec<QrelsQueryEntry>,
     /// Free remarks, which are ignored.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
@@ -36,7 +36,7 @@ pub struct PageRef {
 /// A query with its answers: `relevant`, or in older files `relevant_slugs`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "QrelsEntry")]
-pub struct GateEntry {
+pub struct QrelsQueryEntry {
     /// Its id, unique among the queries; its place if missing.
     pub query_id: Option<String>,
     /// Text of the query.
@@ -65,7 +65,7 @@ pub struct GateEntry {
 
 /// An entry of the older list, without its grades, which are read apart, and without remarks.
 #[derive(Debug, Deserialize)]
-pub(crate) struct LegacyEntry {
+pub(crate) struct LegacyQrelsEntry {
     pub(crate) id: Option<String>,
     pub(crate) query: String,
     pub(crate) relevant: Vec<String>,

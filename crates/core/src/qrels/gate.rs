@@ -7,13 +7,14 @@
 use serde_json::value::RawValue;
 
 use super::entries::{self, QrelsText, TopFields, add_unknown_keys, unknown_keys};
-use super::file::{GateEntry, PageRef};
+use super::file::{PageRef, QrelsQueryEntry};
 use super::legacy::{graded, grades_of};
 use super::{
-    JudgedQuery, Lint, Qrels, QrelsError, QrelsFormat, QrelsLocation, QuerySegment, doc_id, settled,
+    JudgedQuery, Qrels, QrelsError, QrelsFormat, QrelsLocation, QrelsWarning, QuerySegment, doc_id,
+    settled,
 };
 use crate::reading::json::{Json, Object};
-use crate::reading::meter::Meter;
+use crate::reading::meter::ReadingMeter;
 
 /// The keys of an entry.
 const KEYS: [&str; 13] = [
@@ -39,7 +40,7 @@ const PAGE_BYTES: usize = 200;
 pub(super) fn is_gate<'a>(
     source: QrelsText<'a>,
     top: &TopFields<'a>,
-    meter: &mut Meter<'_>,
+    meter: &mut ReadingMeter<'_>,
 ) -> Result<bool, QrelsError> {
     if top.schema_version.is_some() {
         return Ok(true);
@@ -64,7 +65,7 @@ pub(super) fn is_gate<'a>(
 pub(super) fn parse<'a>(
     source: QrelsText<'a>,
     top: TopFields<'a>,
-    meter: &mut Meter<'_>,
+    meter: &mut ReadingMeter<'_>,
 ) -> Result<Qrels, QrelsError> {
     let version = top.schema_version.map(RawValue::get);
     if version != Some("1") {
@@ -88,8 +89,8 @@ pub(super) fn parse<'a>(
 fn query(
     at: usize,
     entry: &Json<'_>,
-    lints: &mut Vec<Lint>,
-    meter: &mut Meter<'_>,
+    lints: &mut Vec<QrelsWarning>,
+    meter: &mut ReadingMeter<'_>,
 ) -> Result<JudgedQuery, QrelsError> {
     let place = QrelsLocation::Entry(at);
     let Json::Object(object) = entry else {
@@ -101,7 +102,7 @@ fn query(
     entries::pass_pages(meter, object, pages * PAGE_BYTES)?;
     let grades = grades_of(object, place)?;
     let names: Vec<&str> = KEYS.into_iter().filter(|key| *key != "grades").collect();
-    let entry: GateEntry =
+    let entry: QrelsQueryEntry =
         object.typed(&names).map_err(|error| QrelsError::malformed(place, error.to_string()))?;
     if entry.query.trim().is_empty() {
         return Err(QrelsError::BlankQuery { place });
@@ -124,7 +125,7 @@ fn query(
         (None, slug) => slug.map(|slug| doc_id(None, &slug).into_owned()),
     };
     if let Some(doc) = expected_top1.as_ref().filter(|doc| !relevant.contains(doc)) {
-        lints.push(Lint::TopNotRelevant { query: id.clone(), doc: doc.clone() });
+        lints.push(QrelsWarning::TopNotRelevant { query: id.clone(), doc: doc.clone() });
     }
     add_unknown_keys(lints, &id, object, &KEYS);
     let judgements = graded(place, &id, relevant, grades, lints)?;

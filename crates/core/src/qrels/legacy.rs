@@ -4,13 +4,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::value::RawValue;
 
 use super::entries::{self, QrelsText, TopFields, add_unknown_keys, unknown_keys};
-use super::file::LegacyEntry;
+use super::file::LegacyQrelsEntry;
 use super::gate::bare_of;
 use super::{
-    JudgedQuery, Judgement, Lint, Qrels, QrelsError, QrelsFormat, QrelsLocation, doc_id, settled,
+    JudgedQuery, Judgement, Qrels, QrelsError, QrelsFormat, QrelsLocation, QrelsWarning, doc_id,
+    settled,
 };
 use crate::reading::json::{Json, Object};
-use crate::reading::meter::Meter;
+use crate::reading::meter::ReadingMeter;
 
 /// The keys of an entry.
 const KEYS: [&str; 4] = ["id", "query", "relevant", "grades"];
@@ -21,7 +22,7 @@ const PAGE_BYTES: usize = 150;
 pub(super) fn parse_object<'a>(
     source: QrelsText<'a>,
     top: TopFields<'a>,
-    meter: &mut Meter<'_>,
+    meter: &mut ReadingMeter<'_>,
 ) -> Result<Qrels, QrelsError> {
     let lints = unknown_keys("the file", top.unknown.iter().map(String::as_str));
     parse(source, top.queries, lints, meter)
@@ -30,8 +31,8 @@ pub(super) fn parse_object<'a>(
 pub(super) fn parse<'a>(
     source: QrelsText<'a>,
     list: Option<&'a RawValue>,
-    mut lints: Vec<Lint>,
-    meter: &mut Meter<'_>,
+    mut lints: Vec<QrelsWarning>,
+    meter: &mut ReadingMeter<'_>,
 ) -> Result<Qrels, QrelsError> {
     let mut queries = Vec::with_capacity(source.count(list));
     source.for_each(list, meter, |at, entry, meter| {
@@ -46,8 +47,8 @@ pub(super) fn parse<'a>(
 fn query(
     at: usize,
     entry: &Json<'_>,
-    lints: &mut Vec<Lint>,
-    meter: &mut Meter<'_>,
+    lints: &mut Vec<QrelsWarning>,
+    meter: &mut ReadingMeter<'_>,
 ) -> Result<JudgedQuery, QrelsError> {
     let place = QrelsLocation::Entry(at);
     let Json::Object(object) = entry else {
@@ -56,7 +57,7 @@ fn query(
     let pages = object.get("relevant").and_then(Json::as_array).map_or(0, <[_]>::len);
     entries::pass_pages(meter, object, pages * PAGE_BYTES)?;
     let grades = grades_of(object, place)?;
-    let LegacyEntry { id, query, relevant } = object
+    let LegacyQrelsEntry { id, query, relevant } = object
         .typed(&["id", "query", "relevant"])
         .map_err(|error| QrelsError::malformed(place, error.to_string()))?;
     if query.trim().is_empty() {
@@ -99,7 +100,7 @@ pub(super) fn graded(
     query: &str,
     relevant: Vec<String>,
     grades: Option<&Object<'_>>,
-    lints: &mut Vec<Lint>,
+    lints: &mut Vec<QrelsWarning>,
 ) -> Result<Vec<Judgement>, QrelsError> {
     let listed: FxHashSet<&str> = match grades {
         Some(_) => relevant.iter().map(String::as_str).collect(),
@@ -117,7 +118,7 @@ pub(super) fn graded(
                 return Err(QrelsError::JudgedTwice { query, doc, grades });
             }
             None if !listed.contains(doc.as_str()) => {
-                lints.push(Lint::OnlyGraded { query: query.to_owned(), doc: doc.clone() });
+                lints.push(QrelsWarning::OnlyGraded { query: query.to_owned(), doc: doc.clone() });
                 only_graded.push(doc);
             }
             _ => (),
@@ -130,7 +131,7 @@ pub(super) fn graded(
         }
         let grade = by_doc.get(&doc).copied();
         if grade.is_some_and(|grade| grade <= 0.0) {
-            lints.push(Lint::GradedAway { query: query.to_owned(), doc: doc.clone() });
+            lints.push(QrelsWarning::GradedAway { query: query.to_owned(), doc: doc.clone() });
         }
         judgements.push(Judgement { doc, grade: grade.unwrap_or(1.0) });
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A warning about qrels.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Lint {
+pub enum QrelsWarning {
     /// The same judgement stood twice and was counted once.
     JudgedAgain { query: String, doc: String },
     /// Two queries ask the same.
@@ -29,7 +29,7 @@ pub enum Lint {
     NoHeader,
 }
 
-impl Lint {
+impl QrelsWarning {
     /// A stable word for scripts.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ impl Lint {
     }
 }
 
-impl fmt::Display for Lint {
+impl fmt::Display for QrelsWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::JudgedAgain { query, doc } => {

@@ -27,13 +27,13 @@ use entries::QrelsText;
 use grade::whole_grade;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::reading::meter::Meter;
+use crate::reading::meter::ReadingMeter;
 
 pub use beir::{corpus_ids, documents_of_jsonl, queries_of_jsonl};
 pub use error::{QrelsError, QrelsLocation};
 pub use existence::{JudgedPages, relevant_pages};
-pub use file::{GateEntry, PageRef, QrelsFile};
-pub use lint::Lint;
+pub use file::{PageRef, QrelsFile, QrelsQueryEntry};
+pub use lint::QrelsWarning;
 pub use segment::{QuerySegment, SegmentBy};
 pub(crate) use write::ensure_writable;
 pub use write::{WriteError, trec_qrels};
@@ -93,7 +93,7 @@ pub struct Qrels {
     /// How the file spelled them.
     pub shape: QrelsFormat,
     /// Warnings about the file.
-    pub lints: Vec<Lint>,
+    pub lints: Vec<QrelsWarning>,
 }
 
 impl JudgedQuery {
@@ -117,11 +117,11 @@ impl JudgedQuery {
 impl Qrels {
     /// Reads any shape. A byte order mark and CRLF line ends are tolerated.
     pub fn parse(bytes: &[u8]) -> Result<Self, QrelsError> {
-        Self::parse_metered(bytes, &mut Meter::unlimited())
+        Self::parse_metered(bytes, &mut ReadingMeter::unlimited())
     }
 
     /// The same within limits.
-    pub fn parse_metered(bytes: &[u8], meter: &mut Meter<'_>) -> Result<Self, QrelsError> {
+    pub fn parse_metered(bytes: &[u8], meter: &mut ReadingMeter<'_>) -> Result<Self, QrelsError> {
         let text = utf8(bytes)?;
         match text.trim_start().bytes().next() {
             None => Err(QrelsError::Empty),
@@ -133,7 +133,7 @@ impl Qrels {
     /// Qrels from queries in memory, under the rules of a file.
     pub fn new(queries: Vec<JudgedQuery>, shape: QrelsFormat) -> Result<Self, QrelsError> {
         let mut lints = Vec::new();
-        let queries = settled(queries, &mut lints, &mut Meter::unlimited())?;
+        let queries = settled(queries, &mut lints, &mut ReadingMeter::unlimited())?;
         Ok(Self { queries, shape, lints })
     }
 
@@ -152,7 +152,7 @@ impl Qrels {
         let without = self.queries.iter().filter(|query| query.text.is_none());
         let without: Vec<String> = without.map(|query| query.id.clone()).collect();
         if !without.is_empty() {
-            self.lints.push(Lint::NoText { queries: without });
+            self.lints.push(QrelsWarning::NoText { queries: without });
         }
         self
     }
@@ -174,7 +174,7 @@ pub(crate) fn doc_id<'a>(source: Option<&str>, slug: &'a str) -> Cow<'a, str> {
     }
 }
 
-fn parse_json(text: &str, meter: &mut Meter<'_>) -> Result<Qrels, QrelsError> {
+fn parse_json(text: &str, meter: &mut ReadingMeter<'_>) -> Result<Qrels, QrelsError> {
     let source = QrelsText::new(text)?;
     if text.trim_start().starts_with('[') {
         let list = serde_json::from_str(text).ok();
@@ -191,8 +191,8 @@ fn parse_json(text: &str, meter: &mut Meter<'_>) -> Result<Qrels, QrelsError> {
 /// Checks what every shape promises: some query, unique ids, each document judged once.
 fn settled(
     mut queries: Vec<JudgedQuery>,
-    lints: &mut Vec<Lint>,
-    meter: &mut Meter<'_>,
+    lints: &mut Vec<QrelsWarning>,
+    meter: &mut ReadingMeter<'_>,
 ) -> Result<Vec<JudgedQuery>, QrelsError> {
     /// Memory of a judgement while duplicates are removed.
     const REPEATED_BYTES: usize = 240;
@@ -210,7 +210,7 @@ fn settled(
         }
         let Some(text) = &query.text else { continue };
         if let Some(first) = texts.insert(text, &query.id) {
-            lints.push(Lint::SameText { query: query.id.clone(), first: first.to_owned() });
+            lints.push(QrelsWarning::SameText { query: query.id.clone(), first: first.to_owned() });
         }
     }
     drop((ids, texts));
@@ -223,13 +223,14 @@ fn settled(
             .into_iter()
             .partition(|_| place.next().is_some_and(|place| again.binary_search(&place).is_ok()));
         query.judgements = once;
-        let lint = |Judgement { doc, .. }| Lint::JudgedAgain { query: query.id.clone(), doc };
+        let lint =
+            |Judgement { doc, .. }| QrelsWarning::JudgedAgain { query: query.id.clone(), doc };
         lints.extend(Vec::into_iter(twice).map(lint));
     }
     let none = queries.iter().filter(|query| query.relevant().next().is_none());
     let none: Vec<String> = none.map(|query| query.id.clone()).collect();
     if !none.is_empty() {
-        lints.push(Lint::NothingRelevant { queries: none });
+        lints.push(QrelsWarning::NothingRelevant { queries: none });
     }
     Ok(queries)
 }

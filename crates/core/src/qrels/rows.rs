@@ -5,12 +5,12 @@
 use rustc_hash::FxHashMap;
 
 use super::{
-    JudgedQuery, Judgement, Lint, Qrels, QrelsError, QrelsFormat, QrelsLocation, settled,
+    JudgedQuery, Judgement, Qrels, QrelsError, QrelsFormat, QrelsLocation, QrelsWarning, settled,
     whole_grade,
 };
 use crate::address::without_passwords;
-use crate::fields::Fields;
-use crate::reading::meter::Meter;
+use crate::fields::FieldWalker;
+use crate::reading::meter::ReadingMeter;
 
 const EXPECTED: &str =
     "expected `query iteration document grade` (TREC) or `query-id<TAB>corpus-id<TAB>score` (BEIR)";
@@ -27,7 +27,7 @@ struct JudgementRow<'a> {
     grade: &'a str,
 }
 
-pub(super) fn parse(text: &str, meter: &mut Meter<'_>) -> Result<Qrels, QrelsError> {
+pub(super) fn parse(text: &str, meter: &mut ReadingMeter<'_>) -> Result<Qrels, QrelsError> {
     let mut lines = lines(text).peekable();
     let Some((first, head)) = lines.peek().copied() else { return Err(QrelsError::Empty) };
     let mut lints = Vec::new();
@@ -36,7 +36,7 @@ pub(super) fn parse(text: &str, meter: &mut Meter<'_>) -> Result<Qrels, QrelsErr
     })?;
     if shape == QrelsFormat::Beir {
         match beir_row(head) {
-            Some(row) if row.grade.parse::<f64>().is_ok() => lints.push(Lint::NoHeader),
+            Some(row) if row.grade.parse::<f64>().is_ok() => lints.push(QrelsWarning::NoHeader),
             _ => drop(lines.next()),
         }
     }
@@ -68,7 +68,7 @@ impl<'a> QueryCollector<'a> {
         &mut self,
         row: JudgementRow<'a>,
         place: QrelsLocation,
-        meter: &mut Meter<'_>,
+        meter: &mut ReadingMeter<'_>,
     ) -> Result<(), QrelsError> {
         let grade = whole_grade(row.grade, place, row.doc)?;
         let known = self.all.len();
@@ -123,7 +123,7 @@ fn shape(head: &str) -> Option<QrelsFormat> {
 }
 
 fn trec_row(line: &str) -> Option<JudgementRow<'_>> {
-    let mut fields = Fields::new(line);
+    let mut fields = FieldWalker::new(line);
     let (query, _) = (fields.field(), fields.field());
     let (doc, grade, more) = (fields.field(), fields.field(), fields.field());
     (!grade.is_empty() && more.is_empty()).then_some(JudgementRow { query, doc, grade })

@@ -57,16 +57,19 @@ fn lines_of_trec_and_beir() {
         let qrels = parse(text).unwrap();
         assert_eq!(docs(&qrels.queries[0]), [("a", 2.0), ("b", -1.0)], "{text}");
         assert_eq!(docs(&qrels.queries[1]), [("c", 0.0)]);
-        assert_eq!(qrels.lints, [Lint::NothingRelevant { queries: vec!["2".to_owned()] }]);
+        assert_eq!(qrels.lints, [QrelsWarning::NothingRelevant { queries: vec!["2".to_owned()] }]);
     }
-    assert_eq!(parse("1\ta\t2").unwrap().lints, [Lint::NoHeader]);
+    assert_eq!(parse("1\ta\t2").unwrap().lints, [QrelsWarning::NoHeader]);
 }
 
 #[test]
 fn the_same_twice_counts_once_and_different_grades_are_refused() {
     let qrels = parse("1 0 a 1\n1 0 b 1\n1 0 a 1\n").unwrap();
     assert_eq!(docs(&qrels.queries[0]), [("a", 1.0), ("b", 1.0)]);
-    assert_eq!(qrels.lints, [Lint::JudgedAgain { query: "1".to_owned(), doc: "a".to_owned() }]);
+    assert_eq!(
+        qrels.lints,
+        [QrelsWarning::JudgedAgain { query: "1".to_owned(), doc: "a".to_owned() }]
+    );
     let error = parse("1 0 a 1\n1 0 a 2\n").unwrap_err();
     assert_eq!(error.to_string(), "query `1` judges `a` both 1 and 2; keep one of them");
 }
@@ -160,7 +163,7 @@ fn odd_things_are_told() {
          "grades":{"s":0,"v":2}},
         {"query_id":"y","query":"a","relevant_slugs":["s"]}]}"#;
     let qrels = parse(text).unwrap();
-    let kinds: Vec<&str> = qrels.lints.iter().map(Lint::kind).collect();
+    let kinds: Vec<&str> = qrels.lints.iter().map(QrelsWarning::kind).collect();
     let expected = [
         "unknown_key",
         "top_not_relevant",
@@ -178,7 +181,7 @@ fn beir_folders_have_texts_and_ids() {
     let texts = queries_of_jsonl(b"\xef\xbb\xbf{\"_id\":\"1\",\"text\":\"who?\"}\r\n\n").unwrap();
     let qrels = parse("1\ta\t1\n2\tb\t1").unwrap().with_texts(texts);
     assert_eq!(qrels.queries[0].text.as_deref(), Some("who?"));
-    assert_eq!(qrels.lints[1], Lint::NoText { queries: vec!["2".to_owned()] });
+    assert_eq!(qrels.lints[1], QrelsWarning::NoText { queries: vec!["2".to_owned()] });
     let corpus = b"{\"_id\":\"a\",\"title\":\"\",\"text\":\"x\",\"metadata\":{}}\n{\"_id\":\"b\",\"text\":\"\"}";
     assert_eq!(corpus_ids(corpus).unwrap(), ["a", "b"]);
     let error = corpus_ids(b"{\"_id\":\"a\"}\n{}").unwrap_err().to_string();

@@ -10,7 +10,7 @@ const STEP: usize = 64 << 10;
 
 /// Why reading ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum MeterError {
+pub enum ReadingMeterError {
     /// The caller has gone.
     #[error("the work was stopped because nobody waits for its result")]
     Stopped,
@@ -19,7 +19,7 @@ pub enum MeterError {
     NoMemory,
 }
 
-pub struct Meter<'a> {
+pub struct ReadingMeter<'a> {
     reserve: &'a dyn Fn(usize) -> bool,
     is_stopped: &'a dyn Fn() -> bool,
     held: usize,
@@ -28,7 +28,7 @@ pub struct Meter<'a> {
     reserved: usize,
 }
 
-impl<'a> Meter<'a> {
+impl<'a> ReadingMeter<'a> {
     /// A meter that asks `reserve` for bytes, and `is_stopped` whether to go on.
     pub fn new(reserve: &'a dyn Fn(usize) -> bool, is_stopped: &'a dyn Fn() -> bool) -> Self {
         Self { reserve, is_stopped, held: 0, passing: 0, reserved: 0 }
@@ -40,8 +40,8 @@ impl<'a> Meter<'a> {
     }
 
     /// Fails if the caller has gone.
-    pub fn check(&self) -> Result<(), MeterError> {
-        if (self.is_stopped)() { Err(MeterError::Stopped) } else { Ok(()) }
+    pub fn check(&self) -> Result<(), ReadingMeterError> {
+        if (self.is_stopped)() { Err(ReadingMeterError::Stopped) } else { Ok(()) }
     }
 
     /// Whether the caller has gone.
@@ -50,24 +50,24 @@ impl<'a> Meter<'a> {
     }
 
     /// Takes bytes that stay until all is done.
-    pub fn hold(&mut self, bytes: usize) -> Result<(), MeterError> {
+    pub fn hold(&mut self, bytes: usize) -> Result<(), ReadingMeterError> {
         self.held = self.held.saturating_add(bytes);
         self.settle()
     }
 
     /// Takes bytes for one step. Steps come after each other, so the largest one counts.
-    pub fn pass(&mut self, bytes: usize) -> Result<(), MeterError> {
+    pub fn pass(&mut self, bytes: usize) -> Result<(), ReadingMeterError> {
         self.passing = self.passing.max(bytes);
         self.settle()
     }
 
-    fn settle(&mut self) -> Result<(), MeterError> {
+    fn settle(&mut self) -> Result<(), ReadingMeterError> {
         self.check()?;
         let needed = self.held.saturating_add(self.passing);
         if needed > self.reserved {
             let more = (needed - self.reserved).next_multiple_of(STEP);
             if !(self.reserve)(more) {
-                return Err(MeterError::NoMemory);
+                return Err(ReadingMeterError::NoMemory);
             }
             self.reserved += more;
         }
@@ -88,7 +88,7 @@ mod tests {
             given.set(given.get() + bytes);
             given.get() <= 10 * STEP
         };
-        let mut meter = Meter::new(&reserve, &|| false);
+        let mut meter = ReadingMeter::new(&reserve, &|| false);
         meter.hold(1).unwrap();
         meter.pass(STEP).unwrap();
         meter.pass(2 * STEP - 1).unwrap();
@@ -96,14 +96,14 @@ mod tests {
         assert_eq!(given.get(), 2 * STEP);
         meter.hold(8 * STEP).unwrap();
         assert_eq!(given.get(), 10 * STEP);
-        assert_eq!(meter.hold(1), Err(MeterError::NoMemory));
-        assert_eq!(Meter::unlimited().hold(usize::MAX / 2), Ok(()));
+        assert_eq!(meter.hold(1), Err(ReadingMeterError::NoMemory));
+        assert_eq!(ReadingMeter::unlimited().hold(usize::MAX / 2), Ok(()));
     }
 
     #[test]
     fn nothing_is_read_when_nobody_waits() {
-        let mut meter = Meter::new(&|_| true, &|| true);
-        assert_eq!(meter.check(), Err(MeterError::Stopped));
-        assert_eq!(meter.hold(0), Err(MeterError::Stopped));
+        let mut meter = ReadingMeter::new(&|_| true, &|| true);
+        assert_eq!(meter.check(), Err(ReadingMeterError::Stopped));
+        assert_eq!(meter.hold(0), Err(ReadingMeterError::Stopped));
     }
 }

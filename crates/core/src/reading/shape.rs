@@ -4,7 +4,7 @@
 //! depth without keeping anything; what a document would take is its bytes, as often as its reader
 //! copies them, and a price for each value and each object. A document that would take more than
 //! [`allowance`] is refused. Memory that depends on more than these counts is counted while it is
-//! allocated, by a [`Meter`](super::meter::Meter).
+//! allocated, by a [`ReadingMeter`](super::meter::ReadingMeter).
 
 /// Maximum nesting depth. The reader's own limit is 128.
 pub(crate) const MAX_DEPTH: usize = 64;

@@ -3,7 +3,7 @@
 use super::number::count;
 use crate::gate::Verdict;
 use crate::suite::SuiteRun;
-use crate::suite::case::Flag;
+use crate::suite::case::CaseDefect;
 use crate::suite::measure::MeasureUnit;
 use crate::suite::run::{RunCase, RunMeasure};
 use crate::suite::threshold::MeasureStatus;
@@ -124,7 +124,9 @@ pub(super) fn wrong(case: &RunCase) -> String {
     let mut all: Vec<String> = case.flags.iter().map(|flag| flag.name().to_owned()).collect();
     all.extend(case.error.map(|error| format!("error: {error}")));
     // A result that is present but ranked too low, or named only by links, has no flag.
-    if !case.missed.is_empty() && case.error.is_none() && !case.flags.contains(&Flag::MissingResult)
+    if !case.missed.is_empty()
+        && case.error.is_none()
+        && !case.flags.contains(&CaseDefect::MissingResult)
     {
         let rank = case.rank.map_or_else(|| "no rank".to_owned(), |rank| format!("rank {rank}"));
         all.push(rank);

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::blame::Blame;
-use crate::provenance::{Factor, FactorDifference};
+use crate::provenance::{FactorDifference, RankingFactor};
 use crate::replay::{Caveat, ReplaySummary, ReplayedRow, RowComparison, RowOutcome};
 
 /// Number of bins from 0 to 1.
@@ -21,10 +21,10 @@ pub(super) struct FactorCounts {
 }
 
 /// Counts changed rows by factor.
-pub(super) fn changed(rows: &[ReplayedRow]) -> BTreeMap<Factor, FactorCounts> {
+pub(super) fn changed(rows: &[ReplayedRow]) -> BTreeMap<RankingFactor, FactorCounts> {
     let count =
         |factor, wanted| compared(rows).filter(|row| row.differences.of(factor) == wanted).count();
-    let of = |factor: &Factor| {
+    let of = |factor: &RankingFactor| {
         let changed = FactorCounts {
             same: count(*factor, FactorDifference::Same),
             differs: count(*factor, FactorDifference::Differs),
@@ -32,7 +32,7 @@ pub(super) fn changed(rows: &[ReplayedRow]) -> BTreeMap<Factor, FactorCounts> {
         };
         (*factor, changed)
     };
-    Factor::ALL.iter().map(of).collect()
+    RankingFactor::ALL.iter().map(of).collect()
 }
 
 /// The rows that changed most, worst first.

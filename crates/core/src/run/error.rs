@@ -1,6 +1,6 @@
 //! Why a run could not be read.
 
-use crate::reading::meter::MeterError;
+use crate::reading::meter::ReadingMeterError;
 
 /// Why a run could not be read. Every message names the place and the remedy.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -31,5 +31,5 @@ pub enum RunError {
     #[error("line {line} is not a run row: {reason}")]
     Row { line: usize, reason: String },
     #[error(transparent)]
-    Interrupted(MeterError),
+    Interrupted(ReadingMeterError),
 }

@@ -20,7 +20,7 @@ use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::reading::meter::Meter;
+use crate::reading::meter::ReadingMeter;
 
 pub use error::RunError;
 pub use row::{RUN_VERSION, RetrievedPage, RunRow};
@@ -69,11 +69,11 @@ impl<'a> Run<'a> {
     /// Reads TREC lines, or NDJSON rows if the first byte that says something is `{`. A byte order
     /// mark and CRLF line ends are tolerated. A file without rows is a run without queries.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, RunError> {
-        Self::parse_metered(bytes, &mut Meter::unlimited())
+        Self::parse_metered(bytes, &mut ReadingMeter::unlimited())
     }
 
     /// The same within limits.
-    pub fn parse_metered(bytes: &'a [u8], meter: &mut Meter<'_>) -> Result<Self, RunError> {
+    pub fn parse_metered(bytes: &'a [u8], meter: &mut ReadingMeter<'_>) -> Result<Self, RunError> {
         let text = std::str::from_utf8(bytes)
             .map_err(|error| RunError::NotUtf8 { byte: error.valid_up_to() })?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);

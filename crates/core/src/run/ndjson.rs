@@ -13,13 +13,13 @@ use super::row::{RUN_VERSION, version};
 use super::{OrderedBy, Run, RunError, RunHit};
 use crate::qrels::doc_id;
 use crate::reading::in_line;
-use crate::reading::meter::Meter;
+use crate::reading::meter::ReadingMeter;
 
 /// Memory of a hit while its row is read, and after that in the run.
 const HIT_IN_ROW: usize = 112;
 const HIT_IN_RUN: usize = 96;
 
-pub(super) fn parse<'a>(text: &'a str, meter: &mut Meter<'_>) -> Result<Run<'a>, RunError> {
+pub(super) fn parse<'a>(text: &'a str, meter: &mut ReadingMeter<'_>) -> Result<Run<'a>, RunError> {
     let mut run = Run::new(OrderedBy::Position);
     let mut held = 0;
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {

@@ -11,8 +11,8 @@ use rustc_hash::{FxHashSet, FxHasher};
 
 use super::number::parse_score;
 use super::{OrderedBy, QUERY_BYTES, QuerySlot, Run, RunError, RunHit};
-use crate::fields::Fields;
-use crate::reading::meter::Meter;
+use crate::fields::FieldWalker;
+use crate::reading::meter::ReadingMeter;
 
 /// Lines of one query that stand together.
 struct LineGroup {
@@ -25,10 +25,10 @@ const STRETCH_BYTES: usize = 64;
 /// After how many of them the memory is counted again.
 const COUNT_EVERY: usize = 1024;
 
-pub(super) fn parse<'a>(text: &'a str, meter: &mut Meter<'_>) -> Result<Run<'a>, RunError> {
+pub(super) fn parse<'a>(text: &'a str, meter: &mut ReadingMeter<'_>) -> Result<Run<'a>, RunError> {
     let mut run = Run::new(OrderedBy::Score);
     let mut stretches: Vec<LineGroup> = Vec::new();
-    let mut fields = Fields::new(text);
+    let mut fields = FieldWalker::new(text);
     let mut last = "";
     let lines = 1 + memchr::memchr_iter(b'\n', text.as_bytes()).count();
     let hits = lines * size_of::<RunHit<'_>>();

@@ -16,7 +16,7 @@ pub const DEPTH: usize = 10;
 
 /// A defect of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Flag {
+pub enum CaseDefect {
     /// No expected result was returned.
     MissingResult,
     /// The highlight of the matching result shows the wrong text.
@@ -26,7 +26,7 @@ pub enum Flag {
 }
 
 named! {
-    Flag {
+    CaseDefect {
         MissingResult = "missing_result",
         WrongSnippet = "wrong_snippet",
         HallucinatedContent = "hallucinated_content",
@@ -69,7 +69,7 @@ pub struct CaseResult {
     pub stages_ms: [Option<f64>; 3],
     /// Stages that fell back.
     pub fallbacks: Vec<String>,
-    pub flags: Vec<Flag>,
+    pub flags: Vec<CaseDefect>,
     /// Deciding recall measures that this case misses; set when the run is aggregated.
     pub missed: Vec<SuiteMeasure>,
     /// Result ids, best first.
@@ -111,7 +111,7 @@ pub fn judge(
     match answer {
         Ok(answer) => answered(query, asked_why, answer, facts),
         Err(error) => {
-            let flags = if query.has_key() { vec![Flag::MissingResult] } else { Vec::new() };
+            let flags = if query.has_key() { vec![CaseDefect::MissingResult] } else { Vec::new() };
             CaseResult {
                 error: Some(error.kind),
                 message: Some(error.message.clone()),
@@ -197,7 +197,7 @@ fn has_reasons(answer: &TargetAnswer) -> bool {
     answer.rationale.as_ref().is_some_and(|rationale| !rationale.edges.is_empty())
 }
 
-fn flags(query: &CanonicalQuery, case: &CaseResult, results: &[TargetResult]) -> Vec<Flag> {
+fn flags(query: &CanonicalQuery, case: &CaseResult, results: &[TargetResult]) -> Vec<CaseDefect> {
     let is_made_up = |found: &TargetResult| match (&found.snippet, &found.text) {
         (Some(snippet), Some(text)) => snippet::is_made_up(snippet, text),
         _ => false,
@@ -206,13 +206,13 @@ fn flags(query: &CanonicalQuery, case: &CaseResult, results: &[TargetResult]) ->
     let is_wrong = matches!(case.highlight, Some(Highlight::Wrong | Highlight::Missing));
     let mut flags = Vec::new();
     if keyed && case.rank.is_none() && case.graph_answer != Some(true) {
-        flags.push(Flag::MissingResult);
+        flags.push(CaseDefect::MissingResult);
     }
     if is_wrong {
-        flags.push(Flag::WrongSnippet);
+        flags.push(CaseDefect::WrongSnippet);
     }
     if results.iter().any(is_made_up) {
-        flags.push(Flag::HallucinatedContent);
+        flags.push(CaseDefect::HallucinatedContent);
     }
     flags
 }
@@ -314,7 +314,7 @@ mod tests {
         let too_far = answer(&["1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "a"]);
         assert_eq!(
             judge(&asked(), RationaleRequirement::Yes, &Ok(too_far), &holds).flags,
-            [Flag::MissingResult]
+            [CaseDefect::MissingResult]
         );
     }
 
@@ -361,7 +361,7 @@ mod tests {
         let error = TargetError::new(TargetErrorKind::Timeout, "no answer");
         let case = judge(&asked(), RationaleRequirement::Yes, &Err(error), &holds);
         assert_eq!((case.error, case.rank), (Some(TargetErrorKind::Timeout), None));
-        assert_eq!(case.flags, [Flag::MissingResult]);
+        assert_eq!(case.flags, [CaseDefect::MissingResult]);
         assert!(case.is_failing() && case.total_ms.is_none());
     }
 
@@ -376,10 +376,10 @@ mod tests {
             judge(&asked, RationaleRequirement::Yes, &Ok(answer), &holds)
         };
         assert_eq!(shown(Some("plans forty berths"), None).flags, []);
-        assert_eq!(shown(Some("plans nothing"), None).flags, [Flag::WrongSnippet]);
-        assert_eq!(shown(None, None).flags, [Flag::WrongSnippet]);
+        assert_eq!(shown(Some("plans nothing"), None).flags, [CaseDefect::WrongSnippet]);
+        assert_eq!(shown(None, None).flags, [CaseDefect::WrongSnippet]);
         let made_up = shown(Some("plans forty berths"), Some("plans fifty berths"));
-        assert_eq!(made_up.flags, [Flag::HallucinatedContent]);
+        assert_eq!(made_up.flags, [CaseDefect::HallucinatedContent]);
         assert_eq!(
             judge(&asked, RationaleRequirement::Yes, &Ok(answer(&["x"])), &holds).highlight,
             None,

@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
 use super::breach::{self, SuiteBreach, TargetOutage};
-use super::case::{CaseResult, Flag};
+use super::case::{CaseDefect, CaseResult};
 use super::graph::Faithfulness;
 use super::measure::{MeasureValue, SuiteMeasure};
 use super::query::Difficulty;
@@ -15,7 +15,7 @@ use super::report::{InconclusiveReason, MeasureRow, SuiteReport};
 use super::size::SampleSize;
 use super::snippet::Highlight;
 use super::threshold::{MeasureBound, MeasureStatus};
-use super::trend::Trend;
+use super::trend::DecliningMeasure;
 use super::{Suite, SuiteKind};
 use crate::gate::Verdict;
 use crate::request::RetrievalMode;
@@ -102,7 +102,7 @@ pub struct SuiteRun {
     pub notes: Vec<String>,
     /// Measures that fell for several weeks in a row; recalibrate the reranker.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub recalibrate: Vec<Trend>,
+    pub recalibrate: Vec<DecliningMeasure>,
     /// Every measure of every segment.
     pub measures: Vec<RunMeasure>,
     /// Cases of the run, failing cases first.
@@ -159,7 +159,7 @@ pub struct RunCase {
     /// Whether the case needs attention.
     pub failing: bool,
     /// Defects of the case.
-    pub flags: Vec<Flag>,
+    pub flags: Vec<CaseDefect>,
     /// Deciding recall measures that the case misses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missed: Vec<SuiteMeasure>,

@@ -28,7 +28,7 @@ named! { SampleUnit { Queries = "queries", Pairs = "pairs" } }
 /// A part of a sample that is too small.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SuiteShortage")]
-pub struct Shortage {
+pub struct SampleShortage {
     /// Source; null for the sample as a whole.
     pub source: Option<String>,
     pub drawn: usize,
@@ -51,7 +51,7 @@ pub struct SampleSize {
     pub smaller_than_playbook: bool,
     /// Parts that are too small; the run cannot pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub short: Vec<Shortage>,
+    pub short: Vec<SampleShortage>,
 }
 
 impl SampleSize {
@@ -63,7 +63,7 @@ impl SampleSize {
     fn new(
         unit: SampleUnit,
         (drawn, required, playbook): (usize, usize, usize),
-        short: Vec<Shortage>,
+        short: Vec<SampleShortage>,
     ) -> Self {
         let smaller_than_playbook = required < playbook;
         Self { unit, drawn, required, playbook, smaller_than_playbook, short }
@@ -87,7 +87,7 @@ impl SampleSize {
     /// Remarks about everything that is too small, one sentence each.
     pub fn remarks(&self) -> Vec<String> {
         let unit = self.unit;
-        let short = self.short.iter().map(|Shortage { source, drawn, required }| {
+        let short = self.short.iter().map(|SampleShortage { source, drawn, required }| {
             let about = source.as_ref().map(|one| format!(" about {one}")).unwrap_or_default();
             format!("sample too small: {drawn} of {required} required {unit}{about}")
         });
@@ -120,7 +120,7 @@ pub fn sample_size(
             let short = groups.into_keys().filter_map(|source| {
                 let count = asked.get(&source).copied().unwrap_or(0);
                 let (source, drawn) = (source.map(str::to_owned), count);
-                (count < *least).then_some(Shortage { source, drawn, required: *least })
+                (count < *least).then_some(SampleShortage { source, drawn, required: *least })
             });
             let required = least * groups_count;
             let sizes = (drawn.len(), required, by_playbook);
@@ -130,7 +130,7 @@ pub fn sample_size(
 }
 
 fn whole(unit: SampleUnit, drawn: usize, required: usize, playbook: usize) -> SampleSize {
-    let short = (drawn < required).then_some(Shortage { source: None, drawn, required });
+    let short = (drawn < required).then_some(SampleShortage { source: None, drawn, required });
     SampleSize::new(unit, (drawn, required, playbook), short.into_iter().collect())
 }
 
@@ -216,7 +216,7 @@ mod tests {
         let sample = Sample::PerSource { count: 15, least: 15, sources };
         let named = Suite { sample, ..suite(SuiteKind::SourceSpecific) };
         let found = size(&named, &[("a", 20), ("c", 20)]);
-        let short = Shortage { source: Some("b".to_owned()), drawn: 0, required: 15 };
+        let short = SampleShortage { source: Some("b".to_owned()), drawn: 0, required: 15 };
         assert_eq!((found.short, found.drawn), (vec![short], 15));
     }
 

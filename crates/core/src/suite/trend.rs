@@ -13,14 +13,14 @@ pub(crate) const DROPS: usize = 3;
 
 /// The value of a measure in one week.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Week {
+pub struct WeeklyValue {
     pub value: Option<f64>,
 }
 
 /// A measure that fell for several weeks in a row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SuiteFall")]
-pub struct Trend {
+pub struct DecliningMeasure {
     /// Name of the measure.
     pub measure: SuiteMeasure,
     /// Values by week, oldest first.
@@ -37,7 +37,7 @@ pub const WATCHED: [SuiteMeasure; 4] = [
 
 /// Weekly values of some runs, oldest first and without gaps: the last value of each week, or none.
 /// Weeks start on Monday, in UTC.
-pub fn weeks(runs: &[(Timestamp, Option<f64>)]) -> Vec<Week> {
+pub fn weeks(runs: &[(Timestamp, Option<f64>)]) -> Vec<WeeklyValue> {
     let week = |at: Timestamp| {
         let date = at.to_zoned(TimeZone::UTC).date();
         let day: ISOWeekDate = date.iso_week_date();
@@ -52,7 +52,7 @@ pub fn weeks(runs: &[(Timestamp, Option<f64>)]) -> Vec<Week> {
     let mut weeks = Vec::new();
     while monday <= end {
         let own = sorted.iter().filter(|(at, _)| week(*at) == monday);
-        weeks.push(Week { value: own.filter_map(|(_, value)| *value).next_back() });
+        weeks.push(WeeklyValue { value: own.filter_map(|(_, value)| *value).next_back() });
         monday = monday.saturating_add(7.days());
     }
     weeks
@@ -60,12 +60,16 @@ pub fn weeks(runs: &[(Timestamp, Option<f64>)]) -> Vec<Week> {
 
 /// The sustained drop of a measure: each of the last weeks, oldest first, is below the week before.
 /// A week without a value breaks the series.
-pub fn sustained(measure: SuiteMeasure, weeks: &[Week], drops: usize) -> Option<Trend> {
+pub fn sustained(
+    measure: SuiteMeasure,
+    weeks: &[WeeklyValue],
+    drops: usize,
+) -> Option<DecliningMeasure> {
     let last = weeks.len().checked_sub(drops + 1)?;
     let values: Option<Vec<f64>> = weeks[last..].iter().map(|week| week.value).collect();
     let values = values?;
     let falls = values.windows(2).all(|pair| pair[1] < pair[0]);
-    (drops > 0 && falls).then_some(Trend { measure, values })
+    (drops > 0 && falls).then_some(DecliningMeasure { measure, values })
 }
 
 #[cfg(test)]
@@ -74,7 +78,8 @@ mod tests {
 
     #[track_caller]
     fn check(values: &[Option<f64>], expected: bool) {
-        let weeks: Vec<Week> = values.iter().map(|value| Week { value: *value }).collect();
+        let weeks: Vec<WeeklyValue> =
+            values.iter().map(|value| WeeklyValue { value: *value }).collect();
         let found = sustained(SuiteMeasure::RecallAt5, &weeks, DROPS);
         assert_eq!(found.is_some(), expected, "{values:?}");
     }

@@ -5,7 +5,7 @@ use super::{TargetError, TargetResult};
 
 /// The source that a document's name begins with.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum SourceRule {
+pub enum DocumentSourceRule {
     /// None: the id is the name.
     #[default]
     None,
@@ -17,14 +17,14 @@ pub enum SourceRule {
 
 /// The mapping of an id to a page key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct IdRule {
+pub struct DocumentIdRule {
     /// Taken off the front of ids that begin with it.
     pub strip_prefix: Option<String>,
     /// The prefix put before the id.
-    pub source: SourceRule,
+    pub source: DocumentSourceRule,
 }
 
-impl IdRule {
+impl DocumentIdRule {
     /// A result with its document named.
     pub fn apply(&self, found: TargetResult) -> Result<TargetResult, TargetError> {
         let bare = self.stripped(found.document);
@@ -32,11 +32,12 @@ impl IdRule {
             return Err(TargetError::malformed("nothing is left of its id without the prefix"));
         }
         let document = match (&self.source, &found.source) {
-            (SourceRule::None, _) => bare,
-            (SourceRule::Fixed(source), _) | (SourceRule::OfResult, Some(source)) => {
+            (DocumentSourceRule::None, _) => bare,
+            (DocumentSourceRule::Fixed(source), _)
+            | (DocumentSourceRule::OfResult, Some(source)) => {
                 format!("{source}::{bare}")
             }
-            (SourceRule::OfResult, None) => {
+            (DocumentSourceRule::OfResult, None) => {
                 return Err(TargetError::malformed("it has no source, and its name needs one"));
             }
         };
@@ -47,8 +48,8 @@ impl IdRule {
     pub fn named(&self, id: String) -> String {
         let bare = self.stripped(id);
         match &self.source {
-            SourceRule::Fixed(source) => format!("{source}::{bare}"),
-            SourceRule::None | SourceRule::OfResult => bare,
+            DocumentSourceRule::Fixed(source) => format!("{source}::{bare}"),
+            DocumentSourceRule::None | DocumentSourceRule::OfResult => bare,
         }
     }
 
@@ -65,19 +66,26 @@ mod tests {
 
     #[test]
     fn ids_become_names() {
-        let check = |strip: Option<&str>, source: SourceRule, found: (&str, Option<&str>), name| {
-            let rule = IdRule { strip_prefix: strip.map(str::to_owned), source };
-            let (document, source) = (found.0.to_owned(), found.1.map(str::to_owned));
-            let found = rule.apply(TargetResult { document, source, ..TargetResult::default() });
-            assert_eq!(found.ok().map(|found| found.document), name);
-        };
+        let check =
+            |strip: Option<&str>, source: DocumentSourceRule, found: (&str, Option<&str>), name| {
+                let rule = DocumentIdRule { strip_prefix: strip.map(str::to_owned), source };
+                let (document, source) = (found.0.to_owned(), found.1.map(str::to_owned));
+                let found =
+                    rule.apply(TargetResult { document, source, ..TargetResult::default() });
+                assert_eq!(found.ok().map(|found| found.document), name);
+            };
         let some = |name: &str| Some(name.to_owned());
-        check(None, SourceRule::None, ("a", Some("s")), some("a"));
-        check(Some("doc:"), SourceRule::None, ("doc:a", None), some("a"));
-        check(Some("doc:"), SourceRule::None, ("a", None), some("a"));
-        check(None, SourceRule::Fixed("wiki".to_owned()), ("a", Some("s")), some("wiki::a"));
-        check(Some("x/"), SourceRule::OfResult, ("x/a", Some("s")), some("s::a"));
-        check(None, SourceRule::OfResult, ("a", None), None);
-        check(Some("doc:"), SourceRule::None, ("doc:", None), None);
+        check(None, DocumentSourceRule::None, ("a", Some("s")), some("a"));
+        check(Some("doc:"), DocumentSourceRule::None, ("doc:a", None), some("a"));
+        check(Some("doc:"), DocumentSourceRule::None, ("a", None), some("a"));
+        check(
+            None,
+            DocumentSourceRule::Fixed("wiki".to_owned()),
+            ("a", Some("s")),
+            some("wiki::a"),
+        );
+        check(Some("x/"), DocumentSourceRule::OfResult, ("x/a", Some("s")), some("s::a"));
+        check(None, DocumentSourceRule::OfResult, ("a", None), None);
+        check(Some("doc:"), DocumentSourceRule::None, ("doc:", None), None);
     }
 }

@@ -24,10 +24,10 @@ pub use answer::{
     TargetAnswer, TargetResult, TargetTimings,
 };
 pub use error::{TargetError, TargetErrorKind};
-pub use ids::{IdRule, SourceRule};
+pub use ids::{DocumentIdRule, DocumentSourceRule};
 pub use question::{BrainRequestOptions, QueryKind, Question, QuestionFilter};
 pub use settings::{
-    Address, HttpTarget, KeyLocation, LOCAL, McpTarget, McpTransport, SavedRun, TargetKind,
+    EndpointAddress, HttpTarget, KeyLocation, LOCAL, McpTarget, McpTransport, SavedRun, TargetKind,
     TargetLimits, TargetProgram, TargetSettings,
 };
 

@@ -13,7 +13,7 @@ use crate::run::Run;
 
 use super::path::Path;
 use super::shape::AnswerFormat;
-use super::{IdRule, Question, TargetAnswer, TargetError, TargetErrorKind, TargetResult};
+use super::{DocumentIdRule, Question, TargetAnswer, TargetError, TargetErrorKind, TargetResult};
 
 /// Keys under which a document has its rows.
 const LISTS: [&str; 4] = ["rows", "per_question", "questions", "results"];
@@ -32,7 +32,11 @@ pub struct SavedAnswers {
 impl SavedAnswers {
     /// Reads a file of any shape. `document` is where the id of a result is, if it is not where the
     /// shape has it.
-    pub fn parse(bytes: &[u8], ids: &IdRule, document: Option<&Path>) -> Result<Self, TargetError> {
+    pub fn parse(
+        bytes: &[u8],
+        ids: &DocumentIdRule,
+        document: Option<&Path>,
+    ) -> Result<Self, TargetError> {
         let start = bytes.trim_ascii_start().first();
         let mut saved = Self::default();
         if matches!(start, Some(b'{' | b'[')) {
@@ -155,7 +159,7 @@ fn is_rows(fields: &Map<String, Value>, list: &str) -> bool {
 }
 
 struct RowReader<'a> {
-    ids: &'a IdRule,
+    ids: &'a DocumentIdRule,
     document: Option<&'a Path>,
 }
 
@@ -207,7 +211,7 @@ mod tests {
     use super::*;
 
     fn asked(file: &str, id: Option<&str>, text: &str) -> Result<Vec<String>, TargetErrorKind> {
-        let saved = SavedAnswers::parse(file.as_bytes(), &IdRule::default(), None);
+        let saved = SavedAnswers::parse(file.as_bytes(), &DocumentIdRule::default(), None);
         let saved = saved.map_err(|error| error.kind)?;
         let question = Question { id: id.map(str::to_owned), ..Question::new(text, 2) };
         let answer = saved.answer(&question).map_err(|error| error.kind)?;
@@ -259,9 +263,9 @@ mod tests {
     fn a_long_id_is_not_repeated_whole() {
         let id = "x".repeat(5000);
         let row = format!("{{\"query_id\":\"{id}\",\"retrieved\":[]}}\n");
-        let twice =
-            SavedAnswers::parse(row.repeat(2).as_bytes(), &IdRule::default(), None).unwrap_err();
-        let saved = SavedAnswers::parse(row.as_bytes(), &IdRule::default(), None).unwrap();
+        let twice = SavedAnswers::parse(row.repeat(2).as_bytes(), &DocumentIdRule::default(), None)
+            .unwrap_err();
+        let saved = SavedAnswers::parse(row.as_bytes(), &DocumentIdRule::default(), None).unwrap();
         let other = Question { id: Some(format!("{id}y")), ..Question::new("?", 2) };
         for error in [twice, saved.answer(&other).unwrap_err()] {
             assert!(error.message.contains("xx … xx") && error.message.len() < 1100, "{error}");
@@ -270,7 +274,8 @@ mod tests {
 
     #[test]
     fn texts_of_queries_may_come_from_elsewhere() {
-        let saved = SavedAnswers::parse(b"q1 Q0 a 1 3.5 x\n", &IdRule::default(), None).unwrap();
+        let saved =
+            SavedAnswers::parse(b"q1 Q0 a 1 3.5 x\n", &DocumentIdRule::default(), None).unwrap();
         let text = |id: &str, text: &str| (id.to_owned(), text.to_owned());
         let saved = saved.with_texts(vec![text("q1", "who?"), text("q9", "what?")]);
         assert!(saved.answer(&Question::new("who?", 5)).is_ok());

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::IdRule;
+use super::DocumentIdRule;
 use super::path::Path;
 use super::shape::{AnswerFormat, RetrievalApi};
 use super::template::RequestTemplate;
@@ -18,7 +18,7 @@ pub struct TargetSettings {
     /// Kind and address of the target.
     pub kind: TargetKind,
     /// The mapping of its ids to page keys.
-    pub ids: IdRule,
+    pub ids: DocumentIdRule,
     /// Path of the id of a result, if it is not at the default place of its kind.
     pub document: Option<Path>,
     /// The owner whose documents are searched unless the question names one.
@@ -58,7 +58,7 @@ impl TargetKind {
 
 /// An address with the headers of every request.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Address {
+pub struct EndpointAddress {
     /// The whole of it.
     pub url: String,
     /// Headers as written in the settings.
@@ -71,7 +71,7 @@ pub struct Address {
     pub ca_file: Option<PathBuf>,
 }
 
-impl Address {
+impl EndpointAddress {
     /// The host with its port, which may be shown.
     pub fn host(&self) -> &str {
         let rest = self.url.split_once("://").map_or("", |(_, rest)| rest);
@@ -91,7 +91,7 @@ pub enum KeyLocation {
 /// An API over HTTP.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HttpTarget {
-    pub address: Address,
+    pub address: EndpointAddress,
     pub shape: RetrievalApi,
     /// The most results that it gives.
     pub max_results: Option<usize>,
@@ -114,7 +114,7 @@ pub struct McpTarget {
 pub enum McpTransport {
     /// A program that is started.
     Stdio(TargetProgram),
-    Http(Address),
+    Http(EndpointAddress),
 }
 
 /// A program to start.
@@ -168,7 +168,7 @@ impl TargetSettings {
         Self {
             name: LOCAL.to_owned(),
             kind: TargetKind::Local,
-            ids: IdRule::default(),
+            ids: DocumentIdRule::default(),
             document: None,
             workspace: None,
             most: None,

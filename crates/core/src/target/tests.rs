@@ -50,7 +50,7 @@ fn shipped(tier: Option<SearchEffort>) -> RetrievalApi {
 }
 
 fn read(shape: &RetrievalApi, answer: &Value) -> Result<TargetAnswer, TargetError> {
-    shape.answer(answer, &IdRule::default(), None, 10)
+    shape.answer(answer, &DocumentIdRule::default(), None, 10)
 }
 
 #[test]
@@ -243,16 +243,16 @@ fn our_own_answers_are_read() {
 fn results_are_cut_at_k() {
     let result = |n: usize| json!({ "documentId": format!("d{n}") });
     let answer = json!({ "results": (0..30).map(result).collect::<Vec<_>>() });
-    let read = internal().answer(&answer, &IdRule::default(), None, 3).unwrap();
+    let read = internal().answer(&answer, &DocumentIdRule::default(), None, 3).unwrap();
     assert_eq!(read.documents(), ["d0", "d1", "d2"]);
 }
 
 #[test]
 fn the_id_may_be_elsewhere() {
     let answer = json!({ "results": [{ "documentId": "d1", "url": "https://h/p/a" }] });
-    let ids = IdRule {
+    let ids = DocumentIdRule {
         strip_prefix: Some("https://h/p/".to_owned()),
-        source: SourceRule::Fixed("wiki".to_owned()),
+        source: DocumentSourceRule::Fixed("wiki".to_owned()),
     };
     let field = Path::parse("$.url").unwrap();
     let read = internal().answer(&answer, &ids, Some(&field), 10).unwrap();
@@ -335,13 +335,13 @@ fn columns_are_read_side_by_side() {
         "ids": [["a", "b"]], "distances": [[0.25, null]], "documents": [["A", "B"]],
         "metadatas": [[{ "source": "x" }, { "source": null }]],
     });
-    let read = columns().read(&answer, &IdRule::default(), 10).unwrap();
+    let read = columns().read(&answer, &DocumentIdRule::default(), 10).unwrap();
     assert_eq!(read.documents(), ["a", "b"]);
     let scores: Vec<Option<f64>> = read.results.iter().map(|found| found.score).collect();
     assert_eq!(scores, [Some(-0.25), None]);
     assert_eq!(read.results[1].snippet.as_deref(), Some("B"));
     assert_eq!(read.results[0].source.as_deref(), Some("x"));
-    let cut = columns().read(&answer, &IdRule::default(), 1).unwrap();
+    let cut = columns().read(&answer, &DocumentIdRule::default(), 1).unwrap();
     assert_eq!(cut.documents(), ["a"]);
 }
 
@@ -351,14 +351,14 @@ fn columns_of_different_lengths_can_not_be_told_apart() {
         "ids": [["a", "b"]], "distances": [[0.25]], "documents": [["A", "B"]],
         "metadatas": [[{ "source": "x" }, {}]],
     });
-    let error = columns().read(&answer, &IdRule::default(), 10).unwrap_err();
+    let error = columns().read(&answer, &DocumentIdRule::default(), 10).unwrap_err();
     assert_eq!(
         error.message,
         "there are 2 ids and 1 values of $.distances[0][*]: they can't be told apart"
     );
     let empty = json!({ "ids": [[]], "distances": [[]], "documents": [[]], "metadatas": [[]] });
-    assert!(columns().read(&empty, &IdRule::default(), 10).unwrap().results.is_empty());
-    assert!(columns().read(&json!({ "ids": [] }), &IdRule::default(), 10).is_err());
+    assert!(columns().read(&empty, &DocumentIdRule::default(), 10).unwrap().results.is_empty());
+    assert!(columns().read(&json!({ "ids": [] }), &DocumentIdRule::default(), 10).is_err());
 }
 
 /// Any JSON, with the names that answers have.
@@ -414,7 +414,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn no_answer_brings_a_shape_down(answer in any_json(), k in 0_usize..20) {
-        let by_source = IdRule { strip_prefix: Some("d".to_owned()), source: SourceRule::OfResult };
+        let by_source = DocumentIdRule { strip_prefix: Some("d".to_owned()), source: DocumentSourceRule::OfResult };
         let shapes = [
             (internal(), "results"),
             (specified(), "results"),
@@ -422,7 +422,7 @@ proptest! {
             (RetrievalApi::Gbrain, "hits"),
         ];
         for (shape, list) in &shapes {
-            for ids in [&IdRule::default(), &by_source] {
+            for ids in [&DocumentIdRule::default(), &by_source] {
                 match shape.answer(&answer, ids, None, k) {
                     Err(error) => prop_assert_eq!(error.kind, TargetErrorKind::Malformed),
                     Ok(read) => {

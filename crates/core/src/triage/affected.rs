@@ -2,7 +2,7 @@
 
 use crate::gate::Verdict;
 use crate::suite::SuiteRun;
-use crate::suite::case::Flag;
+use crate::suite::case::CaseDefect;
 use crate::suite::measure::SuiteMeasure;
 use crate::suite::run::{RunCase, RunMeasure};
 use crate::suite::threshold::MeasureStatus;
@@ -29,7 +29,7 @@ pub fn affected(run: &SuiteRun) -> Vec<AffectedCase<'_>> {
     };
     let of = |case| AffectedCase {
         case,
-        is_missed: case.flags.contains(&Flag::MissingResult) || is_late(run, case),
+        is_missed: case.flags.contains(&CaseDefect::MissingResult) || is_late(run, case),
         limit_ms: passed_limit(run, case),
     };
     run.cases().iter().filter(is_selected).map(of).collect()

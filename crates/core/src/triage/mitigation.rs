@@ -1,6 +1,6 @@
 //! The playbook's mitigation for each failure class, as commands.
 
-use super::Class;
+use super::FailureCause;
 use crate::suite::report::InconclusiveReason;
 use crate::target::LOCAL;
 
@@ -34,7 +34,7 @@ pub struct MissingPage {
 
 /// The context that commands are built for.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Remedy<'a> {
+pub struct MitigationContext<'a> {
     pub workspace: &'a str,
     /// Id of the run.
     pub run: i64,
@@ -52,7 +52,7 @@ pub struct Remedy<'a> {
     pub lost: &'a [MissingPage],
 }
 
-impl Remedy<'_> {
+impl MitigationContext<'_> {
     fn own(&self, command: &str) -> String {
         format!("gbrain --workspace {} {command}", self.workspace)
     }
@@ -89,7 +89,7 @@ impl Remedy<'_> {
 }
 
 /// The mitigation for a class.
-pub fn mitigation(class: Class, remedy: &Remedy<'_>) -> Mitigation {
+pub fn mitigation(class: FailureCause, remedy: &MitigationContext<'_>) -> Mitigation {
     let (advice, commands) = match of_reasons(class, remedy) {
         Some(found) => found,
         None => of_class(class, remedy),
@@ -97,7 +97,8 @@ pub fn mitigation(class: Class, remedy: &Remedy<'_>) -> Mitigation {
     let mut pages: Vec<&str> = remedy.lost.iter().map(|one| one.page.as_str()).collect();
     pages.sort_unstable();
     pages.dedup();
-    let is_cut = remedy.target == LOCAL && matches!(class, Class::PipelineBug | Class::Ranking);
+    let is_cut = remedy.target == LOCAL
+        && matches!(class, FailureCause::PipelineBug | FailureCause::Ranking);
     let more = match pages.len().saturating_sub(NAMED) {
         more if more > 0 && is_cut => format!(" (and {more} more page(s))"),
         _ => String::new(),
@@ -106,16 +107,19 @@ pub fn mitigation(class: Class, remedy: &Remedy<'_>) -> Mitigation {
 }
 
 /// The mitigation for an inconclusive run.
-fn of_reasons(class: Class, remedy: &Remedy<'_>) -> Option<(&'static str, Vec<String>)> {
+fn of_reasons(
+    class: FailureCause,
+    remedy: &MitigationContext<'_>,
+) -> Option<(&'static str, Vec<String>)> {
     let has = |reason: InconclusiveReason| remedy.reasons.contains(&reason);
     let own = |command: &str| remedy.own(command);
     match class {
-        Class::Infrastructure if remedy.is_target_unknown => Some((
+        FailureCause::Infrastructure if remedy.is_target_unknown => Some((
             "the target is not configured or not usable: configure it in config.json or in the suites file \
              (docs/targets.md), then run the suite",
             vec![own("targets list"), remedy.run(remedy.suite)],
         )),
-        Class::Unknown
+        FailureCause::Unknown
             if has(InconclusiveReason::NoQueries) || has(InconclusiveReason::SampleTooSmall) =>
         {
             Some((
@@ -128,7 +132,9 @@ fn of_reasons(class: Class, remedy: &Remedy<'_>) -> Option<(&'static str, Vec<St
                 ],
             ))
         }
-        Class::Threshold if has(InconclusiveReason::NoCalibration) && remedy.lost.is_empty() => {
+        FailureCause::Threshold
+            if has(InconclusiveReason::NoCalibration) && remedy.lost.is_empty() =>
+        {
             Some((
                 "choose a reranker if there is none, collect pairs and calibrate, then run the suite",
                 vec![
@@ -144,34 +150,34 @@ fn of_reasons(class: Class, remedy: &Remedy<'_>) -> Option<(&'static str, Vec<St
     }
 }
 
-fn of_class(class: Class, remedy: &Remedy<'_>) -> (&'static str, Vec<String>) {
+fn of_class(class: FailureCause, remedy: &MitigationContext<'_>) -> (&'static str, Vec<String>) {
     let is_local = remedy.target == LOCAL;
     let own = |command: &str| remedy.own(command);
     let run = || remedy.run(remedy.suite);
     let smoke = || remedy.run(remedy.smoke.unwrap_or(remedy.suite));
     let check = || remedy.check();
     match class {
-        Class::EmbeddingDrift if !is_local => (
+        FailureCause::EmbeddingDrift if !is_local => (
             "re-embed the documents on the target, then check whether the measures recover",
             vec![check(), run()],
         ),
-        Class::EmbeddingDrift if remedy.is_other_model => (
+        FailureCause::EmbeddingDrift if remedy.is_other_model => (
             "re-embed with the configured model, then check whether the measures recover",
             vec![own("reembed --status"), own("reembed"), run()],
         ),
-        Class::EmbeddingDrift => (
+        FailureCause::EmbeddingDrift => (
             "rebuild the vectors, then check whether the measures recover",
             vec![own("reindex --verify"), own("reindex"), run()],
         ),
-        Class::Threshold => (
+        FailureCause::Threshold => (
             "score the borderline pairs again and set a threshold that keeps recall, then run the suite",
             vec![own("calibrate score"), own("calibrate verify"), own("calibrate deploy"), run()],
         ),
-        Class::PipelineBug if !is_local => (
+        FailureCause::PipelineBug if !is_local => (
             "inspect the target's recent imports, roll back or repair them, then run the smoke suite",
             vec![check(), smoke()],
         ),
-        Class::PipelineBug => (
+        FailureCause::PipelineBug => (
             "inspect recent imports, roll back or repair them, then run the smoke suite",
             [own("doctor --deep"), own("reindex --verify")]
                 .into_iter()
@@ -182,11 +188,11 @@ fn of_class(class: Class, remedy: &Remedy<'_>) -> (&'static str, Vec<String>) {
                 .chain([smoke()])
                 .collect(),
         ),
-        Class::Infrastructure => (
+        FailureCause::Infrastructure => (
             "follow the runbook of the component that did not answer, then run the suite",
             vec![check(), own("doctor"), run()],
         ),
-        Class::Ranking if !is_local => (
+        FailureCause::Ranking if !is_local => (
             "inspect the results ranked above it; replay before you change the target's settings",
             vec![
                 check(),
@@ -197,7 +203,7 @@ fn of_class(class: Class, remedy: &Remedy<'_>) -> (&'static str, Vec<String>) {
                 )),
             ],
         ),
-        Class::Ranking => (
+        FailureCause::Ranking => (
             "find the stage that ranked others above it; replay before you change settings",
             ranked(remedy)
                 .into_iter()
@@ -207,7 +213,7 @@ fn of_class(class: Class, remedy: &Remedy<'_>) -> (&'static str, Vec<String>) {
                 ])
                 .collect(),
         ),
-        Class::Unknown => (
+        FailureCause::Unknown => (
             "inspect the case by hand, and configure the target to report stage details",
             vec![check(), run()],
         ),
@@ -215,7 +221,7 @@ fn of_class(class: Class, remedy: &Remedy<'_>) -> (&'static str, Vec<String>) {
 }
 
 /// Commands that explain the ranks of pages.
-fn ranked(remedy: &Remedy<'_>) -> Vec<String> {
+fn ranked(remedy: &MitigationContext<'_>) -> Vec<String> {
     // Without permission to show the query text, suggest the command that prints it.
     let with_texts = format!("triage {} --show-queries", remedy.run);
     match remedy.lost.is_empty() {
@@ -247,9 +253,15 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn remedy() -> Remedy<'static> {
+    fn remedy() -> MitigationContext<'static> {
         let suite = Rerun { name: "weekly", target: Some(LOCAL) };
-        Remedy { workspace: "team-a", run: 12, suite, target: LOCAL, ..Remedy::default() }
+        MitigationContext {
+            workspace: "team-a",
+            run: 12,
+            suite,
+            target: LOCAL,
+            ..MitigationContext::default()
+        }
     }
 
     fn lost(page: &str, is_deleted: bool, query: Option<&str>) -> MissingPage {
@@ -258,9 +270,9 @@ mod tests {
 
     #[test]
     fn every_class_has_commands() {
-        for class in Class::ALL {
+        for class in FailureCause::ALL {
             for target in [LOCAL, "prod"] {
-                let found = mitigation(*class, &Remedy { target, ..remedy() });
+                let found = mitigation(*class, &MitigationContext { target, ..remedy() });
                 assert!(!found.commands.is_empty() && !found.advice.is_empty());
                 let is_own = |one: &String| one.starts_with("gbrain --workspace team-a ");
                 assert!(found.commands.iter().all(is_own), "{found:?}");
@@ -276,7 +288,10 @@ mod tests {
         let pages: Vec<MissingPage> =
             (0..7).map(|at| lost(&format!("n{at}"), at == 1, None)).collect();
         let smoke = Some(Rerun { name: "quick", target: None });
-        let found = mitigation(Class::PipelineBug, &Remedy { lost: &pages, smoke, ..remedy() });
+        let found = mitigation(
+            FailureCause::PipelineBug,
+            &MitigationContext { lost: &pages, smoke, ..remedy() },
+        );
         let commands = found.commands.join("\n");
         assert!(
             commands.contains("history 'n0'") && commands.contains("restore 'n1'"),
@@ -290,7 +305,8 @@ mod tests {
     #[test]
     fn queries_are_quoted_for_a_shell() {
         let pages = [lost("wiki::a'b", false, Some("who's there?")), lost("c", false, None)];
-        let found = mitigation(Class::Ranking, &Remedy { lost: &pages, ..remedy() });
+        let found =
+            mitigation(FailureCause::Ranking, &MitigationContext { lost: &pages, ..remedy() });
         assert!(
             found.commands[0]
                 .ends_with(r"query 'who'\''s there?' --explain --why-not 'wiki::a'\''b'"),
@@ -301,38 +317,42 @@ mod tests {
 
     #[test]
     fn a_rerun_uses_the_same_target() {
-        let last = |remedy: &Remedy<'_>| {
-            mitigation(Class::Infrastructure, remedy).commands.last().unwrap().clone()
+        let last = |remedy: &MitigationContext<'_>| {
+            mitigation(FailureCause::Infrastructure, remedy).commands.last().unwrap().clone()
         };
         assert!(last(&remedy()).ends_with("suites run weekly"));
-        let staging = Remedy { target: "staging", ..remedy() };
+        let staging = MitigationContext { target: "staging", ..remedy() };
         assert!(last(&staging).ends_with("suites run weekly --target staging"));
         let suite = Rerun { name: "weekly", target: Some("staging") };
-        assert!(last(&Remedy { suite, ..staging }).ends_with("suites run weekly"));
+        assert!(last(&MitigationContext { suite, ..staging }).ends_with("suites run weekly"));
     }
 
     #[test]
     fn inconclusive_runs_get_their_own_commands() {
-        let check = |class, remedy: &Remedy<'_>, expected: &str| {
+        let check = |class, remedy: &MitigationContext<'_>, expected: &str| {
             let commands = mitigation(class, remedy).commands.join("\n");
             assert!(commands.contains(expected), "{commands}");
         };
-        let reasons = |reasons| Remedy { reasons, ..remedy() };
-        check(Class::Unknown, &reasons(&[InconclusiveReason::NoQueries]), "queries import");
-        check(Class::Unknown, &reasons(&[InconclusiveReason::SampleTooSmall]), "queries promote");
+        let reasons = |reasons| MitigationContext { reasons, ..remedy() };
+        check(FailureCause::Unknown, &reasons(&[InconclusiveReason::NoQueries]), "queries import");
         check(
-            Class::Threshold,
+            FailureCause::Unknown,
+            &reasons(&[InconclusiveReason::SampleTooSmall]),
+            "queries promote",
+        );
+        check(
+            FailureCause::Threshold,
             &reasons(&[InconclusiveReason::NoCalibration]),
             "config set models.rerank",
         );
         check(
-            Class::Threshold,
+            FailureCause::Threshold,
             &reasons(&[InconclusiveReason::NoCalibration]),
             "calibrate collect",
         );
-        let unknown = Remedy { target: "gone", is_target_unknown: true, ..remedy() };
-        check(Class::Infrastructure, &unknown, "targets list");
-        let advice = mitigation(Class::Infrastructure, &unknown).advice;
+        let unknown = MitigationContext { target: "gone", is_target_unknown: true, ..remedy() };
+        check(FailureCause::Infrastructure, &unknown, "targets list");
+        let advice = mitigation(FailureCause::Infrastructure, &unknown).advice;
         assert!(advice.starts_with("the target is not configured"), "{advice}");
     }
 }

@@ -14,9 +14,9 @@ mod rules;
 mod run;
 
 pub use affected::{AffectedCase, affected, is_late, limit_of};
-pub use mitigation::{MissingPage, Mitigation, Remedy, Rerun, mitigation, shell_word};
+pub use mitigation::{MissingPage, Mitigation, MitigationContext, Rerun, mitigation, shell_word};
 pub use rules::{Classification, classify};
-pub use run::{CaseFinding, ClassFinding, ExaminedCase, Triage, triage};
+pub use run::{CaseFinding, ExaminedCase, FailureCauseFinding, Triage, triage};
 
 use crate::named;
 use crate::suite::case::DEPTH;
@@ -24,7 +24,7 @@ use crate::target::TargetErrorKind;
 
 /// The cause of a failing case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Class {
+pub enum FailureCause {
     /// The target or a stage did not answer, or was too slow.
     Infrastructure,
     /// The expected document is missing, outdated, or its metadata contradicts the query's filters.
@@ -40,7 +40,7 @@ pub enum Class {
 }
 
 named! {
-    Class {
+    FailureCause {
         Infrastructure = "infrastructure",
         PipelineBug = "pipeline_bug",
         Threshold = "threshold",
@@ -52,7 +52,7 @@ named! {
 
 /// The state of an expected document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Presence {
+pub enum DocumentPresence {
     /// Present with its passages and vectors.
     Whole,
     /// Present, but some passages or the expected text are missing.
@@ -69,7 +69,7 @@ pub enum Presence {
 }
 
 named! {
-    Presence {
+    DocumentPresence {
         Whole = "whole",
         ChunksMissing = "chunks_missing",
         VectorsMissing = "vectors_missing",
@@ -82,7 +82,7 @@ named! {
 
 /// The vector similarity of an expected document, compared with passing cases of the same run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Similarity {
+pub struct VectorSimilarity {
     pub own: f64,
     /// Median similarity of passing cases.
     pub usual: f64,
@@ -92,7 +92,7 @@ pub struct Similarity {
 
 /// The evidence about a failing case.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Evidence {
+pub struct CaseEvidence {
     /// The error, if the target did not answer.
     pub error: Option<TargetErrorKind>,
     /// Names of stages that fell back.
@@ -100,7 +100,7 @@ pub struct Evidence {
     /// Latency and its limit in milliseconds.
     pub latency: Option<(f64, f64)>,
     /// State of the expected document.
-    pub presence: Presence,
+    pub presence: DocumentPresence,
     /// Whether it was deleted before the run, so that it can be restored.
     pub is_deleted: bool,
     /// Whether the word arm retrieved it; none if the target does not report it.
@@ -109,7 +109,7 @@ pub struct Evidence {
     pub in_vectors: Option<bool>,
     /// Whether the graph arm retrieved it.
     pub in_graph: Option<bool>,
-    pub similarity: Option<Similarity>,
+    pub similarity: Option<VectorSimilarity>,
     /// Reranker score, if it was reranked.
     pub rerank_score: Option<f64>,
     /// Rank by reranker score, from 1.
@@ -133,7 +133,7 @@ pub struct Evidence {
     pub notes: Vec<String>,
 }
 
-impl Evidence {
+impl CaseEvidence {
     /// Whether only the graph arm retrieved it.
     pub(crate) fn is_from_links_alone(&self) -> bool {
         let by_text = self.in_words == Some(true) || self.in_vectors == Some(true);
@@ -146,13 +146,13 @@ impl Evidence {
     }
 }
 
-impl Default for Evidence {
+impl Default for CaseEvidence {
     fn default() -> Self {
         Self {
             error: None,
             fallbacks: Vec::new(),
             latency: None,
-            presence: Presence::Unknown,
+            presence: DocumentPresence::Unknown,
             is_deleted: false,
             in_words: None,
             in_vectors: None,

@@ -1,11 +1,11 @@
 //! The classification rules, in order.
 
-use super::{Class, Evidence, Presence, Similarity};
+use super::{CaseEvidence, DocumentPresence, FailureCause, VectorSimilarity};
 
 /// A class with its reasons.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Classification {
-    pub class: Class,
+    pub class: FailureCause,
     /// Reasons for the class.
     pub because: Vec<String>,
 }
@@ -17,60 +17,63 @@ const FAR: f64 = 0.05;
 const RERANK: &str = "rerank";
 
 /// Classifies a failing case.
-pub fn classify(evidence: &Evidence) -> Classification {
+pub fn classify(evidence: &CaseEvidence) -> Classification {
     let rules = [unanswered, pipeline, infrastructure, threshold, drift, ranking];
     let found = rules.iter().find_map(|rule| rule(evidence));
-    let mut found = found
-        .unwrap_or_else(|| Classification { class: Class::Unknown, because: missing(evidence) });
+    let mut found = found.unwrap_or_else(|| Classification {
+        class: FailureCause::Unknown,
+        because: missing(evidence),
+    });
     found.because.extend(evidence.notes.iter().cloned());
     found
 }
 
-fn because(class: Class, why: impl Into<String>) -> Option<Classification> {
+fn because(class: FailureCause, why: impl Into<String>) -> Option<Classification> {
     Some(Classification { class, because: vec![why.into()] })
 }
 
-fn unanswered(evidence: &Evidence) -> Option<Classification> {
+fn unanswered(evidence: &CaseEvidence) -> Option<Classification> {
     let error = evidence.error?;
-    because(Class::Infrastructure, format!("the target did not answer: {error}"))
+    because(FailureCause::Infrastructure, format!("the target did not answer: {error}"))
 }
 
 /// A lost document cannot be retrieved, even if every stage works.
-fn pipeline(evidence: &Evidence) -> Option<Classification> {
+fn pipeline(evidence: &CaseEvidence) -> Option<Classification> {
     let why = match evidence.presence {
-        Presence::ChunksMissing => "the expected document has lost passages",
-        Presence::Absent if evidence.is_missed => "the expected document does not exist",
-        Presence::Superseded if evidence.is_missed => {
+        DocumentPresence::ChunksMissing => "the expected document has lost passages",
+        DocumentPresence::Absent if evidence.is_missed => "the expected document does not exist",
+        DocumentPresence::Superseded if evidence.is_missed => {
             "the expected document was deleted or replaced"
         }
-        Presence::FilteredOut if evidence.is_missed => {
+        DocumentPresence::FilteredOut if evidence.is_missed => {
             "the query's filters exclude the expected document"
         }
         _ if evidence.is_made_up => "it shows or claims something that no text supports",
         _ => return None,
     };
-    because(Class::PipelineBug, why)
+    because(FailureCause::PipelineBug, why)
 }
 
-fn infrastructure(evidence: &Evidence) -> Option<Classification> {
+fn infrastructure(evidence: &CaseEvidence) -> Option<Classification> {
     // A bypassed threshold is classified as a threshold problem.
     let lost = evidence.fallbacks.iter().filter(|one| !(evidence.is_bypassed && *one == RERANK));
     let lost: Vec<&str> = lost.map(String::as_str).collect();
     if !lost.is_empty() {
         let stages = lost.join(", ");
-        return because(Class::Infrastructure, format!("stages fell back: {stages}"));
+        return because(FailureCause::Infrastructure, format!("stages fell back: {stages}"));
     }
     let (took, allowed) = evidence.latency.filter(|_| !evidence.is_missed)?;
     let is_slow = took.is_nan() || took > allowed;
-    is_slow
-        .then(|| because(Class::Infrastructure, format!("it took {took:.0} ms of {allowed:.0}")))?
+    is_slow.then(|| {
+        because(FailureCause::Infrastructure, format!("it took {took:.0} ms of {allowed:.0}"))
+    })?
 }
 
-fn threshold(evidence: &Evidence) -> Option<Classification> {
+fn threshold(evidence: &CaseEvidence) -> Option<Classification> {
     let threshold = evidence.threshold?;
     if evidence.is_bypassed && !evidence.is_missed {
         let why = format!("no result reached the threshold {threshold:.3}, so it was bypassed");
-        return because(Class::Threshold, why);
+        return because(FailureCause::Threshold, why);
     }
     if evidence.is_bypassed || !evidence.is_missed {
         return None;
@@ -85,7 +88,7 @@ fn threshold(evidence: &Evidence) -> Option<Classification> {
         || evidence.is_from_links_alone();
     (score < threshold && is_good_enough).then(|| {
         because(
-            Class::Threshold,
+            FailureCause::Threshold,
             format!("{prefix}the reranker gave it {score:.3}, below the threshold {threshold:.3}"),
         )
     })?
@@ -93,69 +96,75 @@ fn threshold(evidence: &Evidence) -> Option<Classification> {
 
 /// A document that was retrieved but not reranked is dropped by the threshold too; it would have
 /// ranked behind the reranked ones.
-fn unjudged(evidence: &Evidence, prefix: &str, threshold: f64) -> Option<Classification> {
+fn unjudged(evidence: &CaseEvidence, prefix: &str, threshold: f64) -> Option<Classification> {
     let has_room = evidence.judged < evidence.depth || evidence.is_from_links_alone();
     let is_dropped = evidence.judged > 0 && evidence.was_found() && has_room;
     is_dropped.then(|| {
         because(
-            Class::Threshold,
+            FailureCause::Threshold,
             format!("{prefix}it was not reranked, so the threshold {threshold:.3} drops it"),
         )
     })?
 }
 
-fn drift(evidence: &Evidence) -> Option<Classification> {
-    if evidence.presence == Presence::VectorsMissing {
-        return because(Class::EmbeddingDrift, "it exists, but its vectors are missing");
+fn drift(evidence: &CaseEvidence) -> Option<Classification> {
+    if evidence.presence == DocumentPresence::VectorsMissing {
+        return because(FailureCause::EmbeddingDrift, "it exists, but its vectors are missing");
     }
     if !evidence.is_missed {
         return None;
     }
     let far = evidence.similarity.as_ref().map(is_far);
-    if let (Some(Similarity { own, usual, least }), Some(true)) = (evidence.similarity, far)
+    if let (Some(VectorSimilarity { own, usual, least }), Some(true)) = (evidence.similarity, far)
         && evidence.in_vectors != Some(true)
         && evidence.in_graph != Some(true)
     {
         let why = format!(
             "its similarity is {own:.2}; the median is {usual:.2}, the 10th percentile {least:.2}"
         );
-        return because(Class::EmbeddingDrift, why);
+        return because(FailureCause::EmbeddingDrift, why);
     }
     // A document with normal similarity was crowded out; a document that may be missing is not
     // known to be far.
     let is_lost = (evidence.in_words, evidence.in_vectors) == (Some(false), Some(false))
         && evidence.in_graph != Some(true);
-    let is_there = evidence.presence == Presence::Whole;
+    let is_there = evidence.presence == DocumentPresence::Whole;
     (is_lost && is_there && far.is_none() && evidence.deeper_rank.is_none()).then(|| {
-        because(Class::EmbeddingDrift, "it exists, but neither words nor vectors retrieved it")
+        because(
+            FailureCause::EmbeddingDrift,
+            "it exists, but neither words nor vectors retrieved it",
+        )
     })?
 }
 
 /// Whether a similarity is significantly below the 10th percentile.
-fn is_far(similarity: &Similarity) -> bool {
+fn is_far(similarity: &VectorSimilarity) -> bool {
     similarity.own < similarity.least - FAR
 }
 
-fn ranking(evidence: &Evidence) -> Option<Classification> {
+fn ranking(evidence: &CaseEvidence) -> Option<Classification> {
     if !evidence.is_missed {
-        return because(Class::Ranking, "it was found, but its highlight or rationale is wrong");
+        return because(
+            FailureCause::Ranking,
+            "it was found, but its highlight or rationale is wrong",
+        );
     }
     if let Some(rank) = evidence.deeper_rank {
-        return because(Class::Ranking, format!("it was found at rank {rank}"));
+        return because(FailureCause::Ranking, format!("it was found at rank {rank}"));
     }
     if evidence.was_found() {
-        return because(Class::Ranking, "it was found, but others rank above it");
+        return because(FailureCause::Ranking, "it was found, but others rank above it");
     }
     let near = evidence.similarity.filter(|one| !is_far(one))?;
-    let Similarity { own, usual, least: _ } = near;
+    let VectorSimilarity { own, usual, least: _ } = near;
     let why =
         format!("its similarity is normal ({own:.2}, median {usual:.2}), but others are closer");
-    because(Class::Ranking, why)
+    because(FailureCause::Ranking, why)
 }
 
-fn missing(evidence: &Evidence) -> Vec<String> {
+fn missing(evidence: &CaseEvidence) -> Vec<String> {
     let unknown = [
-        (evidence.presence == Presence::Unknown, "whether the expected document exists"),
+        (evidence.presence == DocumentPresence::Unknown, "whether the expected document exists"),
         (evidence.in_words.is_none() && evidence.in_vectors.is_none(), "which stages retrieved it"),
         (evidence.rerank_score.is_none(), "its reranker score"),
     ];
@@ -168,21 +177,21 @@ mod tests {
     use super::*;
     use crate::target::TargetErrorKind;
 
-    fn whole() -> Evidence {
-        Evidence {
-            presence: Presence::Whole,
+    fn whole() -> CaseEvidence {
+        CaseEvidence {
+            presence: DocumentPresence::Whole,
             in_words: Some(true),
             in_vectors: Some(true),
-            ..Evidence::default()
+            ..CaseEvidence::default()
         }
     }
 
-    fn lost() -> Evidence {
-        Evidence { in_words: Some(false), in_vectors: Some(false), ..whole() }
+    fn lost() -> CaseEvidence {
+        CaseEvidence { in_words: Some(false), in_vectors: Some(false), ..whole() }
     }
 
     #[track_caller]
-    fn check(evidence: Evidence, class: Class) {
+    fn check(evidence: CaseEvidence, class: FailureCause) {
         let found = classify(&evidence);
         assert_eq!(found.class, class, "{evidence:?}");
         assert!(!found.because.is_empty());
@@ -191,117 +200,126 @@ mod tests {
     #[test]
     fn in_the_order_of_the_playbook() {
         check(
-            Evidence {
+            CaseEvidence {
                 error: Some(TargetErrorKind::Timeout),
-                presence: Presence::Absent,
+                presence: DocumentPresence::Absent,
                 ..whole()
             },
-            Class::Infrastructure,
+            FailureCause::Infrastructure,
         );
-        let fallback = || Evidence { fallbacks: vec!["vectors".to_owned()], ..whole() };
-        check(fallback(), Class::Infrastructure);
-        check(Evidence { presence: Presence::Absent, ..fallback() }, Class::PipelineBug);
-        for presence in
-            [Presence::Absent, Presence::Superseded, Presence::ChunksMissing, Presence::FilteredOut]
-        {
-            check(Evidence { presence, ..whole() }, Class::PipelineBug);
+        let fallback = || CaseEvidence { fallbacks: vec!["vectors".to_owned()], ..whole() };
+        check(fallback(), FailureCause::Infrastructure);
+        check(
+            CaseEvidence { presence: DocumentPresence::Absent, ..fallback() },
+            FailureCause::PipelineBug,
+        );
+        for presence in [
+            DocumentPresence::Absent,
+            DocumentPresence::Superseded,
+            DocumentPresence::ChunksMissing,
+            DocumentPresence::FilteredOut,
+        ] {
+            check(CaseEvidence { presence, ..whole() }, FailureCause::PipelineBug);
         }
-        check(lost(), Class::EmbeddingDrift);
-        let bare = Evidence { presence: Presence::VectorsMissing, ..whole() };
-        check(Evidence { is_missed: false, ..bare.clone() }, Class::EmbeddingDrift);
-        check(bare, Class::EmbeddingDrift);
-        check(Evidence { in_graph: Some(false), ..lost() }, Class::EmbeddingDrift);
-        check(whole(), Class::Ranking);
-        check(Evidence { deeper_rank: Some(17), ..Evidence::default() }, Class::Ranking);
+        check(lost(), FailureCause::EmbeddingDrift);
+        let bare = CaseEvidence { presence: DocumentPresence::VectorsMissing, ..whole() };
+        check(CaseEvidence { is_missed: false, ..bare.clone() }, FailureCause::EmbeddingDrift);
+        check(bare, FailureCause::EmbeddingDrift);
+        check(CaseEvidence { in_graph: Some(false), ..lost() }, FailureCause::EmbeddingDrift);
+        check(whole(), FailureCause::Ranking);
+        check(
+            CaseEvidence { deeper_rank: Some(17), ..CaseEvidence::default() },
+            FailureCause::Ranking,
+        );
     }
 
     #[test]
     fn results_below_the_threshold() {
-        let scored = |score, rank| Evidence {
+        let scored = |score, rank| CaseEvidence {
             rerank_score: Some(score),
             rerank_rank: Some(rank),
             threshold: Some(0.5),
             ..whole()
         };
-        check(scored(0.49, 3), Class::Threshold);
-        check(scored(0.5, 3), Class::Ranking);
-        check(scored(0.49, 11), Class::Ranking);
-        check(Evidence { is_bypassed: true, ..scored(0.49, 3) }, Class::Ranking);
+        check(scored(0.49, 3), FailureCause::Threshold);
+        check(scored(0.5, 3), FailureCause::Ranking);
+        check(scored(0.49, 11), FailureCause::Ranking);
+        check(CaseEvidence { is_bypassed: true, ..scored(0.49, 3) }, FailureCause::Ranking);
         check(
-            Evidence {
+            CaseEvidence {
                 is_bypassed: true,
                 is_missed: false,
                 fallbacks: vec!["rerank".to_owned()],
                 ..scored(0.49, 3)
             },
-            Class::Threshold,
+            FailureCause::Threshold,
         );
-        let down = Evidence { fallbacks: vec!["rerank".to_owned()], ..whole() };
-        check(Evidence { is_missed: false, ..down }, Class::Infrastructure);
+        let down = CaseEvidence { fallbacks: vec!["rerank".to_owned()], ..whole() };
+        check(CaseEvidence { is_missed: false, ..down }, FailureCause::Infrastructure);
     }
 
     /// A page that only links retrieve did not drift: the threshold or the ranking dropped it.
     #[test]
     fn results_that_only_links_retrieve() {
-        let linked = || Evidence { in_graph: Some(true), ..lost() };
-        let scored = |score, rank| Evidence {
+        let linked = || CaseEvidence { in_graph: Some(true), ..lost() };
+        let scored = |score, rank| CaseEvidence {
             rerank_score: Some(score),
             rerank_rank: Some(rank),
             threshold: Some(0.5),
             judged: 30,
             ..linked()
         };
-        check(scored(0.49, 3), Class::Threshold);
-        check(scored(0.2, 24), Class::Threshold);
-        check(scored(0.5, 24), Class::Ranking);
-        let unjudged = || Evidence { threshold: Some(0.5), judged: 30, ..linked() };
-        check(unjudged(), Class::Threshold);
-        check(Evidence { is_bypassed: true, ..unjudged() }, Class::Ranking);
-        check(Evidence { judged: 0, ..unjudged() }, Class::Ranking);
-        check(linked(), Class::Ranking);
-        let far = Some(Similarity { own: 0.1, usual: 0.6, least: 0.4 });
-        check(Evidence { similarity: far, ..linked() }, Class::Ranking);
-        check(Evidence { similarity: far, ..unjudged() }, Class::Threshold);
+        check(scored(0.49, 3), FailureCause::Threshold);
+        check(scored(0.2, 24), FailureCause::Threshold);
+        check(scored(0.5, 24), FailureCause::Ranking);
+        let unjudged = || CaseEvidence { threshold: Some(0.5), judged: 30, ..linked() };
+        check(unjudged(), FailureCause::Threshold);
+        check(CaseEvidence { is_bypassed: true, ..unjudged() }, FailureCause::Ranking);
+        check(CaseEvidence { judged: 0, ..unjudged() }, FailureCause::Ranking);
+        check(linked(), FailureCause::Ranking);
+        let far = Some(VectorSimilarity { own: 0.1, usual: 0.6, least: 0.4 });
+        check(CaseEvidence { similarity: far, ..linked() }, FailureCause::Ranking);
+        check(CaseEvidence { similarity: far, ..unjudged() }, FailureCause::Threshold);
     }
 
     #[test]
     fn results_without_a_reranker_score() {
-        let unjudged = |judged| Evidence { threshold: Some(0.5), judged, ..whole() };
-        check(unjudged(9), Class::Threshold);
-        check(unjudged(10), Class::Ranking);
-        check(unjudged(0), Class::Ranking);
+        let unjudged = |judged| CaseEvidence { threshold: Some(0.5), judged, ..whole() };
+        check(unjudged(9), FailureCause::Threshold);
+        check(unjudged(10), FailureCause::Ranking);
+        check(unjudged(0), FailureCause::Ranking);
     }
 
     #[test]
     fn distant_and_crowded_out_results() {
-        let near = |own| Some(Similarity { own, usual: 0.6, least: 0.4 });
-        check(Evidence { similarity: near(0.1), ..lost() }, Class::EmbeddingDrift);
-        check(Evidence { similarity: near(0.36), ..lost() }, Class::Ranking);
-        check(Evidence { similarity: near(0.1), ..whole() }, Class::Ranking);
-        check(Evidence { deeper_rank: Some(40), ..lost() }, Class::Ranking);
+        let near = |own| Some(VectorSimilarity { own, usual: 0.6, least: 0.4 });
+        check(CaseEvidence { similarity: near(0.1), ..lost() }, FailureCause::EmbeddingDrift);
+        check(CaseEvidence { similarity: near(0.36), ..lost() }, FailureCause::Ranking);
+        check(CaseEvidence { similarity: near(0.1), ..whole() }, FailureCause::Ranking);
+        check(CaseEvidence { deeper_rank: Some(40), ..lost() }, FailureCause::Ranking);
     }
 
     #[test]
     fn slow_answers_that_found_everything() {
-        let slow = Evidence { latency: Some((171.0, 170.0)), is_missed: false, ..whole() };
-        check(slow, Class::Infrastructure);
-        let fast = Evidence { latency: Some((17.0, 170.0)), is_missed: false, ..whole() };
-        check(fast, Class::Ranking);
+        let slow = CaseEvidence { latency: Some((171.0, 170.0)), is_missed: false, ..whole() };
+        check(slow, FailureCause::Infrastructure);
+        let fast = CaseEvidence { latency: Some((17.0, 170.0)), is_missed: false, ..whole() };
+        check(fast, FailureCause::Ranking);
     }
 
     #[test]
     fn unsupported_highlights() {
-        let shown = Evidence { is_missed: false, is_made_up: true, ..whole() };
-        check(shown.clone(), Class::PipelineBug);
-        check(Evidence { is_made_up: false, ..shown }, Class::Ranking);
+        let shown = CaseEvidence { is_missed: false, is_made_up: true, ..whole() };
+        check(shown.clone(), FailureCause::PipelineBug);
+        check(CaseEvidence { is_made_up: false, ..shown }, FailureCause::Ranking);
     }
 
     #[test]
     fn insufficient_evidence_is_unknown() {
-        let found = classify(&Evidence::default());
-        assert_eq!((found.class, found.because.len()), (Class::Unknown, 3));
+        let found = classify(&CaseEvidence::default());
+        assert_eq!((found.class, found.because.len()), (FailureCause::Unknown, 3));
         // Drift requires that the document is known to exist.
-        let elsewhere = Evidence { presence: Presence::Unknown, ..lost() };
-        check(elsewhere, Class::Unknown);
+        let elsewhere = CaseEvidence { presence: DocumentPresence::Unknown, ..lost() };
+        check(elsewhere, FailureCause::Unknown);
     }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Class, Evidence, MissingPage, Mitigation, Remedy, classify, mitigation};
+use super::{
+    CaseEvidence, FailureCause, MissingPage, Mitigation, MitigationContext, classify, mitigation,
+};
 use crate::gate::Verdict;
 use crate::suite::SuiteRun;
 use crate::suite::measure::SuiteMeasure;
@@ -15,7 +17,7 @@ pub struct ExaminedCase {
     pub id: String,
     /// The expected page that was not found, if known.
     pub lost: Option<MissingPage>,
-    pub evidence: Evidence,
+    pub evidence: CaseEvidence,
 }
 
 /// A failing case with its classification.
@@ -24,13 +26,13 @@ pub struct CaseFinding {
     pub id: String,
     /// Reasons for its class.
     pub because: Vec<String>,
-    pub evidence: Evidence,
+    pub evidence: CaseEvidence,
 }
 
 /// The cases of one class.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ClassFinding {
-    pub class: Class,
+pub struct FailureCauseFinding {
+    pub class: FailureCause,
     /// Findings of the run as a whole.
     pub because: Vec<String>,
     /// The cases in the order of the run.
@@ -42,9 +44,9 @@ pub struct ClassFinding {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Triage {
     /// The class of most cases; none if nothing failed.
-    pub class: Option<Class>,
+    pub class: Option<FailureCause>,
     /// Ordered by number of cases, largest first.
-    pub findings: Vec<ClassFinding>,
+    pub findings: Vec<FailureCauseFinding>,
     /// Pass if nothing failed, inconclusive if nothing can be classified.
     pub verdict: Verdict,
 }
@@ -58,8 +60,8 @@ struct Pile {
 }
 
 /// Groups cases by class and adds the findings of the run.
-pub fn triage(run: &SuiteRun, cases: Vec<ExaminedCase>, remedy: &Remedy<'_>) -> Triage {
-    let mut piles: BTreeMap<Class, Pile> = BTreeMap::new();
+pub fn triage(run: &SuiteRun, cases: Vec<ExaminedCase>, remedy: &MitigationContext<'_>) -> Triage {
+    let mut piles: BTreeMap<FailureCause, Pile> = BTreeMap::new();
     for ExaminedCase { id, lost, evidence } in cases {
         let found = classify(&evidence);
         let pile = piles.entry(found.class).or_default();
@@ -71,15 +73,16 @@ pub fn triage(run: &SuiteRun, cases: Vec<ExaminedCase>, remedy: &Remedy<'_>) -> 
     }
     if piles.is_empty() && run.verdict != Verdict::Pass {
         let why = "the run did not pass, and the stored data does not show why";
-        piles.entry(Class::Unknown).or_default().because.push(why.to_owned());
+        piles.entry(FailureCause::Unknown).or_default().because.push(why.to_owned());
     }
-    let finding = |(class, Pile { because, cases, lost }): (Class, Pile)| {
-        let remedy = Remedy { lost: &lost, reasons: &run.inconclusive_reasons, ..*remedy };
-        ClassFinding { class, because, cases, mitigation: mitigation(class, &remedy) }
+    let finding = |(class, Pile { because, cases, lost }): (FailureCause, Pile)| {
+        let remedy =
+            MitigationContext { lost: &lost, reasons: &run.inconclusive_reasons, ..*remedy };
+        FailureCauseFinding { class, because, cases, mitigation: mitigation(class, &remedy) }
     };
-    let mut findings: Vec<ClassFinding> = piles.into_iter().map(finding).collect();
+    let mut findings: Vec<FailureCauseFinding> = piles.into_iter().map(finding).collect();
     findings.sort_by_key(|one| (std::cmp::Reverse(one.cases.len()), one.class));
-    let is_known = findings.iter().any(|one| one.class != Class::Unknown);
+    let is_known = findings.iter().any(|one| one.class != FailureCause::Unknown);
     let verdict = match (findings.is_empty(), run.verdict) {
         (true, _) => Verdict::Pass,
         (false, Verdict::Inconclusive) if !is_known => Verdict::Inconclusive,
@@ -89,7 +92,7 @@ pub fn triage(run: &SuiteRun, cases: Vec<ExaminedCase>, remedy: &Remedy<'_>) -> 
 }
 
 /// The findings of a run besides its cases.
-fn of_run(run: &SuiteRun) -> Vec<(Class, String)> {
+fn of_run(run: &SuiteRun) -> Vec<(FailureCause, String)> {
     let slow = run.breaches().filter(|one| one.measure == SuiteMeasure::LatencyP95).map(|one| {
         let why = format!(
             "p95 of {} is {:.1} ms, above its alert threshold {}{}",
@@ -98,21 +101,21 @@ fn of_run(run: &SuiteRun) -> Vec<(Class, String)> {
             one.alert.as_deref().unwrap_or_default(),
             stages(run, &one.segment)
         );
-        (Class::Infrastructure, why)
+        (FailureCause::Infrastructure, why)
     });
     let fallen =
         run.breaches().filter(|one| one.measure == SuiteMeasure::RerankRelevance).map(|one| {
             let (value, baseline) =
                 (one.value.unwrap_or(f64::NAN), one.baseline.unwrap_or(f64::NAN));
             (
-                Class::Threshold,
+                FailureCause::Threshold,
                 format!("borderline pairs score {value:.3} (calibrated at {baseline:.3})"),
             )
         });
     let doubts = run.inconclusive_reasons.iter().filter_map(|reason| of_reason(*reason));
     let falls = run.recalibrate.iter().map(|fall| {
         (
-            Class::Threshold,
+            FailureCause::Threshold,
             format!("{} fell for several weeks in a row: recalibrate the reranker", fall.measure),
         )
     });
@@ -137,30 +140,34 @@ fn stages(run: &SuiteRun, segment: &str) -> String {
 }
 
 /// The finding for an inconclusive run without cases.
-fn of_reason(reason: InconclusiveReason) -> Option<(Class, String)> {
+fn of_reason(reason: InconclusiveReason) -> Option<(FailureCause, String)> {
     let (class, why) = match reason {
         // These reasons have cases.
         InconclusiveReason::Errors | InconclusiveReason::Degraded => return None,
-        InconclusiveReason::OverTime => (Class::Infrastructure, "the run reached its time limit"),
+        InconclusiveReason::OverTime => {
+            (FailureCause::Infrastructure, "the run reached its time limit")
+        }
         InconclusiveReason::Broken => {
-            (Class::Infrastructure, "the suite or its target is misconfigured")
+            (FailureCause::Infrastructure, "the suite or its target is misconfigured")
         }
         InconclusiveReason::IndexBehind => {
-            (Class::Infrastructure, "the index was behind the store")
+            (FailureCause::Infrastructure, "the index was behind the store")
         }
         InconclusiveReason::NoCalibration => {
-            (Class::Threshold, "there is no calibration to compare scores with")
+            (FailureCause::Threshold, "there is no calibration to compare scores with")
         }
         InconclusiveReason::StaleCalibration => {
-            (Class::Threshold, "the calibration belongs to another reranker model")
+            (FailureCause::Threshold, "the calibration belongs to another reranker model")
         }
-        InconclusiveReason::NoQueries => (Class::Unknown, "the suite selected no queries"),
+        InconclusiveReason::NoQueries => (FailureCause::Unknown, "the suite selected no queries"),
         InconclusiveReason::SampleTooSmall => {
-            (Class::Unknown, "the sample is smaller than the suite requires")
+            (FailureCause::Unknown, "the sample is smaller than the suite requires")
         }
-        InconclusiveReason::NoKeys => (Class::Unknown, "a query has no answer key"),
-        InconclusiveReason::NothingMeasured => (Class::Unknown, "no deciding measure has a value"),
-        InconclusiveReason::Cancelled => (Class::Unknown, "the run was cancelled"),
+        InconclusiveReason::NoKeys => (FailureCause::Unknown, "a query has no answer key"),
+        InconclusiveReason::NothingMeasured => {
+            (FailureCause::Unknown, "no deciding measure has a value")
+        }
+        InconclusiveReason::Cancelled => (FailureCause::Unknown, "the run was cancelled"),
     };
     Some((class, why.to_owned()))
 }
@@ -173,7 +180,7 @@ mod tests {
     use crate::suite::threshold::MeasureStatus;
     use crate::suite::{Suite, SuiteKind};
     use crate::target::TargetErrorKind;
-    use crate::triage::{Presence, Rerun};
+    use crate::triage::{DocumentPresence, Rerun};
     use jiff::Timestamp;
 
     fn run(reason: Option<InconclusiveReason>, verdict: Verdict) -> SuiteRun {
@@ -189,28 +196,38 @@ mod tests {
         )
     }
 
-    fn remedy() -> Remedy<'static> {
+    fn remedy() -> MitigationContext<'static> {
         let suite = Rerun { name: "s", target: None };
-        Remedy { workspace: "default", suite, target: "local", ..Remedy::default() }
+        MitigationContext {
+            workspace: "default",
+            suite,
+            target: "local",
+            ..MitigationContext::default()
+        }
     }
 
-    fn case(id: &str, evidence: Evidence) -> ExaminedCase {
+    fn case(id: &str, evidence: CaseEvidence) -> ExaminedCase {
         ExaminedCase { id: id.to_owned(), lost: None, evidence }
     }
 
     #[test]
     fn most_cases_name_the_class() {
-        let down = || Evidence { error: Some(TargetErrorKind::Timeout), ..Evidence::default() };
-        let gone = || Evidence { presence: Presence::Absent, ..Evidence::default() };
+        let down =
+            || CaseEvidence { error: Some(TargetErrorKind::Timeout), ..CaseEvidence::default() };
+        let gone =
+            || CaseEvidence { presence: DocumentPresence::Absent, ..CaseEvidence::default() };
         let cases = vec![case("a", gone()), case("b", down()), case("c", down())];
         let found = triage(&run(None, Verdict::Fail), cases, &remedy());
-        assert_eq!((found.class, found.verdict), (Some(Class::Infrastructure), Verdict::Fail));
+        assert_eq!(
+            (found.class, found.verdict),
+            (Some(FailureCause::Infrastructure), Verdict::Fail)
+        );
         let ids =
             |at: usize| found.findings[at].cases.iter().map(|one| &*one.id).collect::<Vec<_>>();
         assert_eq!((ids(0), ids(1)), (vec!["b", "c"], vec!["a"]));
         let even = vec![case("a", gone()), case("b", down())];
         let found = triage(&run(None, Verdict::Fail), even, &remedy());
-        assert_eq!(found.class, Some(Class::Infrastructure), "the earlier rule");
+        assert_eq!(found.class, Some(FailureCause::Infrastructure), "the earlier rule");
     }
 
     #[test]
@@ -220,18 +237,23 @@ mod tests {
             assert_eq!((found.class, found.verdict), (class, expected), "{reason:?} {verdict}");
         };
         check(None, Verdict::Pass, None, Verdict::Pass);
-        check(None, Verdict::Fail, Some(Class::Unknown), Verdict::Fail);
-        check(None, Verdict::Inconclusive, Some(Class::Unknown), Verdict::Inconclusive);
+        check(None, Verdict::Fail, Some(FailureCause::Unknown), Verdict::Fail);
+        check(None, Verdict::Inconclusive, Some(FailureCause::Unknown), Verdict::Inconclusive);
         let doubt = Verdict::Inconclusive;
-        check(Some(InconclusiveReason::Broken), doubt, Some(Class::Infrastructure), Verdict::Fail);
+        check(
+            Some(InconclusiveReason::Broken),
+            doubt,
+            Some(FailureCause::Infrastructure),
+            Verdict::Fail,
+        );
         check(
             Some(InconclusiveReason::NoCalibration),
             doubt,
-            Some(Class::Threshold),
+            Some(FailureCause::Threshold),
             Verdict::Fail,
         );
-        check(Some(InconclusiveReason::NoQueries), doubt, Some(Class::Unknown), doubt);
-        check(Some(InconclusiveReason::Errors), doubt, Some(Class::Unknown), doubt);
+        check(Some(InconclusiveReason::NoQueries), doubt, Some(FailureCause::Unknown), doubt);
+        check(Some(InconclusiveReason::Errors), doubt, Some(FailureCause::Unknown), doubt);
     }
 
     #[test]
@@ -258,7 +280,7 @@ mod tests {
             measure(SuiteMeasure::RerankP95, 380.0, false),
         ];
         let found = triage(&slow, Vec::new(), &remedy());
-        assert_eq!(found.class, Some(Class::Infrastructure));
+        assert_eq!(found.class, Some(FailureCause::Infrastructure));
         let why = &found.findings[0].because[0];
         assert!(why.ends_with("p95 by stage: rerank 380.0, dense 20.0"), "{why}");
     }

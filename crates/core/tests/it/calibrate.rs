@@ -1,15 +1,15 @@
 //! A calibration of any scores: what holds whatever they are.
 
-use gbrain_core::calibrate::{Label, ScoredLabel, calibrate, histogram};
+use gbrain_core::calibrate::{PairLabel, ScoredLabel, calibrate, histogram};
 use gbrain_core::format::capture::{settings_map, settings_of};
 use gbrain_core::search::Settings;
 use proptest::prelude::*;
 
 fn scored() -> impl Strategy<Value = Vec<ScoredLabel>> {
     let label = prop_oneof![
-        3 => Just(Label::Borderline),
-        1 => Just(Label::Relevant),
-        1 => Just(Label::Irrelevant),
+        3 => Just(PairLabel::Borderline),
+        1 => Just(PairLabel::Relevant),
+        1 => Just(PairLabel::Irrelevant),
     ];
     let pair = (label, 0.0..=1.0f64).prop_map(|(label, score)| ScoredLabel { label, score });
     prop::collection::vec(pair, 1..60)
@@ -19,12 +19,12 @@ proptest! {
     #[test]
     fn a_threshold_is_a_score_and_lands_where_it_says(pairs in scored()) {
         let Some(found) = calibrate(&pairs) else {
-            prop_assert!(pairs.iter().all(|pair| pair.label != Label::Borderline));
+            prop_assert!(pairs.iter().all(|pair| pair.label != PairLabel::Borderline));
             return Ok(());
         };
         let scores: Vec<f64> = pairs
             .iter()
-            .filter(|pair| pair.label == Label::Borderline)
+            .filter(|pair| pair.label == PairLabel::Borderline)
             .map(|pair| pair.score)
             .collect();
         prop_assert!((0.0..=1.0).contains(&found.threshold) && (0.0..=1.0).contains(&found.robust));
@@ -33,7 +33,7 @@ proptest! {
         prop_assert_eq!(found.percentile, below as f64 / scores.len() as f64);
         prop_assert!(found.percentile < 1.0, "mean - sigma never drops all");
         let recall = found.worth.recall.unwrap();
-        let good = pairs.iter().filter(|pair| pair.label != Label::Irrelevant);
+        let good = pairs.iter().filter(|pair| pair.label != PairLabel::Irrelevant);
         let kept = good.clone().filter(|pair| pair.score >= found.threshold).count();
         prop_assert_eq!(recall, kept as f64 / good.count() as f64);
         let bins = histogram(&pairs);
@@ -48,7 +48,7 @@ proptest! {
         let of = |by: f64| {
             let pairs: Vec<ScoredLabel> = scores
                 .iter()
-                .map(|score| ScoredLabel { label: Label::Borderline, score: score - by })
+                .map(|score| ScoredLabel { label: PairLabel::Borderline, score: score - by })
                 .collect();
             calibrate(&pairs).unwrap()
         };

@@ -4,7 +4,7 @@ use gbrain_core::benchmark::{ByType, Recall};
 use gbrain_core::cross_modal::batch::{BatchVerdict, Rows};
 use gbrain_core::cross_modal::{
     Call, CallOutcome, CallSkipReason, JudgeInput, JudgePrompt, JudgedOutput, JudgingError, Panel,
-    Rubric, Seat, Slot, VerdictState, prompt, read, standing,
+    PanelSeat, PanelSlot, Rubric, VerdictState, prompt, read, standing,
 };
 use gbrain_core::format::benchmark::{BenchmarkRow, ByTypeSummary};
 use gbrain_core::format::cross_modal::{Receipt, ReceiptParts, Summary, SummaryParts};
@@ -18,10 +18,11 @@ use serde_json::{Value, json};
 
 use crate::conforms::assert_conforms;
 
-fn seats() -> Vec<Seat> {
+fn seats() -> Vec<PanelSeat> {
     let models = ["openai:one", "anthropic:two", "local:three"];
-    let seat = |(slot, model): (&Slot, &str)| Seat { slot: *slot, model: model.to_owned() };
-    Slot::ALL.iter().zip(models).map(seat).collect()
+    let seat =
+        |(slot, model): (&PanelSlot, &str)| PanelSeat { slot: *slot, model: model.to_owned() };
+    PanelSlot::ALL.iter().zip(models).map(seat).collect()
 }
 
 /// Asks in order until nothing can change, as the running half does.

@@ -7,20 +7,20 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 use gbrain_core::benchmark::{
-    BenchmarkDocument, BenchmarkQuestion, DataProblem, DataProblemKind, DocumentBody, Haystack,
+    DataProblem, DataProblemKind, DatasetDocument, DatasetQuestion, DocumentBody, Haystack,
 };
 use gbrain_core::format::benchmark::{Conversation, conversation, haystack};
 use gbrain_core::hash::{Hash, Hasher};
 use gbrain_core::qrels::{Qrels, QrelsError, documents_of_jsonl, queries_of_jsonl};
 
-use super::values::{Values, ValuesError};
+use super::values::{DatasetObjectError, DatasetObjectReader};
 use crate::EvalError;
 
 /// Why a dataset cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum DatasetError {
     #[error(transparent)]
-    Values(#[from] ValuesError),
+    Values(#[from] DatasetObjectError),
     /// An entry is malformed.
     #[error("entry {number}: {reason}")]
     Entry { number: usize, reason: String },
@@ -72,14 +72,14 @@ pub fn sha256(paths: &[PathBuf]) -> Result<Hash, EvalError> {
 
 /// Reads the entries of LongMemEval one at a time.
 pub struct LongMemEval {
-    values: Values<Box<dyn Read + Send>>,
+    values: DatasetObjectReader<Box<dyn Read + Send>>,
     path: PathBuf,
     number: usize,
 }
 
 impl LongMemEval {
     pub fn open(path: &Path) -> Result<Self, EvalError> {
-        Ok(Self { values: Values::new(open(path)?), path: path.to_owned(), number: 0 })
+        Ok(Self { values: DatasetObjectReader::new(open(path)?), path: path.to_owned(), number: 0 })
     }
 
     /// Counts the entries of a file, up to a limit, to estimate their cost before reading them.
@@ -111,7 +111,7 @@ pub fn read_entry(path: &Path, number: usize, entry: &[u8]) -> Result<Haystack, 
 
 /// Reads the conversations of LoCoMo.
 pub fn locomo(path: &Path) -> Result<Vec<Haystack>, EvalError> {
-    let mut values = Values::new(open(path)?);
+    let mut values = DatasetObjectReader::new(open(path)?);
     let mut haystacks = Vec::new();
     while let Some(value) =
         values.next_object_bytes().map_err(|error| of(path, DatasetError::Values(error)))?
@@ -190,7 +190,7 @@ impl Collection {
                 problems.push(DataProblem::new(DataProblemKind::NoQueryText, detail));
                 continue;
             };
-            questions.push(BenchmarkQuestion {
+            questions.push(DatasetQuestion {
                 id: query.id,
                 kind: String::new(),
                 text,
@@ -204,7 +204,7 @@ impl Collection {
         if questions.is_empty() {
             return Err(of(qrels, DatasetError::Empty));
         }
-        let documents = documents.into_iter().map(|(id, title, text)| BenchmarkDocument {
+        let documents = documents.into_iter().map(|(id, title, text)| DatasetDocument {
             whole: id.clone(),
             id,
             date: None,

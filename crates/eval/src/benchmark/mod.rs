@@ -16,5 +16,5 @@ pub use rows::{ResumeState, RowFile, summary_line};
 pub use run::{
     Answerer, BenchmarkOptions, Expander, NextHaystack, QuestionResult, Retrieval, ask_all, run,
 };
-pub use spec::{BenchmarkRun, RunOptions, Spec, SpecError};
-pub use values::{Values, ValuesError};
+pub use spec::{BenchmarkRun, BenchmarkRunSpec, BenchmarkSpecError, RunOptions};
+pub use values::{DatasetObjectError, DatasetObjectReader};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use gbrain_core::benchmark::{BenchmarkLabel, QuestionOutcome};
+use gbrain_core::benchmark::{DatasetRunLabel, QuestionOutcome};
 use gbrain_core::format::benchmark::{
     BenchmarkResult, FieldDifference, field_differences, result_differences,
 };
@@ -91,8 +91,8 @@ fn remove(object: Option<&mut Value>, fields: &[&str]) {
 }
 
 /// The provenance that differs: software, source, settings.
-fn changed(before: &BenchmarkLabel, after: &BenchmarkLabel) -> Vec<ProvenanceChange> {
-    let named = |label: &BenchmarkLabel| {
+fn changed(before: &DatasetRunLabel, after: &DatasetRunLabel) -> Vec<ProvenanceChange> {
+    let named = |label: &DatasetRunLabel| {
         [label.software.clone(), label.code.clone(), label.settings.clone()]
     };
     let names = ["software", "code", "settings"].into_iter();

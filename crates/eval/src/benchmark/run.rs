@@ -8,7 +8,7 @@ use std::time::Instant;
 use gbrain_brain::Assistants;
 use gbrain_core::benchmark::reading::{ReadingPrompt, excerpts, prompt};
 use gbrain_core::benchmark::{
-    BenchmarkQuestion, DocumentText, Granularity, Haystack, HaystackRanking, QuestionOutcome,
+    DatasetQuestion, DocumentText, Granularity, Haystack, HaystackRanking, QuestionOutcome,
     QuestionTimings, ReferenceOrder, ScoringRules, ShownDocument, ShownPassages, figures_of_order,
     outcome, score,
 };
@@ -172,7 +172,7 @@ pub fn ask_all(
     let import_ms = milliseconds(started);
     let share = haystack.questions.len().max(1) as f64;
     let scoring = options.scoring();
-    let one = |question: &BenchmarkQuestion| {
+    let one = |question: &DatasetQuestion| {
         let one = QuestionRun {
             options,
             scoring: &scoring,
@@ -204,7 +204,7 @@ struct QuestionRun<'a> {
     scoring: &'a ScoringRules,
     haystack: &'a Haystack,
     brain: &'a HaystackBrain,
-    question: &'a BenchmarkQuestion,
+    question: &'a DatasetQuestion,
 }
 
 impl QuestionRun<'_> {

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use gbrain_brain::capture::software;
 use gbrain_core::benchmark::{
-    AnswerMode, Benchmark, BenchmarkLabel, ByType, DataProblem, Granularity, Haystack, LabelText,
+    AnswerMode, Benchmark, ByType, DataProblem, DatasetRunLabel, Granularity, Haystack, LabelText,
     Recall, ReferenceOrder, abstention, count_problems, dataset_name, depth, known_as,
     measured_by_type, measures_of, row_mismatches, run_id, summarise,
 };
-use gbrain_core::format::benchmark::{BenchmarkResult, WireAsk};
+use gbrain_core::format::benchmark::{BenchmarkResult, WireRunCommand};
 use gbrain_core::gate::Verdict;
 use gbrain_core::provenance::Software;
 use gbrain_core::search::{SettingError, Settings};
@@ -28,7 +28,7 @@ const MAX_K: usize = 1000;
 
 /// The specification of a run: everything that the numbers depend on.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Spec {
+pub struct BenchmarkRunSpec {
     pub kind: Benchmark,
     /// The dataset: one file or folder; for `trec`, corpus, queries and judgements.
     pub files: Vec<PathBuf>,
@@ -100,7 +100,7 @@ impl BenchmarkRun {
 
 /// Why a specification is invalid.
 #[derive(Debug, thiserror::Error)]
-pub enum SpecError {
+pub enum BenchmarkSpecError {
     #[error(transparent)]
     Setting(#[from] SettingError),
     /// The number of files is wrong.
@@ -111,9 +111,9 @@ pub enum SpecError {
     Flag { flag: String, value: String },
 }
 
-impl Spec {
+impl BenchmarkRunSpec {
     /// The specification for a result file.
-    pub fn wire(&self) -> WireAsk {
+    pub fn wire(&self) -> WireRunCommand {
         let mut flags: BTreeMap<String, String> = BTreeMap::from([
             ("benchmark".to_owned(), self.kind.name().to_owned()),
             ("top-k".to_owned(), self.k.to_string()),
@@ -127,14 +127,14 @@ impl Spec {
         let settings = self.settings.iter();
         flags.extend(settings.map(|(name, value)| (format!("set.{name}"), value.clone())));
         let files = self.files.iter().map(|path| path.display().to_string()).collect();
-        WireAsk { files, flags }
+        WireRunCommand { files, flags }
     }
 
     /// The specification in a result file.
-    pub fn of(asked: &WireAsk) -> Result<Self, SpecError> {
-        let WireAsk { files, flags } = asked;
+    pub fn of(asked: &WireRunCommand) -> Result<Self, BenchmarkSpecError> {
+        let WireRunCommand { files, flags } = asked;
         let text = |flag: &str| flags.get(flag).map(String::as_str);
-        let bad_flag = |flag: &str| SpecError::Flag {
+        let bad_flag = |flag: &str| BenchmarkSpecError::Flag {
             flag: flag.to_owned(),
             value: text(flag).unwrap_or("missing").to_owned(),
         };
@@ -171,7 +171,7 @@ impl Spec {
     }
 
     /// The search settings: the defaults with the changes of this run.
-    pub fn pipeline(&self) -> Result<Settings, SpecError> {
+    pub fn pipeline(&self) -> Result<Settings, BenchmarkSpecError> {
         let mut settings = Settings::default();
         for (name, value) in &self.settings {
             settings.set(name, value)?;
@@ -292,7 +292,9 @@ impl Spec {
             Benchmark::Trec => ("corpus, queries and judgements", found == 3),
         };
         if !fits {
-            return Err(SpecError::Files { benchmark: self.kind.name(), takes, found }.into());
+            return Err(
+                BenchmarkSpecError::Files { benchmark: self.kind.name(), takes, found }.into()
+            );
         }
         Ok(match self.kind {
             Benchmark::LongMemEval | Benchmark::Locomo => self.files.clone(),
@@ -314,7 +316,7 @@ impl Spec {
     fn benchmark_options<'h>(
         &self,
         settings: Settings,
-        label: &BenchmarkLabel,
+        label: &DatasetRunLabel,
         options: &RunOptions<'h>,
     ) -> BenchmarkOptions<'h> {
         let has_vectors = self.retrieval == Retrieval::Hybrid && label.embedder.is_some();
@@ -354,13 +356,13 @@ impl Spec {
         settings: &Settings,
         sha256: String,
         options: &RunOptions<'_>,
-    ) -> BenchmarkLabel {
+    ) -> DatasetRunLabel {
         let Software { version, code } = software();
         let embedder = match self.retrieval {
             Retrieval::Hybrid => options.models.wanted().map(|model| model.id().to_owned()),
             Retrieval::Words => None,
         };
-        BenchmarkLabel {
+        DatasetRunLabel {
             benchmark: self.kind.name().to_owned(),
             dataset: dataset_name(self.files.iter().map(PathBuf::as_path)),
             known_as: known_as(&sha256).map(str::to_owned),
@@ -428,7 +430,11 @@ enum HaystackSource {
 }
 
 impl HaystackReader {
-    fn open(spec: &Spec, files: &[PathBuf], known: FxHashSet<String>) -> Result<Self, EvalError> {
+    fn open(
+        spec: &BenchmarkRunSpec,
+        files: &[PathBuf],
+        known: FxHashSet<String>,
+    ) -> Result<Self, EvalError> {
         let first = files[0].clone();
         let source = match spec.kind {
             Benchmark::LongMemEval => HaystackSource::Entries(LongMemEval::open(&first)?, first),

@@ -11,7 +11,7 @@ pub(super) const MAX_VALUE: usize = 512 << 20;
 const BUFFER: usize = 1 << 20;
 
 #[derive(Debug, thiserror::Error)]
-pub enum ValuesError {
+pub enum DatasetObjectError {
     #[error(transparent)]
     Io(#[from] io::Error),
     #[error(
@@ -32,7 +32,7 @@ pub enum ValuesError {
 }
 
 /// Reads the objects of a file.
-pub struct Values<R> {
+pub struct DatasetObjectReader<R> {
     reader: R,
     buffer: Vec<u8>,
     /// Position in the buffer.
@@ -51,17 +51,19 @@ enum ParserState {
     End,
 }
 
-impl<R: Read> Values<R> {
+impl<R: Read> DatasetObjectReader<R> {
     pub fn new(reader: R) -> Self {
         Self { reader, buffer: Vec::new(), at: 0, before: 0, number: 0, state: ParserState::Start }
     }
 
     /// The bytes of the next object.
-    pub fn next_object_bytes(&mut self) -> Result<Option<Vec<u8>>, ValuesError> {
+    pub fn next_object_bytes(&mut self) -> Result<Option<Vec<u8>>, DatasetObjectError> {
         loop {
             let Some(byte) = self.peek()? else {
                 return match self.state {
-                    ParserState::InArray => Err(ValuesError::Unclosed { number: self.number }),
+                    ParserState::InArray => {
+                        Err(DatasetObjectError::Unclosed { number: self.number })
+                    }
                     ParserState::Start | ParserState::InLines | ParserState::End => Ok(None),
                 };
             };
@@ -83,14 +85,14 @@ impl<R: Read> Values<R> {
                 (b'{', ParserState::InArray) => return self.object().map(Some),
                 (found, _) => {
                     let found = char::from(found);
-                    return Err(ValuesError::Unexpected { byte: self.byte(), found });
+                    return Err(DatasetObjectError::Unexpected { byte: self.byte(), found });
                 }
             }
         }
     }
 
     /// Reads the object that begins here.
-    fn object(&mut self) -> Result<Vec<u8>, ValuesError> {
+    fn object(&mut self) -> Result<Vec<u8>, DatasetObjectError> {
         self.number += 1;
         let begins = self.byte();
         let start = self.at;
@@ -100,10 +102,13 @@ impl<R: Read> Values<R> {
             if at == self.buffer.len() {
                 let scanned = at - start;
                 if scanned > MAX_VALUE {
-                    return Err(ValuesError::TooLarge { number: self.number });
+                    return Err(DatasetObjectError::TooLarge { number: self.number });
                 }
                 if !self.fill_from(start)? {
-                    return Err(ValuesError::Truncated { number: self.number, byte: begins });
+                    return Err(DatasetObjectError::Truncated {
+                        number: self.number,
+                        byte: begins,
+                    });
                 }
                 return self.resume(scanned, depth, in_string, escaped, begins);
             }
@@ -124,7 +129,7 @@ impl<R: Read> Values<R> {
         mut in_string: bool,
         mut escaped: bool,
         begins: u64,
-    ) -> Result<Vec<u8>, ValuesError> {
+    ) -> Result<Vec<u8>, DatasetObjectError> {
         let mut at = scanned;
         loop {
             while at < self.buffer.len() {
@@ -136,15 +141,15 @@ impl<R: Read> Values<R> {
                 }
             }
             if at > MAX_VALUE {
-                return Err(ValuesError::TooLarge { number: self.number });
+                return Err(DatasetObjectError::TooLarge { number: self.number });
             }
             if !self.fill_from(0)? {
-                return Err(ValuesError::Truncated { number: self.number, byte: begins });
+                return Err(DatasetObjectError::Truncated { number: self.number, byte: begins });
             }
         }
     }
 
-    fn peek(&mut self) -> Result<Option<u8>, ValuesError> {
+    fn peek(&mut self) -> Result<Option<u8>, DatasetObjectError> {
         if self.at == self.buffer.len() && !self.fill_from(self.at)? {
             return Ok(None);
         }
@@ -157,7 +162,7 @@ impl<R: Read> Values<R> {
     }
 
     /// Reads more and discards the buffer before `from`; returns whether there was more.
-    fn fill_from(&mut self, from: usize) -> Result<bool, ValuesError> {
+    fn fill_from(&mut self, from: usize) -> Result<bool, DatasetObjectError> {
         self.buffer.drain(..from);
         self.before += from as u64;
         self.at = self.at.saturating_sub(from);
@@ -216,7 +221,7 @@ mod tests {
     }
 
     fn all(text: &str) -> Result<Vec<String>, String> {
-        let read = |mut values: Values<Box<dyn Read + '_>>| {
+        let read = |mut values: DatasetObjectReader<Box<dyn Read + '_>>| {
             let mut found = Vec::new();
             loop {
                 match values.next_object_bytes() {
@@ -226,8 +231,12 @@ mod tests {
                 }
             }
         };
-        let whole = read(Values::new(Box::new(text.as_bytes())));
-        assert_eq!(whole, read(Values::new(Box::new(Drip(text.as_bytes())))), "{text}");
+        let whole = read(DatasetObjectReader::new(Box::new(text.as_bytes())));
+        assert_eq!(
+            whole,
+            read(DatasetObjectReader::new(Box::new(Drip(text.as_bytes())))),
+            "{text}"
+        );
         whole
     }
 

@@ -8,10 +8,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gbrain_core::calibrate::{
-    CalibrationPair, Label, LabelCounts, MOST, PairOrigin, chunk_of_text,
+    CalibrationPair, LabelCounts, MOST, PairLabel, PairOrigin, chunk_of_text,
 };
 use gbrain_core::format::calibration::{
-    CollectedBody, PAIR_VERSION, PairBody, PairEntry, ReviewRow, SkippedPair,
+    PAIR_VERSION, PairBody, PairCollectionBody, PairEntry, ReviewRow, SkippedPair,
 };
 use gbrain_core::format::feedback::BorderlineComment;
 use gbrain_core::format::suite::{RetrievalBody, Signal};
@@ -22,7 +22,7 @@ use gbrain_core::suite::anonymous::anonymous;
 use gbrain_core::suite::case::is_meant;
 use gbrain_core::suite::query::{CanonicalQuery, KeyKind, QueryState};
 use gbrain_store::{
-    Feedback, NewPair, RetrievalFilter, RetrievalLog, Store, StoreError, Traffic, WriteKind,
+    Feedback, NewPair, RetrievalFilter, RetrievalLog, RetrievalOrigin, Store, StoreError, WriteKind,
 };
 use jiff::Timestamp;
 
@@ -39,7 +39,7 @@ const MAX_TEXT_BYTES: usize = 100_000;
 
 /// Where pairs come from.
 #[derive(Debug, Clone, Default)]
-pub struct Sources {
+pub struct PairSources {
     pub entries: Vec<PairEntry>,
     /// Whether canonical queries contribute relevant and irrelevant pairs.
     pub canonical: bool,
@@ -62,13 +62,13 @@ pub struct PairCollector<'a> {
 struct CollectedPair {
     query: String,
     passage: Passage,
-    label: Label,
+    label: PairLabel,
     origin: PairOrigin,
 }
 
 impl PairCollector<'_> {
     /// Collects from all sources.
-    pub fn collect(&self, sources: &Sources) -> Result<CollectedBody, CalibrateError> {
+    pub fn collect(&self, sources: &PairSources) -> Result<PairCollectionBody, CalibrateError> {
         let mut passed_over = Vec::new();
         let mut fresh = if sources.canonical { self.canonical()? } else { Vec::new() };
         let borderline = self.borderline()?;
@@ -79,7 +79,7 @@ impl PairCollector<'_> {
                 query: query.clone(),
                 document: document.clone(),
                 chunk: None,
-                label: Label::Borderline,
+                label: PairLabel::Borderline,
                 text: None,
             };
             self.resolve(&entry, PairOrigin::Feedback, &mut fresh, &mut passed_over)?;
@@ -171,7 +171,7 @@ impl PairCollector<'_> {
     /// Live retrievals with feedback of a kind, and all their feedback.
     fn logs(&self, signal: Signal) -> Result<Vec<(RetrievalLog, Vec<Feedback>)>, StoreError> {
         let filter = RetrievalFilter {
-            traffic: Some(Traffic::Live),
+            traffic: Some(RetrievalOrigin::Live),
             signal_type: Some(signal.name().to_owned()),
             ..RetrievalFilter::default()
         };
@@ -207,12 +207,12 @@ impl PairCollector<'_> {
                     origin: PairOrigin::Canonical,
                 });
             };
-            passage.iter().for_each(|passage| add(passage, Label::Relevant));
+            passage.iter().for_each(|passage| add(passage, PairLabel::Relevant));
             let others = (1..count).map(|step| &found[(at + step) % count].1);
             let is_far =
                 |far: &&Passage| !seen.contains(&far.document) && !is_key(query, &far.document);
             if let Some(far) = others.flatten().find(is_far) {
-                add(far, Label::Irrelevant);
+                add(far, PairLabel::Irrelevant);
             }
         }
         Ok(fresh)
@@ -223,7 +223,7 @@ impl PairCollector<'_> {
         &self,
         fresh: Vec<CollectedPair>,
         mut passed_over: Vec<SkippedPair>,
-    ) -> Result<CollectedBody, CalibrateError> {
+    ) -> Result<PairCollectionBody, CalibrateError> {
         let known = pairs(self.store, self.workspace, None, usize::MAX)?;
         let mut origins: BTreeMap<PairIdentity, PairOrigin> =
             known.iter().map(|pair| (identity_of(pair), pair.origin)).collect();
@@ -264,7 +264,7 @@ impl PairCollector<'_> {
         let count = |kind| put.iter().filter(|one| one.kind == kind).count();
         let known = pairs(self.store, self.workspace, None, usize::MAX)?;
         let counts = LabelCounts::of(known.iter().map(|pair| pair.label));
-        Ok(CollectedBody {
+        Ok(PairCollectionBody {
             added: count(WriteKind::Added),
             changed: count(WriteKind::Changed),
             unchanged: count(WriteKind::Unchanged),

@@ -1,7 +1,7 @@
 //! Deploys a threshold: setting and status in one transaction, and an event for suites.
 
 use gbrain_core::calibrate::{
-    DeployCandidate, Obstacle, StoredVerification, VerifyFailure, obstacles, verify,
+    DeployCandidate, DeploymentObstacle, StoredVerification, VerifyFailure, obstacles, verify,
 };
 use gbrain_core::config::{RERANK_THRESHOLD, RERANK_THRESHOLD_MODEL};
 use gbrain_core::format::calibration::{Deployment, ThresholdBody};
@@ -27,7 +27,7 @@ pub fn deploy(
     let generation = store.head(workspace)?.generation.0;
     let find_obstacles = find_obstacles(&found, reranker, generation, now);
     let is_allowed =
-        find_obstacles.iter().all(|one| force.is_some() && Obstacle::may_be_forced(*one));
+        find_obstacles.iter().all(|one| force.is_some() && DeploymentObstacle::may_be_forced(*one));
     if !is_allowed {
         return Err(CalibrateError::Forbidden { id, obstacles: find_obstacles });
     }
@@ -75,7 +75,7 @@ fn find_obstacles(
     reranker: Option<&str>,
     generation: i64,
     now: Timestamp,
-) -> Vec<Obstacle> {
+) -> Vec<DeploymentObstacle> {
     let body = threshold_body(found);
     // A verification against another target does not apply to the local settings.
     let own = body.verification.as_ref().filter(|trial| trial.target == LOCAL);

@@ -1,7 +1,7 @@
 //! Errors of a calibration.
 
 use gbrain_brain::BrainError;
-use gbrain_core::calibrate::Obstacle;
+use gbrain_core::calibrate::DeploymentObstacle;
 use gbrain_core::fault::{Fault, FaultKind, chain};
 use gbrain_core::money::Usd;
 use gbrain_core::target::TargetError;
@@ -47,7 +47,7 @@ pub enum CalibrateError {
     #[error("there is no threshold for {0} yet")]
     NoneYet(String),
     #[error("threshold {id} cannot be deployed: {}", in_words(obstacles))]
-    Forbidden { id: i64, obstacles: Vec<Obstacle> },
+    Forbidden { id: i64, obstacles: Vec<DeploymentObstacle> },
     /// It was computed for another reranker.
     #[error("threshold {id} was computed for {model}, but the configured reranker is {set}")]
     OtherModel { id: i64, model: String, set: String },
@@ -63,7 +63,7 @@ pub enum CalibrateError {
     Store(#[from] StoreError),
 }
 
-fn in_words(obstacles: &[Obstacle]) -> String {
+fn in_words(obstacles: &[DeploymentObstacle]) -> String {
     let words: Vec<&str> = obstacles.iter().map(|obstacle| obstacle.in_words()).collect();
     words.join("; ")
 }

@@ -19,17 +19,17 @@ mod score;
 mod show;
 mod verify;
 
-pub use collect::{PairCollector, Sources};
+pub use collect::{PairCollector, PairSources};
 pub use deploy::{deploy, record_rerank_change};
 pub use error::CalibrateError;
 pub use passage::{Passage, Passages};
 pub use score::{CostFn, PairScoring};
 pub use show::{calibration_status, history};
-pub use verify::{Trial, record, trial_settings};
+pub use verify::{ThresholdTrial, record, trial_settings};
 
 use std::collections::BTreeSet;
 
-use gbrain_core::calibrate::{CalibrationPair, CalibrationStatus, Label, Refusal};
+use gbrain_core::calibrate::{CalibrationPair, CalibrationRefusal, CalibrationStatus, PairLabel};
 use gbrain_core::format::calibration::{PairBody, ThresholdBody, ThresholdInfo};
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
 use gbrain_core::page::Visibility;
@@ -42,7 +42,7 @@ const MAX_THRESHOLDS: usize = 10_000;
 pub fn pairs(
     store: &Store,
     workspace: &WorkspaceId,
-    label: Option<Label>,
+    label: Option<PairLabel>,
     limit: usize,
 ) -> Result<Vec<CalibrationPair>, StoreError> {
     let pairs = store.pairs(workspace, None, usize::MAX)?;
@@ -64,7 +64,7 @@ pub fn pairs(
 pub fn pairs_to_send(
     store: &Store,
     workspace: &WorkspaceId,
-    label: Option<Label>,
+    label: Option<PairLabel>,
     limit: usize,
 ) -> Result<Vec<CalibrationPair>, StoreError> {
     let mut all = pairs(store, workspace, label, limit)?;
@@ -100,8 +100,10 @@ pub fn newest(
 
 /// The parsed body of a threshold. An unparseable one counts as refused.
 fn threshold_body(threshold: &RerankThreshold) -> ThresholdBody {
-    let unreadable =
-        || ThresholdBody { refusals: vec![Refusal::BadScores], ..ThresholdBody::default() };
+    let unreadable = || ThresholdBody {
+        refusals: vec![CalibrationRefusal::BadScores],
+        ..ThresholdBody::default()
+    };
     serde_json::from_str(&threshold.body).unwrap_or_else(|_| unreadable())
 }
 

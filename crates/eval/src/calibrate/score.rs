@@ -7,7 +7,8 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use gbrain_core::calibrate::{
-    Calibration, CalibrationPair, Label, LabelCounts, MOST, Refusal, ScoredLabel, calibrate,
+    Calibration, CalibrationPair, CalibrationRefusal, LabelCounts, MOST, PairLabel, ScoredLabel,
+    calibrate,
 };
 use gbrain_core::format::calibration::{PreviousThreshold, ThresholdBody};
 use gbrain_core::hash::Hash;
@@ -79,11 +80,11 @@ impl PairScoring<'_> {
 
     /// The newest pairs of each label.
     fn pairs(&self) -> Result<Vec<CalibrationPair>, CalibrateError> {
-        let mut all = pairs_to_send(self.store, self.workspace, Some(Label::Borderline), MOST)?;
+        let mut all = pairs_to_send(self.store, self.workspace, Some(PairLabel::Borderline), MOST)?;
         if all.is_empty() {
             return Err(CalibrateError::NoPairs);
         }
-        for label in [Label::Relevant, Label::Irrelevant] {
+        for label in [PairLabel::Relevant, PairLabel::Irrelevant] {
             all.extend(pairs_to_send(self.store, self.workspace, Some(label), MOST)?);
         }
         Ok(all)
@@ -216,7 +217,8 @@ impl PairScoring<'_> {
     ) -> Result<RerankThreshold, CalibrateError> {
         let counts = LabelCounts::of(pairs.iter().map(|pair| pair.label));
         let mut body = ThresholdBody::new(found, counts);
-        let may_force = found.refusals.iter().all(|refusal| Refusal::may_be_forced(*refusal));
+        let may_force =
+            found.refusals.iter().all(|refusal| CalibrationRefusal::may_be_forced(*refusal));
         let is_refused = !found.refusals.is_empty();
         body.forced = force.filter(|_| is_refused && may_force).map(str::to_owned);
         let previous = in_force(self.store, self.workspace)?;

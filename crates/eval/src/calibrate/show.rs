@@ -6,7 +6,7 @@ use gbrain_brain::search_settings;
 use gbrain_core::calibrate::{
     CalibrationPair, Drift, LabelCounts, ScoredLabel, ThresholdState, drift, histogram, standing,
 };
-use gbrain_core::format::calibration::{HistoryBody, ScoreRow, StandingBody};
+use gbrain_core::format::calibration::{CalibrationOverviewBody, HistoryBody, ScoreRow};
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::{RerankThreshold, Store, StoreError};
 use jiff::Timestamp;
@@ -22,7 +22,7 @@ pub fn calibration_status(
     reranker: Option<&str>,
     shown: Option<i64>,
     now: Timestamp,
-) -> Result<StandingBody, CalibrateError> {
+) -> Result<CalibrationOverviewBody, CalibrateError> {
     let settings = search_settings(config)?;
     let deployed = in_force(store, workspace)?;
     let shown = match shown {
@@ -43,7 +43,7 @@ pub fn calibration_status(
     let scored =
         scores.iter().filter_map(|row| Some(ScoredLabel { label: row.label?, score: row.score }));
     let counts = LabelCounts::of(known.iter().map(|pair| pair.label));
-    Ok(StandingBody {
+    Ok(CalibrationOverviewBody {
         workspace: workspace.to_string(),
         state: standing(&stands, now),
         reranker: reranker.map(str::to_owned),

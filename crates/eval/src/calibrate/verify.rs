@@ -37,7 +37,7 @@ pub fn trial_settings(mut settings: Settings, threshold: &RerankThreshold) -> Op
 }
 
 /// A verification of one threshold.
-pub struct Trial<'a> {
+pub struct ThresholdTrial<'a> {
     pub store: &'a Store,
     pub workspace: &'a WorkspaceId,
     /// The target; the local brain has the threshold in its settings.
@@ -64,7 +64,7 @@ pub(super) struct ThresholdEffect {
     pub(super) note: Option<&'static str>,
 }
 
-impl Trial<'_> {
+impl ThresholdTrial<'_> {
     /// Runs every canonical query that has a key.
     pub fn run(&self) -> Result<Verification, CalibrateError> {
         let all = stored(self.store, self.workspace)?;

@@ -3,7 +3,8 @@
 use gbrain_brain::{Brain, BrainError, QueryOptions, Snapshot};
 use gbrain_core::chunk;
 use gbrain_core::contradiction::{
-    DateFrom, Docket, Pair, Place, RankedStatement, Statement, StatementDate, Tier, pairs_of,
+    CurationTier, Pair, PairSet, RankedStatement, Statement, StatementDate, StatementDateOrigin,
+    StatementLocation, pairs_of,
 };
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::page::{Page, StoredPage};
@@ -32,13 +33,13 @@ pub fn gather(
     queries: &[String],
     options: &GatherOptions,
     progress: &dyn Fn(usize),
-) -> Result<Docket, BrainError> {
+) -> Result<PairSet, BrainError> {
     let snapshot = brain.snapshot(&|_, _| ())?;
     let sources = brain.store().sources(brain.workspace())?;
     let trust: FxHashMap<SourceId, SourceTrust> =
         sources.into_iter().map(|source| (source.id, source.trust)).collect();
     let gatherer = PairGatherer { brain, snapshot, trust, options };
-    let mut docket = Docket::new();
+    let mut docket = PairSet::new();
     for query in queries {
         match gatherer.pairs(query) {
             Ok((results, pairs)) => docket.add(query, results, pairs, options.max_chars),
@@ -96,14 +97,15 @@ impl PairGatherer<'_> {
 
     /// The full passages of a hit, from the current version of its page.
     fn passages(&self, hit: &Hit, page: &Page) -> Vec<RankedStatement> {
-        let date = page.effective_date.map(|day| StatementDate { day, from: DateFrom::Page });
+        let date =
+            page.effective_date.map(|day| StatementDate { day, from: StatementDateOrigin::Page });
         let statement = |place, text: &str| Statement {
             key: page.key.clone(),
             place,
             text: text.to_owned(),
             holder: None,
             date,
-            tier: Tier::of(&self.options.live.settings, &page.key),
+            tier: CurationTier::of(&self.options.live.settings, &page.key),
             trust: self.trust.get(&page.key.source).copied().unwrap_or(SourceTrust::Untrusted),
         };
         let shown = hit.passages.iter().filter_map(|passage| {
@@ -111,7 +113,7 @@ impl PairGatherer<'_> {
             let chunk_id = chunk.id(&page.key);
             // The passage is gone if the page was written after the search.
             let is_same = chunk_id == passage.chunk_id;
-            let place = Place::Passage { ordinal: chunk.ordinal, chunk_id };
+            let place = StatementLocation::Passage { ordinal: chunk.ordinal, chunk_id };
             is_same.then(|| statement(place, chunk::text(&page.content, chunk)))
         });
         shown.map(|statement| RankedStatement { statement, score: hit.score }).collect()

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use gbrain_core::contradiction::prompt::{PairPrompt, schema};
 use gbrain_core::contradiction::rate::CANARIES_OF_EACH;
 use gbrain_core::contradiction::{
-    Canary, Docket, JudgeError, Judgement, JudgingOutcome, Origin, Pair, offline, parse,
+    Canary, JudgeError, Judgement, JudgingOutcome, Origin, Pair, PairSet, offline, parse,
 };
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
@@ -51,7 +51,7 @@ pub struct JudgementCache<'a> {
 pub struct JudgeSession<'a> {
     judge: &'a Judge<'a>,
     memory: Option<JudgementCache<'a>>,
-    docket: &'a Docket,
+    docket: &'a PairSet,
     planted: Vec<Canary>,
     cases: Vec<JudgeCase>,
 }
@@ -68,7 +68,7 @@ enum PairRef {
     /// Index of a planted pair.
     Canary(usize),
     /// Index of a pair on the docket.
-    Docket(usize),
+    PairSet(usize),
 }
 
 /// The result of a judging session.
@@ -105,7 +105,7 @@ impl<'a> JudgeSession<'a> {
     pub fn new(
         judge: &'a Judge<'a>,
         memory: Option<JudgementCache<'a>>,
-        docket: &'a Docket,
+        docket: &'a PairSet,
         planted: Vec<Canary>,
         max_chars: usize,
     ) -> Result<Self, StoreError> {
@@ -115,7 +115,7 @@ impl<'a> JudgeSession<'a> {
         });
         let of_docket = docket
             .to_judge()
-            .map(|place| case(PairRef::Docket(place), docket.pairs()[place].prompt.clone()));
+            .map(|place| case(PairRef::PairSet(place), docket.pairs()[place].prompt.clone()));
         let cases = of_planted.chain(of_docket).collect();
         let mut session = Self { judge, memory, docket, planted, cases };
         session.read_cache()?;
@@ -162,7 +162,7 @@ impl<'a> JudgeSession<'a> {
         for (case, outcome) in cases.iter().zip(judged) {
             match case.subject {
                 PairRef::Canary(place) => of_planted[place] = outcome,
-                PairRef::Docket(place) => outcomes[place] = outcome,
+                PairRef::PairSet(place) => outcomes[place] = outcome,
             }
         }
         let planted = planted.into_iter().zip(of_planted).collect();
@@ -229,7 +229,7 @@ impl<'a> JudgeSession<'a> {
     fn pair(&self, subject: PairRef) -> &Pair {
         match subject {
             PairRef::Canary(place) => &self.planted[place].pair,
-            PairRef::Docket(place) => &self.docket.pairs()[place].pair,
+            PairRef::PairSet(place) => &self.docket.pairs()[place].pair,
         }
     }
 
@@ -237,7 +237,7 @@ impl<'a> JudgeSession<'a> {
     fn pages(&self, subject: PairRef) -> Vec<String> {
         match subject {
             PairRef::Canary(_) => Vec::new(),
-            PairRef::Docket(_) => {
+            PairRef::PairSet(_) => {
                 let Pair { a, b, .. } = self.pair(subject);
                 vec![a.key.to_string(), b.key.to_string()]
             }

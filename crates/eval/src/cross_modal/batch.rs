@@ -1,6 +1,6 @@
 //! Has the rows of a file judged.
 
-use gbrain_core::cross_modal::batch::Question;
+use gbrain_core::cross_modal::batch::RowToJudge;
 use gbrain_core::cross_modal::{JudgedOutput, JudgingError};
 
 use super::Jury;
@@ -10,7 +10,7 @@ use crate::spread::spread;
 /// order of the questions. A stopped jury skips the remaining calls.
 pub fn judge_batch(
     jury: &Jury<'_>,
-    questions: &[Question],
+    questions: &[RowToJudge],
     concurrent: usize,
     progress: &(dyn Fn(usize) + Sync),
 ) -> Vec<(String, Result<JudgedOutput, JudgingError>)> {

@@ -2,7 +2,7 @@
 
 use gbrain_core::cross_modal::{
     Call, CallOutcome, CallSkipReason, JudgeInput, JudgePrompt, JudgedOutput, JudgingError, Panel,
-    PanelError, Rubric, Seat, Slot, VerdictState, prompt, read, standing, wave,
+    PanelError, PanelSeat, PanelSlot, Rubric, VerdictState, prompt, read, standing, wave,
 };
 use gbrain_core::fault::{Fault, FaultKind};
 use gbrain_core::money::Usd;
@@ -16,7 +16,7 @@ pub struct Jury<'a> {
     pub client: &'a ModelClient,
     pub rubric: &'a Rubric,
     /// The model in each slot.
-    pub seats: Vec<(Slot, ModelRef)>,
+    pub seats: Vec<(PanelSlot, ModelRef)>,
     /// Maximum number of votes per model.
     pub cycles: u8,
     /// Maximum tokens of a reply, including reasoning.
@@ -44,7 +44,7 @@ pub enum JuryError {
     Panel(#[from] PanelError),
     /// One of its models is unavailable.
     #[error("slot {slot}: {model} can't be asked")]
-    Seat { slot: Slot, model: ModelRef, source: ModelCallError },
+    Seat { slot: PanelSlot, model: ModelRef, source: ModelCallError },
 }
 
 impl From<JuryError> for Fault {
@@ -65,9 +65,11 @@ impl From<JuryError> for Fault {
 
 impl Jury<'_> {
     /// The seats of the panel, by slot.
-    pub fn panel_seats(&self) -> Vec<Seat> {
-        let seat =
-            |(slot, model): &(Slot, ModelRef)| Seat { slot: *slot, model: model.to_string() };
+    pub fn panel_seats(&self) -> Vec<PanelSeat> {
+        let seat = |(slot, model): &(PanelSlot, ModelRef)| PanelSeat {
+            slot: *slot,
+            model: model.to_string(),
+        };
         self.seats.iter().map(seat).collect()
     }
 
@@ -135,12 +137,12 @@ impl Jury<'_> {
         }
     }
 
-    fn model(&self, slot: Slot) -> &ModelRef {
+    fn model(&self, slot: PanelSlot) -> &ModelRef {
         let seat = self.seats.iter().find(|(seated, _)| *seated == slot);
         &seat.expect("a panel asks its own seats").1
     }
 
-    fn call(&self, prompt: &JudgePrompt, (slot, cycle): (Slot, u8)) -> CallResult {
+    fn call(&self, prompt: &JudgePrompt, (slot, cycle): (PanelSlot, u8)) -> CallResult {
         let results = |outcome, cost| Ok(Call { slot, cycle, outcome, cost });
         match self.client.chat(self.model(slot), &self.chat(prompt, cycle)) {
             Ok((reply, bill)) => match read(self.rubric, &reply) {
@@ -162,7 +164,7 @@ impl Jury<'_> {
         &self,
         panel: &Panel,
         prompt: &JudgePrompt,
-        (slot, cycle): (Slot, u8),
+        (slot, cycle): (PanelSlot, u8),
     ) -> CallResult {
         let model = self.model(slot);
         let saved =

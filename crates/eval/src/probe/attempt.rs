@@ -3,7 +3,7 @@
 use gbrain_core::cross_modal::batch::VerdictCounts;
 use gbrain_core::format::probe::{ProbeEvent, ProbeMeasured, ProbeReport};
 use gbrain_core::money::Usd;
-use gbrain_core::probe::{Conclusion, Event, ProbeOutcome};
+use gbrain_core::probe::{Event, ProbeConclusion, ProbeOutcome};
 use gbrain_llm::Cassette;
 use jiff::Timestamp;
 
@@ -12,7 +12,7 @@ use super::fixture;
 use super::measure::{PreparedProbe, ProbeContext};
 
 pub(super) struct ProbeAttempt {
-    conclusion: Conclusion,
+    conclusion: ProbeConclusion,
     /// Upper bound of the cost.
     estimate: Usd,
     /// The measurement, if any question was asked.
@@ -47,7 +47,7 @@ impl ProbeAttempt {
 
     /// The outcome of a run that asked no question.
     pub(super) fn bare(outcome: ProbeOutcome, detail: Option<String>) -> Self {
-        let conclusion = Conclusion { outcome, counts: VerdictCounts::default(), detail };
+        let conclusion = ProbeConclusion { outcome, counts: VerdictCounts::default(), detail };
         Self { conclusion, estimate: Usd::ZERO, measured: None }
     }
 
@@ -64,7 +64,7 @@ impl ProbeAttempt {
 
     /// The event for the audit file.
     pub(super) fn event(&self, at: Timestamp, cost: Usd) -> Event {
-        let Conclusion { outcome, counts, detail } = self.conclusion.clone();
+        let ProbeConclusion { outcome, counts, detail } = self.conclusion.clone();
         let VerdictCounts { pass, fail, inconclusive, error, upstream_error, malformed } = counts;
         Event {
             at: milliseconds(at),

@@ -5,7 +5,7 @@
 //! too low: every call is charged at its worst until it is answered.
 
 use gbrain_core::benchmark::reading::{Excerpt, prompt};
-use gbrain_core::benchmark::{BenchmarkDocument, Haystack};
+use gbrain_core::benchmark::{DatasetDocument, Haystack};
 use gbrain_core::cross_modal::JudgeInput;
 use gbrain_core::money::Usd;
 use gbrain_llm::{
@@ -51,7 +51,7 @@ pub(super) fn likely(inputs: &EstimateInputs<'_>) -> Result<Usd, ModelCallError>
 
 /// The cost of answers, assuming that the largest sessions are read in full.
 fn answers(inputs: &EstimateInputs<'_>, haystack: &Haystack) -> Result<Usd, ModelCallError> {
-    let mut texts: Vec<(&BenchmarkDocument, String)> =
+    let mut texts: Vec<(&DatasetDocument, String)> =
         haystack.documents.iter().map(|document| (document, text(document))).collect();
     texts.sort_by_key(|(_, text)| std::cmp::Reverse(text.len()));
     let largest = texts.iter().take(K);
@@ -110,8 +110,8 @@ fn retrieval(inputs: &EstimateInputs<'_>, haystack: &Haystack) -> Result<Usd, Mo
 }
 
 /// A session as the model reads it, with padding for the frame of each turn.
-fn text(document: &BenchmarkDocument) -> String {
-    let turn = |turn: &gbrain_core::benchmark::BenchmarkTurn| {
+fn text(document: &DatasetDocument) -> String {
+    let turn = |turn: &gbrain_core::benchmark::DatasetTurn| {
         format!("{:<FRAME$}{}\n", turn.speaker, turn.text)
     };
     document.turns().iter().map(turn).collect()

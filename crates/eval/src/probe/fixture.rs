@@ -10,7 +10,7 @@ use gbrain_core::benchmark::Haystack;
 use gbrain_core::hash::Hash;
 
 use crate::EvalError;
-use crate::benchmark::{DatasetError, Values, of, read_entry};
+use crate::benchmark::{DatasetError, DatasetObjectReader, of, read_entry};
 
 const MINI: &[u8] = include_bytes!("mini.json");
 /// The name of the file in error messages.
@@ -26,7 +26,7 @@ pub(super) fn sha8() -> String {
 /// The haystacks, each with its question.
 pub(super) fn haystacks() -> Result<Vec<Haystack>, EvalError> {
     let path = Path::new(NAME);
-    let mut values = Values::new(Cursor::new(MINI));
+    let mut values = DatasetObjectReader::new(Cursor::new(MINI));
     let mut haystacks = Vec::new();
     let broken = |error| of(path, DatasetError::Values(error));
     while let Some(entry) = values.next_object_bytes().map_err(broken)? {

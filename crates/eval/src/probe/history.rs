@@ -6,7 +6,7 @@ use std::path::Path;
 use gbrain_core::config::PROBE_ENABLED;
 use gbrain_core::format::probe::{PROBE_VERSION, ProbeEvent, ProbeHistory, ProbeReport, ProbeRun};
 use gbrain_core::id::WorkspaceId;
-use gbrain_core::probe::{Event, ProbeOutcome, Switch, due, merged};
+use gbrain_core::probe::{Event, ProbeOutcome, ProbeSwitch, due, merged};
 use gbrain_store::{JudgingRun, RunKind, Store, StoreError};
 use jiff::{SignedDuration, Timestamp};
 
@@ -18,10 +18,10 @@ const MAX_RUNS: usize = 1_000;
 const RECENT: SignedDuration = SignedDuration::from_hours(8 * 24);
 
 /// Whether a workspace's probe is enabled: only `true` enables it.
-pub fn probe_switch(config: &BTreeMap<String, String>) -> Switch {
+pub fn probe_switch(config: &BTreeMap<String, String>) -> ProbeSwitch {
     match config.get(PROBE_ENABLED).map(String::as_str) {
-        Some("true") => Switch::On,
-        _ => Switch::Off,
+        Some("true") => ProbeSwitch::On,
+        _ => ProbeSwitch::Off,
     }
 }
 
@@ -69,7 +69,7 @@ pub fn history(
     Ok(ProbeHistory {
         schema_version: PROBE_VERSION,
         days,
-        enabled: probe_switch(&config) == Switch::On,
+        enabled: probe_switch(&config) == ProbeSwitch::On,
         next_run: next.map(|at| format!("{at:.0}")),
         runs,
     })

@@ -12,7 +12,7 @@ use gbrain_brain::capture::software;
 use gbrain_brain::{Assistants, search_settings};
 use gbrain_core::benchmark::reading::ReadingPrompt;
 use gbrain_core::benchmark::{ByType, Granularity, Haystack, QuestionOutcome, measures};
-use gbrain_core::cross_modal::batch::{Question, Rows, Upstream};
+use gbrain_core::cross_modal::batch::{RowToJudge, Rows, UnansweredRow};
 use gbrain_core::cross_modal::{JudgedOutput, JudgingError, Rubric};
 use gbrain_core::format::benchmark::ByTypeSummary;
 use gbrain_core::format::cross_modal::{Summary, SummaryParts};
@@ -20,7 +20,7 @@ use gbrain_core::format::probe::{ProbeAnswer, ProbeMeasured, ProbeModels};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
 use gbrain_core::probe::{
-    Conclusion, ProbeQuestions, Spending as Money, UnansweredQuestion, conclude,
+    ProbeConclusion, ProbeQuestions, Spending as Money, UnansweredQuestion, conclude,
 };
 use gbrain_core::search::Settings;
 use gbrain_index::Models;
@@ -62,7 +62,7 @@ pub(super) struct ProbeContext<'a> {
 
 /// The result of a run.
 pub(super) struct Measurement {
-    pub(super) conclusion: Conclusion,
+    pub(super) conclusion: ProbeConclusion,
     pub(super) report: ProbeMeasured,
 }
 
@@ -286,14 +286,14 @@ fn rows(outcomes: &[QuestionOutcome]) -> (Rows, Vec<UnansweredQuestion>) {
         let QuestionOutcome { question_id: id, question, answer, hypothesis, error, .. } = outcome;
         let empty = || hypothesis.trim().is_empty().then(|| "the answer is empty".to_owned());
         match error.clone().or_else(empty) {
-            None => rows.questions.push(Question {
+            None => rows.questions.push(RowToJudge {
                 id: id.clone(),
                 question: question.clone(),
                 answer: answer.clone(),
                 hypothesis: hypothesis.clone(),
             }),
             Some(error) => {
-                rows.upstream.push(Upstream { id: id.clone(), error: error.clone() });
+                rows.upstream.push(UnansweredRow { id: id.clone(), error: error.clone() });
                 unanswered.push(UnansweredQuestion {
                     id: id.clone(),
                     spending: spending(&error),

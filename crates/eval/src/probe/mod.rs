@@ -28,7 +28,7 @@ mod tests;
 
 pub use claim::KIND;
 pub use history::{history, probe_switch, recent};
-pub use run::{ProbeInitiator, ProbeRequest, ProbeResult, ScheduleCheck, Storage};
+pub use run::{ProbeInitiator, ProbeRequest, ProbeResult, ProbeStorage, ScheduleCheck};
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gbrain_core::cross_modal::Slot;
+use gbrain_core::cross_modal::PanelSlot;
 use gbrain_core::search::Settings;
 use gbrain_llm::{ModelCatalog, ModelError, ModelRef, ModelTask};
 
@@ -11,7 +11,7 @@ use super::error::ProbeError;
 #[derive(Debug, Clone)]
 pub(super) struct ModelSelection {
     pub(super) answers: ModelRef,
-    pub(super) seats: Vec<(Slot, ModelRef)>,
+    pub(super) seats: Vec<(PanelSlot, ModelRef)>,
     /// The query expander, if the settings expand every query.
     pub(super) expander: Option<ModelRef>,
     /// The reranker, if the settings name one.
@@ -29,9 +29,11 @@ impl ModelSelection {
             Ok(catalog.choose(task, None, config)?.map(|(model, _)| model))
         };
         let mut seats = Vec::new();
-        for (slot, task) in
-            [(Slot::A, ModelTask::SlotA), (Slot::B, ModelTask::SlotB), (Slot::C, ModelTask::SlotC)]
-        {
+        for (slot, task) in [
+            (PanelSlot::A, ModelTask::SlotA),
+            (PanelSlot::B, ModelTask::SlotB),
+            (PanelSlot::C, ModelTask::SlotC),
+        ] {
             seats.extend(choose(task)?.map(|model| (slot, model)));
         }
         let wants_words = settings.expand >= 0.5;

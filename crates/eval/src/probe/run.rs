@@ -12,7 +12,7 @@ use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
 use gbrain_core::named;
 use gbrain_core::probe::{
-    Decision, Embedder, Event, ProbeOutcome, Switch, decide, due, is_recorded,
+    Embedder, Event, ProbeDecision, ProbeOutcome, ProbeSwitch, decide, due, is_recorded,
 };
 use gbrain_llm::{Cassette, CassetteMode, ModelCallErrorKind, amount};
 use gbrain_store::{Budget, StoreError};
@@ -67,12 +67,12 @@ pub struct ProbeResult {
     pub event: Event,
     pub report: ProbeReport,
     /// Whether the result is stored.
-    pub storage: Storage,
+    pub storage: ProbeStorage,
 }
 
 /// Whether a run is in the store and in the audit file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Storage {
+pub enum ProbeStorage {
     /// It is in both.
     Stored,
     /// There was nothing to store.
@@ -85,7 +85,7 @@ pub enum Storage {
 struct ProbePlan {
     config: BTreeMap<String, String>,
     past: Vec<Event>,
-    decision: Decision,
+    decision: ProbeDecision,
     cap: Usd,
 }
 
@@ -128,8 +128,8 @@ impl Probes {
         let halt = Arc::new(AtomicBool::new(false));
         let tape = request.cassette.take();
         let (attempt, halted) = claim.hold(&request.stop, &halt, || match plan.decision {
-            Decision::Not(outcome) => ProbeAttempt::bare(outcome, no_key(&self.embedding)),
-            Decision::Go => match claim.is_given_up() {
+            ProbeDecision::Not(outcome) => ProbeAttempt::bare(outcome, no_key(&self.embedding)),
+            ProbeDecision::Go => match claim.is_given_up() {
                 Some(times) => ProbeAttempt::given_up(times),
                 None => {
                     let progress = |note: &'static str, done: u64, total: u64| {
@@ -180,7 +180,7 @@ impl Probes {
         if event.repeats(&plan.past) {
             claim.cancel()?;
             let report = attempt.report(&event, plan.cap);
-            return Ok(Some(ProbeResult { event, report, storage: Storage::NotStored }));
+            return Ok(Some(ProbeResult { event, report, storage: ProbeStorage::NotStored }));
         }
         let mut past = plan.past.clone();
         past.push(event.clone());
@@ -188,16 +188,16 @@ impl Probes {
         report.run_id = Some(claim.run_id());
         report.next_run = next_run(&past, event.at);
         let (is_ours, storage) = match claim.finish(&report, began) {
-            Ok(is_ours) => (is_ours, Storage::Stored),
-            Err(error) => (true, Storage::Failed(chain(&error))),
+            Ok(is_ours) => (is_ours, ProbeStorage::Stored),
+            Err(error) => (true, ProbeStorage::Failed(chain(&error))),
         };
         if !is_ours {
             return Ok(None);
         }
         let written = audit::append(&self.audit_dir, request.workspace, &event);
         let storage = match (storage, written) {
-            (Storage::Stored, Err(error)) => {
-                Storage::Failed(format!("{}: {error}", self.audit_dir.display()))
+            (ProbeStorage::Stored, Err(error)) => {
+                ProbeStorage::Failed(format!("{}: {error}", self.audit_dir.display()))
             }
             (storage, _) => storage,
         };
@@ -226,7 +226,7 @@ impl Probes {
         }
         let event = attempt.event((self.clock)(), Usd::ZERO);
         let report = attempt.report(&event, cap);
-        Ok(Some(ProbeResult { event, report, storage: Storage::NotStored }))
+        Ok(Some(ProbeResult { event, report, storage: ProbeStorage::NotStored }))
     }
 
     fn plan(&self, request: &ProbeRequest<'_>, now: Timestamp) -> Result<ProbePlan, StoreError> {
@@ -238,7 +238,7 @@ impl Probes {
             ScheduleCheck::Enforced => {
                 decide(history::probe_switch(&config), &past, now, self.embedder())
             }
-            ScheduleCheck::Ignored => decide(Switch::On, &[], now, self.embedder()),
+            ScheduleCheck::Ignored => decide(ProbeSwitch::On, &[], now, self.embedder()),
         };
         let cap = request.max_usd.unwrap_or_else(|| amount(&config, PROBE_MAX_USD));
         Ok(ProbePlan { config, past, decision, cap })
@@ -267,7 +267,7 @@ impl Probes {
 impl ProbePlan {
     /// The result of a run that is refused without being recorded.
     fn refused(&self, now: Timestamp) -> Option<ProbeResult> {
-        let Decision::Not(outcome) = self.decision else { return None };
+        let ProbeDecision::Not(outcome) = self.decision else { return None };
         if is_recorded(outcome, &self.past, now) {
             return None;
         }
@@ -293,7 +293,7 @@ impl ProbePlan {
 impl ProbeResult {
     fn not_stored(event: Event, cap: Usd, next_run: Option<String>) -> Self {
         let report = ProbeReport::bare(ProbeEvent::from(&event), cap.as_f64());
-        Self { event, report: ProbeReport { next_run, ..report }, storage: Storage::NotStored }
+        Self { event, report: ProbeReport { next_run, ..report }, storage: ProbeStorage::NotStored }
     }
 }
 

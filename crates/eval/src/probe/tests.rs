@@ -96,12 +96,15 @@ fn nobody_to_ask_is_an_error_that_is_kept() {
     let (_dir, probes) = probes();
     let ws = WorkspaceId::default();
     let probed = probes.run(request(&ws)).unwrap();
-    assert_eq!((probed.event.outcome, &probed.storage), (ProbeOutcome::Error, &Storage::Stored));
+    assert_eq!(
+        (probed.event.outcome, &probed.storage),
+        (ProbeOutcome::Error, &ProbeStorage::Stored)
+    );
     assert!(probed.event.detail.unwrap().starts_with("no_key"));
     let again = probes.run(request(&ws)).unwrap();
     assert_eq!(
         (again.event.outcome, again.storage),
-        (ProbeOutcome::RateLimited, Storage::NotStored)
+        (ProbeOutcome::RateLimited, ProbeStorage::NotStored)
     );
     let runs = probes.store.runs(&ws, RunKind::QualityProbe, Timestamp::MIN, 9).unwrap();
     assert_eq!(runs.len(), 1);
@@ -130,7 +133,10 @@ fn a_store_that_is_gone_is_an_error_and_no_panic() {
     let (_dir, probes) = probes();
     let unknown = WorkspaceId::new("nowhere").unwrap();
     let probed = probes.run(request(&unknown)).unwrap();
-    assert_eq!((probed.event.outcome, probed.storage), (ProbeOutcome::Error, Storage::NotStored));
+    assert_eq!(
+        (probed.event.outcome, probed.storage),
+        (ProbeOutcome::Error, ProbeStorage::NotStored)
+    );
 }
 
 #[test]
@@ -138,6 +144,6 @@ fn an_audit_that_cannot_be_written_is_told() {
     let (dir, probes) = probes();
     std::fs::write(dir.path().join("audit"), "a file").unwrap();
     let probed = probes.run(request(&WorkspaceId::default())).unwrap();
-    assert!(matches!(probed.storage, Storage::Failed(why) if why.contains("audit")));
+    assert!(matches!(probed.storage, ProbeStorage::Failed(why) if why.contains("audit")));
     assert!(probed.report.run_id.is_some(), "it is in the store");
 }

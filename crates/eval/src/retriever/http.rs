@@ -5,7 +5,7 @@ use std::time::Duration;
 use gbrain_core::target::shape::RetrievalApi;
 use gbrain_core::target::template::TemplateValues;
 use gbrain_core::target::{
-    Address, HttpTarget, KeyLocation, Question, TargetAnswer, TargetError, TargetErrorKind,
+    EndpointAddress, HttpTarget, KeyLocation, Question, TargetAnswer, TargetError, TargetErrorKind,
     TargetLimits,
 };
 use gbrain_embed::{Embedder as _, StaticTable};
@@ -30,11 +30,11 @@ pub(super) struct HttpEndpoint {
 impl HttpEndpoint {
     /// Reads the keys and certificates that the settings name.
     pub(super) fn open(
-        address: Address,
+        address: EndpointAddress,
         limits: &TargetLimits,
         environment: &TargetEnvironment,
     ) -> Result<Self, TargetError> {
-        let Address { url, mut headers, headers_env, key, ca_file } = address;
+        let EndpointAddress { url, mut headers, headers_env, key, ca_file } = address;
         let mut secrets = Vec::new();
         for (name, variable) in headers_env {
             let secret = of_environment(&variable, environment)?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gbrain_core::latency::TimingMethod;
 use gbrain_core::target::path::Path;
-use gbrain_core::target::{IdRule, Question, TargetAnswer, TargetError, TargetErrorKind};
+use gbrain_core::target::{DocumentIdRule, Question, TargetAnswer, TargetError, TargetErrorKind};
 use serde_json::Value;
 
 use super::limiter::{AttemptError, RequestLimiter};
@@ -15,7 +15,7 @@ use super::{Inspection, Retriever, RetrieverInfo};
 /// How documents are identified in results.
 #[derive(Debug, Clone, Default)]
 pub(super) struct IdMapping {
-    pub(super) ids: IdRule,
+    pub(super) ids: DocumentIdRule,
     pub(super) document: Option<Path>,
 }
 

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use gbrain_core::gate::Verdict;
 use gbrain_core::id::WorkspaceId;
-use gbrain_core::suite::trend::{Trend, WATCHED, sustained, weeks};
+use gbrain_core::suite::trend::{DecliningMeasure, WATCHED, sustained, weeks};
 use gbrain_core::suite::{Suite, SuiteRun};
 use gbrain_store::{Store, StoreError, SuiteRunFilter, SuiteRunInfo};
 use jiff::{SignedDuration, Timestamp};
@@ -71,7 +71,7 @@ pub(super) fn falls(
     workspace: &WorkspaceId,
     suite: &Suite,
     now: &SuiteRun,
-) -> Result<Vec<Trend>, StoreError> {
+) -> Result<Vec<DecliningMeasure>, StoreError> {
     let began: Option<Timestamp> = now.started_at.parse().ok().filter(|_| now.counts());
     let Some(began) = began else { return Ok(Vec::new()) };
     // The weeks that fell, the week before them, and the rest of that week.

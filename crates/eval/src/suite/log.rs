@@ -8,7 +8,8 @@ use gbrain_core::suite::case::CaseResult;
 use gbrain_core::suite::graph::Faithfulness;
 use gbrain_core::suite::snippet::Highlight;
 use gbrain_store::{
-    NewFeedback, NewRetrievalLog, RetrievalFields, RetrievalFilter, Store, StoreError, Traffic,
+    NewFeedback, NewRetrievalLog, RetrievalFields, RetrievalFilter, RetrievalOrigin, Store,
+    StoreError,
 };
 use jiff::Timestamp;
 
@@ -96,7 +97,7 @@ impl RunLog<'_> {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let own = RetrievalFilter {
-            traffic: Some(Traffic::Experiment(self.key.to_owned())),
+            traffic: Some(RetrievalOrigin::Experiment(self.key.to_owned())),
             limit: Some(1),
             ..RetrievalFilter::default()
         };
@@ -138,7 +139,7 @@ impl RunLog<'_> {
             .collect()
     }
 
-    fn comment(&self, case: &str, flags: Vec<gbrain_core::suite::case::Flag>) -> String {
+    fn comment(&self, case: &str, flags: Vec<gbrain_core::suite::case::CaseDefect>) -> String {
         let (suite, run_id) = (self.suite.name.clone(), self.key.to_owned());
         super::json(&CaseComment { suite, run_id, case_id: case.to_owned(), flags })
     }

@@ -31,7 +31,7 @@ pub mod wire;
 
 pub(crate) use batch::{QueryAnswer, QueryBatch};
 pub use facts::{LocalEdgeChecker, unverifiable};
-pub use promote::{Proposal, propose};
+pub use promote::{QueryProposal, propose};
 pub use queries::{
     AllQueries, ImportedQuery, QueryImport, QueryProblem, StoredQuery, all_queries, import_queries,
     row, stored,

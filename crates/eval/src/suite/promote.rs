@@ -15,7 +15,7 @@ use gbrain_core::id::{PageKey, WorkspaceId};
 use gbrain_core::scrub::{MARKER, Scrubber};
 use gbrain_core::suite::anonymous::anonymous;
 use gbrain_core::suite::query::{CanonicalQuery, Difficulty, QueryOrigin, QueryState, is_scrubbed};
-use gbrain_store::{CaptureFilter, RetrievalFilter, Store, StoreError, Traffic};
+use gbrain_store::{CaptureFilter, RetrievalFilter, RetrievalOrigin, Store, StoreError};
 
 use super::queries::stored;
 
@@ -24,7 +24,7 @@ const LABELS: usize = 10_000;
 
 /// A query proposed as canonical.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Proposal {
+pub struct QueryProposal {
     /// The query, as a candidate.
     pub entry: QueryEntry,
     /// The number of times it was asked.
@@ -60,7 +60,7 @@ pub fn propose(
     workspace: &WorkspaceId,
     scrubber: &Scrubber,
     limit: usize,
-) -> Result<Vec<Proposal>, StoreError> {
+) -> Result<Vec<QueryProposal>, StoreError> {
     let mut seen: BTreeMap<Hash, QueryUsage> = BTreeMap::new();
     let clean = |text: &str| anonymous(&scrubber.scrub(text).text);
     store.captures(workspace, &CaptureFilter::default(), &mut |capture| {
@@ -151,7 +151,7 @@ fn votes(
     workspace: &WorkspaceId,
 ) -> Result<Vec<(String, Option<String>)>, StoreError> {
     let filter = RetrievalFilter {
-        traffic: Some(Traffic::Live),
+        traffic: Some(RetrievalOrigin::Live),
         signal_type: Some(Signal::UserVote.name().to_owned()),
         ..RetrievalFilter::default()
     };
@@ -174,7 +174,7 @@ fn votes(
     Ok(votes)
 }
 
-fn proposal(seen: QueryUsage) -> Proposal {
+fn proposal(seen: QueryUsage) -> QueryProposal {
     let is_labelled = seen.is_judged();
     let mut keys = match (seen.labelled.is_empty(), seen.liked.is_empty()) {
         (false, _) => seen.labelled.clone(),
@@ -204,7 +204,7 @@ fn proposal(seen: QueryUsage) -> Proposal {
         origin: if is_labelled { QueryOrigin::Feedback } else { QueryOrigin::Analytics },
         state: QueryState::Candidate,
     };
-    Proposal { entry, asked: seen.asked, is_labelled }
+    QueryProposal { entry, asked: seen.asked, is_labelled }
 }
 
 /// The page that was returned first most often; ties are broken by how often it was returned.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use gbrain_core::calibrate::{CalibrationPair, Drift, Label, MOST, drift};
+use gbrain_core::calibrate::{CalibrationPair, Drift, MOST, PairLabel, drift};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
 use gbrain_core::suite::measure::MeasureValue;
@@ -103,7 +103,7 @@ pub fn borderline(
     workspace: &WorkspaceId,
     limit: usize,
 ) -> Result<Vec<CalibrationPair>, StoreError> {
-    pairs_to_send(store, workspace, Some(Label::Borderline), limit.min(MOST))
+    pairs_to_send(store, workspace, Some(PairLabel::Borderline), limit.min(MOST))
 }
 
 /// The borderline pairs to score, up to `limit`, and their scores in the active calibration. If the

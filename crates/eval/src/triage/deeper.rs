@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gbrain_core::suite::query::CanonicalQuery;
 use gbrain_core::target::{Question, StageIds, TargetAnswer, TargetError};
-use gbrain_core::triage::Evidence;
+use gbrain_core::triage::CaseEvidence;
 
 use super::TriageContext;
 
@@ -21,7 +21,11 @@ pub(super) struct DeeperAnswer {
 
 impl DeeperAnswer {
     /// Asks again if a result was missed.
-    pub(super) fn new(context: &TriageContext<'_>, query: &CanonicalQuery, own: &Evidence) -> Self {
+    pub(super) fn new(
+        context: &TriageContext<'_>,
+        query: &CanonicalQuery,
+        own: &CaseEvidence,
+    ) -> Self {
         let is_wanted = own.is_missed && own.error.is_none();
         let ask = context.again.filter(|_| is_wanted);
         let k = ask.and_then(|ask| ask.info().max_results).map_or(DEEP_K, |most| most.min(DEEP_K));
@@ -42,7 +46,11 @@ impl DeeperAnswer {
     }
 
     /// Adds the rank of a result in the deeper answer.
-    pub(super) fn add_rank_evidence(&self, is_it: &dyn Fn(&str) -> bool, evidence: &mut Evidence) {
+    pub(super) fn add_rank_evidence(
+        &self,
+        is_it: &dyn Fn(&str) -> bool,
+        evidence: &mut CaseEvidence,
+    ) {
         let answer = match &self.answer {
             None => return,
             Some(Err(error)) => {

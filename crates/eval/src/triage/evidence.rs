@@ -7,14 +7,14 @@ use gbrain_core::format::triage::{TriageBody, TriageParts};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::request::Viewer;
 use gbrain_core::suite::SuiteRun;
-use gbrain_core::suite::case::{DEPTH, Flag};
+use gbrain_core::suite::case::{CaseDefect, DEPTH};
 use gbrain_core::suite::graph::Faithfulness;
 use gbrain_core::suite::query::{CanonicalQuery, KeyKind, ResultKey};
 use gbrain_core::suite::run::RunCase;
 use gbrain_core::suite::{Suite, SuiteKind};
 use gbrain_core::triage::{
-    AffectedCase, Evidence, ExaminedCase, MissingPage, Remedy, Rerun, affected, classify, is_late,
-    triage,
+    AffectedCase, CaseEvidence, ExaminedCase, MissingPage, MitigationContext, Rerun, affected,
+    classify, is_late, triage,
 };
 use gbrain_store::{Store, StoreError};
 
@@ -78,7 +78,7 @@ pub fn triage_run(
     }
     let (own, smoke) = (suite(store, ws, &run.suite)?, smoke(store, ws)?);
     let smoke = smoke.as_ref();
-    let remedy = Remedy {
+    let remedy = MitigationContext {
         workspace: ws.as_str(),
         run: subject.run,
         suite: Rerun { name: &run.suite, target: own.as_ref().map(|one| one.target.as_str()) },
@@ -132,11 +132,11 @@ impl RunEvidence<'_> {
             return Ok(ExaminedCase { id, lost: None, evidence: own });
         };
         let again = DeeperAnswer::new(context, query, &own);
-        let mut found: Option<(Evidence, &ResultKey)> = None;
+        let mut found: Option<(CaseEvidence, &ResultKey)> = None;
         for key in must_find(query) {
             let mut evidence = own.clone();
             self.of_key(context, query, key, logged, &again, &mut evidence)?;
-            let is_first = |(other, _): &(Evidence, &ResultKey)| {
+            let is_first = |(other, _): &(CaseEvidence, &ResultKey)| {
                 classify(&evidence).class < classify(other).class
             };
             if found.as_ref().is_none_or(is_first) {
@@ -158,13 +158,13 @@ impl RunEvidence<'_> {
     }
 
     /// The evidence of the run and its log, before any expected result is considered.
-    fn of_case(&self, affected: &AffectedCase<'_>, logged: Option<&LoggedCase>) -> Evidence {
+    fn of_case(&self, affected: &AffectedCase<'_>, logged: Option<&LoggedCase>) -> CaseEvidence {
         let AffectedCase { case, is_missed, limit_ms } = *affected;
         // A result that counts as missed for recall is missed, even if it is further down.
         let is_missed = is_missed || !case.missed.is_empty();
         let is_late = is_late(self.run, case) || case.rank.is_some() && !case.missed.is_empty();
         let took = case.latency_ms.get("total").copied();
-        let mut evidence = Evidence {
+        let mut evidence = CaseEvidence {
             error: case.error,
             fallbacks: case.fallbacks.clone(),
             latency: took.zip(limit_ms),
@@ -173,7 +173,7 @@ impl RunEvidence<'_> {
             depth: if is_late { DEPTH / 2 } else { DEPTH },
             is_missed,
             is_made_up: is_made_up(case),
-            ..Evidence::default()
+            ..CaseEvidence::default()
         };
         if let (Some(rank), true) = (case.rank, is_missed) {
             evidence.deeper_rank = Some(rank);
@@ -189,7 +189,7 @@ impl RunEvidence<'_> {
         key: &ResultKey,
         logged: Option<&LoggedCase>,
         again: &DeeperAnswer,
-        evidence: &mut Evidence,
+        evidence: &mut CaseEvidence,
     ) -> Result<(), TriageError> {
         let named = match &self.local {
             Some(local) => local.documents(key)?,
@@ -213,7 +213,7 @@ impl RunEvidence<'_> {
 
 /// Whether the answer shows or claims something that no text states.
 fn is_made_up(case: &RunCase) -> bool {
-    case.flags.contains(&Flag::HallucinatedContent)
+    case.flags.contains(&CaseDefect::HallucinatedContent)
         || case.rationale == Some(Faithfulness::Unfaithful)
 }
 

@@ -14,7 +14,7 @@ use gbrain_core::stats::percentile;
 use gbrain_core::suite::SuiteRun;
 use gbrain_core::suite::query::{CanonicalQuery, KeyKind, ResultKey};
 use gbrain_core::suite::snippet::is_made_up;
-use gbrain_core::triage::{Evidence, Presence, Similarity};
+use gbrain_core::triage::{CaseEvidence, DocumentPresence, VectorSimilarity};
 use gbrain_store::{PageFilter, VersionInfo, VersionOp};
 use jiff::Timestamp;
 
@@ -75,7 +75,7 @@ impl<'a> LocalBrain<'a> {
         &self,
         query: &CanonicalQuery,
         key: &ResultKey,
-        evidence: &mut Evidence,
+        evidence: &mut CaseEvidence,
     ) -> Result<(), TriageError> {
         let pages = self.pages(key)?;
         match self.stored(&pages)? {
@@ -149,9 +149,9 @@ impl<'a> LocalBrain<'a> {
         &self,
         pages: &[PageKey],
         key: &ResultKey,
-        evidence: &mut Evidence,
+        evidence: &mut CaseEvidence,
     ) -> Result<(), TriageError> {
-        evidence.presence = Presence::Absent;
+        evidence.presence = DocumentPresence::Absent;
         if key.kind != KeyKind::Document {
             evidence.notes.push("no page has such a passage".to_owned());
             return Ok(());
@@ -161,15 +161,15 @@ impl<'a> LocalBrain<'a> {
             let history = self.history(page)?;
             let (presence, note) = match self.at_run(&history) {
                 _ if history.is_empty() => continue,
-                None => (Presence::Absent, "it was written after the run"),
+                None => (DocumentPresence::Absent, "it was written after the run"),
                 Some(then) if then.op == VersionOp::Delete => {
-                    (Presence::Superseded, "it was deleted before the run")
+                    (DocumentPresence::Superseded, "it was deleted before the run")
                 }
                 // A deletion after the run does not explain a miss.
-                Some(_) => (Presence::Unknown, "it was deleted after the run"),
+                Some(_) => (DocumentPresence::Unknown, "it was deleted after the run"),
             };
             evidence.presence = presence;
-            evidence.is_deleted = presence == Presence::Superseded;
+            evidence.is_deleted = presence == DocumentPresence::Superseded;
             evidence.notes.push(note.to_owned());
             return Ok(());
         }
@@ -189,7 +189,7 @@ impl<'a> LocalBrain<'a> {
         &self,
         query: &CanonicalQuery,
         stored: &StoredPage,
-        evidence: &mut Evidence,
+        evidence: &mut CaseEvidence,
     ) -> Result<(), TriageError> {
         let history = self.history(&stored.page.key)?;
         let filter = filter_of(&query.filter, Viewer::Untrusted).unwrap_or_default();
@@ -210,7 +210,7 @@ impl<'a> LocalBrain<'a> {
         }
         let own = self.similarity(&query.text, stored)?;
         evidence.similarity =
-            own.zip(self.usual).map(|(own, (usual, least))| Similarity { own, usual, least });
+            own.zip(self.usual).map(|(own, (usual, least))| VectorSimilarity { own, usual, least });
         Ok(())
     }
 
@@ -222,14 +222,14 @@ impl<'a> LocalBrain<'a> {
         stored: &StoredPage,
         history: &[VersionInfo],
         filter: &Filter,
-    ) -> Result<Option<(Presence, String)>, TriageError> {
+    ) -> Result<Option<(DocumentPresence, String)>, TriageError> {
         let found = |presence, note: &str| Ok(Some((presence, note.to_owned())));
         let Some(then) = self.at_run(history) else {
-            return found(Presence::Absent, "it was written after the run");
+            return found(DocumentPresence::Absent, "it was written after the run");
         };
         if then.op == VersionOp::Delete {
             let note = "it was deleted before the run, and is back since";
-            return found(Presence::Superseded, note);
+            return found(DocumentPresence::Superseded, note);
         }
         if then.version == stored.version {
             return Ok(None);
@@ -238,10 +238,10 @@ impl<'a> LocalBrain<'a> {
         let Some(was) = store.page_at_version(ws, key, then.version)? else { return Ok(None) };
         // Private versions do not exist for an untrusted viewer.
         if !self.is_visible(&was) {
-            return found(Presence::Absent, "it was not there when the run began");
+            return found(DocumentPresence::Absent, "it was not there when the run began");
         }
         if let Some(why) = excluded(&was, filter) {
-            return Ok(Some((Presence::FilteredOut, format!("when the run began, {why}"))));
+            return Ok(Some((DocumentPresence::FilteredOut, format!("when the run began, {why}"))));
         }
         let holds = |page: &StoredPage| {
             !query.snippets.iter().any(|one| is_made_up(&one.text, &page.page.content))
@@ -249,11 +249,11 @@ impl<'a> LocalBrain<'a> {
         if must_find(query).len() == 1 && !holds(&was) && holds(stored) {
             let note =
                 "its text did not hold what must be shown when the run began, and does since";
-            return found(Presence::ChunksMissing, note);
+            return found(DocumentPresence::ChunksMissing, note);
         }
         let is_repaired = self.past().is_better(&query.text, &stored.page, &was.page);
         let note = "its text fits the query better since than when the run began";
-        if is_repaired { found(Presence::Superseded, note) } else { Ok(None) }
+        if is_repaired { found(DocumentPresence::Superseded, note) } else { Ok(None) }
     }
 
     /// Older versions of pages, as far as the viewer may see them.
@@ -277,43 +277,44 @@ impl<'a> LocalBrain<'a> {
         stored: &StoredPage,
         history: &[VersionInfo],
         filter: &Filter,
-    ) -> Result<(Presence, Option<String>), TriageError> {
+    ) -> Result<(DocumentPresence, Option<String>), TriageError> {
         if let Some(note) = lost(query, stored, history) {
-            return Ok((Presence::ChunksMissing, Some(note)));
+            return Ok((DocumentPresence::ChunksMissing, Some(note)));
         }
         let check = if self.context.may_cost { VectorCheck::Any } else { VectorCheck::Own };
         let state = self.snapshot.inspect(stored, filter, check)?;
         let PageIndexState { is_indexed, lost_passages, vectors_fit, excluded } = state;
         if !is_indexed {
             let note = "the index does not hold it as the store has it";
-            return Ok((Presence::ChunksMissing, Some(note.to_owned())));
+            return Ok((DocumentPresence::ChunksMissing, Some(note.to_owned())));
         }
         if lost_passages > 0 {
             let note = format!("the index has lost {lost_passages} of its passages");
-            return Ok((Presence::ChunksMissing, Some(note)));
+            return Ok((DocumentPresence::ChunksMissing, Some(note)));
         }
         if let Some(why) = excluded {
-            return Ok((Presence::FilteredOut, Some(why)));
+            return Ok((DocumentPresence::FilteredOut, Some(why)));
         }
         let older = self.past().better_before(&query.text, stored, history)?;
         if let Some(version) = older {
             let note =
                 format!("version {version} of it fits the query better than the present one");
-            return Ok((Presence::Superseded, Some(note)));
+            return Ok((DocumentPresence::Superseded, Some(note)));
         }
         Ok(match (vectors_fit, self.snapshot.has_model()) {
             (_, false) => {
                 let note = "the index holds vectors of a model that is not here";
-                (Presence::VectorsMissing, Some(note.to_owned()))
+                (DocumentPresence::VectorsMissing, Some(note.to_owned()))
             }
             (Some(false), _) => {
                 let note = "its vectors are not those that its model makes of it";
-                (Presence::VectorsMissing, Some(note.to_owned()))
+                (DocumentPresence::VectorsMissing, Some(note.to_owned()))
             }
-            (None, _) => {
-                (Presence::Whole, Some("whose its vectors are was not looked at".to_owned()))
-            }
-            (Some(true), _) => (Presence::Whole, None),
+            (None, _) => (
+                DocumentPresence::Whole,
+                Some("whose its vectors are was not looked at".to_owned()),
+            ),
+            (Some(true), _) => (DocumentPresence::Whole, None),
         })
     }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use gbrain_core::format::suite::{RerankedId, RetrievalBody};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::target::{RerankJudgement, StageIds};
-use gbrain_core::triage::Evidence;
-use gbrain_store::{RetrievalFilter, Store, StoreError, Traffic};
+use gbrain_core::triage::CaseEvidence;
+use gbrain_store::{RetrievalFilter, RetrievalOrigin, Store, StoreError};
 
 /// The log of one question.
 #[derive(Debug, Clone, Default)]
@@ -28,7 +28,7 @@ pub(super) fn logs(
     key: &str,
 ) -> Result<BTreeMap<String, LoggedCase>, StoreError> {
     let own = RetrievalFilter {
-        traffic: Some(Traffic::Experiment(key.to_owned())),
+        traffic: Some(RetrievalOrigin::Experiment(key.to_owned())),
         ..RetrievalFilter::default()
     };
     let read = |log: gbrain_store::RetrievalLog| {
@@ -59,7 +59,11 @@ fn stages(body: RetrievalBody) -> Option<StageIds> {
 }
 
 /// Adds the stages at which an expected result appears. A stage without any candidates was not run.
-pub(super) fn add_stages(stages: &StageIds, is_it: &dyn Fn(&str) -> bool, evidence: &mut Evidence) {
+pub(super) fn add_stages(
+    stages: &StageIds,
+    is_it: &dyn Fn(&str) -> bool,
+    evidence: &mut CaseEvidence,
+) {
     let had = |ids: &[String]| match ids {
         [] => None,
         ids => Some(ids.iter().any(|id| is_it(id))),
@@ -77,7 +81,11 @@ pub(super) fn add_stages(stages: &StageIds, is_it: &dyn Fn(&str) -> bool, eviden
 
 /// Adds the evidence of the answer's edges: a document at an end of one was reached by links. A
 /// target may report edges without reporting its stages.
-pub(super) fn add_edges(edges: &[String], is_it: &dyn Fn(&str) -> bool, evidence: &mut Evidence) {
+pub(super) fn add_edges(
+    edges: &[String],
+    is_it: &dyn Fn(&str) -> bool,
+    evidence: &mut CaseEvidence,
+) {
     let ends = |edge: &str| -> Option<(String, String)> {
         let (from, rest) = edge.split_once(" -")?;
         let (_, to) = rest.split_once("-> ")?;

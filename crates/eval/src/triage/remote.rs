@@ -3,7 +3,7 @@
 use gbrain_core::suite::case::DEPTH;
 use gbrain_core::suite::query::CanonicalQuery;
 use gbrain_core::target::Question;
-use gbrain_core::triage::{Evidence, Presence};
+use gbrain_core::triage::{CaseEvidence, DocumentPresence};
 
 use super::TriageContext;
 use super::evidence::must_find;
@@ -14,7 +14,7 @@ pub(super) fn check_presence(
     context: &TriageContext<'_>,
     query: &CanonicalQuery,
     is_it: &dyn Fn(&str) -> bool,
-    evidence: &mut Evidence,
+    evidence: &mut CaseEvidence,
 ) {
     let Some(ask) = context.again.filter(|_| evidence.is_missed && evidence.error.is_none()) else {
         return;
@@ -25,7 +25,7 @@ pub(super) fn check_presence(
     for (text, is_literal) in snippets.map(|text| (text, true)).chain(ids.map(|id| (id, false))) {
         let Ok(answer) = ask.retrieve(&Question::new(text, DEPTH)) else { return };
         if answer.documents().iter().any(|one| is_it(one)) {
-            evidence.presence = Presence::Whole;
+            evidence.presence = DocumentPresence::Whole;
             evidence.notes.push("asked for by its own words, it is found".to_owned());
             return;
         }
@@ -33,7 +33,7 @@ pub(super) fn check_presence(
     }
     // A result that was found at a deeper rank exists.
     if is_asked_by_words && evidence.deeper_rank.is_none() {
-        evidence.presence = Presence::Absent;
+        evidence.presence = DocumentPresence::Absent;
         evidence.notes.push("asked for by its own words, it is not found either".to_owned());
     }
 }

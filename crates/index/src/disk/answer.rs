@@ -23,7 +23,7 @@ use crate::contract::{ChunkHit, Corpus, IndexCounts, PageWords, VectorHit, View,
 use crate::entry::{LinkEntry, NameMatch, PageEntry, Passage, own_name};
 use crate::error::IndexResult;
 use crate::filter::admits_page;
-use crate::statistics::{Statistics, seen_by};
+use crate::statistics::{CorpusTotals, seen_by};
 use crate::vectors::{VectorQuery, page_rows};
 
 impl View for DiskView {
@@ -38,7 +38,7 @@ impl View for DiskView {
     fn count_contents(&self) -> IndexResult<IndexCounts> {
         self.reading(|| {
             let mut contents = IndexCounts::default();
-            let mut counted = Statistics::default();
+            let mut counted = CorpusTotals::default();
             for segment in &self.segments {
                 segment.count(&mut contents, &mut counted).map_err(|e| self.error(e))?;
             }

@@ -10,13 +10,13 @@ use super::record::{write_entry, write_links, write_passage};
 use super::schema::{SEPARATOR, SchemaFields};
 use crate::bm25::TermForm;
 use crate::entry::PageEntry;
-use crate::statistics::Totals;
+use crate::statistics::ChunkTotals;
 use crate::tokens::chunk_tokens;
 
 /// A page as tantivy documents, with their contribution to the totals.
 pub(super) struct PageDocuments {
     pub(super) documents: Vec<TantivyDocument>,
-    pub(super) totals: Totals,
+    pub(super) totals: ChunkTotals,
 }
 
 /// Ordinal and flags of a chunk, as stored in its column.
@@ -59,7 +59,7 @@ pub(super) fn documents_of(fields: &SchemaFields, stored: &StoredPage) -> PageDo
         stored,
         stems: String::new(),
         exacts: String::new(),
-        totals: Totals::default(),
+        totals: ChunkTotals::default(),
     };
     let texts = chunk::texts(&stored.page.content, &stored.page.chunks);
     let chunks = stored.page.chunks.iter().zip(texts);
@@ -76,7 +76,7 @@ struct PageWriter<'a> {
     stored: &'a StoredPage,
     stems: String,
     exacts: String,
-    totals: Totals,
+    totals: ChunkTotals,
 }
 
 impl PageWriter<'_> {

@@ -7,7 +7,7 @@ use gbrain_core::text::ANALYSER_VERSION;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::Corpus;
-use crate::statistics::{Statistics, Totals};
+use crate::statistics::{ChunkTotals, CorpusTotals};
 
 /// The version of the files: fields, records and this payload.
 const FORMAT_VERSION: u32 = 3;
@@ -15,7 +15,7 @@ const FORMAT_VERSION: u32 = 3;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Payload {
     pub(super) corpus: Corpus,
-    pub(super) statistics: Statistics,
+    pub(super) statistics: CorpusTotals,
     /// The model whose vectors are stored.
     pub(super) model: Option<String>,
 }
@@ -50,7 +50,7 @@ impl Payload {
     /// Serialises the payload of a commit that belongs to `store`.
     pub(super) fn write(&self, store: &str) -> String {
         let Corpus { generation, root, pages, chunks } = self.corpus;
-        let Statistics { world, private } = self.statistics;
+        let CorpusTotals { world, private } = self.statistics;
         let mut wire = WirePayload {
             format_version: FORMAT_VERSION,
             analyser_version: ANALYSER_VERSION,
@@ -78,7 +78,7 @@ impl Payload {
         if wire.checksum.as_ref().is_some_and(|checksum| *checksum != wire.checksum()) {
             return Err(Mismatch::new("its commit", "damaged", "as it was written"));
         }
-        let totals = |[chunks, tokens]: [u64; 2]| Totals { chunks, tokens };
+        let totals = |[chunks, tokens]: [u64; 2]| ChunkTotals { chunks, tokens };
         Ok(Self {
             corpus: Corpus {
                 generation: Generation(wire.generation),
@@ -86,7 +86,7 @@ impl Payload {
                 pages: wire.pages,
                 chunks: wire.chunks,
             },
-            statistics: Statistics { world: totals(wire.world), private: totals(wire.private) },
+            statistics: CorpusTotals { world: totals(wire.world), private: totals(wire.private) },
             model: wire.model,
         })
     }
@@ -132,9 +132,9 @@ mod tests {
     fn payloads_read_back() {
         let payload = Payload {
             corpus: Corpus { generation: Generation(7), root: Hash::of(b"x"), pages: 2, chunks: 3 },
-            statistics: Statistics {
-                world: Totals { chunks: 2, tokens: 20 },
-                private: Totals { chunks: 1, tokens: 9 },
+            statistics: CorpusTotals {
+                world: ChunkTotals { chunks: 2, tokens: 20 },
+                private: ChunkTotals { chunks: 1, tokens: 9 },
             },
             model: Some("model-1".to_owned()),
         };

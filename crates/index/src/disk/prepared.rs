@@ -8,7 +8,7 @@ use super::schema::SchemaFields;
 use super::segment::IndexSegment;
 use crate::bm25::{ListContribution, ListSpec, Scorer, TermForm, lists};
 use crate::contract::WordsQuery;
-use crate::statistics::{Statistics, seen_by};
+use crate::statistics::{CorpusTotals, seen_by};
 
 /// A prepared query. Lists are identified by their number in the query.
 pub(super) struct PreparedWordsQuery {
@@ -31,7 +31,7 @@ impl PreparedWordsQuery {
         trust: Viewer,
         segments: &[IndexSegment],
         fields: &SchemaFields,
-        statistics: &Statistics,
+        statistics: &CorpusTotals,
     ) -> tantivy::Result<Self> {
         let lists = lists(query);
         let mut frequencies = vec![0; lists.len()];

@@ -240,7 +240,7 @@ fn exact_form_bound(ratio: Option<(f64, f32)>, stem: u32) -> u32 {
 
 /// Upper bound of the points of all exact forms together, relative to those of the stems.
 struct ExactFormBound {
-    /// Factor on the points of the stems.
+    /// RankingFactor on the points of the stems.
     factor: f64,
     /// Allowance for truncating points to integers.
     slack: f64,

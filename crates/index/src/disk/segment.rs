@@ -17,7 +17,7 @@ use super::document::ChunkCode;
 use super::schema::{SchemaFields, column};
 use crate::bm25::TermForm;
 use crate::contract::IndexCounts;
-use crate::statistics::{Statistics, Totals};
+use crate::statistics::{ChunkTotals, CorpusTotals};
 
 type TantivyResult<T> = tantivy::Result<T>;
 
@@ -202,7 +202,7 @@ impl IndexSegment {
     pub(super) fn count(
         &self,
         counts: &mut IndexCounts,
-        statistics: &mut Statistics,
+        statistics: &mut CorpusTotals,
     ) -> TantivyResult<()> {
         let columns = self.columns()?;
         let mut last_key = None;
@@ -215,21 +215,24 @@ impl IndexSegment {
             let tokens = columns.tokens.first(doc).unwrap_or_default();
             counts.chunks += 1;
             counts.tokens += tokens;
-            statistics.of_mut(code.visibility()).add(Totals { chunks: 1, tokens });
+            statistics.of_mut(code.visibility()).add(ChunkTotals { chunks: 1, tokens });
         }
         Ok(())
     }
 
     /// The contribution of a range of documents to the totals of its visibility.
-    pub(super) fn totals_of(&self, documents: Range<DocId>) -> TantivyResult<(Visibility, Totals)> {
+    pub(super) fn totals_of(
+        &self,
+        documents: Range<DocId>,
+    ) -> TantivyResult<(Visibility, ChunkTotals)> {
         let columns = self.columns()?;
         // A page without chunks contributes nothing.
         let Some(code) = columns.code(documents.start) else {
-            return Ok((Visibility::World, Totals::default()));
+            return Ok((Visibility::World, ChunkTotals::default()));
         };
         let chunks = u64::from(documents.end - documents.start);
         let tokens = documents.filter_map(|doc| columns.tokens.first(doc)).sum();
-        Ok((code.visibility(), Totals { chunks, tokens }))
+        Ok((code.visibility(), ChunkTotals { chunks, tokens }))
     }
 }
 

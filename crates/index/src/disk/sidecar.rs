@@ -16,7 +16,7 @@ use tantivy::directory::{FileHandle as _, OwnedBytes};
 use tantivy::{DocId, HasLen as _};
 
 use super::file::IndexFile;
-use crate::vectors::{BLOCK, Blocks, VectorRow, block_bytes};
+use crate::vectors::{BLOCK, CodeBlocks, VectorRow, block_bytes};
 
 const MAGIC: &[u8; 8] = b"gbvec\x02\0\0";
 const CHECKSUM: usize = 32;
@@ -152,7 +152,7 @@ pub(super) struct SidecarWriter<'m, W: Write> {
     centre: &'m [f32],
     places: SidecarLayout,
     lengths: Vec<u8>,
-    codes: Blocks,
+    codes: CodeBlocks,
 }
 
 impl<'m, W: Write> SidecarWriter<'m, W> {
@@ -161,7 +161,7 @@ impl<'m, W: Write> SidecarWriter<'m, W> {
         let mut file = HashingWriter { file, hasher: Hasher::default() };
         file.write_all(&header(documents, centre.len()))?;
         let places = SidecarLayout::of(documents, centre.len());
-        Ok(Self { file, centre, places, lengths: Vec::new(), codes: Blocks::default() })
+        Ok(Self { file, centre, places, lengths: Vec::new(), codes: CodeBlocks::default() })
     }
 
     /// Writes the next document's row.

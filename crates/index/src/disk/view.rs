@@ -23,7 +23,7 @@ use super::{DiskIndexState, corrupt, without_panic};
 use crate::contract::{ChunkHit, Corpus, View as _, WordsQuery};
 use crate::entry::{LinkEntry, PageEntry, Passage};
 use crate::error::{IndexError, IndexResult};
-use crate::statistics::Totals;
+use crate::statistics::ChunkTotals;
 
 /// Maximum number of cached pages per view.
 const MAX_CACHED_PAGES: usize = 1 << 16;
@@ -137,7 +137,7 @@ impl DiskView {
     }
 
     /// The contribution of a page to the totals of its visibility, if the view contains it.
-    pub(super) fn totals_of(&self, page: PageId) -> IndexResult<Option<(Visibility, Totals)>> {
+    pub(super) fn totals_of(&self, page: PageId) -> IndexResult<Option<(Visibility, ChunkTotals)>> {
         let Some(placed) = self.place_of(page)? else { return Ok(None) };
         let totals = self.segments[placed.segment].totals_of(placed.documents);
         totals.map(Some).map_err(|e| self.error(e))

@@ -20,7 +20,7 @@ use super::vectors::VectorSources;
 use super::view::DiskView;
 use crate::contract::{Corpus, Writer};
 use crate::error::{IndexError, IndexResult};
-use crate::statistics::{Statistics, Totals};
+use crate::statistics::{ChunkTotals, CorpusTotals};
 use crate::vectors::{VectorRow, page_rows};
 
 /// Batches with fewer chunks are a catch-up: one thread, little memory, one new segment.
@@ -36,8 +36,8 @@ pub(super) struct DiskWriter {
     before: Option<Arc<DiskView>>,
     /// Contribution of each page changed since the last commit to the statistics; `None` for
     /// removed pages.
-    changed: FxHashMap<PageId, Option<(Visibility, Totals)>>,
-    statistics: Statistics,
+    changed: FxHashMap<PageId, Option<(Visibility, ChunkTotals)>>,
+    statistics: CorpusTotals,
     is_cleared: bool,
     /// The model whose vectors are stored, if this process has it.
     model: Option<Arc<dyn Embedder>>,
@@ -99,7 +99,7 @@ impl DiskWriter {
         Ok(())
     }
 
-    fn committed_totals(&mut self, page: PageId) -> IndexResult<Option<(Visibility, Totals)>> {
+    fn committed_totals(&mut self, page: PageId) -> IndexResult<Option<(Visibility, ChunkTotals)>> {
         if self.is_cleared {
             return Ok(None);
         }
@@ -211,7 +211,7 @@ impl Writer for DiskWriter {
         self.writer = None;
         let cleared = self.writer(0)?.delete_all_documents();
         cleared.map_err(|e| self.shared.error(e))?;
-        self.statistics = Statistics::default();
+        self.statistics = CorpusTotals::default();
         self.changed.clear();
         self.is_cleared = true;
         self.pending = None;
@@ -284,7 +284,7 @@ pub(super) fn commit_nothing(
     store: &str,
     model: Option<String>,
 ) -> tantivy::Result<()> {
-    let (corpus, statistics) = (Corpus::default(), Statistics::default());
+    let (corpus, statistics) = (Corpus::default(), CorpusTotals::default());
     let payload = Payload { corpus, statistics, model };
     commit(&mut open(index, 1, CATCH_UP_BYTES)?, &payload.write(store))
 }

@@ -16,7 +16,7 @@ use crate::contract::Corpus;
 use crate::entry::{LinkEntry, PageEntry, Passage};
 use crate::error::IndexResult;
 use crate::models::Models;
-use crate::statistics::{Statistics, Totals};
+use crate::statistics::{ChunkTotals, CorpusTotals};
 use crate::tokens::chunk_forms;
 use crate::vectors::{VectorRow, page_rows};
 
@@ -33,7 +33,7 @@ pub(super) struct MemoryPage {
     pub(super) links: Vec<LinkEntry>,
     /// The vectors of its chunks.
     pub(super) rows: Vec<VectorRow>,
-    totals: Totals,
+    totals: ChunkTotals,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -43,7 +43,7 @@ pub(super) struct MemoryState {
     words: InvertedIndex,
     names: FxHashMap<String, Vec<PageId>>,
     targets: FxHashMap<String, Vec<PageId>>,
-    pub(super) statistics: Statistics,
+    pub(super) statistics: CorpusTotals,
     pub(super) models: Models,
     packed: OnceLock<Arc<PackedVectors>>,
 }
@@ -101,7 +101,7 @@ impl MemoryState {
             self.targets.entry(target).or_default().push(stored.id);
         }
         let (chunks, tokens) = self.insert_chunks(stored);
-        let totals = Totals { chunks: chunks.len() as u64, tokens };
+        let totals = ChunkTotals { chunks: chunks.len() as u64, tokens };
         self.statistics.of_mut(entry.visibility).add(totals);
         let links =
             stored.page.links.iter().map(|link| LinkEntry { owner: stored.id, link: link.clone() });

@@ -15,12 +15,12 @@ pub(crate) fn block_bytes(dims: usize) -> usize {
 
 /// Lays out codes in consecutive blocks; the last one is padded with zeros.
 #[derive(Debug, Default)]
-pub(crate) struct Blocks {
+pub(crate) struct CodeBlocks {
     bytes: Vec<u8>,
     count: usize,
 }
 
-impl Blocks {
+impl CodeBlocks {
     pub(crate) fn push(&mut self, code: &VectorCode) {
         let bits = code.bits.len() * BLOCK;
         let size = bits + STRETCHES;

@@ -1,6 +1,6 @@
 //! Vectors in memory, in one run.
 
-use super::block::Blocks;
+use super::block::CodeBlocks;
 use super::near::ScoredPassage;
 use super::query::VectorQuery;
 use super::row::VectorRow;
@@ -12,13 +12,13 @@ pub struct FlatVectors {
     centre: Vec<f32>,
     rows: Vec<u8>,
     inverse_lengths: Vec<f32>,
-    codes: Blocks,
+    codes: CodeBlocks,
 }
 
 impl FlatVectors {
     /// An empty set for a model with this centre.
     pub fn new(centre: &[f32]) -> Self {
-        let (rows, inverse_lengths, codes) = (Vec::new(), Vec::new(), Blocks::default());
+        let (rows, inverse_lengths, codes) = (Vec::new(), Vec::new(), CodeBlocks::default());
         Self { centre: centre.to_vec(), rows, inverse_lengths, codes }
     }
 

@@ -23,7 +23,7 @@ use gbrain_embed::{Embedder, PassageText, Urgency};
 
 use crate::error::IndexResult;
 
-pub(crate) use block::{BLOCK, Blocks, block_bytes};
+pub(crate) use block::{BLOCK, CodeBlocks, block_bytes};
 pub use flat::FlatVectors;
 pub(crate) use near::{DEPTH_GROWTH, NearestPassage, ScoredPassage, distinct_pages};
 pub use query::VectorQuery;

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::logs::EvidenceLine;
 use super::usage::{Median, Middle, Summary, UsageRow};
-use super::{CheckupFinding, Gate, Input, MissingEvidence, Stale, Status};
+use super::{CheckupFinding, Gate, MissingEvidence, PromptInput, PromptStatus, Stale};
 
 /// The schema version of these bodies.
 pub const PROMPTS_VERSION: u32 = 1;
@@ -109,11 +109,11 @@ pub struct ShowBody<'a> {
     pub title: &'a str,
     pub summary: &'a str,
     /// Draft, tested or ready.
-    pub status: Status,
+    pub status: PromptStatus,
     pub version: &'a str,
     /// The day of the last edit or promotion.
     pub updated: &'a str,
-    pub inputs: &'a [Input],
+    pub inputs: &'a [PromptInput],
     pub cases: Vec<String>,
     /// The hash of template, hooks, defaults and model.
     pub prompt_hash: String,
@@ -145,7 +145,7 @@ pub struct PromptRow {
     pub id: String,
     /// Draft, tested or ready.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<Status>,
+    pub status: Option<PromptStatus>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -181,7 +181,7 @@ pub struct MoveBody<'a> {
     pub id: &'a str,
     /// Whether its status changed.
     pub moved: bool,
-    pub status: Status,
+    pub status: PromptStatus,
     /// The recorded promotion or demotion.
     pub evidence: Option<EvidenceLine>,
     /// The state of the gate.

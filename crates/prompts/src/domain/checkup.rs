@@ -6,23 +6,23 @@ use serde::Serialize;
 
 use super::evaluation::Evaluation;
 use super::evidence::MissingEvidence;
-use super::meta::{Meta, Status};
+use super::meta::{Meta, PromptStatus};
 use super::template::placeholders;
 use super::words::words;
 
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum FindingLevel {
     Warning,
     Problem,
 }
 
-gbrain_core::named! { Level { Warning = "warning", Problem = "problem" } }
+gbrain_core::named! { FindingLevel { Warning = "warning", Problem = "problem" } }
 
 /// A problem in a prompt's files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckupFinding {
-    pub level: Level,
+    pub level: FindingLevel,
     pub message: String,
 }
 
@@ -63,11 +63,11 @@ struct Findings(Vec<CheckupFinding>);
 
 impl Findings {
     fn warn(&mut self, message: impl Into<String>) {
-        self.0.push(CheckupFinding { level: Level::Warning, message: message.into() });
+        self.0.push(CheckupFinding { level: FindingLevel::Warning, message: message.into() });
     }
 
     fn problem(&mut self, message: impl Into<String>) {
-        self.0.push(CheckupFinding { level: Level::Problem, message: message.into() });
+        self.0.push(CheckupFinding { level: FindingLevel::Problem, message: message.into() });
     }
 }
 
@@ -149,10 +149,11 @@ fn check_size(template: &str, findings: &mut Findings) {
 /// rely on it.
 pub fn check_evidence(
     id: &str,
-    status: Status,
+    status: PromptStatus,
     missing_evidence: Option<&MissingEvidence>,
 ) -> Option<CheckupFinding> {
-    let level = if status == Status::Ready { Level::Problem } else { Level::Warning };
+    let level =
+        if status == PromptStatus::Ready { FindingLevel::Problem } else { FindingLevel::Warning };
     let message = |why: &MissingEvidence| format!("{why}: {}", why.remedy(id));
     missing_evidence.map(|why| CheckupFinding { level, message: message(why) })
 }
@@ -163,13 +164,13 @@ pub fn check_log(file: &str, malformed: u64) -> Option<CheckupFinding> {
         1 => format!("1 malformed line in {file} does not count"),
         _ => format!("{malformed} malformed lines in {file} do not count"),
     };
-    (malformed > 0).then(|| CheckupFinding { level: Level::Warning, message: message() })
+    (malformed > 0).then(|| CheckupFinding { level: FindingLevel::Warning, message: message() })
 }
 
 /// The finding for a directory of the old layout.
 pub fn old_layout() -> CheckupFinding {
     let message = "a directory of the old layout: `eva migrate` converts it".to_owned();
-    CheckupFinding { level: Level::Warning, message }
+    CheckupFinding { level: FindingLevel::Warning, message }
 }
 
 /// The aliases of an `aliases` file: one a line, comments after `#`.
@@ -183,8 +184,9 @@ pub fn aliases(text: &str) -> Vec<&str> {
 pub fn check_aliases<'a>(owners: &[(&'a str, Vec<&'a str>)]) -> Vec<(&'a str, CheckupFinding)> {
     let mut first: BTreeMap<&str, &str> = BTreeMap::new();
     let mut findings = Vec::new();
-    let mut problem =
-        |owner, message| findings.push((owner, CheckupFinding { level: Level::Problem, message }));
+    let mut problem = |owner, message| {
+        findings.push((owner, CheckupFinding { level: FindingLevel::Problem, message }))
+    };
     for (owner, names) in owners {
         for name in names {
             if !is_alias(name) {
@@ -211,12 +213,12 @@ pub fn is_alias(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::meta::{Input, tests_meta};
+    use super::super::meta::{PromptInput, tests_meta};
     use super::*;
 
     fn findings(change: impl Fn(&mut Meta), template: &str, eval: Option<&str>) -> Vec<String> {
-        let mut meta = tests_meta(Status::Draft);
-        meta.inputs = vec![Input { name: "who".into(), required: true, default: None }];
+        let mut meta = tests_meta(PromptStatus::Draft);
+        meta.inputs = vec![PromptInput { name: "who".into(), required: true, default: None }];
         change(&mut meta);
         let parts = CheckupInputs { directory: "x", meta: &meta, template, eval };
         checkup(&parts)

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::fingerprint::PromptHashes;
 use super::lifecycle::{Gate, UnmetRequirement};
 use super::logs::EvidenceLine;
-use super::meta::Status;
+use super::meta::PromptStatus;
 use super::usage::{VerdictCounts, second};
 
 /// The direction of a status change.
@@ -36,12 +36,12 @@ pub enum HashScope {
 
 /// A change of a status with its evidence.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Evidence {
+pub struct StatusEvidence {
     /// The time, in whole seconds.
     pub ts: Timestamp,
     pub action: PromotionAction,
-    pub from: Status,
-    pub to: Status,
+    pub from: PromptStatus,
+    pub to: PromptStatus,
     pub by: String,
     /// The version of the prompt at that time.
     pub version: String,
@@ -66,7 +66,7 @@ pub struct Evidence {
 /// A status whose evidence is about another text, verifier, default or model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stale {
-    pub status: Status,
+    pub status: PromptStatus,
     /// The time of the promotion.
     pub since: Timestamp,
     /// The hash at the promotion.
@@ -75,7 +75,7 @@ pub struct Stale {
     pub now: String,
 }
 
-impl Evidence {
+impl StatusEvidence {
     /// The line, with a newline.
     pub fn to_line(&self) -> String {
         serde_json::to_string(&EvidenceLine::new(self)).expect("evidence has text keys only") + "\n"
@@ -88,11 +88,11 @@ impl Evidence {
 }
 
 /// The lines of a log, and the number of malformed lines.
-pub fn evidence_lines(text: &str) -> (Vec<Evidence>, u64) {
+pub fn evidence_lines(text: &str) -> (Vec<StatusEvidence>, u64) {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     let (mut evidence, mut malformed) = (Vec::new(), 0);
     for line in lines {
-        match Evidence::parse(line) {
+        match StatusEvidence::parse(line) {
             Some(line) => evidence.push(line),
             None => malformed += 1,
         }
@@ -100,7 +100,7 @@ pub fn evidence_lines(text: &str) -> (Vec<Evidence>, u64) {
     (evidence, malformed)
 }
 
-impl Evidence {
+impl StatusEvidence {
     /// The current hash of the prompt, with the scope of this line's hash.
     fn comparable<'h>(&self, hashes: &'h PromptHashes) -> &'h str {
         match self.hash_scope {
@@ -112,8 +112,13 @@ impl Evidence {
 
 impl Stale {
     /// Compares the last line that led to a status with the current prompt. A draft is never stale.
-    pub fn of(evidence: &[Evidence], status: Status, hashes: &PromptHashes) -> Option<Self> {
-        let last = evidence.last().filter(|last| last.to == status && status != Status::Draft)?;
+    pub fn of(
+        evidence: &[StatusEvidence],
+        status: PromptStatus,
+        hashes: &PromptHashes,
+    ) -> Option<Self> {
+        let last =
+            evidence.last().filter(|last| last.to == status && status != PromptStatus::Draft)?;
         let now = last.comparable(hashes);
         (last.prompt_hash != now).then(|| Self {
             status,
@@ -129,12 +134,12 @@ impl Stale {
 pub enum MissingEvidence {
     /// No line of `.promotions.jsonl` leads to it: it was typed into `meta.yml`, or the log is
     /// gone.
-    NotPromoted(Status),
+    NotPromoted(PromptStatus),
     /// The evidence is about another prompt.
     Stale(Stale),
     /// The logs do not meet its gate.
     Unmet {
-        status: Status,
+        status: PromptStatus,
         /// The action that led to the status.
         action: PromotionAction,
         unmet: Vec<UnmetRequirement>,
@@ -144,12 +149,12 @@ pub enum MissingEvidence {
 impl MissingEvidence {
     /// Checks a status against the lines of promotions and the gate that leads to it.
     pub fn of(
-        evidence: &[Evidence],
-        status: Status,
+        evidence: &[StatusEvidence],
+        status: PromptStatus,
         hashes: &PromptHashes,
         gate: Option<&Gate>,
     ) -> Option<Self> {
-        let gate = gate.filter(|_| status != Status::Draft)?;
+        let gate = gate.filter(|_| status != PromptStatus::Draft)?;
         let Some(last) = evidence.last().filter(|last| last.to == status) else {
             return Some(Self::NotPromoted(status));
         };
@@ -210,8 +215,8 @@ mod tests {
 
     const V1: &str = r#"{"schema_version":1,"ts":"2026-05-05T09:31:00Z","action":"promoted","from":"draft","to":"tested","by":"ada","version":"1.0.0","prompt_hash":"a","uses":3,"min_uses":3,"sent":4,"verified":1,"refuted":1,"unverified":2,"wilson_low":0.3006,"eval":"missing","unmet":[]}"#;
 
-    fn evidence(to: Status, prompt_hash: &str) -> Evidence {
-        let mut evidence = Evidence::parse(V1).unwrap();
+    fn evidence(to: PromptStatus, prompt_hash: &str) -> StatusEvidence {
+        let mut evidence = StatusEvidence::parse(V1).unwrap();
         (evidence.to, evidence.prompt_hash) = (to, prompt_hash.to_owned());
         evidence
     }
@@ -221,7 +226,7 @@ mod tests {
     }
 
     fn gate(verified: u64) -> Gate {
-        let meta = super::super::meta::tests_meta(Status::Tested);
+        let meta = super::super::meta::tests_meta(PromptStatus::Tested);
         let requirement = Requirement::of(&meta, &Settings::default()).unwrap();
         let mut counted = GateCounts::default();
         counted.sent.verified = verified;
@@ -230,7 +235,7 @@ mod tests {
 
     #[test]
     fn the_first_version_reads_and_writes_back() {
-        let evidence = Evidence::parse(V1).unwrap();
+        let evidence = StatusEvidence::parse(V1).unwrap();
         assert_eq!((evidence.runs.all(), evidence.wilson_low), (4, Some(0.3006)));
         assert_eq!(evidence.to_line(), format!("{V1}\n"));
     }
@@ -239,7 +244,7 @@ mod tests {
     fn what_contradicts_itself_is_no_evidence() {
         let check = |old: &str, new: &str| {
             assert!(V1.contains(old));
-            assert_eq!(Evidence::parse(&V1.replace(old, new)), None, "{new}");
+            assert_eq!(StatusEvidence::parse(&V1.replace(old, new)), None, "{new}");
         };
         check("\"sent\":4", "\"sent\":5");
         check("\"verified\":1", "\"verified\":18446744073709551615");
@@ -258,52 +263,52 @@ mod tests {
     #[test]
     fn the_second_version_has_the_hash_of_the_whole_prompt() {
         let line = V1.replace("\"schema_version\":1", "\"schema_version\":2");
-        let evidence = Evidence::parse(&line).unwrap();
+        let evidence = StatusEvidence::parse(&line).unwrap();
         assert_eq!(evidence.hash_scope, HashScope::Prompt);
         assert_eq!(evidence.to_line(), format!("{line}\n"));
         let lines = [evidence];
-        assert_eq!(Stale::of(&lines, Status::Tested, &hashes("x", "a")), None);
-        assert!(Stale::of(&lines, Status::Tested, &hashes("a", "x")).is_some());
+        assert_eq!(Stale::of(&lines, PromptStatus::Tested, &hashes("x", "a")), None);
+        assert!(Stale::of(&lines, PromptStatus::Tested, &hashes("a", "x")).is_some());
     }
 
     #[test]
     fn an_edit_makes_the_evidence_stale() {
-        let lines = [evidence(Status::Tested, "a")];
-        let of = |lines: &[Evidence], status, template| {
+        let lines = [evidence(PromptStatus::Tested, "a")];
+        let of = |lines: &[StatusEvidence], status, template| {
             Stale::of(lines, status, &hashes(template, "prompt"))
         };
-        assert_eq!(of(&lines, Status::Tested, "a"), None);
-        assert!(of(&lines, Status::Tested, "b").is_some());
-        assert_eq!(of(&lines, Status::Ready, "b"), None);
-        assert_eq!(of(&[evidence(Status::Draft, "a")], Status::Draft, "b"), None);
+        assert_eq!(of(&lines, PromptStatus::Tested, "a"), None);
+        assert!(of(&lines, PromptStatus::Tested, "b").is_some());
+        assert_eq!(of(&lines, PromptStatus::Ready, "b"), None);
+        assert_eq!(of(&[evidence(PromptStatus::Draft, "a")], PromptStatus::Draft, "b"), None);
     }
 
     #[test]
     fn a_status_needs_a_line_of_this_prompt_and_the_runs_that_it_counted() {
-        let lines = [evidence(Status::Ready, "a")];
-        let of = |lines: &[Evidence], status, template, verified| {
+        let lines = [evidence(PromptStatus::Ready, "a")];
+        let of = |lines: &[StatusEvidence], status, template, verified| {
             let gate = gate(verified);
             let found = MissingEvidence::of(lines, status, &hashes(template, "p"), Some(&gate));
             found.map(|found| format!("{found}: {}", found.remedy("greet")))
         };
-        assert_eq!(of(&lines, Status::Ready, "a", 10), None);
-        assert_eq!(of(&[], Status::Draft, "a", 0), None);
-        let typed = of(&[], Status::Ready, "a", 10).unwrap();
+        assert_eq!(of(&lines, PromptStatus::Ready, "a", 10), None);
+        assert_eq!(of(&[], PromptStatus::Draft, "a", 0), None);
+        let typed = of(&[], PromptStatus::Ready, "a", 10).unwrap();
         assert!(typed.contains("no promotion to it: `eva demote greet`"), "{typed}");
-        assert!(of(&lines, Status::Tested, "a", 10).unwrap().contains("no promotion to it"));
-        assert!(of(&lines, Status::Ready, "b", 10).unwrap().contains("stale"));
-        let few = of(&lines, Status::Ready, "a", 4).unwrap();
+        assert!(of(&lines, PromptStatus::Tested, "a", 10).unwrap().contains("no promotion to it"));
+        assert!(of(&lines, PromptStatus::Ready, "b", 10).unwrap().contains("stale"));
+        let few = of(&lines, PromptStatus::Ready, "a", 4).unwrap();
         assert!(
             few.contains("4 of 10 uses") && few.ends_with("`kick greet --send` 6 times"),
             "{few}"
         );
-        let mut forced = evidence(Status::Ready, "a");
+        let mut forced = evidence(PromptStatus::Ready, "a");
         forced.action = PromotionAction::Forced;
         assert!(
-            of(std::slice::from_ref(&forced), Status::Ready, "a", 4)
+            of(std::slice::from_ref(&forced), PromptStatus::Ready, "a", 4)
                 .unwrap()
                 .contains("(it was forced)")
         );
-        assert_eq!(of(&[forced], Status::Ready, "a", 10), None);
+        assert_eq!(of(&[forced], PromptStatus::Ready, "a", 10), None);
     }
 }

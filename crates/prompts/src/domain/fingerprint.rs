@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use gbrain_core::hash::Hash;
 
-use super::meta::Input;
+use super::meta::PromptInput;
 
 /// The parts of a prompt that a run depends on.
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +19,7 @@ pub struct Fingerprint<'a> {
     /// `verify.sh`, if it runs.
     pub verifier: Option<&'a [u8]>,
     /// The inputs, of which the defaults count.
-    pub inputs: &'a [Input],
+    pub inputs: &'a [PromptInput],
     /// The model that answers, if one is named.
     pub model: Option<&'a str>,
 }
@@ -69,8 +69,8 @@ impl Fingerprint<'_> {
 mod tests {
     use super::*;
 
-    fn input(name: &str, default: Option<&str>) -> Input {
-        Input { name: name.to_owned(), required: false, default: default.map(str::to_owned) }
+    fn input(name: &str, default: Option<&str>) -> PromptInput {
+        PromptInput { name: name.to_owned(), required: false, default: default.map(str::to_owned) }
     }
 
     #[test]
@@ -104,14 +104,14 @@ mod tests {
 
     #[test]
     fn what_changes_no_answer_changes_no_hash() {
-        let of = |inputs: &[Input]| {
+        let of = |inputs: &[PromptInput]| {
             let part =
                 Fingerprint { template: "t", guard: None, verifier: None, inputs, model: None };
             part.hash()
         };
         let (a, b) = (input("a", Some("1")), input("b", Some("2")));
         assert_eq!(of(&[a.clone(), b.clone()]), of(&[b.clone(), a.clone()]));
-        let required = Input { required: true, ..a.clone() };
+        let required = PromptInput { required: true, ..a.clone() };
         assert_eq!(of(std::slice::from_ref(&a)), of(&[required]));
         assert_eq!(of(&[a.clone(), input("c", None)]), of(&[a]));
     }

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::meta::Status;
+use super::meta::PromptStatus;
 
 /// A prompt in the generated lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexRow {
     pub id: String,
-    pub status: Status,
+    pub status: PromptStatus,
     pub version: String,
     pub summary: String,
     /// Shell aliases that run it.
@@ -29,7 +29,7 @@ const ALIASES: (&str, &str) = ("AUTO:START", "AUTO:END");
 /// Regenerates the tables of a README: ready, tested, draft.
 pub fn rewrite_readme(readme: &str, rows: &[IndexRow]) -> Result<String, IndexError> {
     let mut tables = String::new();
-    for status in [Status::Ready, Status::Tested, Status::Draft] {
+    for status in [PromptStatus::Ready, PromptStatus::Tested, PromptStatus::Draft] {
         let of_status: Vec<&IndexRow> = rows.iter().filter(|row| row.status == status).collect();
         if !of_status.is_empty() {
             write_table(&mut tables, status, &of_status);
@@ -38,7 +38,7 @@ pub fn rewrite_readme(readme: &str, rows: &[IndexRow]) -> Result<String, IndexEr
     between(readme, README, &tables)
 }
 
-fn write_table(out: &mut String, status: Status, rows: &[&IndexRow]) {
+fn write_table(out: &mut String, status: PromptStatus, rows: &[&IndexRow]) {
     let cell = |text: &str| text.replace('|', "\\|").replace(['\n', '\r'], " ");
     let gap = if out.is_empty() { "" } else { "\n" };
     write!(
@@ -97,7 +97,7 @@ mod tests {
             summary: "a|b".to_owned(),
             aliases: aliases.iter().map(|&alias| alias.to_owned()).collect(),
         };
-        vec![row("a", Status::Draft, &["hi", "yo"]), row("b", Status::Ready, &[])]
+        vec![row("a", PromptStatus::Draft, &["hi", "yo"]), row("b", PromptStatus::Ready, &[])]
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Prompts of the old layout: `prompts/{ready,tested,draft}/NAME.md`, with the status in the path.
 
-use super::meta::Status;
+use super::meta::PromptStatus;
 use super::template::placeholders;
 use super::yml;
 use gbrain_core::yaml::quoted;
 
 /// A prompt converted to the new layout.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Legacy {
+pub struct ConvertedPrompt {
     /// The name of the prompt and of its directory.
     pub id: String,
     /// The content of the new `meta.yml`.
@@ -18,7 +18,7 @@ pub struct Legacy {
 
 /// Converts one file. The title, summary, version and model of its frontmatter are kept. A prompt
 /// in `ready` stays ready, although the old layout kept no evidence.
-pub fn migrate(stem: &str, status: Status, text: &str, today: &str) -> Legacy {
+pub fn migrate(stem: &str, status: PromptStatus, text: &str, today: &str) -> ConvertedPrompt {
     let (front, template) = split(text);
     let front = front.and_then(|front| yml::flat(front).ok()).unwrap_or_default();
     let get = |key: &str| {
@@ -51,7 +51,7 @@ pub fn migrate(stem: &str, status: Status, text: &str, today: &str) -> Legacy {
         keys.iter()
             .for_each(|key| meta.push_str(&format!("  - name: {key}\n    required: true\n")));
     }
-    Legacy { id, meta, template: template.to_owned() }
+    ConvertedPrompt { id, meta, template: template.to_owned() }
 }
 
 /// Splits off the frontmatter.
@@ -81,31 +81,31 @@ mod tests {
     #[test]
     fn frontmatter_becomes_meta() {
         let text = "---\ntitle: \"Review: code\"\nmodel: opus\n---\n\n# Head\nLook at {{diff}} for {{who}}.\n";
-        let legacy = migrate("Code Review", Status::Tested, text, "2026-05-05");
+        let legacy = migrate("Code Review", PromptStatus::Tested, text, "2026-05-05");
         assert_eq!(legacy.id, "code-review");
         assert_eq!(legacy.template, "# Head\nLook at {{diff}} for {{who}}.\n");
         let meta = Meta::parse(&legacy.meta).unwrap();
         assert_eq!(
             (meta.title.as_str(), meta.status, meta.model.as_deref()),
-            ("Review: code", Status::Tested, Some("opus"))
+            ("Review: code", PromptStatus::Tested, Some("opus"))
         );
         assert_eq!(meta.inputs.len(), 2);
     }
 
     #[test]
     fn a_bare_file_is_enough() {
-        let legacy = migrate("x", Status::Draft, "# My title\ntext", "2026-05-05");
+        let legacy = migrate("x", PromptStatus::Draft, "# My title\ntext", "2026-05-05");
         assert_eq!(Meta::parse(&legacy.meta).unwrap().title, "My title");
         assert_eq!(legacy.template, "# My title\ntext");
         let titled = |text: &str| {
-            let legacy = migrate("x", Status::Draft, text, "2026-05-05");
+            let legacy = migrate("x", PromptStatus::Draft, text, "2026-05-05");
             Meta::parse(&legacy.meta).unwrap().title
         };
         assert_eq!(titled("# "), "x");
         assert_eq!(titled("# \n# Second\n"), "Second");
         assert_eq!(titled("# Pr\u{7f}mpts"), "Pr\u{7f}mpts");
         assert_eq!(
-            migrate("x", Status::Draft, "---\nnot closed", "2026-05-05").template,
+            migrate("x", PromptStatus::Draft, "---\nnot closed", "2026-05-05").template,
             "---\nnot closed"
         );
     }

@@ -13,7 +13,7 @@ use gbrain_core::named;
 use gbrain_core::stats::wilson;
 
 use super::history::EvalState;
-use super::meta::{Meta, Status};
+use super::meta::{Meta, PromptStatus};
 use super::settings::Settings;
 use super::usage::{GateCounts, VerdictCounts};
 
@@ -101,24 +101,24 @@ impl UnmetRequirement {
 
 impl Transition {
     /// The step that leads to a status; `None` for draft.
-    pub fn to_status(status: Status) -> Option<Self> {
+    pub fn to_status(status: PromptStatus) -> Option<Self> {
         Self::ALL.iter().copied().find(|transition| transition.to() == status)
     }
 
     /// The step up from a status; `None` for ready.
-    pub fn from(status: Status) -> Option<Self> {
+    pub fn from(status: PromptStatus) -> Option<Self> {
         match status {
-            Status::Draft => Some(Self::DraftToTested),
-            Status::Tested => Some(Self::TestedToReady),
-            Status::Ready => None,
+            PromptStatus::Draft => Some(Self::DraftToTested),
+            PromptStatus::Tested => Some(Self::TestedToReady),
+            PromptStatus::Ready => None,
         }
     }
 
     /// The status that it leads to.
-    pub fn to(self) -> Status {
+    pub fn to(self) -> PromptStatus {
         match self {
-            Self::DraftToTested => Status::Tested,
-            Self::TestedToReady => Status::Ready,
+            Self::DraftToTested => PromptStatus::Tested,
+            Self::TestedToReady => PromptStatus::Ready,
         }
     }
 
@@ -194,7 +194,7 @@ pub fn progress(requirement: Requirement, counted: &GateCounts, eval: EvalState)
 mod tests {
     use super::*;
 
-    fn gate(status: Status, counts: [u64; 3], eval: EvalState) -> Gate {
+    fn gate(status: PromptStatus, counts: [u64; 3], eval: EvalState) -> Gate {
         let mut meta = super::super::meta::tests_meta(status);
         meta.promotion.require_exit_zero = Some(false);
         let [verified, refuted, unverified] = counts;
@@ -205,24 +205,24 @@ mod tests {
 
     #[test]
     fn the_first_gate_counts_what_nobody_refuted() {
-        assert_eq!(gate(Status::Draft, [1, 9, 1], EvalState::Missing).unmet.len(), 1);
-        assert_eq!(gate(Status::Draft, [1, 9, 2], EvalState::Missing).unmet, []);
-        assert_eq!(gate(Status::Draft, [0, 0, 3], EvalState::Red).unmet, []);
+        assert_eq!(gate(PromptStatus::Draft, [1, 9, 1], EvalState::Missing).unmet.len(), 1);
+        assert_eq!(gate(PromptStatus::Draft, [1, 9, 2], EvalState::Missing).unmet, []);
+        assert_eq!(gate(PromptStatus::Draft, [0, 0, 3], EvalState::Red).unmet, []);
     }
 
     #[test]
     fn the_second_gate_counts_what_was_verified_and_wants_a_green_evaluation() {
-        assert_eq!(gate(Status::Tested, [9, 0, 50], EvalState::Green).unmet.len(), 1);
-        assert_eq!(gate(Status::Tested, [10, 0, 0], EvalState::Red).unmet.len(), 1);
-        assert_eq!(gate(Status::Tested, [9, 0, 0], EvalState::Stale).unmet.len(), 2);
-        let open = gate(Status::Tested, [10, 10, 0], EvalState::Green);
+        assert_eq!(gate(PromptStatus::Tested, [9, 0, 50], EvalState::Green).unmet.len(), 1);
+        assert_eq!(gate(PromptStatus::Tested, [10, 0, 0], EvalState::Red).unmet.len(), 1);
+        assert_eq!(gate(PromptStatus::Tested, [9, 0, 0], EvalState::Stale).unmet.len(), 2);
+        let open = gate(PromptStatus::Tested, [10, 10, 0], EvalState::Green);
         assert_eq!(open.unmet, []);
         assert!((open.wilson_low.unwrap() - 0.2993).abs() < 1e-4, "{open:?}");
     }
 
     #[test]
     fn failed_calls_count_unless_the_library_says_otherwise() {
-        let meta = super::super::meta::tests_meta(Status::Draft);
+        let meta = super::super::meta::tests_meta(PromptStatus::Draft);
         let mut counted = GateCounts::default();
         counted.sent.unverified = 3;
         counted.succeeded.unverified = 2;
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_prompt_has_the_last_word_then_its_library() {
-        let mut meta = super::super::meta::tests_meta(Status::Tested);
+        let mut meta = super::super::meta::tests_meta(PromptStatus::Tested);
         let thresholds = Thresholds { draft_to_tested: 1, tested_to_ready: 20 };
         let settings = Settings { thresholds, ..Settings::default() };
         let asked = |meta: &Meta, settings: &Settings| {
@@ -247,7 +247,7 @@ mod tests {
         meta.promotion.min_uses = [Some(7); 2];
         meta.promotion.require_eval = Some(false);
         assert_eq!(asked(&meta, &settings), (7, false));
-        meta.status = Status::Draft;
+        meta.status = PromptStatus::Draft;
         meta.promotion.require_eval = Some(true);
         assert_eq!(asked(&meta, &settings), (7, false));
         // No prompt can say that it need not run at all.
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn nothing_is_above_ready() {
-        let meta = super::super::meta::tests_meta(Status::Ready);
+        let meta = super::super::meta::tests_meta(PromptStatus::Ready);
         assert_eq!(Requirement::of(&meta, &Settings::default()), None);
     }
 }

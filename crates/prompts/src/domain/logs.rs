@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::usage::{RunRecord, VerdictCounts, second};
-use super::{EvalRow, Evidence, HashScope, PromotionAction, Status};
+use super::{EvalRow, HashScope, PromotionAction, PromptStatus, StatusEvidence};
 
 /// The version of lines of `.promotions.jsonl`. In version 1, `prompt_hash` covers the template
 /// alone.
@@ -123,8 +123,8 @@ pub struct EvidenceLine {
     /// The time, in whole seconds.
     pub ts: String,
     pub action: PromotionAction,
-    pub from: Status,
-    pub to: Status,
+    pub from: PromptStatus,
+    pub to: PromptStatus,
     pub by: String,
     /// The version of the prompt at that time.
     pub version: String,
@@ -152,8 +152,8 @@ pub struct EvidenceLine {
 
 impl EvidenceLine {
     /// The line for evidence.
-    pub fn new(evidence: &Evidence) -> Self {
-        let Evidence {
+    pub fn new(evidence: &StatusEvidence) -> Self {
+        let StatusEvidence {
             ts,
             action,
             from,
@@ -198,7 +198,7 @@ impl EvidenceLine {
     }
 
     /// The evidence; `None` if its version is unknown or it contradicts itself.
-    pub(crate) fn evidence(self) -> Option<Evidence> {
+    pub(crate) fn evidence(self) -> Option<StatusEvidence> {
         let Self {
             schema_version,
             ts,
@@ -233,7 +233,7 @@ impl EvidenceLine {
             PromotionAction::Forced => from < to,
             PromotionAction::Demoted => to < from,
         };
-        (adds_up && is_step).then_some(Evidence {
+        (adds_up && is_step).then_some(StatusEvidence {
             ts,
             action,
             from,

@@ -10,7 +10,7 @@ use super::yml::{self, FlatError, items, map, number, scalar, texts, truth};
 
 /// The status of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Status {
+pub enum PromptStatus {
     Draft,
     /// It worked a few times.
     Tested,
@@ -18,7 +18,7 @@ pub enum Status {
     Ready,
 }
 
-named! { Status { Draft = "draft", Tested = "tested", Ready = "ready" } }
+named! { PromptStatus { Draft = "draft", Tested = "tested", Ready = "ready" } }
 
 /// The parsed content of `meta.yml`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Meta {
     /// The title for people.
     pub title: String,
     pub summary: String,
-    pub status: Status,
+    pub status: PromptStatus,
     pub version: String,
     /// The day of creation.
     pub created: String,
@@ -39,7 +39,7 @@ pub struct Meta {
     /// The model that it is sent to, unless the caller names another.
     pub model: Option<String>,
     /// The variables it takes.
-    pub inputs: Vec<Input>,
+    pub inputs: Vec<PromptInput>,
     /// The description by which an agent chooses the prompt.
     pub description: Option<String>,
     /// Situations in which an agent should choose it.
@@ -52,7 +52,7 @@ pub struct Meta {
 
 /// A variable that a prompt takes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Input {
+pub struct PromptInput {
     pub name: String,
     /// Whether it must have a value.
     pub required: bool,
@@ -126,7 +126,7 @@ impl Meta {
     }
 
     /// The input with a name.
-    pub fn input(&self, name: &str) -> Option<&Input> {
+    pub fn input(&self, name: &str) -> Option<&PromptInput> {
         self.inputs.iter().find(|input| input.name == name)
     }
 }
@@ -145,12 +145,12 @@ impl MetaReader<'_> {
         text
     }
 
-    fn status(&mut self, text: &str) -> Status {
-        let status = Status::from_name(text);
+    fn status(&mut self, text: &str) -> PromptStatus {
+        let status = PromptStatus::from_name(text);
         if status.is_none() && !text.trim().is_empty() {
             self.problems.push(format!("`status` is draft, tested or ready, not `{text}`"));
         }
-        status.unwrap_or(Status::Draft)
+        status.unwrap_or(PromptStatus::Draft)
     }
 
     fn optional(&mut self, key: &str) -> Option<String> {
@@ -174,16 +174,16 @@ impl MetaReader<'_> {
     }
 }
 
-fn inputs(node: &Node, key: &str) -> Result<Vec<Input>, FlatError> {
+fn inputs(node: &Node, key: &str) -> Result<Vec<PromptInput>, FlatError> {
     items(node, key)?.iter().map(|item| input(item, key)).collect()
 }
 
-fn input(node: &Node, key: &str) -> Result<Input, FlatError> {
+fn input(node: &Node, key: &str) -> Result<PromptInput, FlatError> {
     // `inputs: [name]` is a common shorthand.
     if let Some(name) = node.text() {
-        return Ok(Input { name: name.to_owned(), ..Input::default() });
+        return Ok(PromptInput { name: name.to_owned(), ..PromptInput::default() });
     }
-    let mut input = Input::default();
+    let mut input = PromptInput::default();
     for (name, value) in map(node, key)? {
         match name.as_str() {
             "name" => input.name = scalar(value, "name")?,
@@ -292,7 +292,7 @@ fn after_value(rest: &str) -> String {
 }
 
 #[cfg(test)]
-pub(super) fn tests_meta(status: Status) -> Meta {
+pub(super) fn tests_meta(status: PromptStatus) -> Meta {
     let text = format!(
         "id: x\ntitle: X\nsummary: S.\nstatus: {status}\nversion: 1.0.0\ncreated: 2026-05-01\nupdated: 2026-05-01\n"
     );
@@ -312,7 +312,7 @@ mod tests {
         let meta = Meta::parse(META).unwrap();
         assert_eq!(
             (meta.id.as_str(), meta.status, meta.version.as_str()),
-            ("greet", Status::Draft, "1.10")
+            ("greet", PromptStatus::Draft, "1.10")
         );
         assert!(meta.input("who").unwrap().required);
         assert_eq!(meta.input("tone").unwrap().default.as_deref(), Some("warm"));
@@ -362,7 +362,7 @@ mod tests {
         let one = |text: &str, key, value| edited(text, &[(key, value)]);
         let tested = one(META, "status", "tested").unwrap();
         assert_eq!(tested, META.replace("status: draft   #", "status: tested #"));
-        assert_eq!(Meta::parse(&tested).unwrap().status, Status::Tested);
+        assert_eq!(Meta::parse(&tested).unwrap().status, PromptStatus::Tested);
         let both = edited(META, &[("status", "tested"), ("updated", "2026-06-01")]).unwrap();
         assert!(both.contains("tested") && both.contains("\nupdated: 2026-06-01\ninputs:"));
         assert_eq!(one("a: 'x # y'  # z\n", "a", "b").unwrap(), "a: b # z\n");

@@ -28,18 +28,20 @@ mod yml;
 
 pub use assertion::{Assertion, Failure};
 pub use checkup::{
-    CheckupFinding, CheckupInputs, Level, aliases, check_aliases, check_evidence, check_log,
+    CheckupFinding, CheckupInputs, FindingLevel, aliases, check_aliases, check_evidence, check_log,
     checkup, is_alias, old_layout,
 };
 pub use evaluation::{EvalCase, Evaluation, Inputs, Rubric, TriggerQuestions};
-pub use evidence::{Evidence, HashScope, MissingEvidence, PromotionAction, Stale, evidence_lines};
+pub use evidence::{
+    HashScope, MissingEvidence, PromotionAction, Stale, StatusEvidence, evidence_lines,
+};
 pub use fingerprint::{Fingerprint, PromptHashes};
 pub use history::{EvalRow, EvalState, eval_rows, last_whole};
 pub use index::{IndexError, IndexRow, alias_block, rewrite_aliases, rewrite_readme};
 pub use judge::{rubric_prompt, score, triggering_prompt, verdict};
-pub use legacy::{Legacy, migrate};
+pub use legacy::{ConvertedPrompt, migrate};
 pub use lifecycle::{Gate, Requirement, Thresholds, Transition, UnmetRequirement, progress};
-pub use meta::{Input, Meta, MetaError, Promotion, Status, edited};
+pub use meta::{Meta, MetaError, Promotion, PromptInput, PromptStatus, edited};
 pub use script::{Script, ScriptError};
 pub use settings::{Settings, SettingsError};
 pub use skill::{SkillError, skill};

@@ -69,7 +69,7 @@ fn body(meta: &Meta, sections: &[(String, String)]) -> String {
 }
 
 fn declared(meta: &Meta) -> String {
-    let line = |input: &super::Input| {
+    let line = |input: &super::PromptInput| {
         let need = match (&input.default, input.required) {
             (Some(default), _) => format!(" (default: {default})"),
             (None, true) => " (required)".to_owned(),
@@ -148,13 +148,13 @@ fn dedented(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::meta::{Input, Status, tests_meta};
+    use super::super::meta::{PromptInput, PromptStatus, tests_meta};
     use super::*;
 
     fn of(template: &str, is_xml: bool) -> String {
-        let mut meta = tests_meta(Status::Ready);
+        let mut meta = tests_meta(PromptStatus::Ready);
         meta.description = Some("Greets: \"hi\". Use when somebody arrives.".to_owned());
-        meta.inputs = vec![Input { name: "who".to_owned(), required: true, default: None }];
+        meta.inputs = vec![PromptInput { name: "who".to_owned(), required: true, default: None }];
         skill(&meta, template, is_xml).unwrap()
     }
 
@@ -186,6 +186,9 @@ mod tests {
 
     #[test]
     fn without_a_description_there_is_no_skill() {
-        assert_eq!(skill(&tests_meta(Status::Ready), "x", true), Err(SkillError::NoDescription));
+        assert_eq!(
+            skill(&tests_meta(PromptStatus::Ready), "x", true),
+            Err(SkillError::NoDescription)
+        );
     }
 }

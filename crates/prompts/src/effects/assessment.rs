@@ -6,7 +6,7 @@ use super::prompt::optional;
 use super::{Library, LibraryPrompt, PromptError, log};
 use crate::domain::usage::Summary;
 use crate::domain::{
-    EvalState, Evidence, Gate, MissingEvidence, Requirement, Stale, Transition, eval_rows,
+    EvalState, Gate, MissingEvidence, Requirement, Stale, StatusEvidence, Transition, eval_rows,
     evidence_lines, last_whole, progress,
 };
 
@@ -21,7 +21,7 @@ pub struct PromptAssessment {
     /// The gate to its next step; `None` for a ready prompt.
     pub gate: Option<Gate>,
     /// The evidence for its status.
-    pub evidence: Option<Evidence>,
+    pub evidence: Option<StatusEvidence>,
     /// Set if the status was given to another text.
     pub stale: Option<Stale>,
     /// The reason that its status has no evidence.

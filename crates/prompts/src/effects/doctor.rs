@@ -4,7 +4,7 @@ use gbrain_core::fault::chain;
 
 use super::{Library, LibraryPrompt, PromptAssessment, PromptEntry, PromptError, hook};
 use crate::domain::{
-    CheckupFinding, CheckupInputs, Level, check_aliases, check_evidence, check_log, checkup,
+    CheckupFinding, CheckupInputs, FindingLevel, check_aliases, check_evidence, check_log, checkup,
     old_layout,
 };
 
@@ -20,7 +20,7 @@ pub struct Checkup {
 impl Checkup {
     /// Whether there is a problem, beyond warnings.
     pub fn has_problem(&self) -> bool {
-        self.findings.iter().any(|(_, finding)| finding.level == Level::Problem)
+        self.findings.iter().any(|(_, finding)| finding.level == FindingLevel::Problem)
     }
 }
 
@@ -80,7 +80,7 @@ fn check_hooks(prompt: &LibraryPrompt) -> Vec<CheckupFinding> {
     let mut found: Vec<CheckupFinding> =
         unusable.into_iter().flatten().map(|error| problem(&error)).collect();
     found.extend(prompt.hooks.ignored.iter().map(|name| CheckupFinding {
-        level: Level::Warning,
+        level: FindingLevel::Warning,
         message: format!(
             "{name} is not executable and is not run: chmod +x prompts/{}/{name}",
             prompt.id
@@ -102,5 +102,5 @@ fn of_aliases(listed: &[PromptEntry]) -> Vec<(String, CheckupFinding)> {
 }
 
 fn problem(error: &PromptError) -> CheckupFinding {
-    CheckupFinding { level: Level::Problem, message: chain(error) }
+    CheckupFinding { level: FindingLevel::Problem, message: chain(error) }
 }

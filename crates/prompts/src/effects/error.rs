@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use gbrain_core::fault::{Fault, FaultKind};
 
 use crate::domain::{
-    FlatError, IndexError, MetaError, MissingEvidence, SkillError, Stale, Status, VarError,
+    FlatError, IndexError, MetaError, MissingEvidence, PromptStatus, SkillError, Stale, VarError,
 };
 
 /// An error of a prompt command.
@@ -69,7 +69,7 @@ pub enum PromptError {
     },
     /// The prompt is already at or below that status.
     #[error("prompt `{0}` is {1} already")]
-    NotAbove(String, Status),
+    NotAbove(String, PromptStatus),
     /// An edit did not find its key.
     #[error("{} has no line `{key}: …` that could be changed", path.display())]
     Edit { path: PathBuf, key: &'static str },

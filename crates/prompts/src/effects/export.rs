@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::new::replace;
 use super::{Library, LibraryPrompt, PromptAssessment, PromptError};
-use crate::domain::{MissingEvidence, Status, skill};
+use crate::domain::{MissingEvidence, PromptStatus, skill};
 
 /// An exported skill file.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl From<Refusal> for PromptError {
 
 fn refusal(library: &Library, prompt: &LibraryPrompt) -> Result<Option<Refusal>, PromptError> {
     let id = prompt.id.clone();
-    if prompt.meta.status != Status::Ready {
+    if prompt.meta.status != PromptStatus::Ready {
         return Ok(Some(Refusal::NotReady(id)));
     }
     let why = PromptAssessment::read(library, prompt)?.missing_evidence;

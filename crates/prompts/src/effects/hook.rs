@@ -18,7 +18,7 @@ const VERIFIER: &str = "verify.sh";
 
 /// The hooks of a prompt as they are on disk.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Hooks {
+pub(crate) struct PromptHooks {
     /// `guard.sh`, if it is executable.
     pub(crate) guard: Option<Vec<u8>>,
     /// `verify.sh`, if it is executable.
@@ -27,7 +27,7 @@ pub(crate) struct Hooks {
     pub(crate) ignored: Vec<&'static str>,
 }
 
-impl Hooks {
+impl PromptHooks {
     /// Reads the hooks in a directory.
     pub(crate) fn read(dir: &Path) -> Result<Self, PromptError> {
         let mut hooks = Self::default();

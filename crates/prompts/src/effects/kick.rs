@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::hook::{self, HookEnvironment, Hooks, Verification};
+use super::hook::{self, HookEnvironment, PromptHooks, Verification};
 use super::sender::{AnswerSinks, Command, SendOutcome};
 use super::signals::SignalForwarder;
 use super::{LibraryPrompt, PromptError, log};
@@ -314,7 +314,7 @@ fn judge(
     let mut problems = Vec::new();
     if let Some(signal) = signals.received() {
         problems.push(RunProblem::Interrupted(signal));
-    } else if Hooks::read(&prompt.dir).ok().as_ref() != Some(&prompt.hooks) {
+    } else if PromptHooks::read(&prompt.dir).ok().as_ref() != Some(&prompt.hooks) {
         problems.push(RunProblem::HooksChanged);
     }
     let verified = match verification {

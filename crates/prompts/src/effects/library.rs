@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{LibraryPrompt, PromptError};
-use crate::domain::{Settings, Status, is_alias};
+use crate::domain::{PromptStatus, Settings, is_alias};
 
 /// A library: a root directory that contains `prompts`.
 #[derive(Debug, Clone)]
@@ -71,12 +71,12 @@ impl Library {
     }
 
     /// The remaining directories of the old layout.
-    pub(crate) fn old_layouts(&self) -> Vec<Status> {
-        let is_there = |status: &&Status| {
+    pub(crate) fn old_layouts(&self) -> Vec<PromptStatus> {
+        let is_there = |status: &&PromptStatus| {
             let dir = self.prompts().join(status.name());
             dir.is_dir() && is_of_old_layout(&dir, status.name())
         };
-        Status::ALL.iter().filter(is_there).copied().collect()
+        PromptStatus::ALL.iter().filter(is_there).copied().collect()
     }
 
     /// All prompts, by name.
@@ -107,7 +107,7 @@ impl Library {
 /// Whether a directory is `ready`, `tested` or `draft` of the old layout, and not a prompt of that
 /// name.
 pub(crate) fn is_of_old_layout(dir: &Path, name: &str) -> bool {
-    Status::from_name(name).is_some() && !dir.join("meta.yml").exists()
+    PromptStatus::from_name(name).is_some() && !dir.join("meta.yml").exists()
 }
 
 /// Whether a text is a valid name for a prompt's directory.

@@ -120,7 +120,7 @@ pub fn run_index(path: &Path, prompt_hash: &str) -> Result<(RunIndex, u64), Prom
 
 /// The last lines of a log, and its length.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Tail {
+pub struct LogTail {
     /// The last lines, oldest first.
     pub lines: Vec<String>,
     /// The length of the log, from which to follow it.
@@ -128,11 +128,11 @@ pub struct Tail {
 }
 
 /// The last lines of a log, read backwards. A missing log has none.
-pub fn tail(path: &Path, count: usize) -> Result<Tail, PromptError> {
-    let Some(file) = open(path)? else { return Ok(Tail::default()) };
+pub fn tail(path: &Path, count: usize) -> Result<LogTail, PromptError> {
+    let Some(file) = open(path)? else { return Ok(LogTail::default()) };
     let length = file.metadata().map_err(PromptError::io(path))?.len();
     let lines = last_lines(&file, length, count).map_err(PromptError::io(path))?;
-    Ok(Tail { lines, length })
+    Ok(LogTail { lines, length })
 }
 
 fn last_lines(file: &File, length: u64, count: usize) -> io::Result<Vec<String>> {
@@ -237,7 +237,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
         let lines = |count| tail(&path, count).unwrap().lines;
-        assert_eq!(tail(&path, 3).unwrap(), Tail::default());
+        assert_eq!(tail(&path, 3).unwrap(), LogTail::default());
         let text: String = (0..100_000).map(|n| format!("row {n}\n")).collect();
         std::fs::write(&path, text.trim_end()).unwrap();
         assert_eq!(lines(2), ["row 99998", "row 99999"]);
@@ -252,7 +252,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
         std::fs::write(&path, "a\n").unwrap();
-        let Tail { length, .. } = tail(&path, 1).unwrap();
+        let LogTail { length, .. } = tail(&path, 1).unwrap();
         std::fs::write(&path, "a\nb\nhal").unwrap();
         let (lines, at) = lines_behind(File::open(&path).unwrap(), length).unwrap();
         assert_eq!((lines, at), (vec!["b".to_owned()], 4));

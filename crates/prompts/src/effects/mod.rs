@@ -25,7 +25,7 @@ pub use export::{ExportedSkill, export_skill};
 pub use index::{IndexReport, index};
 pub use kick::{KickRequest, KickResult, RunProblem, VarSource, kick};
 pub use library::{Library, PromptEntry};
-pub use log::{Tail, append, follow, run_index, summarise, tail};
+pub use log::{LogTail, append, follow, run_index, summarise, tail};
 pub use migrate::{MigratedFile, migrate};
 pub use new::{NewPrompt, new};
 pub use promote::{Demotion, PromotionResult, demote, promote};

@@ -10,14 +10,14 @@ use jiff::Timestamp;
 use super::prompt::day;
 use super::{Library, LibraryPrompt, MalformedLines, PromptAssessment, PromptError, log};
 use crate::domain::{
-    Evidence, Gate, HashScope, PromotionAction, Requirement, Stale, Status, progress,
+    Gate, HashScope, PromotionAction, PromptStatus, Requirement, Stale, StatusEvidence, progress,
 };
 
 /// The result of a promotion.
 #[derive(Debug, Clone)]
 pub struct PromotionResult {
     /// The recorded line; `None` if a gate was closed.
-    pub evidence: Option<Evidence>,
+    pub evidence: Option<StatusEvidence>,
     /// The state of the gate.
     pub gate: Gate,
     /// Set if the status was given to another text.
@@ -30,7 +30,7 @@ pub struct PromotionResult {
 #[derive(Debug, Clone, Default)]
 pub struct Demotion {
     /// The new status; one step down by default.
-    pub to: Option<Status>,
+    pub to: Option<PromptStatus>,
     pub reason: Option<String>,
 }
 
@@ -65,11 +65,11 @@ pub fn demote(
     demotion: &Demotion,
     by: &str,
     now: Timestamp,
-) -> Result<Evidence, PromptError> {
+) -> Result<StatusEvidence, PromptError> {
     let (_lock, prompt) = lock(prompt)?;
     let below = match prompt.meta.status {
-        Status::Ready => Status::Tested,
-        Status::Tested | Status::Draft => Status::Draft,
+        PromptStatus::Ready => PromptStatus::Tested,
+        PromptStatus::Tested | PromptStatus::Draft => PromptStatus::Draft,
     };
     let to = demotion.to.unwrap_or(below);
     if to >= prompt.meta.status {
@@ -99,12 +99,18 @@ pub(crate) fn lock(prompt: &LibraryPrompt) -> Result<(File, LibraryPrompt), Prom
 
 struct Step {
     action: PromotionAction,
-    to: Status,
+    to: PromptStatus,
     reason: Option<String>,
 }
 
-fn evidence(prompt: &LibraryPrompt, gate: &Gate, step: Step, by: &str, now: Timestamp) -> Evidence {
-    Evidence {
+fn evidence(
+    prompt: &LibraryPrompt,
+    gate: &Gate,
+    step: Step,
+    by: &str,
+    now: Timestamp,
+) -> StatusEvidence {
+    StatusEvidence {
         ts: now,
         action: step.action,
         from: prompt.meta.status,
@@ -124,7 +130,7 @@ fn evidence(prompt: &LibraryPrompt, gate: &Gate, step: Step, by: &str, now: Time
 }
 
 /// Writes the line before the status, so that a status never appears without evidence.
-fn write(prompt: &LibraryPrompt, evidence: &Evidence) -> Result<(), PromptError> {
+fn write(prompt: &LibraryPrompt, evidence: &StatusEvidence) -> Result<(), PromptError> {
     let today = day(evidence.ts);
     let edit = prompt.edit_meta(&[("status", evidence.to.name()), ("updated", &today)])?;
     log::append(&prompt.evidence_log(), || evidence.to_line())?;

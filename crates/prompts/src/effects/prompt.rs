@@ -7,7 +7,7 @@ use gbrain_core::hash::Hash;
 
 use jiff::Timestamp;
 
-use super::hook::Hooks;
+use super::hook::PromptHooks;
 use super::new::replace;
 use super::{PromptError, log};
 use crate::domain::{self, Evaluation, Fingerprint, Inputs, Meta, PromptHashes, edited, flat};
@@ -21,7 +21,7 @@ pub struct LibraryPrompt {
     pub meta: Meta,
     pub template: Template,
     /// The scripts `guard.sh` and `verify.sh`.
-    pub(crate) hooks: Hooks,
+    pub(crate) hooks: PromptHooks,
 }
 
 /// The template file of a prompt.
@@ -42,7 +42,7 @@ impl LibraryPrompt {
         let meta = Meta::parse(&text)
             .map_err(|source| PromptError::Meta { path: path.clone(), source })?;
         let template = template(&dir, &id)?;
-        let hooks = Hooks::read(&dir)?;
+        let hooks = PromptHooks::read(&dir)?;
         Ok(Self { dir, id, meta, template, hooks })
     }
 

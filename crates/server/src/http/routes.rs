@@ -80,7 +80,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint::<serving::DocumentOutcomeBody>(DELETE, "/v1/qrels/{name}", "delete_qrels", "Delete qrels.").asks(documents::delete_qrels),
 
         endpoint::<labels::LabelsBody>(GET, "/v1/labels", "list_labels", "List labels.").asks(labels::list),
-        endpoint::<serving::LabelledBody>(POST, "/v1/labels", "add_labels", "Label pages as answers to queries.").takes(labels::add),
+        endpoint::<serving::StoredLabelsBody>(POST, "/v1/labels", "add_labels", "Label pages as answers to queries.").takes(labels::add),
         endpoint::<serving::LabelRemovedBody>(DELETE, "/v1/labels/{id}", "remove_label", "Remove a label.").asks(labels::remove),
         endpoint::<Value>(GET, "/v1/labels/qrels", "labels_as_qrels", "Export all labels as qrels.").asks(labels::qrels),
 

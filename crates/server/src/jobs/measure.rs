@@ -15,8 +15,8 @@ use gbrain_core::replay::{LiveContext, SettingsSource};
 use gbrain_core::report::json::{GateReport, ReplayReport};
 use gbrain_core::request::Viewer;
 use gbrain_eval::{
-    AsOf, BLAME_CHUNKS, GateInputs, GateOutcome, GateRun, LocalOptions, LocalRetriever, Pipeline,
-    ReplayOptions, Retriever, gate as run_gate, replay as run_replay,
+    BLAME_CHUNKS, GateInputs, GateOutcome, GateRun, JudgedPipeline, LocalOptions, LocalRetriever,
+    ReplayCorpus, ReplayOptions, Retriever, gate as run_gate, replay as run_replay,
 };
 
 use super::public_retriever::PublicRetriever;
@@ -82,8 +82,8 @@ pub(super) fn replay(running: &RunningJob<'_>) -> Result<JobOutput, Fault> {
     let (rows, integrity) = rows(running, &spec.against)?;
     let options = ReplayOptions {
         as_of: match spec.as_of {
-            CorpusChoice::Now => AsOf::Now,
-            CorpusChoice::Capture => AsOf::Capture,
+            CorpusChoice::Now => ReplayCorpus::Now,
+            CorpusChoice::Capture => ReplayCorpus::Capture,
         },
         settings: settings_from(spec.settings),
         concurrency: 1,
@@ -280,8 +280,8 @@ fn gated_qrels(
     Ok((qrels, thresholds))
 }
 
-fn pipeline(spec: &GateSpec) -> Pipeline {
-    if spec.production { Pipeline::Production } else { Pipeline::Fixed }
+fn pipeline(spec: &GateSpec) -> JudgedPipeline {
+    if spec.production { JudgedPipeline::Production } else { JudgedPipeline::Fixed }
 }
 
 fn settings_from(whose: SettingsChoice) -> SettingsSource {

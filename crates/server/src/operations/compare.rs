@@ -11,7 +11,7 @@ use gbrain_core::format::body;
 use gbrain_core::format::result::{Judge, read_metered};
 use gbrain_core::job::JobState;
 use gbrain_core::measure::{Measure, defaults};
-use gbrain_core::reading::meter::Meter;
+use gbrain_core::reading::meter::ReadingMeter;
 use gbrain_core::reading::shape::{ReadingCost, Shape};
 use gbrain_core::report::json::CompareReport;
 use schemars::JsonSchema;
@@ -37,7 +37,7 @@ const RESULT_COST: ReadingCost = ReadingCost { copies: 0, ..ReadingCost::JSON };
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("oneOf" = one_of_run_and_body()))]
-pub(crate) struct OneResult {
+pub(crate) struct ResultOrRun {
     /// A display name for the result.
     #[serde(default)]
     #[schemars(length(max = 200))]
@@ -68,7 +68,7 @@ pub(crate) struct CompareRequest {
     /// The results; the first is the reference.
     #[serde(deserialize_with = "few_results")]
     #[schemars(length(min = 2, max = 20))]
-    results: Vec<OneResult>,
+    results: Vec<ResultOrRun>,
     /// The name of stored qrels to evaluate runs against.
     #[serde(default)]
     #[schemars(length(min = 1, max = 100), regex(pattern = NAME_PATTERN))]
@@ -86,7 +86,7 @@ pub(crate) struct CompareRequest {
     primary: Option<String>,
 }
 
-fn few_results<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<OneResult>, D::Error> {
+fn few_results<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ResultOrRun>, D::Error> {
     body::objects_at_most(deserializer, MAX_RESULTS)
 }
 
@@ -102,10 +102,10 @@ pub(crate) fn compare(
     at_most("the list of measures", body.measures.as_deref(), 1000)?;
     at_most("the list of primary measures", body.primary.as_deref(), 1000)?;
     // The parsed body is smaller than the raw one.
-    call.memory.shrink_to(body.results.iter().map(OneResult::bytes).sum());
+    call.memory.shrink_to(body.results.iter().map(ResultOrRun::bytes).sum());
     let limits = CallLimits::new(call);
     let (reserve, is_stopped) = (|bytes| limits.reserve(bytes), || limits.is_stopped());
-    let mut meter = Meter::new(&reserve, &is_stopped);
+    let mut meter = ReadingMeter::new(&reserve, &is_stopped);
     let results = measured(call, &body, &limits, &mut meter)?;
     let comparison = compared(&results, &body, &limits, &mut meter)?;
     drop(results);
@@ -117,7 +117,7 @@ fn measured(
     call: &OperationCall<'_>,
     body: &CompareRequest,
     limits: &CallLimits<'_>,
-    meter: &mut Meter<'_>,
+    meter: &mut ReadingMeter<'_>,
 ) -> Result<Vec<ResultTable>, Fault> {
     let judged = body.qrels.as_deref().map(|name| qrels_for_call(call, name, limits, meter));
     let judged = judged.transpose()?;
@@ -153,7 +153,7 @@ fn compared(
     results: &[ResultTable],
     body: &CompareRequest,
     limits: &CallLimits<'_>,
-    meter: &mut Meter<'_>,
+    meter: &mut ReadingMeter<'_>,
 ) -> Result<Comparison, Fault> {
     let (reference, others) = results.split_first().expect("there are two at least");
     let names = body.primary.as_deref().unwrap_or_default().split_whitespace();
@@ -171,7 +171,7 @@ fn compared(
     })
 }
 
-impl OneResult {
+impl ResultOrRun {
     /// Size of the result in the body.
     fn bytes(&self) -> usize {
         self.body.as_ref().map_or(0, |body| body.get().len())
@@ -188,7 +188,7 @@ struct ResultDocument<'o, 'm, 'a> {
 fn document<'o, 'm, 'a>(
     call: &OperationCall<'a>,
     at: usize,
-    one: &'o OneResult,
+    one: &'o ResultOrRun,
 ) -> Result<ResultDocument<'o, 'm, 'a>, Fault>
 where
     'a: 'm,

@@ -1,9 +1,9 @@
 //! Findings of the last contradiction probe, without private pages.
 
-use gbrain_core::contradiction::{Contradicts, RunStatus, Severity};
+use gbrain_core::contradiction::{RunStatus, Severity, StatementRelation};
 use gbrain_core::fault::Fault;
 use gbrain_core::format::contradiction::{
-    ContradictionReport, FoundContradictions, WireFinding, WireMember,
+    ContradictionReport, FoundContradictions, WireFinding, WireStatement,
 };
 use gbrain_core::id::SourceId;
 use gbrain_core::request::Viewer;
@@ -38,7 +38,7 @@ pub(crate) struct FindContradictions {
     pub severity: Option<Severity>,
     /// Only findings with this verdict.
     #[serde(default)]
-    pub verdict: Option<Contradicts>,
+    pub verdict: Option<StatementRelation>,
     /// The maximum number of findings; 20 by default.
     #[serde(default)]
     #[schemars(range(min = 1, max = 100))]
@@ -98,14 +98,14 @@ fn nothing(note: &str) -> FoundContradictions {
 /// Whether both passages are from this source, if one is given.
 fn is_within(finding: &WireFinding, source: Option<&SourceId>) -> bool {
     let is_of =
-        |member: &WireMember| source.is_none_or(|source| member.source_id == source.as_str());
+        |member: &WireStatement| source.is_none_or(|source| member.source_id == source.as_str());
     is_of(&finding.a) && is_of(&finding.b)
 }
 
 fn is_asked_for(finding: &WireFinding, input: &FindContradictions) -> bool {
     let holds = |part: &String| {
         let part = part.to_lowercase();
-        let name = |member: &WireMember| format!("{}::{}", member.source_id, member.slug);
+        let name = |member: &WireStatement| format!("{}::{}", member.source_id, member.slug);
         [&finding.a, &finding.b].iter().any(|one| name(one).to_lowercase().contains(&part))
     };
     input.slug.as_ref().is_none_or(holds)

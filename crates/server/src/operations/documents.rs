@@ -11,7 +11,7 @@ use gbrain_core::fault::{Fault, FaultKind};
 use gbrain_core::format::serving::{DocumentOutcomeBody, QrelsStoredBody};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::qrels::{Qrels, QrelsError};
-use gbrain_core::reading::meter::Meter;
+use gbrain_core::reading::meter::ReadingMeter;
 use gbrain_core::reading::shape::ReadingCost;
 use gbrain_core::report::json::PublishBody;
 use gbrain_eval::{Input, read_baseline, read_captures, read_publishable};
@@ -194,7 +194,7 @@ pub(crate) fn put_qrels(
     let (queries, judgements) = {
         let limits = CallLimits::new(call);
         let (reserve, is_stopped) = (|bytes| limits.reserve(bytes), || limits.is_stopped());
-        let qrels = parse_qrels(text, &limits, &mut Meter::new(&reserve, &is_stopped))?;
+        let qrels = parse_qrels(text, &limits, &mut ReadingMeter::new(&reserve, &is_stopped))?;
         (qrels.queries.len(), qrels.judgements())
     };
     call.check_stop()?;
@@ -240,7 +240,7 @@ pub(crate) fn qrels_for_call(
     call: &OperationCall<'_>,
     name: &str,
     limits: &CallLimits<'_>,
-    meter: &mut Meter<'_>,
+    meter: &mut ReadingMeter<'_>,
 ) -> Result<Qrels, Fault> {
     let text = text(call.registry, &call.principal.workspace, DocumentKind::Qrels, name)?;
     let _stored = call.memory.add_document(text.len())?;
@@ -291,7 +291,11 @@ fn parse_baseline(text: &str, signature: SignatureCheck) -> Result<Baseline, Fau
     Ok(read_baseline(input)?)
 }
 
-fn parse_qrels(text: &str, limits: &CallLimits<'_>, meter: &mut Meter<'_>) -> Result<Qrels, Fault> {
+fn parse_qrels(
+    text: &str,
+    limits: &CallLimits<'_>,
+    meter: &mut ReadingMeter<'_>,
+) -> Result<Qrels, Fault> {
     Qrels::parse_metered(text.as_bytes(), meter).map_err(|error| match error {
         QrelsError::Interrupted(interrupted) => limits.fault(&error, Some(interrupted)),
         error => unreadable(&error),

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use gbrain_brain::wire;
 use gbrain_core::fault::Fault;
-use gbrain_core::format::serving::{LabelRemovedBody, LabelledBody, NewLabelBody, NewLabelsBody};
+use gbrain_core::format::serving::{
+    LabelRemovedBody, NewLabelBody, NewLabelsBody, StoredLabelsBody,
+};
 use gbrain_core::id::PageKey;
 use gbrain_core::page::{StoredPage, Visibility};
 use gbrain_core::scrub::Scrubber;
@@ -69,7 +71,7 @@ pub(crate) fn add(
     let store = call.registry.store();
     let ids =
         store.put_labels(&call.principal.workspace, &labels, &call.principal.name, call.now)?;
-    Reply::json(&LabelledBody { ids })
+    Reply::json(&StoredLabelsBody { ids })
 }
 
 /// Whether each page exists for remote callers: private pages do not.

@@ -4,11 +4,11 @@ use std::cell::RefCell;
 use std::error::Error;
 
 use gbrain_core::fault::{Fault, FaultKind};
-use gbrain_core::reading::meter::MeterError;
+use gbrain_core::reading::meter::ReadingMeterError;
 
 use crate::http::OperationCall;
 
-/// The limits of one call, for a [`Meter`](gbrain_core::reading::meter::Meter).
+/// The limits of one call, for a [`ReadingMeter`](gbrain_core::reading::meter::ReadingMeter).
 pub(crate) struct CallLimits<'c> {
     call: &'c OperationCall<'c>,
     /// Why the last reservation was refused.
@@ -32,13 +32,13 @@ impl<'c> CallLimits<'c> {
     }
 
     /// Converts a reader's error, which may be an interruption.
-    pub(crate) fn fault(&self, error: &dyn Error, interrupted: Option<MeterError>) -> Fault {
+    pub(crate) fn fault(&self, error: &dyn Error, interrupted: Option<ReadingMeterError>) -> Fault {
         match interrupted {
             None => Fault::of(FaultKind::Input, error),
-            Some(MeterError::Stopped) => {
+            Some(ReadingMeterError::Stopped) => {
                 Fault::cancelled("the caller no longer waits for an answer")
             }
-            Some(MeterError::NoMemory) => match self.refused.take() {
+            Some(ReadingMeterError::NoMemory) => match self.refused.take() {
                 // Memory may be available later.
                 Some(fault) if fault.kind == FaultKind::Overloaded => fault,
                 _ => Fault::of(FaultKind::TooLarge, error).hint("send it in parts"),

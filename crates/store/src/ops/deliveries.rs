@@ -165,7 +165,7 @@ impl Store {
         ws: &WorkspaceId,
         id: i64,
         now: Timestamp,
-    ) -> Result<RequeueOutcome> {
+    ) -> Result<RequeueMessageOutcome> {
         self.write_beside(ws, |session| {
             workspaces::workspace_state(session, ws)?;
             // Locked until the end of the transaction: no message is added or queued again
@@ -175,12 +175,12 @@ impl Store {
             let is_overtaken =
                 first(session, OVERTAKEN, &[ws.into(), id.into()], |row| row.int(0))?;
             if is_overtaken.is_some() {
-                return Ok(RequeueOutcome::Overtaken);
+                return Ok(RequeueMessageOutcome::Overtaken);
             }
             let params = [ws.into(), id.into(), now.as_millisecond().into()];
             Ok(match session.execute(REQUEUE, &params)? {
-                0 => RequeueOutcome::NotDead,
-                _ => RequeueOutcome::Queued,
+                0 => RequeueMessageOutcome::NotDead,
+                _ => RequeueMessageOutcome::Queued,
             })
         })
     }
@@ -192,16 +192,16 @@ impl Store {
         id: i64,
         why: &str,
         now: Timestamp,
-    ) -> Result<DropOutcome> {
+    ) -> Result<DropMessageOutcome> {
         self.write_beside(ws, |session| {
             workspaces::workspace_state(session, ws)?;
             refuse_nul(&[why])?;
             let params = [ws.into(), id.into(), now.as_millisecond().into(), why.into()];
             if session.execute(DROP, &params)? > 0 {
-                return Ok(DropOutcome::Dropped);
+                return Ok(DropMessageOutcome::Dropped);
             }
             let queued = first(session, QUEUED, &params[..2], |row| row.int(0))?;
-            Ok(queued.map_or(DropOutcome::NotQueued, |_| DropOutcome::BeingSent))
+            Ok(queued.map_or(DropMessageOutcome::NotQueued, |_| DropMessageOutcome::BeingSent))
         })
     }
 

@@ -3,7 +3,7 @@
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::page::{Page, StoredPage};
 
-use crate::driver::{Lookup, RowScope, SqlRow, SqlSession, SqlValue};
+use crate::driver::{KeyLookup, RowScope, SqlRow, SqlSession, SqlValue};
 use crate::schema::{ALIAS_ROWS, CHUNK_ROWS, LINK_ROWS, TAKE_ROWS, TEXTS, VERSION_ROWS};
 use crate::store::Store;
 use crate::types::PageVersion;
@@ -46,7 +46,7 @@ pub(super) fn derived(
         found[at] = row::version(row)?;
         Ok(())
     })?;
-    let mut part = |lookup: &Lookup, add: fn(&mut Page, &dyn SqlRow) -> Result<()>| {
+    let mut part = |lookup: &KeyLookup, add: fn(&mut Page, &dyn SqlRow) -> Result<()>| {
         session.lookup(lookup, ws, &keys, &mut |at, row| match &mut found[at] {
             Some((stored, _)) => add(&mut stored.page, row),
             None => Ok(()),

@@ -8,7 +8,8 @@ use jiff::Timestamp;
 use super::{captures, counters, workspaces, write};
 use crate::driver::{RowScope, SqlRow, SqlSession, SqlValue};
 use crate::retrieval_log::{
-    Feedback, NewFeedback, NewRetrievalLog, RetrievalFields, RetrievalFilter, RetrievalLog, Traffic,
+    Feedback, NewFeedback, NewRetrievalLog, RetrievalFields, RetrievalFilter, RetrievalLog,
+    RetrievalOrigin,
 };
 use crate::schema::{FEEDBACK, FEEDBACK_ROWS, RETRIEVAL_LOGS};
 use crate::store::Store;
@@ -204,7 +205,7 @@ fn filtered_statement<'a>(
         limit: _,
     } = filter;
     let experiment = match traffic {
-        Some(Traffic::Experiment(id)) => Some(id),
+        Some(RetrievalOrigin::Experiment(id)) => Some(id),
         _ => None,
     };
     for text in [retrieval_mode, request_id, signal_type].into_iter().flatten().chain(experiment) {
@@ -221,9 +222,9 @@ fn filtered_statement<'a>(
     let (mut sql, mut params) =
         captures::add_conditions(ROWS.to_owned(), vec![ws.into()], narrowings);
     sql.push_str(match traffic {
-        Some(Traffic::Live) => " AND experiment_id IS NULL",
-        Some(Traffic::Experiments) => " AND experiment_id IS NOT NULL",
-        Some(Traffic::Experiment(_)) | None => "",
+        Some(RetrievalOrigin::Live) => " AND experiment_id IS NULL",
+        Some(RetrievalOrigin::Experiments) => " AND experiment_id IS NOT NULL",
+        Some(RetrievalOrigin::Experiment(_)) | None => "",
     });
     if let Some(signal) = signal_type {
         params.push(signal.as_str().into());

@@ -8,7 +8,7 @@ use super::{workspaces, write};
 use crate::driver::{RowScope, SqlSession, collect, first};
 use crate::plan::ChangeOp;
 use crate::store::Store;
-use crate::types::{Source, SourceRemoval, SourceTrust};
+use crate::types::{Source, SourceRemovalMode, SourceTrust};
 use crate::{Result, StoreError, row};
 
 const LIST: &str = "SELECT id, name, trusted, created_at FROM sources \
@@ -63,7 +63,7 @@ impl Store {
         &self,
         ws: &WorkspaceId,
         id: &SourceId,
-        removal: SourceRemoval,
+        removal: SourceRemovalMode,
         now: Timestamp,
     ) -> Result<u64> {
         self.write(ws, |session| {
@@ -74,7 +74,7 @@ impl Store {
             require(session, ws, id)?;
             let keys = live_keys(session, ws, id)?;
             let pages = keys.len() as u64;
-            if removal == SourceRemoval::OnlyEmpty && pages > 0 {
+            if removal == SourceRemovalMode::OnlyEmpty && pages > 0 {
                 return Err(StoreError::SourceInUse { id: id.clone(), pages });
             }
             write::deletions(session, ws, &keys, Viewer::Trusted, now)?;

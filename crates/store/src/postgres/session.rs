@@ -13,7 +13,7 @@ use postgres::{Row, Statement};
 use super::pool::Connection;
 use crate::Result;
 use crate::driver::{
-    ColumnType, KeyedRowVisitor, Lookup, RowPredicate, RowVisitor, SqlRow, SqlSession, SqlValue,
+    ColumnType, KeyLookup, KeyedRowVisitor, RowPredicate, RowVisitor, SqlRow, SqlSession, SqlValue,
     Table,
 };
 use crate::error::StoreError;
@@ -88,7 +88,7 @@ impl SqlSession for PostgresSession<'_> {
 
     fn lookup(
         &mut self,
-        lookup: &Lookup,
+        lookup: &KeyLookup,
         ws: &WorkspaceId,
         keys: &[SqlValue<'_>],
         each: KeyedRowVisitor<'_>,
@@ -140,8 +140,8 @@ fn insert_sql(table: &Table) -> String {
 
 /// The keys drive the join: `OFFSET 0` prevents the planner from reversing it, which it would do
 /// while a table has no statistics, and read the whole workspace for every key.
-fn lookup_sql(lookup: &Lookup) -> String {
-    let Lookup { columns, from, keys, order } = lookup;
+fn lookup_sql(lookup: &KeyLookup) -> String {
+    let KeyLookup { columns, from, keys, order } = lookup;
     let names: Vec<&str> = keys.iter().map(|(name, _)| *name).collect();
     let wanted: String = names.iter().map(|name| format!(" AND t.{name} = k.{name}")).collect();
     let (rank, sort) = match *order {

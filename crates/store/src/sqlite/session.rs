@@ -6,7 +6,7 @@ use rusqlite::{Connection, Row, params_from_iter};
 
 use crate::Result;
 use crate::driver::{
-    KeyedRowVisitor, Lookup, RowPredicate, RowVisitor, SqlRow, SqlSession, SqlValue, Table,
+    KeyLookup, KeyedRowVisitor, RowPredicate, RowVisitor, SqlRow, SqlSession, SqlValue, Table,
 };
 
 pub(super) struct SqliteSession<'c> {
@@ -66,7 +66,7 @@ impl SqlSession for SqliteSession<'_> {
 
     fn lookup(
         &mut self,
-        lookup: &Lookup,
+        lookup: &KeyLookup,
         ws: &WorkspaceId,
         keys: &[SqlValue<'_>],
         each: KeyedRowVisitor<'_>,
@@ -100,8 +100,8 @@ fn insert_sql(table: &Table) -> String {
     )
 }
 
-fn lookup_sql(lookup: &Lookup) -> String {
-    let Lookup { columns, from, keys, order } = lookup;
+fn lookup_sql(lookup: &KeyLookup) -> String {
+    let KeyLookup { columns, from, keys, order } = lookup;
     let mut sql = format!("SELECT {columns} FROM {from} WHERE t.workspace_id = ?1");
     for (at, (key, _)) in keys.iter().enumerate() {
         sql.push_str(&format!(" AND t.{key} = ?{}", at + 2));

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use gbrain_store::{
     AlertBoard, AlertCursor, AlertState, AlertStatus, Delivery, DeliveryAction, DeliveryClaim,
-    DeliveryCounts, DeliveryEnd, DeliveryFilter, DeliveryState, DropOutcome, Incident,
-    IncidentState, Lease, NewDelivery, RequeueOutcome, Silence, Store, StoreError,
+    DeliveryCounts, DeliveryEnd, DeliveryFilter, DeliveryState, DropMessageOutcome, Incident,
+    IncidentState, Lease, NewDelivery, RequeueMessageOutcome, Silence, Store, StoreError,
 };
 
 use crate::database::Database;
@@ -175,17 +175,20 @@ fn a_dead_message_is_queued_again_unless_it_was_passed(db: &Database) {
     let both = [message("pager", "k", "1"), message("pager", "k", "2")];
     store.add_deliveries(&ws(), &both, at(1)).unwrap();
     let again = |id: i64, second: i64| store.requeue_delivery(&ws(), id, at(second)).unwrap();
-    assert_eq!((again(1, 1), again(9, 1)), (RequeueOutcome::NotDead, RequeueOutcome::NotDead));
+    assert_eq!(
+        (again(1, 1), again(9, 1)),
+        (RequeueMessageOutcome::NotDead, RequeueMessageOutcome::NotDead)
+    );
     let first = send(&store, "w", 9, 2).remove(0);
     assert!(end(&store, &first, &dead(), 3));
-    assert_eq!(again(1, 4), RequeueOutcome::Queued);
+    assert_eq!(again(1, 4), RequeueMessageOutcome::Queued);
     let first = send(&store, "w", 9, 4).remove(0);
     assert_eq!((first.id, first.attempt, first.ended_at), (1, 2, None));
     assert!(end(&store, &first, &dead(), 5));
     let second = send(&store, "w", 9, 6).remove(0);
-    assert_eq!(again(1, 7), RequeueOutcome::Overtaken, "somebody sends the one behind it");
+    assert_eq!(again(1, 7), RequeueMessageOutcome::Overtaken, "somebody sends the one behind it");
     assert!(end(&store, &second, &DeliveryEnd::Sent, 7));
-    assert_eq!(again(1, 8), RequeueOutcome::Overtaken);
+    assert_eq!(again(1, 8), RequeueMessageOutcome::Overtaken);
     assert_sound(&store);
 }
 
@@ -197,12 +200,15 @@ fn a_message_is_dropped_unless_somebody_sends_it(db: &Database) {
         .unwrap();
     let drop = |id, second| store.drop_delivery(&ws(), id, "gone", at(second)).unwrap();
     let sent = send(&store, "w", 9, 2).remove(0);
-    assert_eq!(drop(1, 3), DropOutcome::BeingSent);
-    assert_eq!(drop(1, 12), DropOutcome::Dropped, "its sender let the lease run out");
+    assert_eq!(drop(1, 3), DropMessageOutcome::BeingSent);
+    assert_eq!(drop(1, 12), DropMessageOutcome::Dropped, "its sender let the lease run out");
     assert!(!end(&store, &sent, &DeliveryEnd::Sent, 13), "and is not heard any more");
-    assert_eq!(drop(1, 14), DropOutcome::NotQueued);
-    assert_eq!(drop(9, 14), DropOutcome::NotQueued);
-    assert_eq!(store.drop_delivery(&other(), 2, "gone", at(14)).unwrap(), DropOutcome::NotQueued);
+    assert_eq!(drop(1, 14), DropMessageOutcome::NotQueued);
+    assert_eq!(drop(9, 14), DropMessageOutcome::NotQueued);
+    assert_eq!(
+        store.drop_delivery(&other(), 2, "gone", at(14)).unwrap(),
+        DropMessageOutcome::NotQueued
+    );
     let filter = DeliveryFilter { state: Some(DeliveryState::Dead), ..DeliveryFilter::default() };
     let dead = store.deliveries(&ws(), &filter, 9).unwrap().remove(0);
     assert_eq!((dead.id, dead.error.as_deref(), dead.ended_at), (1, Some("gone"), Some(at(12))));
@@ -228,7 +234,7 @@ fn nothing_passes_a_message_that_is_queued_again(db: &Database) {
         let again = scope.spawn(|| store.requeue_delivery(&ws(), 1, at(4)).unwrap());
         std::thread::sleep(Duration::from_millis(300));
         sender.batch("COMMIT").unwrap();
-        assert_eq!(again.join().unwrap(), RequeueOutcome::Overtaken);
+        assert_eq!(again.join().unwrap(), RequeueMessageOutcome::Overtaken);
     });
     assert_sound(&store);
 }

@@ -156,7 +156,7 @@ fn step(store: &Store, ws: &WorkspaceId, model: &mut Model, op: &Op) -> Result<(
             model.has_wiki = true;
         }
         Op::RemoveSource => {
-            let said = store.remove_source(ws, &wiki, SourceRemoval::Cascade, at(6));
+            let said = store.remove_source(ws, &wiki, SourceRemovalMode::Cascade, at(6));
             prop_assert_eq!(said.is_ok(), model.has_wiki);
             let keys: Vec<_> =
                 model.pages.keys().filter(|key| key.source == wiki).cloned().collect();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use gbrain_store::{
     CaptureFilter, Feedback, NewFeedback, NewRetrievalLog, RetrievalFields, RetrievalFilter,
-    RetrievalLog, RunParts, Store, StoreError, Traffic,
+    RetrievalLog, RetrievalOrigin, RunParts, Store, StoreError,
 };
 
 use crate::captures::capture;
@@ -84,9 +84,9 @@ fn retrievals_are_found(db: &Database) {
     check(all(), &[4, 3, 2, 1, 5]);
     check(RetrievalFilter { limit: Some(2), ..all() }, &[4, 3]);
     check(RetrievalFilter { since: Some(at(2)), until: Some(at(4)), ..all() }, &[3, 2]);
-    check(RetrievalFilter { traffic: Some(Traffic::Live), ..all() }, &[4, 1]);
-    check(RetrievalFilter { traffic: Some(Traffic::Experiments), ..all() }, &[3, 2, 5]);
-    let of_run = || Some(Traffic::Experiment("run 1".to_owned()));
+    check(RetrievalFilter { traffic: Some(RetrievalOrigin::Live), ..all() }, &[4, 1]);
+    check(RetrievalFilter { traffic: Some(RetrievalOrigin::Experiments), ..all() }, &[3, 2, 5]);
+    let of_run = || Some(RetrievalOrigin::Experiment("run 1".to_owned()));
     check(RetrievalFilter { traffic: of_run(), ..all() }, &[2, 5]);
     check(RetrievalFilter { traffic: of_run(), since: Some(at(1)), ..all() }, &[2]);
     check(RetrievalFilter { retrieval_mode: text("graph"), ..all() }, &[2, 1]);
@@ -238,7 +238,7 @@ fn many_are_logged_and_listed_in_no_time(db: &Database) {
     }
     let start = Instant::now();
     for n in 0..40 {
-        let traffic = Some(Traffic::Experiment(format!("run {}", n - n % 10)));
+        let traffic = Some(RetrievalOrigin::Experiment(format!("run {}", n - n % 10)));
         let of_run = RetrievalFilter { traffic, limit: Some(10), ..Default::default() };
         assert_eq!(ids(&store, &of_run).len(), 10);
         let since = Some(at(n * 500 + 490));

@@ -1,7 +1,7 @@
 //! Workspaces, sources and settings.
 
 use gbrain_core::id::{Generation, SourceId, WorkspaceId};
-use gbrain_store::{PageWrite, SourceRemoval, SourceTrust, StoreError};
+use gbrain_store::{PageWrite, SourceRemovalMode, SourceTrust, StoreError};
 
 use crate::database::Database;
 use crate::fixture::*;
@@ -61,9 +61,10 @@ fn sources_come_and_go(db: &Database) {
     assert!(matches!(again, Err(StoreError::SourceExists(_))));
     let page = plain("wiki::a", "one");
     write(&store, &[&page, &plain("b", "two")], 2);
-    let refused = store.remove_source(&ws(), &wiki, SourceRemoval::OnlyEmpty, at(3)).unwrap_err();
+    let refused =
+        store.remove_source(&ws(), &wiki, SourceRemovalMode::OnlyEmpty, at(3)).unwrap_err();
     assert!(matches!(refused, StoreError::SourceInUse { pages: 1, .. }), "{refused}");
-    assert_eq!(store.remove_source(&ws(), &wiki, SourceRemoval::Cascade, at(3)).unwrap(), 1);
+    assert_eq!(store.remove_source(&ws(), &wiki, SourceRemovalMode::Cascade, at(3)).unwrap(), 1);
     assert_eq!(store.sources(&ws()).unwrap().len(), 1);
     assert_eq!(store.page(&ws(), &page.key).unwrap(), None);
     assert_eq!(store.history(&ws(), &page.key).unwrap().len(), 2, "history stays");
@@ -74,10 +75,11 @@ fn sources_come_and_go(db: &Database) {
     store.add_source(&ws(), &wiki, "Again", SourceTrust::Trusted, at(5)).unwrap();
     store.restore_page(&ws(), &page.key, at(6)).unwrap();
     assert_eq!(store.page(&ws(), &page.key).unwrap().unwrap().page, page);
-    let default = store.remove_source(&ws(), &SourceId::default(), SourceRemoval::Cascade, at(7));
+    let default =
+        store.remove_source(&ws(), &SourceId::default(), SourceRemovalMode::Cascade, at(7));
     assert!(matches!(default, Err(StoreError::Protected { .. })));
     let none =
-        store.remove_source(&ws(), &SourceId::new("x").unwrap(), SourceRemoval::Cascade, at(7));
+        store.remove_source(&ws(), &SourceId::new("x").unwrap(), SourceRemovalMode::Cascade, at(7));
     assert!(matches!(none, Err(StoreError::UnknownSource(_))));
     assert_sound(&store);
 }

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use anyhow::{Context as _, Result};
 use fastrand::Rng;
 use gbrain_brain::{Brain, BrainOptions, IndexKind, built_in_models};
-use gbrain_core::contradiction::Docket;
+use gbrain_core::contradiction::PairSet;
 use gbrain_core::contradiction::prompt::MAX_PAIR_CHARS;
 use gbrain_core::id::{PageKey, Slug, SourceId, WorkspaceId};
 use gbrain_core::page::{Page, PageFormat, PageInput, parse};
@@ -116,7 +116,7 @@ impl Synthetic {
     }
 
     /// The pairs that the queries surface, as the probe finds them: through a store and an index.
-    pub fn docket(&self) -> Result<Docket> {
+    pub fn docket(&self) -> Result<PairSet> {
         let (dir, now) = (tempfile::tempdir()?, Timestamp::UNIX_EPOCH);
         let options = BrainOptions {
             location: Location::Sqlite(dir.path().join("brain.db")),
@@ -141,7 +141,7 @@ impl Synthetic {
 
     /// Whether each pair of a docket contradicts itself, and what of the docket was not planted: a pair too
     /// many, too few, or left out.
-    pub fn answers(&self, docket: &Docket) -> (Vec<bool>, Vec<String>) {
+    pub fn answers(&self, docket: &PairSet) -> (Vec<bool>, Vec<String>) {
         let (mut answers, mut wrong) = (Vec::new(), Vec::new());
         for one in docket.pairs() {
             let slugs = [&one.pair.a, &one.pair.b].map(|side| side.key.slug.to_string());

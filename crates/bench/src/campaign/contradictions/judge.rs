@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::Result;
 use gbrain_core::contradiction::prompt::MAX_PAIR_CHARS;
 use gbrain_core::contradiction::{
-    Canary, Contradicts, Docket, Judgement, JudgingOutcome, Origin, PairPrompt, ResolutionKind,
-    Severity,
+    Canary, Judgement, JudgingOutcome, Origin, PairPrompt, PairSet, ResolutionKind, Severity,
+    StatementRelation,
 };
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
@@ -47,7 +47,7 @@ impl Erring {
     }
 
     /// The results of judging a docket of planted pairs.
-    pub fn hear(self, docket: &Docket, answers: &[bool], planted: &[Canary]) -> SessionResult {
+    pub fn hear(self, docket: &PairSet, answers: &[bool], planted: &[Canary]) -> SessionResult {
         let outcome = |prompt: &PairPrompt, answer| outcome(self.accuses(prompt, answer));
         let pairs = docket.pairs().iter().zip(answers);
         let outcomes = pairs.map(|(one, answer)| outcome(&one.prompt, *answer)).collect();
@@ -61,7 +61,7 @@ impl Erring {
     /// The same through a hearing: a model behind an address, asked over a wire that fails now and then.
     pub fn hear_by_wire(
         self,
-        docket: &Docket,
+        docket: &PairSet,
         answers: &[bool],
         planted: &[Canary],
     ) -> Result<SessionResult> {
@@ -88,7 +88,7 @@ impl Erring {
 }
 
 fn outcome(accuses: bool) -> JudgingOutcome {
-    let verdict = if accuses { Contradicts::Contradiction } else { Contradicts::No };
+    let verdict = if accuses { StatementRelation::Contradiction } else { StatementRelation::No };
     let judgement = Judgement::new(verdict, Severity::Low, AXIS, SURE);
     JudgingOutcome::Judged(
         judgement.with_resolution(Some(ResolutionKind::ManualReview)),
@@ -99,7 +99,7 @@ fn outcome(accuses: bool) -> JudgingOutcome {
 /// The model's answer; unreadable for a prompt of another kind.
 fn said(accuses: Option<bool>) -> String {
     let Some(accuses) = accuses else { return "?".to_owned() };
-    let verdict = if accuses { Contradicts::Contradiction } else { Contradicts::No };
+    let verdict = if accuses { StatementRelation::Contradiction } else { StatementRelation::No };
     let said = json!({
         "verdict": verdict.name(),
         "severity": Severity::Low.name(),

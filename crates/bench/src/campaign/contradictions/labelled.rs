@@ -9,7 +9,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use gbrain_core::contradiction::{Contradicts, Pair, PairKind, Place, Statement, Tier, offline};
+use gbrain_core::contradiction::{
+    CurationTier, Pair, PairKind, Statement, StatementLocation, StatementRelation, offline,
+};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::source::SourceTrust;
@@ -49,12 +51,12 @@ impl Figures {
 pub fn statement(slug: &str, text: &str) -> Statement {
     let key = PageKey::parse(slug, &SourceId::default()).expect("the name is one");
     Statement {
-        place: Place::Passage { ordinal: 0, chunk_id: format!("{slug}#0") },
+        place: StatementLocation::Passage { ordinal: 0, chunk_id: format!("{slug}#0") },
         key,
         text: text.to_owned(),
         holder: None,
         date: None,
-        tier: Tier::Other,
+        tier: CurationTier::Other,
         trust: SourceTrust::Trusted,
     }
 }
@@ -73,7 +75,7 @@ pub fn measure(file: &Path) -> std::io::Result<BTreeMap<(String, &'static str), 
         let is_seen = Hash::of(text("id").as_bytes()).0[0].is_multiple_of(2);
         let source = text("src").split('/').next().unwrap_or_default().to_owned();
         let judgement = offline::judge(&pair(text("a"), text("b")));
-        let is_accused = judgement.verdict == Contradicts::Contradiction;
+        let is_accused = judgement.verdict == StatementRelation::Contradiction;
         let is_one = text("label") == "contradiction";
         let one = figures.entry((source, if is_seen { "seen" } else { "unseen" })).or_default();
         one.pairs += 1;

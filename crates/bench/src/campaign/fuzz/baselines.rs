@@ -13,7 +13,7 @@ use gbrain_core::format::capture::{read_object, read_row};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::replay::{LiveContext, SettingsSource};
 use gbrain_eval::{
-    AsOf, EvalError, Input, LocalOptions, LocalRetriever, ReplayOptions, read_baseline,
+    EvalError, Input, LocalOptions, LocalRetriever, ReplayCorpus, ReplayOptions, read_baseline,
     read_captures, read_publishable, replay,
 };
 use serde_json::Value;
@@ -152,7 +152,7 @@ pub(super) fn check_replay(bytes: &[u8], brains: &Brains, rng: &mut Rng) -> Resu
     let live = LiveContext { settings, now: jiff::Timestamp::UNIX_EPOCH };
     let target = LocalRetriever::new(brain, LocalOptions::new(live), &|_, _| ()).map_err(failed)?;
     let options = ReplayOptions {
-        as_of: if rng.bool() { AsOf::Now } else { AsOf::Capture },
+        as_of: if rng.bool() { ReplayCorpus::Now } else { ReplayCorpus::Capture },
         settings: if rng.bool() { SettingsSource::Live } else { SettingsSource::Capture },
         concurrency: 1,
         repeats: 1,

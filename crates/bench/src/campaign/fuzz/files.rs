@@ -3,7 +3,7 @@
 use gbrain_core::cross_modal::batch::Rows;
 use gbrain_core::format::calibration::read_pairs;
 use gbrain_core::format::probe::read_events;
-use gbrain_core::format::suite::{QueryEntry, RowsOf, read_queries};
+use gbrain_core::format::suite::{QueryEntry, WorkspaceCheck, read_queries};
 use gbrain_core::id::WorkspaceId;
 use gbrain_eval::contradictions;
 
@@ -14,7 +14,7 @@ use super::promises::{Broken, Tools, check_words, require};
 pub(super) fn check_queries(bytes: &[u8]) -> Result<(), Broken> {
     let text = String::from_utf8_lossy(bytes);
     let lines = text.lines().count().max(1);
-    let entries = match read_queries(&text, RowsOf::Workspace("default")) {
+    let entries = match read_queries(&text, WorkspaceCheck::Workspace("default")) {
         Ok(entries) => entries,
         Err(error) => {
             require((1..=lines).contains(&error.line), || format!("{error} of {lines} lines"))?;
@@ -32,7 +32,8 @@ pub(super) fn check_queries(bytes: &[u8]) -> Result<(), Broken> {
         };
         let written = QueryEntry::from(&query);
         let json = serde_json::to_string(&written).map_err(|error| error.to_string())?;
-        let again = read_queries(&json, RowsOf::Any).map_err(|error| format!("{error}: {json}"))?;
+        let again =
+            read_queries(&json, WorkspaceCheck::Any).map_err(|error| format!("{error}: {json}"))?;
         let again = again.into_iter().map(|(_, entry)| entry.read()).next();
         let again = again.and_then(Result::ok).ok_or_else(|| format!("it is lost: {json}"))?;
         require(again == query, || format!("written, it is another: {json}"))?;

@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use fastrand::Rng;
-use gbrain_prompts::domain::usage::{Glance, LineSplitter, RunIndex, RunRecord, Summary, UsageRow};
+use gbrain_prompts::domain::usage::{
+    LineSplitter, RunIndex, RunRecord, Summary, UsageFields, UsageRow,
+};
 use gbrain_prompts::domain::{
-    EvalRow, Evaluation, Evidence, IndexRow, Meta, Script, Settings, Status, Vars, edited,
-    eval_rows, evidence_lines, flat, migrate, placeholders, render, rewrite_aliases,
+    EvalRow, Evaluation, IndexRow, Meta, PromptStatus, Script, Settings, StatusEvidence, Vars,
+    edited, eval_rows, evidence_lines, flat, migrate, placeholders, render, rewrite_aliases,
     rewrite_readme, skill,
 };
 use gbrain_prompts::{Library, doctor, run_index, summarise};
@@ -47,7 +49,7 @@ pub(super) fn check_prompt(bytes: &[u8], tools: &Tools, rng: &mut Rng) -> Result
     }
     check_template(&text)?;
     check_lists(&text)?;
-    let old = migrate("old one", Status::Draft, &text, "2026-05-01");
+    let old = migrate("old one", PromptStatus::Draft, &text, "2026-05-01");
     Meta::parse(&old.meta).map_err(|error| format!("{error}: {}", old.meta))?;
     check_library(bytes, tools, rng)
 }
@@ -59,7 +61,7 @@ fn check_meta(text: &str) -> Result<(), Broken> {
     };
     if let Ok(edited) = edited(text, &[("status", "tested"), ("updated", "2026-06-01")]) {
         let again = Meta::parse(&edited).map_err(|error| format!("{error}: {edited}"))?;
-        let (status, updated) = (Status::Tested, "2026-06-01".to_owned());
+        let (status, updated) = (PromptStatus::Tested, "2026-06-01".to_owned());
         let expected = Meta { status, updated, ..meta.clone() };
         require(again == expected, || format!("{meta:?} became {again:?}"))?;
     }
@@ -95,7 +97,7 @@ fn check_lists(text: &str) -> Result<(), Broken> {
     let line = text.lines().next().unwrap_or_default();
     let rows = [IndexRow {
         id: "greet".to_owned(),
-        status: Status::Ready,
+        status: PromptStatus::Ready,
         version: "1.0.0".to_owned(),
         summary: line.replace("INDEX:", "").replace("AUTO:", ""),
         aliases: vec!["hi".to_owned()],
@@ -176,7 +178,7 @@ fn summary(bytes: &[u8], size: usize) -> Summary {
 
 fn check_row(line: &[u8]) -> Result<(), Broken> {
     let row = UsageRow::parse(line);
-    let glance = Glance::parse(line);
+    let glance = UsageFields::parse(line);
     if let (Some(row), Some(glance)) = (&row, &glance) {
         let same = row.sent == glance.sent
             && row.duration_ms == glance.duration_ms
@@ -186,7 +188,7 @@ fn check_row(line: &[u8]) -> Result<(), Broken> {
     if let Some(row) = row {
         let again = UsageRow::parse(row.to_line().trim_end().as_bytes());
         require(again.as_ref() == Some(&row), || format!("{row:?} became {again:?}"))?;
-        let glanced = Glance::parse(row.to_line().trim_end().as_bytes());
+        let glanced = UsageFields::parse(row.to_line().trim_end().as_bytes());
         require(glanced.is_some(), || format!("{row:?} can't be counted"))?;
     }
     let Ok(text) = std::str::from_utf8(line) else { return Ok(()) };
@@ -198,8 +200,8 @@ fn check_row(line: &[u8]) -> Result<(), Broken> {
         let again = EvalRow::parse(row.to_line().trim_end());
         require(again.as_ref() == Some(&row), || format!("{row:?} became {again:?}"))?;
     }
-    if let Some(row) = Evidence::parse(text) {
-        let again = Evidence::parse(row.to_line().trim_end());
+    if let Some(row) = StatusEvidence::parse(text) {
+        let again = StatusEvidence::parse(row.to_line().trim_end());
         require(again.as_ref() == Some(&row), || format!("{row:?} became {again:?}"))?;
     }
     Ok(())

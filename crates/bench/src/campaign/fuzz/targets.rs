@@ -7,7 +7,7 @@ use gbrain_core::format::target::read_target;
 use gbrain_core::target::saved::SavedAnswers;
 use gbrain_core::target::shape::AnswerFormat;
 use gbrain_core::target::{
-    IdRule, Question, TargetAnswer, TargetError, TargetKind, TargetSettings,
+    DocumentIdRule, Question, TargetAnswer, TargetError, TargetKind, TargetSettings,
 };
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ pub(super) fn check_answer(bytes: &[u8], rng: &mut Rng) -> Result<(), Broken> {
         let target = read_target("ready", &settings).map_err(|error| error.to_string())?;
         check_read(&target, said, k)?;
     }
-    let ids = IdRule::default();
+    let ids = DocumentIdRule::default();
     for reading in [AnswerFormat::Gbrain, AnswerFormat::Own] {
         check_answered(&reading.answer(said, &ids, None, k), k)?;
     }
@@ -70,7 +70,7 @@ pub(super) fn check_answered(
 
 /// Saved answers: each is found by its id, and no more results than were asked for.
 pub(super) fn check_saved(bytes: &[u8]) -> Result<(), Broken> {
-    let ids = IdRule::default();
+    let ids = DocumentIdRule::default();
     let saved = match SavedAnswers::parse(bytes, &ids, None) {
         Ok(saved) => saved,
         Err(error) => return check_words(&error.to_string()),

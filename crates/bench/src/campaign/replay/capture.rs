@@ -16,8 +16,8 @@ use gbrain_core::replay::LiveContext;
 use gbrain_core::request::{Caller, Request, RetrievalMode};
 use gbrain_core::scrub::Scrubber;
 use gbrain_eval::{
-    GateInputs, GateOutcome, Input, LocalOptions, LocalRetriever, Pipeline, ReplayOptions, gate,
-    read_baseline, read_captures, read_publishable,
+    GateInputs, GateOutcome, Input, JudgedPipeline, LocalOptions, LocalRetriever, ReplayOptions,
+    gate, read_baseline, read_captures, read_publishable,
 };
 use gbrain_store::CaptureFilter;
 use jiff::Timestamp;
@@ -115,7 +115,7 @@ pub(super) fn strict_gate(
         judged: Some((&judged, nothing)),
         k: K,
         confidence: None,
-        pipeline: Pipeline::Fixed,
+        pipeline: JudgedPipeline::Fixed,
         replay: ReplayOptions {
             repeats: 1,
             explain: 5,

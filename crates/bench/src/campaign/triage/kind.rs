@@ -1,7 +1,7 @@
 //! The planted faults, by class.
 
 use gbrain_core::named;
-use gbrain_core::triage::Class;
+use gbrain_core::triage::FailureCause;
 
 /// A fault that is planted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -101,24 +101,24 @@ named! {
 }
 
 /// The classes that are planted.
-pub const PLANTED: [Class; 5] = [
-    Class::EmbeddingDrift,
-    Class::Threshold,
-    Class::PipelineBug,
-    Class::Infrastructure,
-    Class::Ranking,
+pub const PLANTED: [FailureCause; 5] = [
+    FailureCause::EmbeddingDrift,
+    FailureCause::Threshold,
+    FailureCause::PipelineBug,
+    FailureCause::Infrastructure,
+    FailureCause::Ranking,
 ];
 
 impl Kind {
     /// The finding that triage must report.
-    pub fn class(self) -> Class {
+    pub fn class(self) -> FailureCause {
         match self {
             Self::VectorsDropped
             | Self::VectorsShuffled
             | Self::VectorsOfAnother
             | Self::NewWords
-            | Self::ModelGone => Class::EmbeddingDrift,
-            Self::ThresholdRaised | Self::ThresholdAboveAll => Class::Threshold,
+            | Self::ModelGone => FailureCause::EmbeddingDrift,
+            Self::ThresholdRaised | Self::ThresholdAboveAll => FailureCause::Threshold,
             Self::PageDeleted
             | Self::PassagesLost
             | Self::TextReplaced
@@ -127,7 +127,7 @@ impl Kind {
             | Self::Hidden
             | Self::WrongType
             | Self::WrongTags
-            | Self::WrongDate => Class::PipelineBug,
+            | Self::WrongDate => FailureCause::PipelineBug,
             Self::Status
             | Self::Hang
             | Self::Refused
@@ -135,17 +135,17 @@ impl Kind {
             | Self::RateLimited
             | Self::SlowStage
             | Self::RerankerDown
-            | Self::EmbedderDown => Class::Infrastructure,
+            | Self::EmbedderDown => FailureCause::Infrastructure,
             Self::Distractors
             | Self::Crowd
             | Self::RerankPrefers
             | Self::CutRatio
-            | Self::WeightlessVectors => Class::Ranking,
+            | Self::WeightlessVectors => FailureCause::Ranking,
         }
     }
 
     /// The kinds of a class, in order.
-    pub fn of(class: Class) -> Vec<Self> {
+    pub fn of(class: FailureCause) -> Vec<Self> {
         Self::ALL.iter().copied().filter(|kind| kind.class() == class).collect()
     }
 

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use fastrand::Rng;
 use gbrain_core::format::triage::TriageBody;
 use gbrain_core::gate::Verdict;
-use gbrain_core::triage::Class;
+use gbrain_core::triage::FailureCause;
 use gbrain_testkit::process::Gbrain;
 
 use super::elsewhere;
@@ -20,7 +20,7 @@ pub struct Said {
     /// Which.
     pub id: String,
     /// As what.
-    pub class: Class,
+    pub class: FailureCause,
     /// Because of what.
     pub because: Vec<String>,
 }
@@ -31,7 +31,7 @@ pub struct Outcome {
     /// The planted fault.
     pub kind: Kind,
     /// The class of the whole run; none if nothing is wrong.
-    pub class: Option<Class>,
+    pub class: Option<FailureCause>,
     /// The cases.
     pub cases: Vec<Said>,
     /// The violations that were found.
@@ -73,10 +73,8 @@ fn triaged(home: &Gbrain, kind: Kind) -> Result<Option<Outcome>> {
     let ran = with_key(home, &["triage", &number, "--json"])?;
     let body: TriageBody =
         serde_json::from_value(ran.json()?).with_context(|| format!("{kind}: {}", ran.stderr))?;
-    let said = |(class, case): (Class, &gbrain_core::format::triage::WireTriaged)| Said {
-        id: case.query_id.clone(),
-        class,
-        because: case.because.clone(),
+    let said = |(class, case): (FailureCause, &gbrain_core::format::triage::WireTriagedCase)| {
+        Said { id: case.query_id.clone(), class, because: case.because.clone() }
     };
     let cases: Vec<Said> = body.cases().map(said).collect();
     // The least share that is no alert is 96 of 100 among the first ten: it is counted here once more.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use gbrain_core::alert::AlertMessage;
 use gbrain_core::alert::channel::Channel;
-use gbrain_core::format::alert::ChannelTested;
+use gbrain_core::format::alert::ChannelTestBody;
 use gbrain_core::search::edit_distance;
 use gbrain_eval::alert::{ChannelSettings, MessageId, SendResult, Transport};
 
@@ -59,7 +59,7 @@ pub(super) fn test(
         | SendResult::Never(error) => (false, error),
     };
     let (name, kind) = (args.channel.clone(), channel.kind().to_owned());
-    let tested = ChannelTested { channel: name, kind, received, answer };
+    let tested = ChannelTestBody { channel: name, kind, received, answer };
     if context.terminal.is_json() {
         context.terminal.json(&tested);
     } else {

@@ -4,9 +4,9 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use clap::Args;
-use gbrain_core::format::alert::DeliveredBody;
+use gbrain_core::format::alert::DeliveryRunBody;
 use gbrain_eval::alert::{AlertEvaluator, DeliveryCount, DeliveryOutcome};
-use gbrain_store::{Delivery, DropOutcome, RequeueOutcome};
+use gbrain_store::{Delivery, DropMessageOutcome, RequeueMessageOutcome};
 use jiff::SignedDuration;
 use serde_json::json;
 
@@ -58,7 +58,7 @@ pub(super) fn deliver_now(
 ) -> Result<Exit, CliError> {
     let store = context.store()?;
     let tools = alert_tools(&context.home, source.clone())?;
-    let mut body = DeliveredBody::default();
+    let mut body = DeliveryRunBody::default();
     let evaluator =
         AlertEvaluator { store: &store, registry: &tools.registry, settings: &tools.settings };
     let mut problems = Vec::new();
@@ -81,12 +81,12 @@ pub(super) fn deliver_now(
     let delivered = deliver(&tools, &store, within, &interrupted(), &on_delivery)?;
     let DeliveryCount { sent, failed, dead } = delivered;
     let errors = errors.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    body = DeliveredBody { sent, failed, dead, errors, ..body };
+    body = DeliveryRunBody { sent, failed, dead, errors, ..body };
     if context.terminal.is_json() {
         context.terminal.json(&body);
     } else {
         body.errors.iter().for_each(|line| context.terminal.warn(line));
-        let DeliveredBody { changed, sent, failed, dead, errors: _ } = &body;
+        let DeliveryRunBody { changed, sent, failed, dead, errors: _ } = &body;
         let changed = crate::terminal::count(*changed, "alert", "alerts");
         let sent = count(*sent, "message", "messages");
         context.terminal.line(format!(
@@ -101,15 +101,15 @@ pub(super) fn retry(context: &CommandContext<'_>, args: &RetryArgs) -> Result<Ex
     let store = context.store()?;
     let workspace = &context.home.workspace;
     match store.requeue_delivery(workspace, args.id, store.clock()?)? {
-        RequeueOutcome::Queued => (),
-        RequeueOutcome::NotDead => {
+        RequeueMessageOutcome::Queued => (),
+        RequeueMessageOutcome::NotDead => {
             return Err(CliError::usage(format!(
                 "there is no message {} in workspace {workspace} that was given up",
                 args.id
             ))
             .hint("`gbrain alerts history --state dead` lists them"));
         }
-        RequeueOutcome::Overtaken => {
+        RequeueMessageOutcome::Overtaken => {
             return Err(CliError::conflict(format!(
                 "a later message of the same alert was sent already: message {} would come too late",
                 args.id
@@ -126,14 +126,14 @@ pub(super) fn drop(context: &CommandContext<'_>, args: &DropArgs) -> Result<Exit
     let store = context.store()?;
     let (workspace, id) = (&context.home.workspace, args.id);
     match store.drop_delivery(workspace, id, &why, store.clock()?)? {
-        DropOutcome::Dropped => (),
-        DropOutcome::NotQueued => {
+        DropMessageOutcome::Dropped => (),
+        DropMessageOutcome::NotQueued => {
             return Err(CliError::usage(format!(
                 "there is no message {id} in workspace {workspace} that is queued"
             ))
             .hint("`gbrain alerts history --state queued` lists them"));
         }
-        DropOutcome::BeingSent => {
+        DropMessageOutcome::BeingSent => {
             return Err(CliError::conflict(format!("message {id} is being sent right now"))
                 .hint("try again in a minute: if it was not received it is queued again"));
         }

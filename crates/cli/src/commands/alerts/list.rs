@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use clap::Args;
 use gbrain_core::alert::Alert;
 use gbrain_core::format::alert::{
-    AlertShown, AlertsBody, DeliveriesBody, DeliveryBody, SilenceBody,
+    AlertWithDeliveries, AlertsBody, DeliveriesBody, DeliveryBody, SilenceBody,
 };
 use gbrain_eval::alert::wire;
 use gbrain_store::{AlertStatus, Delivery, DeliveryFilter, DeliveryState, Store};
@@ -154,7 +154,8 @@ pub(super) fn show(context: &CommandContext<'_>, args: &AlertShowArgs) -> Result
     })?;
     let own = DeliveryFilter { dedup_key: Some(args.key.clone()), ..DeliveryFilter::default() };
     let deliveries = store.deliveries(workspace, &own, SHOWN)?;
-    let shown = AlertShown { alert, deliveries: deliveries.iter().map(wire::delivery).collect() };
+    let shown =
+        AlertWithDeliveries { alert, deliveries: deliveries.iter().map(wire::delivery).collect() };
     if context.terminal.is_json() {
         context.terminal.json(&shown);
         return Ok(Exit::Pass);

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use gbrain_brain::IndexKind;
 use gbrain_core::fault::FaultKind;
-use gbrain_core::format::calibration::{CollectedBody, PairEntry, read_pairs};
+use gbrain_core::format::calibration::{PairCollectionBody, PairEntry, read_pairs};
 use gbrain_core::target::LOCAL;
-use gbrain_eval::calibrate::{PairCollector, Passages, Sources};
+use gbrain_eval::calibrate::{PairCollector, PairSources, Passages};
 use gbrain_eval::suite::local;
 
 use super::CalibrationContext;
@@ -42,7 +42,7 @@ pub(super) struct CollectArgs {
 }
 
 pub(super) fn run(context: &CommandContext<'_>, args: &CollectArgs) -> Result<Exit, CliError> {
-    let sources = Sources { entries: entries(&args.from)?, canonical: args.canonical };
+    let sources = PairSources { entries: entries(&args.from)?, canonical: args.canonical };
     let bench = CalibrationContext::new(context)?;
     let brain = context.brain_in(bench.store.clone(), IndexKind::Disk)?;
     let scrubber = scrubber(&context.home).map_err(CliError::config)?;
@@ -91,12 +91,13 @@ fn entries(files: &[PathBuf]) -> Result<Vec<PairEntry>, CliError> {
     Ok(entries)
 }
 
-fn tell(context: &CommandContext<'_>, body: &CollectedBody) {
+fn tell(context: &CommandContext<'_>, body: &PairCollectionBody) {
     let terminal = context.terminal;
     if terminal.is_json() {
         return terminal.json(body);
     }
-    let CollectedBody { added, changed, unchanged, passed_over, pairs, missing, review } = body;
+    let PairCollectionBody { added, changed, unchanged, passed_over, pairs, missing, review } =
+        body;
     terminal.line(format!("{added} added, {changed} changed, {unchanged} as they were"));
     let rows = [
         ("borderline", pairs.borderline),

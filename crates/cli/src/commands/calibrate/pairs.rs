@@ -1,7 +1,7 @@
 //! `gbrain calibrate pairs`: lists the collected pairs.
 
 use clap::Args;
-use gbrain_core::calibrate::{CalibrationPair, Label};
+use gbrain_core::calibrate::{CalibrationPair, PairLabel};
 use gbrain_core::format::calibration::PairsBody;
 use gbrain_eval::calibrate::pairs;
 use serde_json::json;
@@ -16,7 +16,7 @@ use crate::terminal::table;
 pub(super) struct PairsArgs {
     /// relevant, borderline or irrelevant only.
     #[arg(long, value_name = "LABEL")]
-    label: Option<Label>,
+    label: Option<PairLabel>,
     /// At most so many, the newest.
     #[arg(long, short = 'n', value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     limit: u16,

@@ -11,7 +11,7 @@ use gbrain_core::clock::moment;
 use gbrain_core::format::calibration::Verification;
 use gbrain_core::report::text;
 use gbrain_core::target::LOCAL;
-use gbrain_eval::calibrate::{CalibrateError, Trial, info, record, trial_settings};
+use gbrain_eval::calibrate::{CalibrateError, ThresholdTrial, info, record, trial_settings};
 use gbrain_eval::retriever::Retriever;
 use gbrain_eval::suite::local;
 use gbrain_store::RerankThreshold;
@@ -102,7 +102,7 @@ fn tried(
         bar.set_length(total as u64);
         bar.set_position(done as u64);
     };
-    let trial = Trial {
+    let trial = ThresholdTrial {
         store: bench.store.as_ref(),
         workspace: &context.home.workspace,
         target,

@@ -1,7 +1,7 @@
 //! How the threshold of the reranker stands.
 
 use gbrain_core::calibrate::ThresholdStatus;
-use gbrain_core::format::calibration::StandingBody;
+use gbrain_core::format::calibration::CalibrationOverviewBody;
 use gbrain_eval::calibrate::calibration_status;
 use gbrain_llm::ModelTask;
 use gbrain_store::Store;
@@ -41,7 +41,7 @@ pub(super) fn check(context: &CommandContext<'_>, store: &Store) -> DoctorCheck 
 fn inspect(
     context: &CommandContext<'_>,
     store: &Store,
-) -> Result<(StandingBody, Option<String>), CliError> {
+) -> Result<(CalibrationOverviewBody, Option<String>), CliError> {
     let workspace = &context.home.workspace;
     let config = settings(store, workspace)?;
     let catalog = catalog(&context.home)?;

@@ -1,6 +1,6 @@
 //! The result of the last probe for contradictions.
 
-use gbrain_core::contradiction::{Contradicts, RunStatus, Severity};
+use gbrain_core::contradiction::{RunStatus, Severity, StatementRelation};
 use gbrain_core::format::contradiction::{ContradictionReport, WireFinding};
 use gbrain_core::report::visible;
 use gbrain_store::Store;
@@ -40,7 +40,7 @@ fn last(
 }
 
 fn of_report(at: Timestamp, report: &ContradictionReport) -> DoctorCheck {
-    let is_real = |finding: &&WireFinding| finding.verdict == Contradicts::Contradiction;
+    let is_real = |finding: &&WireFinding| finding.verdict == StatementRelation::Contradiction;
     let real: Vec<&WireFinding> = report.findings.iter().filter(is_real).collect();
     let count = |severity| real.iter().filter(|finding| finding.severity == severity).count();
     let counts =

@@ -1,7 +1,7 @@
 //! How the nightly quality probe has been doing.
 
 use gbrain_core::doctor::DoctorStatus;
-use gbrain_core::probe::{Health, Switch, health};
+use gbrain_core::probe::{Health, ProbeSwitch, health};
 use gbrain_core::report::visible;
 use gbrain_eval::probe::{probe_switch, recent};
 use gbrain_store::Store;
@@ -29,7 +29,7 @@ pub(super) fn check(context: &CommandContext<'_>, store: &Store) -> DoctorCheck 
                 Some(remedy) => finding.remedy(remedy),
                 None => finding,
             };
-            finding.detail("enabled", switch == Switch::On).detail("events", events)
+            finding.detail("enabled", switch == ProbeSwitch::On).detail("events", events)
         }
     }
 }
@@ -37,7 +37,7 @@ pub(super) fn check(context: &CommandContext<'_>, store: &Store) -> DoctorCheck 
 fn inspect(
     context: &CommandContext<'_>,
     store: &Store,
-) -> Result<(Switch, usize, Health), CliError> {
+) -> Result<(ProbeSwitch, usize, Health), CliError> {
     let workspace = &context.home.workspace;
     let switch = probe_switch(&settings(store, workspace)?);
     let audit = context.home.audit_dir();

@@ -12,8 +12,8 @@ use gbrain_core::benchmark::{Benchmark, Granularity, check_title, measured_by_ty
 use gbrain_core::format::benchmark::BenchmarkResult;
 use gbrain_core::report::text;
 use gbrain_eval::benchmark::{
-    AnswerReader, Answerer, BenchmarkRun, Expander, ResumeState, Retrieval, RunOptions, Spec,
-    summary_line,
+    AnswerReader, Answerer, BenchmarkRun, BenchmarkRunSpec, Expander, ResumeState, Retrieval,
+    RunOptions, summary_line,
 };
 use gbrain_eval::{check_outputs, write_atomically};
 
@@ -147,8 +147,8 @@ pub(super) fn run(
     Ok(exit(ran.verdict(particular.floor)))
 }
 
-fn spec(args: &BenchmarkArgs, particular: &BenchmarkSpec<'_>) -> Spec {
-    Spec {
+fn spec(args: &BenchmarkArgs, particular: &BenchmarkSpec<'_>) -> BenchmarkRunSpec {
+    BenchmarkRunSpec {
         kind: particular.kind,
         files: particular.files.clone(),
         limit: args.limit.and_then(|limit| usize::try_from(limit).ok()),
@@ -165,7 +165,7 @@ fn asked(
     context: &CommandContext<'_>,
     args: &BenchmarkArgs,
     particular: &BenchmarkSpec<'_>,
-    spec: &Spec,
+    spec: &BenchmarkRunSpec,
 ) -> Result<BenchmarkRun, CliError> {
     let bar = context.terminal.progress("asking");
     let prints_rows = prints_rows(context, args, particular.kind);

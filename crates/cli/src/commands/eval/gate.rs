@@ -5,14 +5,14 @@ use std::time::Instant;
 
 use clap::Args;
 use gbrain_core::baseline::{Baseline, BaselineThresholds, SignatureCheck};
-use gbrain_core::gate::{ConfidenceLevel, CorrectnessThresholds, Floor, GateParts, Verdict};
+use gbrain_core::gate::{ConfidenceLevel, CorrectnessThresholds, GateParts, MeasureFloor, Verdict};
 use gbrain_core::provenance::Provenance;
 use gbrain_core::qrels::Qrels;
 use gbrain_core::replay::LiveContext;
 use gbrain_core::report::json::GateReport;
 use gbrain_core::report::{Queries, github, html, junit, markdown, text};
 use gbrain_eval::{
-    BLAME_CHUNKS, GateInputs, GateRun, Input, LocalOptions, LocalRetriever, Pipeline,
+    BLAME_CHUNKS, GateInputs, GateRun, Input, JudgedPipeline, LocalOptions, LocalRetriever,
     ReplayOptions, Retriever, Selftest, StoppableRetriever, check_outputs, gate, read_baseline,
     selftest, write_atomically,
 };
@@ -58,7 +58,7 @@ pub(crate) struct GateArgs {
     result: Option<PathBuf>,
     /// The least mean of a measure in --result: `--floor recall_all@5=0.9`.
     #[arg(long, value_name = "NAME=F", requires = "result", value_parser = gate_result::floor)]
-    floor: Vec<Floor>,
+    floor: Vec<MeasureFloor>,
     /// The texts of the queries, as BEIR's queries.jsonl, for qrels that have none.
     #[arg(long, value_name = "FILE", requires = "qrels")]
     queries: Option<PathBuf>,
@@ -179,7 +179,7 @@ fn gated(
             .map(|(qrels, thresholds)| (qrels.queries.as_slice(), *thresholds)),
         k: usize::from(args.k),
         confidence: inputs.confidence,
-        pipeline: if args.production { Pipeline::Production } else { Pipeline::Fixed },
+        pipeline: if args.production { JudgedPipeline::Production } else { JudgedPipeline::Fixed },
         replay: ReplayOptions {
             settings: args.settings.into(),
             concurrency: usize::from(args.concurrency),

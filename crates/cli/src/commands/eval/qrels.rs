@@ -20,7 +20,7 @@ use gbrain_core::run::{OrderedBy, Run, RunHit, trec_run};
 use gbrain_core::search::Settings;
 use gbrain_core::target::TargetSettings;
 use gbrain_eval::{
-    JudgedRun, LocalOptions, LocalRetriever, Pipeline, Retriever, StoppableRetriever,
+    JudgedPipeline, JudgedRun, LocalOptions, LocalRetriever, Retriever, StoppableRetriever,
     check_outputs, judge, read_document, write_atomically,
 };
 use serde_json::Value;
@@ -223,7 +223,7 @@ fn asked(
 ) -> Result<Arm, CliError> {
     let bar = context.terminal.progress("asking");
     bar.set_length(qrels.queries.len() as u64);
-    let pipeline = if args.production { Pipeline::Production } else { Pipeline::Fixed };
+    let pipeline = if args.production { JudgedPipeline::Production } else { JudgedPipeline::Fixed };
     let queries = qrels.queries.clone();
     let stop = interrupted();
     let retriever = StoppableRetriever { retriever: Box::new(retriever), stop: &stop };

@@ -9,7 +9,7 @@ use gbrain_core::replay::{LiveContext, ReplaySummary, ReplayedRow, SettingsSourc
 use gbrain_core::report::json::ReplayReport;
 use gbrain_core::report::{ReplayParts, text};
 use gbrain_eval::{
-    AsOf, Input, LocalOptions, LocalRetriever, Replay, ReplayOptions, Retriever,
+    Input, LocalOptions, LocalRetriever, Replay, ReplayCorpus, ReplayOptions, Retriever,
     StoppableRetriever, read_captures, replay,
 };
 
@@ -102,8 +102,8 @@ pub(super) fn run(context: &CommandContext<'_>, args: &ReplayArgs) -> Result<Exi
     context.terminal.remark(format!("Replaying {} of {total} captured queries…", rows.len()));
     let options = ReplayOptions {
         as_of: match args.as_of {
-            AsOfArg::Now => AsOf::Now,
-            AsOfArg::Capture => AsOf::Capture,
+            AsOfArg::Now => ReplayCorpus::Now,
+            AsOfArg::Capture => ReplayCorpus::Capture,
         },
         settings: args.settings.into(),
         concurrency: usize::from(args.concurrency),

@@ -9,7 +9,7 @@ use gbrain_core::format::benchmark::{
     BENCHMARK_VERSION, BenchmarkResult, FieldDifference, Integrity, integrity,
 };
 use gbrain_eval::benchmark::{
-    ProvenanceChange, Reproduction, RowDifference, RunOptions, Spec, reproduction,
+    BenchmarkRunSpec, ProvenanceChange, Reproduction, RowDifference, RunOptions, reproduction,
 };
 use gbrain_eval::{check_outputs, read_document};
 use serde_json::json;
@@ -55,7 +55,7 @@ pub(super) fn run(context: &CommandContext<'_>, args: &ReproduceArgs) -> Result<
     check_outputs([&args.result])?;
     let before = read(args)?;
     let path = args.result_file.display();
-    let mut spec = Spec::of(&before.asked)
+    let mut spec = BenchmarkRunSpec::of(&before.asked)
         .map_err(|error| CliError::new(FaultKind::Input, format!("{path}: {error}")))?;
     spec.title = title_of(&before.label, &before.headline).ok().flatten().map(str::to_owned);
     if !args.dataset.is_empty() {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use gbrain_core::format::suite::{QueryFileError, RowsOf, read_queries};
+use gbrain_core::format::suite::{QueryFileError, WorkspaceCheck, read_queries};
 
 use gbrain_core::fault::FaultKind;
 
@@ -44,7 +44,8 @@ pub(super) fn run(context: &CommandContext<'_>, args: &ImportArgs) -> Result<Exi
             }
         };
         let own = context.home.workspace.to_string();
-        let of = if args.any_workspace { RowsOf::Any } else { RowsOf::Workspace(&own) };
+        let of =
+            if args.any_workspace { WorkspaceCheck::Any } else { WorkspaceCheck::Workspace(&own) };
         let read = read_queries(&text, of).map_err(wrong)?;
         if read.is_empty() {
             return Err(CliError::new(

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use gbrain_brain::{EvidenceTexts, QueryResponse};
-use gbrain_core::ranking::{Edge, Grade, Hit, PassageHit, Ranking, TraceStep};
+use gbrain_core::ranking::{AnswerGrade, Edge, Hit, PassageHit, Ranking, TraceStep};
 use gbrain_core::request::Request;
 use gbrain_core::search::display::plain;
 
@@ -20,7 +20,7 @@ pub(super) fn answer(answered: &QueryResponse, evidence: &EvidenceTexts) -> Stri
     let mut text = String::new();
     if ranking.hits.is_empty() {
         text.push_str("nothing found\n");
-    } else if ranking.grade() == Grade::Weak {
+    } else if ranking.grade() == AnswerGrade::Weak {
         let note = "weak match: no page has this name, and no passage has every word of the query";
         let _ = writeln!(text, "{}", wrap("", "", &yellow(note)));
     }

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use clap::Args;
 use gbrain_brain::{Assistants, BuiltInModels, IndexKind};
 use gbrain_core::clock::moment;
-use gbrain_core::format::suite::{ChangedAlerts, OpenAlert, SuiteRan};
+use gbrain_core::format::suite::{ChangedAlerts, OpenAlert, SuiteRunResultBody};
 use gbrain_core::gate::Verdict;
 use gbrain_core::report::{github, junit, markdown, text};
 use gbrain_core::suite::report::InconclusiveReason;
@@ -83,7 +83,7 @@ pub(super) fn run(
     let now = moment(SystemTime::now());
     let id = record(store.as_ref(), &meant.workspace, &run, now)?;
     let looked = evaluate_run(context, store.as_ref(), source, &meant.workspace);
-    let ran = SuiteRan { id, alerts: changed(&looked), run };
+    let ran = SuiteRunResultBody { id, alerts: changed(&looked), run };
     report(context, args, &store, &meant, &ran)?;
     if let Some(number) = id {
         context.terminal.remark(format!("recorded as run {number}: `gbrain suites show {number}`"));
@@ -156,7 +156,7 @@ fn report(
     args: &SuiteRunArgs,
     store: &Arc<Store>,
     meant: &ResolvedSuite,
-    ran: &SuiteRan,
+    ran: &SuiteRunResultBody,
 ) -> Result<(), CliError> {
     let body = &ran.run;
     if let Some(path) = &args.markdown {

@@ -1,6 +1,6 @@
 //! `gbrain alerts`, word by word.
 
-use gbrain_core::format::alert::{ChannelTested, SilenceBody};
+use gbrain_core::format::alert::{ChannelTestBody, SilenceBody};
 use gbrain_core::format::schema::of_body;
 use gbrain_testkit::mailbox::{Mailbox, MailboxOptions};
 use gbrain_testkit::receivers::Refusal;
@@ -23,7 +23,7 @@ fn a_channel_is_tested() {
         (ran.code, body)
     };
     let (code, body) = test("pager");
-    assert_conforms(of_body::<ChannelTested>().as_value(), &body);
+    assert_conforms(of_body::<ChannelTestBody>().as_value(), &body);
     assert!(code == Some(0) && body["answer"].as_str().unwrap().starts_with("202"), "{body}");
     assert_eq!(sent(&receivers), ["pagerduty resolve", "pagerduty trigger"], "nothing stays open");
     let (code, body) = test("chat");

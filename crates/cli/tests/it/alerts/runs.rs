@@ -1,6 +1,6 @@
 //! What a run from the command line raises and sends.
 
-use gbrain_core::format::alert::{AlertShown, AlertsBody, DeliveriesBody};
+use gbrain_core::format::alert::{AlertWithDeliveries, AlertsBody, DeliveriesBody};
 use gbrain_core::format::schema::of_body;
 
 use super::*;
@@ -29,7 +29,7 @@ fn a_run_raises_sends_and_takes_back() {
             list["alerts"].as_array().unwrap().iter().map(|one| &one["key"]).collect();
         assert_eq!(keys, ["gbrain/default/s/recall@10/all", "gbrain/default/s/recall@5/all"]);
         let shown = home.json(&["alerts", "show", "gbrain/default/s/recall@5/all"]);
-        assert_conforms(of_body::<AlertShown>().as_value(), &shown);
+        assert_conforms(of_body::<AlertWithDeliveries>().as_value(), &shown);
         assert_eq!(
             (&shown["alert"]["severity"], &shown["alert"]["failing_count"]),
             (&json!("critical"), &json!(1))

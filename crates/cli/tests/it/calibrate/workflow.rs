@@ -1,6 +1,8 @@
 //! The whole way: collect, score, verify, deploy, the suite, drift, another model.
 
-use gbrain_core::format::calibration::{CollectedBody, HistoryBody, StandingBody, ThresholdInfo};
+use gbrain_core::format::calibration::{
+    CalibrationOverviewBody, HistoryBody, PairCollectionBody, ThresholdInfo,
+};
 use gbrain_core::format::schema::of_body;
 
 use super::*;
@@ -70,9 +72,9 @@ fn scored(lab: &Lab) {
     let kept = (0..32).filter(|at| 0.35 + f64::from(*at) / 100.0 >= expected(32)).count() + 4;
     assert!((recall - kept as f64 / 36.0).abs() < 1e-9, "{recall}");
     let (_, shown) = lab.json(&["calibrate", "show"]);
-    assert_conforms(of_body::<StandingBody>().as_value(), &shown);
+    assert_conforms(of_body::<CalibrationOverviewBody>().as_value(), &shown);
     assert_conforms(of_body::<ThresholdInfo>().as_value(), &made);
-    assert_conforms(of_body::<CollectedBody>().as_value(), &body);
+    assert_conforms(of_body::<PairCollectionBody>().as_value(), &body);
     assert_eq!(
         (&shown["state"], shown["scores"].as_array().unwrap().len()),
         (&json!("no_threshold"), 48)

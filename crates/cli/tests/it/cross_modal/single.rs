@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::Stdio;
 
-use gbrain_core::cross_modal::Reason;
+use gbrain_core::cross_modal::DimensionFailure;
 use gbrain_core::format::cross_modal::Receipt;
 use gbrain_core::format::schema::of_body;
 use gbrain_testkit::providers::Fault;
@@ -30,7 +30,7 @@ fn check(output: &str, cycles: &str, code: i32, verdict: &str, requests: u64) ->
     found
 }
 
-fn reasons(receipt: &Receipt) -> Vec<Reason> {
+fn reasons(receipt: &Receipt) -> Vec<DimensionFailure> {
     receipt.aggregate.dimensions[0].fail_reasons.clone()
 }
 
@@ -40,8 +40,8 @@ fn a_panel_passes_and_fails() {
     assert_eq!(pass.aggregate.contributing_models, 3);
     assert_eq!(pass.judgement.saved_usd, 0.0);
     // 7 + 7 + 6 is below 21, with no score below 5.
-    assert_eq!(reasons(&check("a=7 b=7 c=6", "1", 1, "fail", 3)), [Reason::MeanBelow7]);
-    assert_eq!(reasons(&check("a=10 b=10 c=4", "1", 1, "fail", 3)), [Reason::MinBelow5]);
+    assert_eq!(reasons(&check("a=7 b=7 c=6", "1", 1, "fail", 3)), [DimensionFailure::MeanBelow7]);
+    assert_eq!(reasons(&check("a=10 b=10 c=4", "1", 1, "fail", 3)), [DimensionFailure::MinBelow5]);
     check("a=7 b=7 c=7", "1", 0, "pass", 3);
     check("a=5 b=9 c=7", "1", 0, "pass", 3);
     check("a=9 b=9 c=?", "1", 0, "pass", 3);

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use gbrain_core::config::{KEYS, Kind};
+use gbrain_core::config::{ConfigValueType, KEYS};
 use gbrain_core::search::Settings;
 use serde_json::Value;
 
@@ -561,12 +561,12 @@ fn stored_settings(page: &mut String) {
             default => format!("`{default}`"),
         };
         let example = match key.kind {
-            Kind::Flag => "true",
-            Kind::Usd => "2.50",
-            Kind::Model if key.name.contains("rerank") => "cohere:rerank-v3.5",
-            Kind::Model => "openai:gpt-5-mini",
-            Kind::Share => "0.42",
-            Kind::Days => "90",
+            ConfigValueType::Flag => "true",
+            ConfigValueType::Usd => "2.50",
+            ConfigValueType::Model if key.name.contains("rerank") => "cohere:rerank-v3.5",
+            ConfigValueType::Model => "openai:gpt-5-mini",
+            ConfigValueType::Share => "0.42",
+            ConfigValueType::Days => "90",
         };
         writeln!(page, "| `{}` | {default} | {} | `{example}` |", key.name, key.reason).unwrap();
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use gbrain_core::format::probe::{AutopilotLook, ProbeHistory};
+use gbrain_core::format::probe::{AutopilotPassBody, ProbeHistory};
 use gbrain_core::format::schema::of_body;
 use gbrain_testkit::process::Running;
 use gbrain_testkit::providers::Fault;
@@ -32,7 +32,7 @@ fn an_autopilot_looks_once() {
             let ran = staged.run(&["autopilot", "--once", "--json"]);
             assert_eq!(ran.code, Some(code), "{}{}", ran.stdout, ran.stderr);
             let body: Value = serde_json::from_str(&ran.stdout).unwrap();
-            assert_conforms(of_body::<AutopilotLook>().as_value(), &body);
+            assert_conforms(of_body::<AutopilotPassBody>().as_value(), &body);
             body["duties"].clone()
         };
         staged.home.ok(&["workspaces", "add", "team"]);

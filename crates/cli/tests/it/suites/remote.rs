@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use gbrain_core::format::schema::of_body;
-use gbrain_core::format::suite::{SuiteRan, SuiteRunsBody};
+use gbrain_core::format::suite::{SuiteRunResultBody, SuiteRunsBody};
 use gbrain_testkit::retrieval::{ApiShape, Fault, Hit, Question, Reply, RetrievalServer, Stages};
 use serde_json::json;
 
@@ -205,14 +205,14 @@ fn another_target_is_told_apart() {
         };
         describe(&bad);
         let (ran, body) = run(&home, &["prod"]);
-        assert_conforms(of_body::<SuiteRan>().as_value(), &body);
+        assert_conforms(of_body::<SuiteRunResultBody>().as_value(), &body);
         let keys = ["recall@5", "recall@10"].map(|name| format!("gbrain/default/prod/{name}/all"));
         assert_eq!((ran.code, &body["id"]), (Some(1), &json!(1)));
         assert_eq!(body["alerts"], json!({ "raised": keys, "resolved": [] }));
         assert_eq!(body["ad_hoc"], Value::Null);
         let strange = ["prod", "--target", "staging", "--ci"];
         let (ran, body) = run(&home, &strange);
-        assert_conforms(of_body::<SuiteRan>().as_value(), &body);
+        assert_conforms(of_body::<SuiteRunResultBody>().as_value(), &body);
         assert_eq!((ran.code, &body["id"]), (Some(0), &json!(2)), "{body:#}");
         assert_eq!((&body["target"], &body["ad_hoc"]), (&json!("staging"), &json!(true)));
         assert_eq!(body["alerts"], json!({ "raised": [], "resolved": [] }));

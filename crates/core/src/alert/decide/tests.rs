@@ -7,7 +7,7 @@ use crate::suite::report::{InconclusiveReason, RunEnd, report};
 use crate::suite::run::RunTrigger;
 use crate::suite::size::SampleSize;
 use crate::suite::threshold::SuiteThresholds;
-use crate::suite::trend::Trend;
+use crate::suite::trend::DecliningMeasure;
 use crate::suite::{Suite, SuiteKind, sample};
 use crate::target::{TargetAnswer, TargetError, TargetErrorKind, TargetResult};
 
@@ -280,7 +280,8 @@ fn what_can_not_be_read_is_told_of() {
 #[test]
 fn weeks_that_fall() {
     let healthy = run(0, 0);
-    let fall = Trend { measure: SuiteMeasure::RecallAt5, values: vec![0.9, 0.8, 0.7, 0.6] };
+    let fall =
+        DecliningMeasure { measure: SuiteMeasure::RecallAt5, values: vec![0.9, 0.8, 0.7, 0.6] };
     let falling = SuiteRun { recalibrate: vec![fall], ..healthy.clone() };
     let looked = EvaluatedRun { id: 1, run: &falling };
     let changes = decide(&looked, &AlertStates::default(), &NotifyPolicy::default(), now());
@@ -465,7 +466,7 @@ fn an_alert_of_before_counts_by_its_figures() {
 fn too_small_a_sample_resolves_nothing() {
     let mut board = Vec::new();
     step(&mut board, &run(3, 0), &[], now());
-    let shortage = crate::suite::size::Shortage { source: None, drawn: 20, required: 25 };
+    let shortage = crate::suite::size::SampleShortage { source: None, drawn: 20, required: 25 };
     let short = SampleSize { required: 25, short: vec![shortage], ..SampleSize::exactly(20) };
     let told = step(&mut board, &run_of(20, 0, 0, short), &[], later(1));
     let expected = ["keep recall@10/all (quiet)", "keep recall@5/all (quiet)", "raise run"];

@@ -21,7 +21,7 @@ mod words;
 use std::collections::BTreeSet;
 
 use super::pair::{Pair, Statement};
-use super::verdict::{CONFIDENCE_FLOOR, Contradicts, Judgement, Severity};
+use super::verdict::{CONFIDENCE_FLOOR, Judgement, Severity, StatementRelation};
 
 use reading::{Reading, readings};
 
@@ -79,7 +79,7 @@ pub fn judge(pair: &Pair) -> Judgement {
     }
     match worst {
         Some(conflict) => judged(conflict, &pair.a, &pair.b),
-        None => Judgement::new(Contradicts::No, Severity::Info, "", SILENCE),
+        None => Judgement::new(StatementRelation::No, Severity::Info, "", SILENCE),
     }
 }
 
@@ -117,14 +117,17 @@ fn judged(conflict: Conflict, a: &Statement, b: &Statement) -> Judgement {
     };
     let verdict = match change {
         // The confidence floor applies to changes too.
-        _ if confidence < CONFIDENCE_FLOOR => Contradicts::Contradiction,
-        ChangeMention::DifferentTimes => Contradicts::Evolution,
-        ChangeMention::Stated => Contradicts::Supersession,
-        ChangeMention::None if days > LATER_DAYS => Contradicts::Supersession,
-        ChangeMention::None => Contradicts::Contradiction,
+        _ if confidence < CONFIDENCE_FLOOR => StatementRelation::Contradiction,
+        ChangeMention::DifferentTimes => StatementRelation::Evolution,
+        ChangeMention::Stated => StatementRelation::Supersession,
+        ChangeMention::None if days > LATER_DAYS => StatementRelation::Supersession,
+        ChangeMention::None => StatementRelation::Contradiction,
     };
-    let severity =
-        if verdict == Contradicts::Contradiction { severity } else { verdict.default_severity() };
+    let severity = if verdict == StatementRelation::Contradiction {
+        severity
+    } else {
+        verdict.default_severity()
+    };
     Judgement::new(verdict, severity, &axis, confidence)
 }
 

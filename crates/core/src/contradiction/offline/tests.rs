@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::super::canary::canaries;
 use super::super::pair::tests::passage;
-use super::super::pair::{DateFrom, PairKind, StatementDate};
+use super::super::pair::{PairKind, StatementDate, StatementDateOrigin};
 use super::*;
 
 fn pair(a: &str, b: &str) -> Pair {
@@ -11,7 +11,7 @@ fn pair(a: &str, b: &str) -> Pair {
 }
 
 #[track_caller]
-fn check(a: &str, b: &str, expected: Contradicts) {
+fn check(a: &str, b: &str, expected: StatementRelation) {
     let found = judge(&pair(a, b));
     assert_eq!(found.verdict, expected, "{a} / {b}: {found:?}");
     assert_eq!(judge(&pair(b, a)), found, "the order of a pair does not matter");
@@ -19,7 +19,7 @@ fn check(a: &str, b: &str, expected: Contradicts) {
 
 #[test]
 fn brains_by_example() {
-    use Contradicts::{Contradiction, Evolution, No, Supersession};
+    use StatementRelation::{Contradiction, Evolution, No, Supersession};
     check("Acme raised $5M in March 2024.", "In March 2024 Acme raised $8M.", Contradiction);
     check("Acme raised $5M in March 2024.", "Acme raised $8M.", Contradiction);
     check("Acme raised $5M in March 2024.", "Acme raised $8M in June 2025.", Evolution);
@@ -46,7 +46,7 @@ fn brains_by_example() {
 
 #[test]
 fn what_a_reader_sees_at_once() {
-    use Contradicts::{Contradiction, No};
+    use StatementRelation::{Contradiction, No};
     check("The door is open.", "The door is closed.", Contradiction);
     check("The meeting is on Monday.", "The meeting is on Friday.", Contradiction);
     check("Ada has two children.", "Ada has three children.", Contradiction);
@@ -74,7 +74,7 @@ fn what_a_reader_sees_at_once() {
 
 #[test]
 fn notes_and_chats() {
-    use Contradicts::{Contradiction, Evolution, No};
+    use StatementRelation::{Contradiction, Evolution, No};
     check("Ada: I live in Graz", "Ada lives in Oslo.", Contradiction);
     check("The meeting with Acme is on Monday.", "The Acme meeting is on Tuesday.", Contradiction);
     check("Our burn is $200k a month.", "Our burn is $300k a month.", Contradiction);
@@ -97,7 +97,7 @@ fn notes_and_chats() {
 #[test]
 fn later_statements_replace_earlier_ones() {
     let on = |slug: &str, text: &str, year| {
-        let date = Some(StatementDate { day: date(year, 1, 1), from: DateFrom::Page });
+        let date = Some(StatementDate { day: date(year, 1, 1), from: StatementDateOrigin::Page });
         Statement { date, ..passage(slug, 0, text) }
     };
     let pair = |year| {
@@ -105,8 +105,8 @@ fn later_statements_replace_earlier_ones() {
             (on("a", "Alice is CTO of Widget.", 2021), on("b", "Bob is CTO of Widget.", year));
         Pair::new(PairKind::CrossPage, a, b, 1.0)
     };
-    assert_eq!(judge(&pair(2024)).verdict, Contradicts::Supersession);
-    assert_eq!(judge(&pair(2021)).verdict, Contradicts::Contradiction);
+    assert_eq!(judge(&pair(2024)).verdict, StatementRelation::Supersession);
+    assert_eq!(judge(&pair(2021)).verdict, StatementRelation::Contradiction);
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn what_is_denied_in_part_is_below_the_floor() {
     let (a, b) =
         ("Ada closed the big old lease.", "Ada no longer closed the big old northern lease.");
     let found = judge(&pair(a, b));
-    assert!(found.is_floored && found.verdict == Contradicts::No, "{found:?}");
+    assert!(found.is_floored && found.verdict == StatementRelation::No, "{found:?}");
 }
 
 /// What it makes of the planted pairs. The rules were not made for them, but by the same hands: its
@@ -125,7 +125,7 @@ fn planted_pairs() {
         let planted = canaries(seed, 200);
         let accused: Vec<_> = planted
             .iter()
-            .filter(|one| judge(&one.pair).verdict == Contradicts::Contradiction)
+            .filter(|one| judge(&one.pair).verdict == StatementRelation::Contradiction)
             .collect();
         let caught = accused.iter().filter(|one| one.is_contradiction).count();
         println!("seed {seed}: caught {caught}, accused {} of 200 each", accused.len() - caught);
@@ -146,6 +146,6 @@ proptest! {
 
     #[test]
     fn nothing_contradicts_itself(text in "(?s)(not |no |Ada |is |in |Graz |5 |open |off |\\. |\n|.){0,14}") {
-        prop_assert_eq!(judge(&pair(&text, &text)).verdict, Contradicts::No);
+        prop_assert_eq!(judge(&pair(&text, &text)).verdict, StatementRelation::No);
     }
 }

@@ -18,10 +18,10 @@ use crate::money::Usd;
 use crate::named;
 
 use super::canary::{Canary, counts};
-use super::docket::{Docket, JudgingOutcome};
+use super::docket::{JudgingOutcome, PairSet};
 use super::rate::{CanaryCounts, CorrectedRate, HitCount, Informedness, SMALL_SAMPLE};
-use super::resolution::Resolution;
-use super::verdict::{Contradicts, JudgeError, Judgement, Severity};
+use super::resolution::ResolutionSuggestion;
+use super::verdict::{JudgeError, Judgement, Severity, StatementRelation};
 
 use tally::{
     errors, findings, hot_pages, pair_rates, query_rate, reasons, status, tallies, tiers, verdicts,
@@ -41,7 +41,7 @@ named! { RunStatus { Ok = "ok", Inconclusive = "inconclusive", JudgeFailed = "ju
 
 /// Why a run is not `ok`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Reason {
+pub enum RunStatusReason {
     /// The run has no queries.
     NoQueries,
     /// The run has no pairs to judge.
@@ -66,7 +66,7 @@ pub enum Reason {
 }
 
 named! {
-    Reason {
+    RunStatusReason {
         NoQueries = "no_queries",
         NoPairs = "no_pairs",
         SearchFailed = "search_failed",
@@ -107,7 +107,7 @@ pub struct ContradictionFinding {
     /// Index of the pair in the docket.
     pub place: usize,
     pub judgement: Judgement,
-    pub resolution: Option<Resolution>,
+    pub resolution: Option<ResolutionSuggestion>,
 }
 
 /// Counts of one query.
@@ -131,7 +131,7 @@ pub struct QueryTally {
 
 /// A page with findings.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HotPage {
+pub struct PageWithFindings {
     pub key: PageKey,
     /// Number of findings that involve the page.
     pub appearances: usize,
@@ -142,7 +142,7 @@ pub struct HotPage {
 /// Number of pairs by the tiers of their sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ContradictionTiers")]
-pub struct TierTally {
+pub struct CurationTierCounts {
     /// Pairs of two curated sources.
     pub curated_vs_curated: usize,
     /// Pairs of a curated and a bulk source.
@@ -157,12 +157,12 @@ pub struct TierTally {
 pub struct Report {
     pub info: RunInfo,
     pub status: RunStatus,
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<RunStatusReason>,
     /// Findings, most severe first.
     pub findings: Vec<ContradictionFinding>,
     pub queries: Vec<QueryTally>,
-    /// Judgements by verdict, in the order of [`Contradicts::ALL`].
-    pub verdicts: Vec<(Contradicts, usize)>,
+    /// Judgements by verdict, in the order of [`StatementRelation::ALL`].
+    pub verdicts: Vec<(StatementRelation, usize)>,
     /// Failures by kind, planted pairs included, in the order of [`JudgeError::ALL`].
     pub errors: Vec<(JudgeError, usize)>,
     /// Fully judged queries, and those of them with a contradiction.
@@ -177,9 +177,9 @@ pub struct Report {
     /// Cached judgements among all judgements; planted pairs are not included.
     pub cache: HitCount,
     /// All pairs by tiers, judged or not.
-    pub tiers: TierTally,
+    pub tiers: CurationTierCounts,
     /// Pages with findings, most findings first.
-    pub hot_pages: Vec<HotPage>,
+    pub hot_pages: Vec<PageWithFindings>,
 }
 
 impl Report {
@@ -187,7 +187,7 @@ impl Report {
     /// that the judge was not called.
     pub fn new(
         info: RunInfo,
-        docket: &Docket,
+        docket: &PairSet,
         outcomes: &[JudgingOutcome],
         planted: &[(Canary, JudgingOutcome)],
     ) -> Self {
@@ -223,10 +223,9 @@ impl Report {
     /// The verdict of the run. Contradictions found by an adequate judge are a failure; unknown
     /// results never pass.
     pub fn verdict(&self) -> Verdict {
-        let is_judge_unreliable = self
-            .reasons
-            .iter()
-            .any(|reason| matches!(reason, Reason::NoCanaries | Reason::WeakJudge));
+        let is_judge_unreliable = self.reasons.iter().any(|reason| {
+            matches!(reason, RunStatusReason::NoCanaries | RunStatusReason::WeakJudge)
+        });
         match self.status {
             RunStatus::JudgeFailed => Verdict::Inconclusive,
             _ if is_judge_unreliable => Verdict::Inconclusive,

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use crate::contradiction::docket::{Docket, DocketEntry, DocketQuery, JudgingOutcome, Origin};
-use crate::contradiction::pair::Tier;
+use crate::contradiction::docket::{JudgingOutcome, Origin, PairSet, PairSetEntry, PairSetQuery};
+use crate::contradiction::pair::CurationTier;
 use crate::contradiction::rate::{HitCount, INFORMEDNESS_FLOOR, SENSITIVITY_FLOOR};
-use crate::contradiction::resolution::Resolution;
-use crate::contradiction::verdict::{Contradicts, JudgeError, Judgement, Severity};
+use crate::contradiction::resolution::ResolutionSuggestion;
+use crate::contradiction::verdict::{JudgeError, Judgement, Severity, StatementRelation};
 use crate::id::PageKey;
 
-use super::{ContradictionFinding, HotPage, QueryTally, Reason, Report, RunStatus, TierTally};
+use super::{
+    ContradictionFinding, CurationTierCounts, PageWithFindings, QueryTally, Report, RunStatus,
+    RunStatusReason,
+};
 
 /// Maximum number of hot pages.
 const HOT_PAGES: usize = 10;
@@ -22,14 +25,14 @@ fn judgement(outcomes: &[JudgingOutcome], place: usize) -> Option<(&Judgement, O
 }
 
 pub(super) fn findings(
-    pairs: &[DocketEntry],
+    pairs: &[PairSetEntry],
     outcomes: &[JudgingOutcome],
 ) -> Vec<ContradictionFinding> {
     let mut findings: Vec<ContradictionFinding> = Vec::new();
-    for (place, DocketEntry { pair, .. }) in pairs.iter().enumerate() {
+    for (place, PairSetEntry { pair, .. }) in pairs.iter().enumerate() {
         let Some((judgement, _)) = judgement(outcomes, place) else { continue };
         if judgement.verdict.is_finding() {
-            let resolution = Resolution::of(pair, judgement);
+            let resolution = ResolutionSuggestion::of(pair, judgement);
             findings.push(ContradictionFinding { place, judgement: judgement.clone(), resolution });
         }
     }
@@ -45,13 +48,13 @@ pub(super) fn findings(
 }
 
 pub(super) fn tallies(
-    docket: &Docket,
+    docket: &PairSet,
     outcomes: &[JudgingOutcome],
     findings: &[ContradictionFinding],
 ) -> Vec<QueryTally> {
     let at: BTreeMap<usize, usize> =
         findings.iter().enumerate().map(|(at, finding)| (finding.place, at)).collect();
-    let tally = |asked: &DocketQuery| {
+    let tally = |asked: &PairSetQuery| {
         let mut tally = QueryTally {
             query: asked.query.clone(),
             results: asked.results,
@@ -80,7 +83,7 @@ pub(super) fn query_rate(queries: &[QueryTally], findings: &[ContradictionFindin
     let mut rate = HitCount::default();
     for query in queries.iter().filter(|query| query.is_whole()) {
         let verdicts = query.findings.iter().map(|at| findings[*at].judgement.verdict);
-        rate.add(verdicts.into_iter().any(|verdict| verdict == Contradicts::Contradiction));
+        rate.add(verdicts.into_iter().any(|verdict| verdict == StatementRelation::Contradiction));
     }
     rate
 }
@@ -90,17 +93,17 @@ pub(super) fn pair_rates(outcomes: &[JudgingOutcome]) -> (HitCount, HitCount) {
     let (mut rate, mut cache) = (HitCount::default(), HitCount::default());
     for outcome in outcomes {
         if let JudgingOutcome::Judged(judgement, origin) = outcome {
-            rate.add(judgement.verdict == Contradicts::Contradiction);
+            rate.add(judgement.verdict == StatementRelation::Contradiction);
             cache.add(*origin == Origin::Cache);
         }
     }
     (rate, cache)
 }
 
-pub(super) fn verdicts(outcomes: &[JudgingOutcome]) -> Vec<(Contradicts, usize)> {
+pub(super) fn verdicts(outcomes: &[JudgingOutcome]) -> Vec<(StatementRelation, usize)> {
     let is = |outcome: &JudgingOutcome, verdict| matches!(outcome, JudgingOutcome::Judged(judgement, _) if judgement.verdict == verdict);
     let count = |verdict| outcomes.iter().filter(|outcome| is(outcome, verdict)).count();
-    Contradicts::ALL.iter().map(|verdict| (*verdict, count(*verdict))).collect()
+    StatementRelation::ALL.iter().map(|verdict| (*verdict, count(*verdict))).collect()
 }
 
 pub(super) fn errors<'a>(
@@ -111,13 +114,14 @@ pub(super) fn errors<'a>(
     JudgeError::ALL.iter().map(|kind| (*kind, count(*kind))).collect()
 }
 
-pub(super) fn tiers(pairs: &[DocketEntry]) -> TierTally {
-    let mut tally = TierTally::default();
-    for DocketEntry { pair, .. } in pairs {
+pub(super) fn tiers(pairs: &[PairSetEntry]) -> CurationTierCounts {
+    let mut tally = CurationTierCounts::default();
+    for PairSetEntry { pair, .. } in pairs {
         *match (pair.a.tier, pair.b.tier) {
-            (Tier::Curated, Tier::Curated) => &mut tally.curated_vs_curated,
-            (Tier::Curated, Tier::Bulk) | (Tier::Bulk, Tier::Curated) => &mut tally.curated_vs_bulk,
-            (Tier::Bulk, Tier::Bulk) => &mut tally.bulk_vs_bulk,
+            (CurationTier::Curated, CurationTier::Curated) => &mut tally.curated_vs_curated,
+            (CurationTier::Curated, CurationTier::Bulk)
+            | (CurationTier::Bulk, CurationTier::Curated) => &mut tally.curated_vs_bulk,
+            (CurationTier::Bulk, CurationTier::Bulk) => &mut tally.bulk_vs_bulk,
             _ => &mut tally.other,
         } += 1;
     }
@@ -125,7 +129,10 @@ pub(super) fn tiers(pairs: &[DocketEntry]) -> TierTally {
 }
 
 /// A finding within one page counts once for it.
-pub(super) fn hot_pages(pairs: &[DocketEntry], findings: &[ContradictionFinding]) -> Vec<HotPage> {
+pub(super) fn hot_pages(
+    pairs: &[PairSetEntry],
+    findings: &[ContradictionFinding],
+) -> Vec<PageWithFindings> {
     let mut hot: BTreeMap<&PageKey, (usize, Severity)> = BTreeMap::new();
     for finding in findings {
         let pair = &pairs[finding.place].pair;
@@ -137,16 +144,16 @@ pub(super) fn hot_pages(pairs: &[DocketEntry], findings: &[ContradictionFinding]
             *worst = (*worst).max(finding.judgement.severity);
         }
     }
-    let mut hot: Vec<HotPage> = hot
+    let mut hot: Vec<PageWithFindings> = hot
         .into_iter()
-        .map(|(key, (appearances, max_severity))| HotPage {
+        .map(|(key, (appearances, max_severity))| PageWithFindings {
             key: key.clone(),
             appearances,
             max_severity,
         })
         .collect();
     hot.sort_by(|one, other| {
-        let weight = |page: &HotPage| (page.appearances, page.max_severity);
+        let weight = |page: &PageWithFindings| (page.appearances, page.max_severity);
         weight(other).cmp(&weight(one)).then_with(|| one.key.cmp(&other.key))
     });
     hot.truncate(HOT_PAGES);
@@ -155,9 +162,9 @@ pub(super) fn hot_pages(pairs: &[DocketEntry], findings: &[ContradictionFinding]
 
 pub(super) fn reasons(
     report: &Report,
-    docket: &Docket,
+    docket: &PairSet,
     outcomes: &[JudgingOutcome],
-) -> Vec<Reason> {
+) -> Vec<RunStatusReason> {
     let kept: Vec<usize> = docket.to_judge().collect();
     let outcome = |place: &usize| outcomes.get(*place).unwrap_or(&JudgingOutcome::NotAsked);
     let failed =
@@ -171,17 +178,20 @@ pub(super) fn reasons(
     let is_insensitive =
         report.pair_rate.hits == 0 && caught.is_some_and(|at| at.low < SENSITIVITY_FLOOR);
     [
-        (Reason::NoQueries, docket.asked().is_empty()),
-        (Reason::NoPairs, kept.is_empty()),
-        (Reason::SearchFailed, docket.asked().iter().any(|asked| asked.error.is_some())),
-        (Reason::JudgeErrors, others.copied().any(failed)),
-        (Reason::OverBudget, failed(JudgeError::OverBudget)),
-        (Reason::StaleCassette, failed(JudgeError::StaleCassette)),
-        (Reason::NoKey, failed(JudgeError::NoKey)),
-        (Reason::NotAsked, kept.iter().any(|place| *outcome(place) == JudgingOutcome::NotAsked)),
-        (Reason::NoCanaries, report.informedness.is_none()),
-        (Reason::WeakJudge, is_weak),
-        (Reason::LowSensitivity, is_insensitive),
+        (RunStatusReason::NoQueries, docket.asked().is_empty()),
+        (RunStatusReason::NoPairs, kept.is_empty()),
+        (RunStatusReason::SearchFailed, docket.asked().iter().any(|asked| asked.error.is_some())),
+        (RunStatusReason::JudgeErrors, others.copied().any(failed)),
+        (RunStatusReason::OverBudget, failed(JudgeError::OverBudget)),
+        (RunStatusReason::StaleCassette, failed(JudgeError::StaleCassette)),
+        (RunStatusReason::NoKey, failed(JudgeError::NoKey)),
+        (
+            RunStatusReason::NotAsked,
+            kept.iter().any(|place| *outcome(place) == JudgingOutcome::NotAsked),
+        ),
+        (RunStatusReason::NoCanaries, report.informedness.is_none()),
+        (RunStatusReason::WeakJudge, is_weak),
+        (RunStatusReason::LowSensitivity, is_insensitive),
     ]
     .into_iter()
     .filter_map(|(reason, holds)| holds.then_some(reason))

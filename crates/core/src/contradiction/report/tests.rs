@@ -1,5 +1,5 @@
 use super::super::pair::tests::passage;
-use super::super::pair::{Pair, PairKind, Tier};
+use super::super::pair::{CurationTier, Pair, PairKind};
 use super::super::{Origin, canaries};
 use super::*;
 
@@ -23,39 +23,42 @@ fn pair(a: &str, b: &str) -> Pair {
     Pair::new(PairKind::CrossPage, passage(a, 0, a), passage(b, 0, b), 1.0)
 }
 
-fn judged(verdict: Contradicts, severity: Severity) -> JudgingOutcome {
+fn judged(verdict: StatementRelation, severity: Severity) -> JudgingOutcome {
     JudgingOutcome::Judged(Judgement::new(verdict, severity, "who is chair", 0.9), Origin::Judge)
 }
 
 /// A judge that is right about all of them.
 fn right(of_each: usize) -> Vec<(Canary, JudgingOutcome)> {
     let right = |canary: Canary| {
-        let verdict =
-            if canary.is_contradiction { Contradicts::Contradiction } else { Contradicts::No };
+        let verdict = if canary.is_contradiction {
+            StatementRelation::Contradiction
+        } else {
+            StatementRelation::No
+        };
         (canary, judged(verdict, Severity::Low))
     };
     canaries(1, of_each).into_iter().map(right).collect()
 }
 
 /// Two queries with two pairs each, one of which is both's.
-fn docket() -> Docket {
-    let mut docket = Docket::new();
+fn docket() -> PairSet {
+    let mut docket = PairSet::new();
     docket.add("one", 3, vec![pair("a", "b"), pair("a", "c")], 99);
     docket.add("two", 2, vec![pair("a", "c"), pair("c", "d")], 99);
     docket
 }
 
-pub(crate) fn found() -> (Report, Docket) {
+pub(crate) fn found() -> (Report, PairSet) {
     let docket = docket();
     let outcomes = [
-        judged(Contradicts::No, Severity::Info),
-        judged(Contradicts::Contradiction, Severity::High),
-        judged(Contradicts::Evolution, Severity::Info),
+        judged(StatementRelation::No, Severity::Info),
+        judged(StatementRelation::Contradiction, Severity::High),
+        judged(StatementRelation::Evolution, Severity::Info),
     ];
     (Report::new(info(), &docket, &outcomes, &right(40)), docket)
 }
 
-pub(crate) fn judge_failed() -> (Report, Docket) {
+pub(crate) fn judge_failed() -> (Report, PairSet) {
     let docket = docket();
     let outcomes = vec![JudgingOutcome::Failed(JudgeError::Timeout); 3];
     let planted: Vec<_> = canaries(1, 3)
@@ -83,15 +86,15 @@ fn a_pair_counts_once_and_a_query_when_it_is_whole() {
 
 #[test]
 fn what_was_not_judged_is_not_clean() {
-    let clean = || judged(Contradicts::No, Severity::Info);
+    let clean = || judged(StatementRelation::No, Severity::Info);
     let outcomes = [clean(), clean(), JudgingOutcome::Failed(JudgeError::OverBudget)];
     let report = Report::new(info(), &docket(), &outcomes, &right(40));
     assert_eq!((report.query_rate.hits, report.query_rate.n), (0, 1));
-    assert_eq!(report.reasons, [Reason::OverBudget]);
+    assert_eq!(report.reasons, [RunStatusReason::OverBudget]);
     assert_eq!((report.status, report.verdict()), (RunStatus::Inconclusive, Verdict::Inconclusive));
     let outcomes = [clean()];
     let report = Report::new(info(), &docket(), &outcomes, &right(40));
-    assert_eq!((report.query_rate.n, report.reasons), (0, vec![Reason::NotAsked]));
+    assert_eq!((report.query_rate.n, report.reasons), (0, vec![RunStatusReason::NotAsked]));
 }
 
 #[test]
@@ -105,20 +108,20 @@ fn a_judge_that_fails_is_never_a_clean_brain() {
 
 #[test]
 fn a_judge_that_guesses_says_nothing() {
-    let clean = vec![judged(Contradicts::No, Severity::Info); 3];
+    let clean = vec![judged(StatementRelation::No, Severity::Info); 3];
     let silent: Vec<_> = canaries(1, 60)
         .into_iter()
-        .map(|canary| (canary, judged(Contradicts::No, Severity::Info)))
+        .map(|canary| (canary, judged(StatementRelation::No, Severity::Info)))
         .collect();
     let report = Report::new(info(), &docket(), &clean, &silent);
     assert_eq!(
         (report.reasons.clone(), report.verdict()),
-        (vec![Reason::WeakJudge, Reason::LowSensitivity], Verdict::Inconclusive)
+        (vec![RunStatusReason::WeakJudge, RunStatusReason::LowSensitivity], Verdict::Inconclusive)
     );
     let report = Report::new(info(), &docket(), &clean, &[]);
     assert_eq!(
         (report.reasons.clone(), report.verdict()),
-        (vec![Reason::NoCanaries], Verdict::Inconclusive)
+        (vec![RunStatusReason::NoCanaries], Verdict::Inconclusive)
     );
     let report = Report::new(info(), &docket(), &clean, &right(60));
     assert_eq!((report.status, report.verdict()), (RunStatus::Ok, Verdict::Pass));
@@ -126,33 +129,33 @@ fn a_judge_that_guesses_says_nothing() {
 
 #[test]
 fn nothing_asked_is_no_pass() {
-    let report = Report::new(info(), &Docket::new(), &[], &right(40));
-    assert_eq!(report.reasons, [Reason::NoQueries, Reason::NoPairs]);
+    let report = Report::new(info(), &PairSet::new(), &[], &right(40));
+    assert_eq!(report.reasons, [RunStatusReason::NoQueries, RunStatusReason::NoPairs]);
     assert_eq!(report.verdict(), Verdict::Inconclusive);
     let mut failed = docket();
     failed.add_failed("three", "no index");
-    let clean = vec![judged(Contradicts::No, Severity::Info); 3];
+    let clean = vec![judged(StatementRelation::No, Severity::Info); 3];
     let report = Report::new(info(), &failed, &clean, &right(40));
-    assert_eq!((report.reasons, report.query_rate.n), (vec![Reason::SearchFailed], 2));
+    assert_eq!((report.reasons, report.query_rate.n), (vec![RunStatusReason::SearchFailed], 2));
 }
 
 #[test]
 fn tiers_are_of_both_sides() {
-    let mut docket = Docket::new();
+    let mut docket = PairSet::new();
     let with = |a, b| {
         let mut pair = pair("a", "b");
         (pair.a.tier, pair.b.tier) = (a, b);
         pair
     };
     let pairs = vec![
-        with(Tier::Bulk, Tier::Curated),
-        with(Tier::Curated, Tier::Curated),
-        with(Tier::Bulk, Tier::Bulk),
-        with(Tier::Other, Tier::Curated),
+        with(CurationTier::Bulk, CurationTier::Curated),
+        with(CurationTier::Curated, CurationTier::Curated),
+        with(CurationTier::Bulk, CurationTier::Bulk),
+        with(CurationTier::Other, CurationTier::Curated),
     ];
     docket.add("q", 2, pairs, 99);
     let tiers = Report::new(info(), &docket, &[], &[]).tiers;
     let expected =
-        TierTally { curated_vs_curated: 1, curated_vs_bulk: 1, bulk_vs_bulk: 1, other: 1 };
+        CurationTierCounts { curated_vs_curated: 1, curated_vs_bulk: 1, bulk_vs_bulk: 1, other: 1 };
     assert_eq!(tiers, expected);
 }

@@ -15,14 +15,14 @@ use crate::stats::{Alpha, AlphaError, krippendorff, mean};
 
 /// Why a dimension fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
+pub enum DimensionFailure {
     /// The mean of the models is below 7.
     MeanBelow7,
     /// A score is below 5.
     MinBelow5,
 }
 
-named! { Reason { MeanBelow7 = "mean_below_7", MinBelow5 = "min_below_5" } }
+named! { DimensionFailure { MeanBelow7 = "mean_below_7", MinBelow5 = "min_below_5" } }
 
 /// Why there is no verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub struct DimensionResult {
     pub max: Option<u8>,
     /// Each model's mean over its cycles, by seat.
     pub by_seat: Vec<Option<f64>>,
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<DimensionFailure>,
 }
 
 /// The aggregated result of a panel.
@@ -121,10 +121,10 @@ impl Panel {
         let min = tally::lowest(tallies, at);
         let mut reasons = Vec::new();
         if min.is_some() && !tally::reaches_mean(tallies, at) {
-            reasons.push(Reason::MeanBelow7);
+            reasons.push(DimensionFailure::MeanBelow7);
         }
         if min.is_some_and(|min| min < SCORE_FLOOR) {
-            reasons.push(Reason::MinBelow5);
+            reasons.push(DimensionFailure::MinBelow5);
         }
         DimensionResult {
             key: self.keys()[at].clone(),

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::longmemeval::ABSTENTION;
 use super::{BenchmarkResult, BenchmarkRow};
 use crate::benchmark::{
-    Benchmark, BenchmarkLabel, Granularity, QuestionOutcome, QuestionTimings, abstention,
+    Benchmark, DatasetRunLabel, Granularity, QuestionOutcome, QuestionTimings, abstention,
     dataset_name, depth, figures_of_ranks, is_collection, known_as, measures_of, run_id, summarise,
     title_of,
 };
@@ -125,7 +125,7 @@ fn label_differences(result: &BenchmarkResult) -> Vec<FieldDifference> {
 }
 
 /// Fields of a row that contradict its own ranks or the label.
-fn row_differences(label: &BenchmarkLabel, row: &BenchmarkRow) -> Vec<FieldDifference> {
+fn row_differences(label: &DatasetRunLabel, row: &BenchmarkRow) -> Vec<FieldDifference> {
     let outcome = QuestionOutcome::from(row.clone());
     let mut found = Vec::new();
     let mut differs = |field: &str, stated: String, computed: String| {

@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 
 use super::EntryError;
 use crate::benchmark::{
-    BenchmarkDocument, BenchmarkQuestion, BenchmarkTurn, DataProblem, DataProblemKind,
-    DocumentBody, Haystack,
+    DataProblem, DataProblemKind, DatasetDocument, DatasetQuestion, DatasetTurn, DocumentBody,
+    Haystack,
 };
 use crate::page::date;
 use crate::qrels::Judgement;
@@ -69,7 +69,7 @@ pub fn conversation(conversation: Conversation, place: usize) -> Result<Haystack
         let said = conversation[&format!("session_{number}")].clone();
         let said: Vec<LocomoTurn> = serde_json::from_value(said)
             .map_err(|error| EntryError(format!("{sample} session_{number}: {error}")))?;
-        let turns: Vec<BenchmarkTurn> = said.into_iter().filter_map(turn).collect();
+        let turns: Vec<DatasetTurn> = said.into_iter().filter_map(turn).collect();
         if turns.is_empty() {
             let detail = format!("{sample} session_{number} says nothing");
             problems.push(DataProblem::new(DataProblemKind::EmptySession, detail));
@@ -87,7 +87,7 @@ pub fn conversation(conversation: Conversation, place: usize) -> Result<Haystack
             let detail = format!("{sample} {id}: a turn of {} has no dia_id", turn.speaker);
             problems.push(DataProblem::new(DataProblemKind::NoId, detail));
         }
-        documents.push(BenchmarkDocument {
+        documents.push(DatasetDocument {
             whole: id.clone(),
             id,
             date,
@@ -99,7 +99,7 @@ pub fn conversation(conversation: Conversation, place: usize) -> Result<Haystack
         let id = format!("{sample}_q{place}");
         question(&id, asked, &documents, &mut problems)
     });
-    let questions: Vec<BenchmarkQuestion> = questions.collect();
+    let questions: Vec<DatasetQuestion> = questions.collect();
     for question in questions.iter().filter(|question| question.gold.is_empty()) {
         let detail = format!("{} has no evidence", question.id);
         problems.push(DataProblem::new(DataProblemKind::NothingRelevant, detail));
@@ -117,19 +117,19 @@ fn session_numbers(conversation: &Map<String, Value>) -> Vec<u64> {
     numbers
 }
 
-fn turn(said: LocomoTurn) -> Option<BenchmarkTurn> {
+fn turn(said: LocomoTurn) -> Option<DatasetTurn> {
     let LocomoTurn { speaker, dia_id, text, blip_caption } = said;
     let caption = blip_caption.map(|caption| format!(" [shares {caption}]")).unwrap_or_default();
     let text = format!("{text}{caption}").trim().to_owned();
-    (!text.is_empty()).then_some(BenchmarkTurn { id: dia_id, speaker, text, is_answer: false })
+    (!text.is_empty()).then_some(DatasetTurn { id: dia_id, speaker, text, is_answer: false })
 }
 
 fn question(
     id: &str,
     asked: LocomoQuestion,
-    documents: &[BenchmarkDocument],
+    documents: &[DatasetDocument],
     problems: &mut Vec<DataProblem>,
-) -> BenchmarkQuestion {
+) -> DatasetQuestion {
     let mut gold: Vec<Judgement> = Vec::new();
     let mut gold_turns = Vec::new();
     for evidence in asked.evidence.iter().flat_map(|text| text.split([';', ',', ' '])) {
@@ -139,7 +139,7 @@ fn question(
         }
         let turn = evidence.replace("D:", "D");
         let holds =
-            |document: &&BenchmarkDocument| document.turns().iter().any(|said| said.id == turn);
+            |document: &&DatasetDocument| document.turns().iter().any(|said| said.id == turn);
         let Some(session) = documents.iter().find(holds) else {
             let detail = format!("{id}: evidence `{evidence}` names no turn");
             problems.push(DataProblem::new(DataProblemKind::UnknownEvidence, detail));
@@ -152,7 +152,7 @@ fn question(
             gold_turns.push(turn);
         }
     }
-    BenchmarkQuestion {
+    DatasetQuestion {
         id: id.to_owned(),
         kind: category(&asked.category),
         text: asked.question,

@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::EntryError;
 use crate::benchmark::{
-    BenchmarkDocument, BenchmarkQuestion, BenchmarkTurn, DataProblem, DataProblemKind,
-    DocumentBody, Haystack,
+    DataProblem, DataProblemKind, DatasetDocument, DatasetQuestion, DatasetTurn, DocumentBody,
+    Haystack,
 };
 use crate::page::date;
 use crate::qrels::Judgement;
@@ -104,7 +104,7 @@ pub fn haystack(json: &[u8]) -> Result<Haystack, EntryError> {
         if date.is_none() {
             problem(DataProblemKind::NoSessionDate, format!("session `{session}` has no date"));
         }
-        documents.push(BenchmarkDocument {
+        documents.push(DatasetDocument {
             id: session.clone(),
             whole: session,
             date,
@@ -137,9 +137,9 @@ pub fn haystack(json: &[u8]) -> Result<Haystack, EntryError> {
         problem(DataProblemKind::NothingRelevant, "no session holds the answer".to_owned());
     }
     let answering = documents.iter().filter(|document| gold.contains(&document.id));
-    let answering = answering.flat_map(BenchmarkDocument::turns).filter(|turn| turn.is_answer);
+    let answering = answering.flat_map(DatasetDocument::turns).filter(|turn| turn.is_answer);
     let gold_turns = answering.map(|turn| turn.id.clone()).collect();
-    let question = BenchmarkQuestion {
+    let question = DatasetQuestion {
         is_abstention,
         id,
         kind: entry.question_type,
@@ -173,10 +173,10 @@ fn entry(json: &[u8]) -> Result<Entry<SessionEntry>, EntryError> {
 }
 
 /// Turn ids follow LongMemEval: session id and position in the session, from 1.
-fn turns_of(session: &str, turns: Vec<TurnEntry>) -> Vec<BenchmarkTurn> {
+fn turns_of(session: &str, turns: Vec<TurnEntry>) -> Vec<DatasetTurn> {
     let turn = |(turn, place): (TurnEntry, usize)| {
         let text = turn.content.filter(|text| !text.trim().is_empty())?;
-        Some(BenchmarkTurn {
+        Some(DatasetTurn {
             id: format!("{session}_{place}"),
             speaker: turn.role.unwrap_or_else(|| "unknown".to_owned()),
             text,

@@ -13,7 +13,7 @@ pub use check::{
 pub use locomo::{Conversation, conversation};
 pub use longmemeval::haystack;
 pub use result::{
-    BENCHMARK_VERSION, BenchmarkResult, ResultKind, WireAsk, WireGroup, WireMean, WireMeans,
+    BENCHMARK_VERSION, BenchmarkResult, ResultKind, WireGroup, WireMean, WireMeans, WireRunCommand,
 };
 pub use retrieval_log::log_line;
 pub use row::{BenchmarkRow, ByTypeSummary, NumericValue, WireRecall};

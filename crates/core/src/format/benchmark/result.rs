@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::benchmark::official::Figures;
 use crate::benchmark::{
-    BenchmarkLabel, BenchmarkSummary, FigureMeans, GroupMeans, Mean, QuestionOutcome,
+    BenchmarkSummary, DatasetRunLabel, FigureMeans, GroupMeans, Mean, QuestionOutcome,
 };
 use crate::hash::Hash;
 
@@ -28,7 +28,7 @@ pub enum ResultKind {
 /// The command line of the run, for repeating it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "BenchmarkAsk")]
-pub struct WireAsk {
+pub struct WireRunCommand {
     /// Dataset files, as given on the command line.
     pub files: Vec<String>,
     /// Flags with their values; empty for a flag without a value.
@@ -80,9 +80,9 @@ pub struct BenchmarkResult {
     #[serde(default)]
     pub headline: String,
     /// The command line of the run.
-    pub asked: WireAsk,
+    pub asked: WireRunCommand,
     /// Dataset, settings and software that the numbers depend on.
-    pub label: BenchmarkLabel,
+    pub label: DatasetRunLabel,
     /// Limitations that a reader must know.
     pub warnings: Vec<String>,
     /// Mean of every measure.
@@ -119,8 +119,8 @@ pub struct BenchmarkResult {
 impl BenchmarkResult {
     /// The result of a run, from its outcomes and their summary.
     pub fn new(
-        asked: WireAsk,
-        label: &BenchmarkLabel,
+        asked: WireRunCommand,
+        label: &DatasetRunLabel,
         title: Option<&str>,
         summary: BenchmarkSummary,
         outcomes: Vec<QuestionOutcome>,
@@ -195,7 +195,7 @@ impl BenchmarkResult {
 
 /// A row as stored in a result. Without an answering model, the hypothesis is the retrieved text:
 /// the ids identify it, so only the file of rows stores it.
-fn kept(outcome: QuestionOutcome, label: &BenchmarkLabel) -> BenchmarkRow {
+fn kept(outcome: QuestionOutcome, label: &DatasetRunLabel) -> BenchmarkRow {
     let hypothesis = match label.answered_by {
         Some(_) => outcome.hypothesis.clone(),
         None => String::new(),

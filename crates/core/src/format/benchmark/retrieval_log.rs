@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use crate::benchmark::official::{OfficialFigures, USER};
-use crate::benchmark::{BenchmarkDocument, BenchmarkQuestion, Haystack};
+use crate::benchmark::{DatasetDocument, DatasetQuestion, Haystack};
 
 /// The line of one question. `ranking` holds places of documents in the haystack.
 pub fn log_line(
     haystack: &Haystack,
-    question: &BenchmarkQuestion,
+    question: &DatasetQuestion,
     found: &[usize],
     official: &OfficialFigures,
 ) -> Value {
@@ -29,7 +29,7 @@ pub fn log_line(
 }
 
 /// A document with the user turns only, as in LongMemEval's corpus.
-fn item(document: &BenchmarkDocument) -> Value {
+fn item(document: &DatasetDocument) -> Value {
     let said = document.turns().iter().filter(|turn| turn.speaker == USER);
     let text: Vec<&str> = said.map(|turn| turn.text.as_str()).collect();
     json!({ "corpus_id": document.id, "text": text.join(" "), "timestamp": document.date_text })

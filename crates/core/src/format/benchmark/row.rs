@@ -52,7 +52,7 @@ pub struct BenchmarkRow {
     pub ranked_places: Vec<usize>,
     /// Documents whose passages are shown to the model, best first; turn recall counts turns in them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub shown_passages: Vec<WireShown>,
+    pub shown_passages: Vec<WireShownPassages>,
     /// The session of each numbered excerpt in the prompt: excerpt n is entry n - 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prompt_session_ids: Vec<String>,
@@ -116,23 +116,23 @@ impl<'de> Deserialize<'de> for NumericValue {
 /// A document with the passages that are shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ShownPassages")]
-pub struct WireShown {
+pub struct WireShownPassages {
     /// Place of the document in the haystack, from 0.
     pub place: usize,
     /// Start and end (exclusive) of each passage, in characters.
     pub passages: Vec<[u32; 2]>,
 }
 
-impl From<ShownDocument> for WireShown {
+impl From<ShownDocument> for WireShownPassages {
     fn from(shown: ShownDocument) -> Self {
         let ShownDocument { place, passages } = shown;
         Self { place, passages: passages.into_iter().map(|p| [p.start, p.end]).collect() }
     }
 }
 
-impl From<WireShown> for ShownDocument {
-    fn from(shown: WireShown) -> Self {
-        let WireShown { place, passages } = shown;
+impl From<WireShownPassages> for ShownDocument {
+    fn from(shown: WireShownPassages) -> Self {
+        let WireShownPassages { place, passages } = shown;
         Self { place, passages: passages.into_iter().map(|[start, end]| start..end).collect() }
     }
 }
@@ -181,7 +181,7 @@ impl From<QuestionOutcome> for BenchmarkRow {
             gold_ranks,
             gold_grades,
             ranked_places: places,
-            shown_passages: shown.into_iter().map(WireShown::from).collect(),
+            shown_passages: shown.into_iter().map(WireShownPassages::from).collect(),
             prompt_session_ids: prompt_sessions,
             longmemeval: official,
             baselines,

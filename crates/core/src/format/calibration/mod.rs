@@ -5,9 +5,10 @@ mod standing;
 mod threshold;
 
 pub use pair::{
-    CollectedBody, PAIR_VERSION, PairBody, PairEntry, PairsBody, ReviewRow, SkippedPair, read_pairs,
+    PAIR_VERSION, PairBody, PairCollectionBody, PairEntry, PairsBody, ReviewRow, SkippedPair,
+    read_pairs,
 };
-pub use standing::{ScoreRow, StandingBody};
+pub use standing::{CalibrationOverviewBody, ScoreRow};
 pub use threshold::{
     Deployment, HistoryBody, PreviousThreshold, ThresholdBody, ThresholdInfo, Verification,
 };

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::calibrate::{CalibrationPair, Label, LabelCounts, PairOrigin, chunk_of_text};
+use crate::calibrate::{CalibrationPair, LabelCounts, PairLabel, PairOrigin, chunk_of_text};
 
 /// The version of [`PairBody`].
 pub const PAIR_VERSION: u32 = 1;
@@ -36,7 +36,7 @@ impl PairBody {
     ) -> Option<CalibrationPair> {
         let Self { schema_version: _, query, text, origin, named } = self;
         let is_named = named.unwrap_or_else(|| chunk != chunk_of_text(document, &text));
-        let label = Label::from_name(label)?;
+        let label = PairLabel::from_name(label)?;
         let (document, chunk) = (document.to_owned(), chunk.to_owned());
         Some(CalibrationPair { id, query, document, chunk, text, label, origin, is_named })
     }
@@ -57,7 +57,7 @@ pub struct PairEntry {
     #[serde(default, alias = "chunk_id", skip_serializing_if = "Option::is_none")]
     pub chunk: Option<String>,
     /// The reviewer's label: relevant, borderline or irrelevant.
-    pub label: Label,
+    pub label: PairLabel,
     /// The passage text; looked up by default.
     #[serde(default, alias = "chunk_text", skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
@@ -81,7 +81,7 @@ pub fn read_pairs(text: &str) -> Result<Vec<PairEntry>, (usize, String)> {
 /// Outcome of collecting pairs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "CollectedPairs")]
-pub struct CollectedBody {
+pub struct PairCollectionBody {
     /// Number of new pairs.
     pub added: usize,
     /// Number of pairs whose label or text changed.
@@ -106,7 +106,7 @@ pub struct ReviewRow {
     /// Id of the document.
     pub document: String,
     /// Always null: not labelled yet.
-    pub label: Option<Label>,
+    pub label: Option<PairLabel>,
 }
 
 /// A pair that was not collected.
@@ -155,7 +155,7 @@ mod tests {
         let body: PairBody =
             serde_json::from_str(r#"{"schema_version":1,"query":"q","text":"t"}"#).unwrap();
         let pair = body.pair(3, "d", "c", "borderline").unwrap();
-        assert_eq!((pair.origin, pair.label), (PairOrigin::Manual, Label::Borderline));
+        assert_eq!((pair.origin, pair.label), (PairOrigin::Manual, PairLabel::Borderline));
         assert!(pair.is_named, "the passage is not called after its text");
     }
 }

@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::ThresholdInfo;
-use crate::calibrate::{Bin, Label, LabelCounts, ThresholdStatus};
+use crate::calibrate::{LabelCounts, PairLabel, ScoreBin, ThresholdStatus};
 
 /// Overview of a workspace's calibration.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "CalibrationStanding")]
-pub struct StandingBody {
+pub struct CalibrationOverviewBody {
     /// Id of the workspace.
     pub workspace: String,
     /// State of the calibration.
@@ -32,7 +32,7 @@ pub struct StandingBody {
     /// their rerankers differ.
     pub score_drop: Option<f64>,
     /// Number of scores by tenths.
-    pub histogram: Vec<Bin>,
+    pub histogram: Vec<ScoreBin>,
     /// Scores of the shown threshold.
     pub scores: Vec<ScoreRow>,
 }
@@ -44,7 +44,7 @@ pub struct ScoreRow {
     /// Id of the pair.
     pub pair: i64,
     /// Current label of the pair; null if it was deleted.
-    pub label: Option<Label>,
+    pub label: Option<PairLabel>,
     /// Score by the reranker.
     pub score: f64,
 }

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::calibrate::{
-    Calibration, CalibrationStatus, LabelCounts, Obstacle, Refusal, Separation, ThresholdQuality,
-    VerificationResult, VerifyFailure,
+    Calibration, CalibrationRefusal, CalibrationStatus, DeploymentObstacle, LabelCounts,
+    Separation, ThresholdQuality, VerificationResult, VerifyFailure,
 };
 
 /// The version of [`ThresholdBody`].
@@ -38,7 +38,7 @@ pub struct ThresholdBody {
     /// Number of pairs used, by label.
     pub pairs: LabelCounts,
     /// Reasons against using it.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<CalibrationRefusal>,
     /// Reason given with `--force` when it was created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forced: Option<String>,
@@ -109,7 +109,7 @@ pub struct Deployment {
     /// Time of the deployment.
     pub at: String,
     /// Checks that failed before the deployment.
-    pub obstacles: Vec<Obstacle>,
+    pub obstacles: Vec<DeploymentObstacle>,
     /// Reason given with `--force`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forced: Option<String>,
@@ -191,18 +191,19 @@ pub struct HistoryBody {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calibrate::{Label, ScoredLabel, calibrate};
+    use crate::calibrate::{PairLabel, ScoredLabel, calibrate};
 
     #[test]
     fn a_body_there_and_back() {
-        let score = |at: u32| ScoredLabel { label: Label::Borderline, score: f64::from(at) / 40.0 };
+        let score =
+            |at: u32| ScoredLabel { label: PairLabel::Borderline, score: f64::from(at) / 40.0 };
         let pairs: Vec<ScoredLabel> = (0..30).map(score).collect();
         let found = calibrate(&pairs).unwrap();
         let counts = LabelCounts { borderline: 30, ..LabelCounts::default() };
         let mut body = ThresholdBody::new(&found, counts);
         body.forced = Some("why not".to_owned());
         let bad = [f64::NAN, f64::INFINITY, 1e300, -1e300]
-            .map(|score| ScoredLabel { label: Label::Borderline, score });
+            .map(|score| ScoredLabel { label: PairLabel::Borderline, score });
         let bad = ThresholdBody::new(&calibrate(&bad).unwrap(), counts);
         let read = serde_json::to_string(&bad).unwrap();
         assert_eq!(serde_json::from_str::<ThresholdBody>(&read).unwrap().refusals, bad.refusals);

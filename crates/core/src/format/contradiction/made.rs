@@ -1,23 +1,25 @@
 //! Builds the wire form of a run from its report.
 
-use crate::contradiction::docket::{Docket, DocketEntry};
-use crate::contradiction::pair::{Place, Statement};
+use crate::contradiction::docket::{PairSet, PairSetEntry};
+use crate::contradiction::pair::{Statement, StatementLocation};
 use crate::contradiction::rate::{CanaryCounts, CorrectedRate, HitCount, Informedness};
-use crate::contradiction::report::{ContradictionFinding, HotPage, QueryTally, Report, RunInfo};
-use crate::contradiction::resolution::Resolution;
+use crate::contradiction::report::{
+    ContradictionFinding, PageWithFindings, QueryTally, Report, RunInfo,
+};
+use crate::contradiction::resolution::ResolutionSuggestion;
 use crate::contradiction::verdict::{JudgeError, Judgement};
 use crate::money::Usd;
 use crate::stats::Interval;
 
 use super::{
     CONTRADICTION_VERSION, ContradictionReport, WireCache, WireCalibration, WireCorrected,
-    WireCost, WireErrors, WireFinding, WireHotPage, WireInformedness, WireMember, WirePairRate,
-    WireQuery, WireRate,
+    WireCost, WireErrors, WireFinding, WireHotPage, WireInformedness, WirePairRate, WireQuery,
+    WireRate, WireStatement,
 };
 
 impl ContradictionReport {
     /// The wire form of a run, from its report and its docket.
-    pub fn new(report: &Report, docket: &Docket) -> Self {
+    pub fn new(report: &Report, docket: &PairSet) -> Self {
         let Report {
             info,
             status,
@@ -160,17 +162,18 @@ impl WireCache {
 }
 
 impl WireFinding {
-    fn new(finding: &ContradictionFinding, docket: &Docket) -> Self {
+    fn new(finding: &ContradictionFinding, docket: &PairSet) -> Self {
         let ContradictionFinding { place, judgement, resolution } = finding;
-        let DocketEntry { pair, prompt, rule } = &docket.pairs()[*place];
+        let PairSetEntry { pair, prompt, rule } = &docket.pairs()[*place];
         let Judgement { verdict, severity, axis, confidence, resolution: _, is_floored: _ } =
             judgement;
-        let proposed = |part: fn(&Resolution) -> &String| resolution.as_ref().map(part).cloned();
+        let proposed =
+            |part: fn(&ResolutionSuggestion) -> &String| resolution.as_ref().map(part).cloned();
         Self {
             pair_id: prompt.identity.short(),
             kind: pair.kind,
-            a: WireMember::new(&pair.a),
-            b: WireMember::new(&pair.b),
+            a: WireStatement::new(&pair.a),
+            b: WireStatement::new(&pair.b),
             combined_score: pair.combined_score,
             date_rule: *rule,
             is_truncated: prompt.is_truncated,
@@ -185,12 +188,12 @@ impl WireFinding {
     }
 }
 
-impl WireMember {
+impl WireStatement {
     fn new(statement: &Statement) -> Self {
         let Statement { key, place, text, holder, date, tier, trust } = statement;
         let (chunk_id, take_row_num) = match place {
-            Place::Passage { ordinal: _, chunk_id } => (Some(chunk_id.clone()), None),
-            Place::Take { row } => (None, Some(*row)),
+            StatementLocation::Passage { ordinal: _, chunk_id } => (Some(chunk_id.clone()), None),
+            StatementLocation::Take { row } => (None, Some(*row)),
         };
         Self {
             source_id: key.source.to_string(),
@@ -234,8 +237,8 @@ impl WireQuery {
 }
 
 impl WireHotPage {
-    fn new(page: &HotPage) -> Self {
-        let HotPage { key, appearances, max_severity } = page;
+    fn new(page: &PageWithFindings) -> Self {
+        let PageWithFindings { key, appearances, max_severity } = page;
         Self {
             source_id: key.source.to_string(),
             slug: key.slug.to_string(),

@@ -9,9 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::contradiction::date::DateRule;
-use crate::contradiction::pair::{DateFrom, PairKind, Tier};
-use crate::contradiction::report::{Reason, RunStatus, TierTally};
-use crate::contradiction::verdict::{Contradicts, JudgeError, ResolutionKind, Severity};
+use crate::contradiction::pair::{CurationTier, PairKind, StatementDateOrigin};
+use crate::contradiction::report::{CurationTierCounts, RunStatus, RunStatusReason};
+use crate::contradiction::verdict::{JudgeError, ResolutionKind, Severity, StatementRelation};
 use crate::gate::Verdict;
 use crate::id::{PageKey, Slug, SourceId};
 use crate::page::Page;
@@ -31,7 +31,7 @@ pub struct ContradictionReport {
     /// Verdict of the run.
     pub verdict: Verdict,
     /// Reasons why the run is inconclusive.
-    pub inconclusive_reasons: Vec<Reason>,
+    pub inconclusive_reasons: Vec<RunStatusReason>,
     /// Id of the run.
     pub run_id: String,
     /// Model that judged the pairs.
@@ -55,7 +55,7 @@ pub struct ContradictionReport {
     /// Findings of all verdicts; a pair counts once.
     pub total_contradictions_flagged: usize,
     /// Number of judgements by verdict.
-    pub verdict_breakdown: BTreeMap<Contradicts, usize>,
+    pub verdict_breakdown: BTreeMap<StatementRelation, usize>,
     /// Rate of queries with a contradiction.
     pub calibration: WireCalibration,
     /// Rate of contradicting pairs, raw and corrected, with the judge's accuracy.
@@ -69,7 +69,7 @@ pub struct ContradictionReport {
     /// Duration of the run in milliseconds.
     pub duration_ms: u64,
     /// Number of pairs by source tiers.
-    pub source_tier_breakdown: TierTally,
+    pub source_tier_breakdown: CurationTierCounts,
     /// Findings, most severe first; each pair once.
     pub findings: Vec<WireFinding>,
     /// One entry per query.
@@ -198,9 +198,9 @@ pub struct WireFinding {
     /// Kinds of the two statements.
     pub kind: PairKind,
     /// The first of the two statements.
-    pub a: WireMember,
+    pub a: WireStatement,
     /// The second of the two statements.
-    pub b: WireMember,
+    pub b: WireStatement,
     /// Sum of the retrieval scores of both statements.
     pub combined_score: f64,
     /// Date rule that selected the pair.
@@ -208,7 +208,7 @@ pub struct WireFinding {
     /// Whether the judge's input was truncated.
     pub is_truncated: bool,
     /// Relation of the two statements.
-    pub verdict: Contradicts,
+    pub verdict: StatementRelation,
     /// Severity of the contradiction.
     pub severity: Severity,
     /// The subject of the disagreement.
@@ -226,7 +226,7 @@ pub struct WireFinding {
 /// A statement of a pair.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ContradictionMember")]
-pub struct WireMember {
+pub struct WireStatement {
     /// Source of the page.
     pub source_id: String,
     /// Slug of the page.
@@ -236,7 +236,7 @@ pub struct WireMember {
     /// Number of the take, from 1; null for a passage.
     pub take_row_num: Option<u32>,
     /// Curation tier of the source.
-    pub source_tier: Tier,
+    pub source_tier: CurationTier,
     /// Whether the source is trusted.
     pub source_trust: SourceTrust,
     /// Person or team that holds the claim.
@@ -246,7 +246,7 @@ pub struct WireMember {
     /// Date from which it holds.
     pub effective_date: Option<String>,
     /// Origin of the date.
-    pub effective_date_source: Option<DateFrom>,
+    pub effective_date_source: Option<StatementDateOrigin>,
 }
 
 /// A query of a run.
@@ -339,7 +339,7 @@ impl ContradictionTrend {
     }
 }
 
-impl WireMember {
+impl WireStatement {
     /// The key of the page; none if the names are invalid.
     pub fn key(&self) -> Option<PageKey> {
         let source = SourceId::new(&self.source_id).ok()?;

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::CROSS_MODAL_VERSION;
 use crate::cross_modal::{
-    Aggregate, Call, CallOutcome, DimensionResult, JudgedOutput, Panel, Reason, Rubric, Seat, Slot,
-    UndecidedReason, sha8,
+    Aggregate, Call, CallOutcome, DimensionFailure, DimensionResult, JudgedOutput, Panel,
+    PanelSeat, PanelSlot, Rubric, UndecidedReason, sha8,
 };
 use crate::gate::Verdict;
 use crate::money::Usd;
@@ -104,7 +104,7 @@ pub struct WireRubric {
 #[schemars(rename = "CrossModalCall")]
 pub struct WireCall {
     /// Slot of the judge.
-    pub id: Slot,
+    pub id: PanelSlot,
     /// Model of the judge.
     pub model: String,
     /// Cycle of the call.
@@ -179,7 +179,7 @@ pub struct WireDimension {
     /// Mean of each model over its cycles.
     pub per_slot: BTreeMap<String, Option<f64>>,
     /// Reasons why it fails.
-    pub fail_reasons: Vec<Reason>,
+    pub fail_reasons: Vec<DimensionFailure>,
 }
 
 /// Krippendorff's alpha for intervals: models are raters, dimensions of questions are units.
@@ -272,7 +272,7 @@ impl WireCall {
 }
 
 impl WireAggregate {
-    pub(super) fn new(aggregate: Aggregate, seats: &[Seat]) -> Self {
+    pub(super) fn new(aggregate: Aggregate, seats: &[PanelSeat]) -> Self {
         let Aggregate {
             verdict,
             unsure,
@@ -303,7 +303,7 @@ impl WireAggregate {
 }
 
 impl WireDimension {
-    fn new(dimension: DimensionResult, seats: &[Seat]) -> Self {
+    fn new(dimension: DimensionResult, seats: &[PanelSeat]) -> Self {
         let DimensionResult { key, mean, min, max, by_seat, reasons } = dimension;
         let slots = seats.iter().map(|seat| seat.slot.name().to_owned());
         let per_slot = slots.zip(by_seat).collect();

@@ -6,9 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{CROSS_MODAL_VERSION, WireAggregate, WireAgreement, WireJudgement, WireRubric};
 use crate::cross_modal::batch::{
-    BatchVerdict, MalformedLine, RowVerdict, Rows, Upstream, VerdictCounts,
+    BatchVerdict, MalformedLine, RowVerdict, Rows, UnansweredRow, VerdictCounts,
 };
-use crate::cross_modal::{Aggregate, JudgedOutput, JudgingError, Rubric, Seat, Slot, agreement};
+use crate::cross_modal::{
+    Aggregate, JudgedOutput, JudgingError, PanelSeat, PanelSlot, Rubric, agreement,
+};
 use crate::money::Usd;
 
 /// The `kind` of a [`Summary`].
@@ -25,7 +27,7 @@ pub struct SummaryParts<'a> {
     /// Outcome of each question, in the order of the rows.
     pub judged: &'a [(String, Result<JudgedOutput, JudgingError>)],
     /// Judges of the panel.
-    pub seats: &'a [Seat],
+    pub seats: &'a [PanelSeat],
     /// Number of planned calls per model and question.
     pub cycles: u8,
     /// Number of questions judged concurrently.
@@ -89,7 +91,7 @@ pub struct Summary {
 #[schemars(rename = "CrossModalSeat")]
 pub struct WireSeat {
     /// Slot of the judge.
-    pub id: Slot,
+    pub id: PanelSlot,
     /// Model of the judge.
     pub model: String,
 }
@@ -202,9 +204,9 @@ impl<'a> SummaryRow<'a> {
     }
 }
 
-impl From<&Seat> for WireSeat {
-    fn from(seat: &Seat) -> Self {
-        let Seat { slot, model } = seat;
+impl From<&PanelSeat> for WireSeat {
+    fn from(seat: &PanelSeat) -> Self {
+        let PanelSeat { slot, model } = seat;
         Self { id: *slot, model: model.clone() }
     }
 }
@@ -216,9 +218,9 @@ impl From<&MalformedLine> for WireMalformed {
     }
 }
 
-impl From<&Upstream> for WireQuestion {
-    fn from(upstream: &Upstream) -> Self {
-        let Upstream { id, error } = upstream;
+impl From<&UnansweredRow> for WireQuestion {
+    fn from(upstream: &UnansweredRow) -> Self {
+        let UnansweredRow { id, error } = upstream;
         Self {
             question_id: id.clone(),
             verdict: RowVerdict::UpstreamError,

@@ -7,7 +7,8 @@ use super::{PROBE_VERSION, ProbeReport};
 
 /// One pass: the output of `gbrain autopilot --once --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct AutopilotLook {
+#[schemars(rename = "AutopilotLook")]
+pub struct AutopilotPassBody {
     /// Version of this format.
     pub schema_version: u32,
     /// Outcomes of the enabled duties, by workspace.
@@ -33,7 +34,7 @@ pub struct AutopilotDuty {
     pub error: Option<String>,
 }
 
-impl AutopilotLook {
+impl AutopilotPassBody {
     /// The outcome of a pass.
     pub fn new(duties: Vec<AutopilotDuty>) -> Self {
         Self { schema_version: PROBE_VERSION, duties }

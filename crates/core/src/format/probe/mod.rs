@@ -3,7 +3,7 @@
 mod autopilot;
 mod report;
 
-pub use autopilot::{AutopilotDuty, AutopilotLook};
+pub use autopilot::{AutopilotDuty, AutopilotPassBody};
 pub use report::{
     ProbeAnswer, ProbeCost, ProbeHistory, ProbeMeasured, ProbeModels, ProbeReport, ProbeRun,
 };

@@ -10,7 +10,7 @@ use super::table::{Places, hold_row, hold_table, places};
 use super::{MAX_COLUMNS, ResultError, number, text};
 use crate::compare::{EvalResultKind, MeasureColumn, MeasureRole, ResultRow, ResultTable};
 use crate::reading::json::{Json, Object};
-use crate::reading::meter::Meter;
+use crate::reading::meter::ReadingMeter;
 
 const IDS: [&str; 3] = ["question_id", "query_id", "id"];
 const LABELS: [&str; 2] = ["question", "query"];
@@ -45,7 +45,7 @@ const CONDITIONS: [&str; 8] = [
 pub(super) fn document(
     name: &str,
     object: &Object<'_>,
-    meter: &mut Meter<'_>,
+    meter: &mut ReadingMeter<'_>,
 ) -> Result<ResultTable, ResultError> {
     match LISTS.iter().find_map(|list| object.get(list)?.as_array()) {
         Some(list) => rows(name, list, object, meter),
@@ -61,7 +61,7 @@ pub(super) fn rows(
     name: &str,
     objects: &[Json<'_>],
     about: &Object<'_>,
-    meter: &mut Meter<'_>,
+    meter: &mut ReadingMeter<'_>,
 ) -> Result<ResultTable, ResultError> {
     let unknown =
         |found: &str| ResultError::Unknown { name: name.to_owned(), found: found.to_owned() };
@@ -156,7 +156,7 @@ fn row(object: &Json<'_>, places: &Places<'_>) -> Option<ResultRow> {
 fn columns(
     name: &str,
     rows: &[&Json<'_>],
-    meter: &Meter<'_>,
+    meter: &ReadingMeter<'_>,
 ) -> Result<Vec<MeasureColumn>, ResultError> {
     let too_many =
         |what, found, most| Err(ResultError::TooMany { name: name.to_owned(), what, found, most });

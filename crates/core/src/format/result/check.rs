@@ -7,7 +7,7 @@ use super::{ResultError, number};
 use crate::compare::{EvalResultKind, MeasureRole, ResultTable};
 use crate::measure::Measure;
 use crate::reading::json::Json;
-use crate::reading::meter::Meter;
+use crate::reading::meter::ReadingMeter;
 
 /// Tolerance between a stated mean and that of the rows: half of the fourth printed digit.
 const ROUNDING: f64 = 5e-5 + 1e-9;
@@ -20,7 +20,10 @@ fn malformed(name: &str, kind: EvalResultKind, reason: String) -> ResultError {
 }
 
 /// Refuses a value outside the range of its measure.
-pub(super) fn check_values(measured: &ResultTable, meter: &Meter<'_>) -> Result<(), ResultError> {
+pub(super) fn check_values(
+    measured: &ResultTable,
+    meter: &ReadingMeter<'_>,
+) -> Result<(), ResultError> {
     for row in &measured.rows {
         meter.check().map_err(|source| ResultError::interrupted(&measured.name, source))?;
         for (column, value) in measured.columns.iter().zip(&row.values) {
@@ -79,7 +82,7 @@ pub(super) fn check_mean(
     measured: &ResultTable,
     measure: &str,
     stated: Option<&Json<'_>>,
-    meter: &Meter<'_>,
+    meter: &ReadingMeter<'_>,
 ) -> Result<(), ResultError> {
     meter.check().map_err(|source| ResultError::interrupted(&measured.name, source))?;
     let Some(at) = measured.columns.iter().position(|column| column.measure == measure) else {

@@ -6,7 +6,7 @@ use super::table::{hold_table, hold_texts};
 use super::{ResultError, number, text};
 use crate::compare::{EvalResultKind, MeasureColumn, MeasureRole, ResultRow, ResultTable};
 use crate::reading::json::{Json, Object};
-use crate::reading::meter::Meter;
+use crate::reading::meter::ReadingMeter;
 
 const JUDGED: [(&str, MeasureRole); 3] = [
     ("recall_at_k", MeasureRole::Quality),
@@ -27,7 +27,7 @@ const JUDGED_MEANS: [(&str, &str); 3] = [
 pub(super) fn read(
     name: &str,
     object: &Object<'_>,
-    meter: &mut Meter<'_>,
+    meter: &mut ReadingMeter<'_>,
 ) -> Result<ResultTable, ResultError> {
     let part =
         |key: &str| object.get(key).filter(|part| part.get("ran") == Some(&Json::Bool(true)));

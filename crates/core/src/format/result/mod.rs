@@ -16,7 +16,7 @@ use crate::compare::{EvalResultKind, MeasureColumn, MeasureRole, ResultRow, Resu
 use crate::measure::{Evaluation, Measure, MissingQueries, evaluate};
 use crate::qrels::Qrels;
 use crate::reading::json::{Json, Object};
-use crate::reading::meter::{Meter, MeterError};
+use crate::reading::meter::{ReadingMeter, ReadingMeterError};
 use crate::report::json::NO_JUDGED_HIT;
 use crate::run::{Run, RunError};
 use rustc_hash::FxHashMap;
@@ -75,22 +75,22 @@ pub enum ResultError {
     },
     /// No memory for the table.
     #[error("`{name}` has {rows} rows and {columns} measures")]
-    Table { name: String, rows: usize, columns: usize, source: MeterError },
+    Table { name: String, rows: usize, columns: usize, source: ReadingMeterError },
     /// Reading was cancelled, or would need too much memory.
     #[error("`{name}` was not read to its end")]
-    Interrupted { name: String, source: MeterError },
+    Interrupted { name: String, source: ReadingMeterError },
     /// An unknown schema version.
     #[error("`{name}` is {kind} output of schema_version {found}; this program reads 1")]
     Version { name: String, kind: EvalResultKind, found: String },
 }
 
 impl ResultError {
-    fn interrupted(name: &str, source: MeterError) -> Self {
+    fn interrupted(name: &str, source: ReadingMeterError) -> Self {
         Self::Interrupted { name: name.to_owned(), source }
     }
 
     /// Why reading was interrupted, if it was.
-    pub fn meter_error(&self) -> Option<MeterError> {
+    pub fn meter_error(&self) -> Option<ReadingMeterError> {
         match self {
             Self::Table { source, .. } | Self::Interrupted { source, .. } => Some(*source),
             Self::Run { source: RunError::Interrupted(source), .. } => Some(*source),
@@ -114,7 +114,7 @@ pub fn read(
     bytes: &[u8],
     judge: Option<Judge<'_>>,
 ) -> Result<ResultTable, ResultError> {
-    read_metered(name, bytes, judge, &mut Meter::unlimited())
+    read_metered(name, bytes, judge, &mut ReadingMeter::unlimited())
 }
 
 /// [`read`] within limits. The meter counts the memory of the result; the caller counts that of the
@@ -123,7 +123,7 @@ pub fn read_metered(
     name: &str,
     bytes: &[u8],
     judge: Option<Judge<'_>>,
-    meter: &mut Meter<'_>,
+    meter: &mut ReadingMeter<'_>,
 ) -> Result<ResultTable, ResultError> {
     meter.check().map_err(|source| ResultError::interrupted(name, source))?;
     let measured = read_any(name, bytes, judge, meter)?;
@@ -135,7 +135,7 @@ fn read_any(
     name: &str,
     bytes: &[u8],
     judge: Option<Judge<'_>>,
-    meter: &mut Meter<'_>,
+    meter: &mut ReadingMeter<'_>,
 ) -> Result<ResultTable, ResultError> {
     let unknown =
         |found: &str| ResultError::Unknown { name: name.to_owned(), found: found.to_owned() };
@@ -163,7 +163,7 @@ fn read_any(
 fn document(
     name: &str,
     object: &Object<'_>,
-    meter: &mut Meter<'_>,
+    meter: &mut ReadingMeter<'_>,
 ) -> Result<ResultTable, ResultError> {
     if object.contains_key("regression_gate") || object.contains_key("correctness_gate") {
         return version(name, EvalResultKind::Gate, object)
@@ -197,7 +197,7 @@ fn lines(
     bytes: &[u8],
     text: &str,
     judge: Option<Judge<'_>>,
-    meter: &mut Meter<'_>,
+    meter: &mut ReadingMeter<'_>,
 ) -> Result<ResultTable, ResultError> {
     let mut rows = Vec::new();
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
@@ -226,7 +226,7 @@ fn run(
     name: &str,
     bytes: &[u8],
     judge: Option<Judge<'_>>,
-    meter: &mut Meter<'_>,
+    meter: &mut ReadingMeter<'_>,
 ) -> Result<ResultTable, ResultError> {
     // A run without qrels is still parsed, so that errors in it are reported first.
     let run = Run::parse_metered(bytes, meter)

@@ -5,7 +5,7 @@ use super::table::{hold_table, hold_texts};
 use super::{ResultError, number, number_repeats, text};
 use crate::compare::{EvalResultKind, MeasureColumn, MeasureRole, ResultRow, ResultTable};
 use crate::reading::json::{Json, Object};
-use crate::reading::meter::Meter;
+use crate::reading::meter::ReadingMeter;
 
 /// The measures of a replayed row with their roles.
 const COLUMNS: [(&str, MeasureRole); 5] = [
@@ -27,7 +27,7 @@ const MEANS: [(&str, &str); 4] = [
 pub(super) fn read(
     name: &str,
     object: &Object<'_>,
-    meter: &mut Meter<'_>,
+    meter: &mut ReadingMeter<'_>,
 ) -> Result<ResultTable, ResultError> {
     let Some(results) = object.get("results").and_then(Json::as_array) else {
         let (name, kind) = (name.to_owned(), EvalResultKind::Replay);
@@ -66,7 +66,7 @@ pub(super) fn check_rows(
 pub(super) fn check_means(
     measured: &ResultTable,
     summary: Option<&Json<'_>>,
-    meter: &Meter<'_>,
+    meter: &ReadingMeter<'_>,
 ) -> Result<(), ResultError> {
     for (measure, mean) in MEANS {
         check_mean(measured, measure, summary.and_then(|summary| summary.get(mean)), meter)?;

@@ -5,7 +5,7 @@ use super::table::{Places, hold_row, hold_table, places};
 use super::{MAX_COLUMNS, ResultError, number, role, text};
 use crate::compare::{EvalResultKind, MeasureColumn, ResultRow, ResultTable};
 use crate::reading::json::{Json, Object};
-use crate::reading::meter::Meter;
+use crate::reading::meter::ReadingMeter;
 
 /// Counts that must be equal for two score files to use the same judgements.
 const CONDITIONS: [&str; 2] = ["judged_queries", "judgements"];
@@ -13,7 +13,7 @@ const CONDITIONS: [&str; 2] = ["judged_queries", "judgements"];
 pub(super) fn read(
     name: &str,
     object: &Object<'_>,
-    meter: &mut Meter<'_>,
+    meter: &mut ReadingMeter<'_>,
 ) -> Result<ResultTable, ResultError> {
     let Some(queries) = object.get("per_query").and_then(Json::as_array) else {
         let (name, kind) = (name.to_owned(), EvalResultKind::Scores);

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::ResultError;
 use crate::compare::{ResultRow, ResultTable};
-use crate::reading::meter::Meter;
+use crate::reading::meter::ReadingMeter;
 
 /// Memory of a row without its texts and values: the struct, the duplicate check, and rounding of
 /// small allocations.
@@ -19,7 +19,7 @@ pub(super) fn places<'a>(names: impl Iterator<Item = &'a str>) -> Places<'a> {
 
 /// Counts the memory of a table before it is allocated.
 pub(super) fn hold_table(
-    meter: &mut Meter<'_>,
+    meter: &mut ReadingMeter<'_>,
     name: &str,
     rows: usize,
     columns: usize,
@@ -31,7 +31,7 @@ pub(super) fn hold_table(
 
 /// Counts the memory of a row's strings.
 pub(super) fn hold_row(
-    meter: &mut Meter<'_>,
+    meter: &mut ReadingMeter<'_>,
     name: &str,
     row: &ResultRow,
 ) -> Result<(), ResultError> {
@@ -41,6 +41,9 @@ pub(super) fn hold_row(
 }
 
 /// Counts the memory of all strings of a table.
-pub(super) fn hold_texts(meter: &mut Meter<'_>, measured: &ResultTable) -> Result<(), ResultError> {
+pub(super) fn hold_texts(
+    meter: &mut ReadingMeter<'_>,
+    measured: &ResultTable,
+) -> Result<(), ResultError> {
     measured.rows.iter().try_for_each(|row| hold_row(meter, &measured.name, row))
 }

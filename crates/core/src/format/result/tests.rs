@@ -219,7 +219,7 @@ fn benchmarks_that_no_run_gives() {
 }
 
 fn refusing(text: &str) -> ResultError {
-    let mut meter = Meter::new(&|_| false, &|| false);
+    let mut meter = ReadingMeter::new(&|_| false, &|| false);
     read_metered("file", text.as_bytes(), None, &mut meter).unwrap_err()
 }
 
@@ -240,7 +240,7 @@ fn too_many_measures_are_refused_before_a_table_is_made() {
     assert!(error.contains("different keys, at most 10000 are read"), "{error}");
     let refused = refusing(&scores(900));
     assert_eq!(refused.to_string(), "`file` has 2 rows and 900 measures");
-    assert_eq!(refused.meter_error(), Some(MeterError::NoMemory));
+    assert_eq!(refused.meter_error(), Some(ReadingMeterError::NoMemory));
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn memory_is_counted_for_every_kind() {
         r#"{"schema_version":1,"correctness_gate":{"ran":true,"results":[{"query_id":"a"}]}}"#;
     let run = r#"{"query_id":"q","retrieved":[{"slug":"a"}]}"#;
     for text in [replay, gate, run, r#"[{"id":1,"a":1}]"#, "q 0 d 1 1 t\n"] {
-        assert_eq!(refusing(text).meter_error(), Some(MeterError::NoMemory), "{text}");
+        assert_eq!(refusing(text).meter_error(), Some(ReadingMeterError::NoMemory), "{text}");
     }
 }
 
@@ -262,10 +262,10 @@ fn reading_a_result_stops() {
     loop {
         let left = std::cell::Cell::<usize>::new(calls);
         let is_stopped = || left.replace(left.get().wrapping_sub(1)) == 0;
-        let mut meter = Meter::new(&|_| true, &is_stopped);
+        let mut meter = ReadingMeter::new(&|_| true, &is_stopped);
         match read_metered("file", lines.as_bytes(), None, &mut meter) {
             Ok(measured) => break assert_eq!(measured.rows.len(), 50),
-            Err(error) => assert_eq!(error.meter_error(), Some(MeterError::Stopped)),
+            Err(error) => assert_eq!(error.meter_error(), Some(ReadingMeterError::Stopped)),
         }
         calls += 1;
     }

@@ -5,7 +5,7 @@ use crate::yaml::json_as_yaml;
 
 /// Why a suite cannot be added.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum EditError {
+pub enum SuiteEditError {
     /// The file is invalid, or would be afterwards.
     #[error(transparent)]
     File(#[from] FileError),
@@ -17,7 +17,7 @@ pub enum EditError {
 }
 
 /// The file with one more suite at the end of its list.
-pub fn with_suite(text: &str, entry: &SuiteEntry) -> Result<String, EditError> {
+pub fn with_suite(text: &str, entry: &SuiteEntry) -> Result<String, SuiteEditError> {
     let before = SuiteFile::parse(text)?;
     let mut lines: Vec<&str> = text.lines().collect();
     let head = lines.iter().position(|line| line.starts_with("suites:"));
@@ -39,13 +39,13 @@ pub fn with_suite(text: &str, entry: &SuiteEntry) -> Result<String, EditError> {
     all.extend(&lines[at..]);
     let text = all.join("\n") + "\n";
     let after = SuiteFile::parse(&text).map_err(|error| match error {
-        FileError::Suite(_) => EditError::File(error),
-        FileError::Form { .. } | FileError::Version(_) => EditError::Shape,
+        FileError::Suite(_) => SuiteEditError::File(error),
+        FileError::Form { .. } | FileError::Version(_) => SuiteEditError::Shape,
     })?;
     let mut expected = before;
     expected.suites.push(entry.clone());
     if after != expected {
-        return Err(EditError::Shape);
+        return Err(SuiteEditError::Shape);
     }
     after.suites()?;
     Ok(text)

@@ -150,9 +150,9 @@ pub struct ThresholdsEntry {
 pub struct ThresholdEntry {
     /// Value that the measure should reach or stay below.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub target: Option<Amount>,
+    pub target: Option<NumberOrPercent>,
     /// An alert fires beyond this value.
-    pub alert: Amount,
+    pub alert: NumberOrPercent,
     /// Whether the alert pages the on-call engineer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<bool>,
@@ -160,8 +160,9 @@ pub struct ThresholdEntry {
 
 /// A number, or a text such as `95%`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Amount")]
 #[serde(untagged)]
-pub enum Amount {
+pub enum NumberOrPercent {
     Number(f64),
     Text(String),
 }
@@ -398,8 +399,9 @@ impl ThresholdEntry {
         let target = || self.target.as_ref().ok_or_else(|| wrong("it has no target"));
         let bound = match measure.unit() {
             MeasureUnit::Share => {
-                let share =
-                    |amount: &Amount| amount.text().parse::<Percent>().map_err(|e| wrong(&e));
+                let share = |amount: &NumberOrPercent| {
+                    amount.text().parse::<Percent>().map_err(|e| wrong(&e))
+                };
                 let (target, alert) = (share(target()?)?, share(&self.alert)?);
                 if alert > target {
                     return Err(wrong("its alert is above its target"));
@@ -420,7 +422,7 @@ impl ThresholdEntry {
     }
 }
 
-impl Amount {
+impl NumberOrPercent {
     fn text(&self) -> String {
         match self {
             Self::Number(number) => number.to_string(),

@@ -92,7 +92,8 @@ pub struct SuiteRunLine {
 
 /// Output of `suites run --json`: the run, its number, and the alerts that it changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SuiteRan {
+#[schemars(rename = "SuiteRan")]
+pub struct SuiteRunResultBody {
     pub id: Option<i64>,
     /// Alerts that the run changed.
     pub alerts: ChangedAlerts,

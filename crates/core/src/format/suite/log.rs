@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::named;
-use crate::suite::case::Flag;
+use crate::suite::case::CaseDefect;
 use crate::target::{RerankJudgement, StageIds, TargetAnswer, TargetErrorKind};
 
 /// The version of [`RetrievalBody`].
@@ -114,7 +114,7 @@ pub struct CaseComment {
     /// Query id of the case.
     pub case_id: String,
     /// Problems found in the case.
-    pub flags: Vec<Flag>,
+    pub flags: Vec<CaseDefect>,
 }
 
 impl RetrievalBody {

@@ -12,7 +12,7 @@ mod query_file;
 mod standing;
 
 pub use check::{Problem, SuiteFileProblems, check};
-pub use edit::{EditError, with_suite};
+pub use edit::{SuiteEditError, with_suite};
 pub use file::{
     AlertsEntry, DebounceEntry, FileError, SampleEntry, SuiteEntry, SuiteFile, ThresholdEntry,
     ThresholdsEntry, TriggerEntry,
@@ -20,9 +20,9 @@ pub use file::{
 pub use filter::FilterEntry;
 pub use listing::{
     ChangedAlerts, EventBody, EventsBody, OpenAlert, RecordedSuiteRun, SUITE_PRUNE_VERSION,
-    SuiteInfo, SuitePruneBody, SuiteRan, SuiteRunLine, SuiteRunsBody, SuitesBody,
+    SuiteInfo, SuitePruneBody, SuiteRunLine, SuiteRunResultBody, SuiteRunsBody, SuitesBody,
 };
 pub use log::{CaseComment, RETRIEVAL_BODY_VERSION, RerankedId, RetrievalBody, Signal};
 pub use query::{QUERY_VERSION, QueryEntry, QueryError, WireKey, WireSnippet};
-pub use query_file::{QueryFileError, RowsOf, read_queries};
+pub use query_file::{QueryFileError, WorkspaceCheck, read_queries};
 pub use standing::Drift;

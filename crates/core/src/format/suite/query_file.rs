@@ -20,7 +20,7 @@ const PASSED_OVER: [&str; 4] = ["created_at", "reviewed_at", "updated_at", "filt
 
 /// Whether rows that name a workspace must name this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RowsOf<'a> {
+pub enum WorkspaceCheck<'a> {
     /// A row of another workspace is an error.
     Workspace(&'a str),
     /// The workspace of a row is ignored.
@@ -30,7 +30,7 @@ pub enum RowsOf<'a> {
 /// Reads the queries of a text, each with its line number.
 pub fn read_queries(
     text: &str,
-    of: RowsOf<'_>,
+    of: WorkspaceCheck<'_>,
 ) -> Result<Vec<(usize, QueryEntry)>, QueryFileError> {
     let is_lines =
         text.trim_start().starts_with('{') && serde_json::from_str::<Value>(text).is_err();
@@ -73,15 +73,15 @@ fn wrong(line: usize, reason: impl Into<String>) -> QueryFileError {
     QueryFileError { line, reason: reason.into() }
 }
 
-fn of_line(line: &str, at: usize, of: RowsOf<'_>) -> Result<QueryEntry, QueryFileError> {
+fn of_line(line: &str, at: usize, of: WorkspaceCheck<'_>) -> Result<QueryEntry, QueryFileError> {
     let value = serde_json::from_str(line).map_err(|error| wrong(at, plain(&error.to_string())))?;
     entry(value, of).map_err(|reason| wrong(at, reason))
 }
 
-fn entry(value: Value, of: RowsOf<'_>) -> Result<QueryEntry, String> {
+fn entry(value: Value, of: WorkspaceCheck<'_>) -> Result<QueryEntry, String> {
     let Value::Object(mut row) = value else { return Err("it is no object".to_owned()) };
     let named = row.remove("workspace_id").filter(|value| !value.is_null());
-    if let (Some(named), RowsOf::Workspace(own)) = (named, of)
+    if let (Some(named), WorkspaceCheck::Workspace(own)) = (named, of)
         && named.as_str() != Some(own)
     {
         return Err(format!("the row is of the workspace {named}, and this is `{own}`"));
@@ -115,14 +115,14 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
-        let found = read_queries(text, RowsOf::Any).unwrap();
+        let found = read_queries(text, WorkspaceCheck::Any).unwrap();
         let texts: Vec<&str> = found.iter().map(|(_, one)| one.query.as_str()).collect();
         assert_eq!(texts, expected);
     }
 
     #[test]
     fn a_row_of_another_workspace_is_refused_wherever_it_stands() {
-        let own = RowsOf::Workspace("team");
+        let own = WorkspaceCheck::Workspace("team");
         for text in [
             "{\"query\":\"a\",\"workspace_id\":\"team\"}\n{\"query\":\"b\",\"workspace_id\":\"w\"}\n",
             "- query: a\n- query: b\n  workspace_id: w\n",
@@ -130,7 +130,7 @@ mod tests {
         ] {
             let error = read_queries(text, own).unwrap_err();
             assert!(error.line == 2 && error.reason.contains("`team`"), "{error:?}");
-            assert_eq!(read_queries(text, RowsOf::Any).unwrap().len(), 2);
+            assert_eq!(read_queries(text, WorkspaceCheck::Any).unwrap().len(), 2);
         }
         assert_eq!(read_queries("- query: a\n  workspace_id: null\n", own).unwrap().len(), 1);
     }
@@ -149,7 +149,8 @@ mod tests {
     fn rows_of_a_table() {
         let row = r#"{"id":7,"workspace_id":"w","query_text":"a","suite_tags":["s"],"active":false,
             "intent":null,"created_at":"2026-01-01","expected":[{"kind":"document","id":"d"}]}"#;
-        let found = read_queries(row, RowsOf::Workspace("w")).unwrap().remove(0).1.read().unwrap();
+        let found =
+            read_queries(row, WorkspaceCheck::Workspace("w")).unwrap().remove(0).1.read().unwrap();
         assert_eq!(
             (&*found.id, found.state.name(), &found.tags[..]),
             ("7", "retired", &["s".to_owned()][..])
@@ -158,11 +159,11 @@ mod tests {
 
     #[test]
     fn what_is_wrong_has_its_line() {
-        let line = |text: &str| read_queries(text, RowsOf::Any).unwrap_err();
+        let line = |text: &str| read_queries(text, WorkspaceCheck::Any).unwrap_err();
         assert_eq!(line("{\"query\":\"a\"}\n{\"colour\":1}").line, 2);
         assert!(line("- colour: red").reason.contains("query 1"));
         assert_eq!(line("queries:\n  - query: a\n  - colour: red\n").line, 3);
-        assert_eq!(read_queries("- query: a\n- query: b\n", RowsOf::Any).unwrap()[1].0, 2);
+        assert_eq!(read_queries("- query: a\n- query: b\n", WorkspaceCheck::Any).unwrap()[1].0, 2);
         assert!(line("3").reason.contains("neither"));
     }
 }

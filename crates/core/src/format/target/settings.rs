@@ -20,8 +20,8 @@ use crate::target::shape::{
 };
 use crate::target::template::{Placeholder, RequestTemplate};
 use crate::target::{
-    Address, HttpTarget, IdRule, KeyLocation, LOCAL, McpTarget, McpTransport, SavedRun, SourceRule,
-    TargetKind, TargetLimits, TargetProgram, TargetSettings,
+    DocumentIdRule, DocumentSourceRule, EndpointAddress, HttpTarget, KeyLocation, LOCAL, McpTarget,
+    McpTransport, SavedRun, TargetKind, TargetLimits, TargetProgram, TargetSettings,
 };
 
 use super::WireResponse;
@@ -183,9 +183,9 @@ impl WireTarget {
             (Some(_), true) => {
                 return Err("`ids` has both `source` and `source_of_result`".to_owned());
             }
-            (Some(source), false) => SourceRule::Fixed(source),
-            (None, true) => SourceRule::OfResult,
-            (None, false) => SourceRule::None,
+            (Some(source), false) => DocumentSourceRule::Fixed(source),
+            (None, true) => DocumentSourceRule::OfResult,
+            (None, false) => DocumentSourceRule::None,
         };
         let document = field.map(|field| Path::parse(&field));
         let document = document.transpose().map_err(|error| format!("`ids.field`: {error}"))?;
@@ -202,7 +202,7 @@ impl WireTarget {
         if workspace.is_some() && !takes_workspace(&kind) {
             return Err("`workspace` has no place in what is sent".to_owned());
         }
-        let ids = IdRule { strip_prefix, source };
+        let ids = DocumentIdRule { strip_prefix, source };
         Ok(TargetSettings { name: name.to_owned(), kind, ids, document, workspace, most, limits })
     }
 
@@ -291,7 +291,7 @@ impl WireTarget {
             return Err(format!("`path` is {path:?}; it begins with `/`"));
         }
         let url = format!("{}{path}", address.url.trim_end_matches('/'));
-        Ok(HttpTarget { address: Address { url, ..address }, shape, max_results })
+        Ok(HttpTarget { address: EndpointAddress { url, ..address }, shape, max_results })
     }
 
     /// A custom API, and the rest of its address.
@@ -346,7 +346,7 @@ impl WireTarget {
         Ok(McpTarget { transport, tool, arguments, reading })
     }
 
-    fn address(self) -> Result<Address, String> {
+    fn address(self) -> Result<EndpointAddress, String> {
         let url = self.url.ok_or("`url` is missing")?;
         check_url(&url)?;
         let variables =
@@ -363,7 +363,7 @@ impl WireTarget {
         };
         check_headers(self.headers.keys().chain(self.headers_env.keys()))?;
         refuse_secrets(&self.headers)?;
-        Ok(Address {
+        Ok(EndpointAddress {
             url,
             headers: self.headers.into_iter().collect(),
             headers_env: self.headers_env.into_iter().collect(),

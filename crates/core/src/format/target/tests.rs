@@ -7,9 +7,9 @@ use crate::format::schema::of_input;
 use crate::target::shape::{AnswerFormat, RetrievalApi};
 use crate::target::template::TemplateValues;
 use crate::target::{
-    GraphEvidence, IdRule, McpTransport, Question, RationaleEdge, RationaleEntity, RerankJudgement,
-    SourceRule, StageFallback, StageIds, TargetAnswer, TargetKind, TargetResult, TargetSettings,
-    TargetTimings,
+    DocumentIdRule, DocumentSourceRule, GraphEvidence, McpTransport, Question, RationaleEdge,
+    RationaleEntity, RerankJudgement, StageFallback, StageIds, TargetAnswer, TargetKind,
+    TargetResult, TargetSettings, TargetTimings,
 };
 
 fn good(value: Value) -> TargetSettings {
@@ -44,7 +44,7 @@ fn a_ready_api_has_its_path() {
     assert_eq!((target.place().as_str(), target.most()), ("api.example.com", Some(50)));
     assert_eq!(target.limits.timeout.as_millis(), 500);
     assert_eq!((target.limits.attempts, target.limits.concurrency), (1, 8));
-    assert_eq!(target.ids.source, SourceRule::Fixed("wiki".to_owned()));
+    assert_eq!(target.ids.source, DocumentSourceRule::Fixed("wiki".to_owned()));
     let other = good(json!({
         "kind": "http", "api": "lightfast-internal", "url": "http://h:1", "path": "/api/search",
     }));
@@ -246,11 +246,11 @@ fn an_answer_reads_back_from_what_is_printed() {
         ..TargetAnswer::default()
     };
     let printed = serde_json::to_value(AnswerBody::new(&answer)).unwrap();
-    let read = AnswerFormat::Own.answer(&printed, &IdRule::default(), None, 10).unwrap();
+    let read = AnswerFormat::Own.answer(&printed, &DocumentIdRule::default(), None, 10).unwrap();
     assert_eq!(read, answer);
     let empty = TargetAnswer::default();
     let printed = serde_json::to_value(AnswerBody::new(&empty)).unwrap();
-    let read = AnswerFormat::Own.answer(&printed, &IdRule::default(), None, 10).unwrap();
+    let read = AnswerFormat::Own.answer(&printed, &DocumentIdRule::default(), None, 10).unwrap();
     assert_eq!(read, empty);
 }
 

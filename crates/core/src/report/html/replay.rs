@@ -1,6 +1,6 @@
 //! A replay as an HTML page, and the parts that a gate shows too.
 
-use crate::provenance::Factor;
+use crate::provenance::RankingFactor;
 use crate::replay::{MetricHealth, ReplaySummary, ReplayedRow, RowOutcome, diagnose, healths};
 use crate::report::ReplayParts;
 use crate::report::number::{NONE, Unit, count, interval, interval_at, maybe, ms};
@@ -140,7 +140,7 @@ pub(super) fn changes(rows: &[ReplayedRow]) -> String {
     if compared(rows).next().is_none() {
         return String::new();
     }
-    let one = |(factor, FactorCounts { same, differs, unknown }): (Factor, FactorCounts)| {
+    let one = |(factor, FactorCounts { same, differs, unknown }): (RankingFactor, FactorCounts)| {
         let parts = [
             ("now", "changed", differs),
             ("then", "same", same),

@@ -12,7 +12,7 @@ use crate::gate::{
     Breach, CheckStatus, ConfidenceLevel, Correctness, CorrectnessParts, CorrectnessThresholds,
     GateCheck, GateParts, JudgedResult, QueryResult, Regression, RegressionParts, Verdict,
 };
-use crate::provenance::Factor;
+use crate::provenance::RankingFactor;
 use crate::replay::{LatencySummary, ReplaySummary};
 use crate::report::tally::{FactorCounts, changed};
 
@@ -54,7 +54,7 @@ struct WireRegressionResult<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     breaches: Vec<WireBreach<'a>>,
     warnings: &'a [String],
-    changed: BTreeMap<Factor, FactorCounts>,
+    changed: BTreeMap<RankingFactor, FactorCounts>,
     results: Vec<WireRow<'a>>,
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::baseline::BaselineIntegrity;
 use crate::blame::Blame;
 use crate::latency::{Clock, NotComparedReason, TimeRatio};
-use crate::provenance::{Factor, FactorDifferences};
+use crate::provenance::{FactorDifferences, RankingFactor};
 use crate::replay::{
     Caveat, LatencySummary, LostPage, MetricHealth, ReplayHealth, ReplaySummary, ReplayedRow,
     RowComparison, RowOutcome, SkipReason, TimingSummary, diagnose, healths,
@@ -28,7 +28,7 @@ pub struct ReplayReport<'a> {
     health: WireHealth,
     diagnosis: Vec<String>,
     /// Number of changed rows by factor.
-    changed: BTreeMap<Factor, FactorCounts>,
+    changed: BTreeMap<RankingFactor, FactorCounts>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<BTreeMap<String, usize>>")]
     blame: Option<serde_json::Map<String, serde_json::Value>>,

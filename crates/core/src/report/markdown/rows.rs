@@ -1,7 +1,7 @@
 //! Tables of rows, queries and changed factors.
 
 use crate::gate::JudgedResult;
-use crate::provenance::Factor;
+use crate::provenance::RankingFactor;
 use crate::replay::{ReplayedRow, RowComparison};
 use crate::report::Queries;
 use crate::report::number::{NONE, Unit, count, maybe};
@@ -123,9 +123,15 @@ pub(super) fn changes(rows: &[ReplayedRow]) -> String {
         return String::new();
     }
     let head = ["factor", "changed", "same", "not recorded"].map(str::to_owned);
-    let line = |(factor, FactorCounts { same, differs, unknown }): (Factor, FactorCounts)| {
-        vec![factor.name().to_owned(), differs.to_string(), same.to_string(), unknown.to_string()]
-    };
+    let line =
+        |(factor, FactorCounts { same, differs, unknown }): (RankingFactor, FactorCounts)| {
+            vec![
+                factor.name().to_owned(),
+                differs.to_string(),
+                same.to_string(),
+                unknown.to_string(),
+            ]
+        };
     let table = table(&head, changed(rows).into_iter().map(line));
     let blames = blames(rows);
     let blames: Vec<String> = blames.iter().map(|(blame, n)| format!("{blame} {n}")).collect();

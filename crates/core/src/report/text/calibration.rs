@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use super::super::escape::visible;
 use super::LINE;
 use super::table::{Edge, table};
-use crate::calibrate::{Bin, Refusal};
-use crate::format::calibration::{StandingBody, ThresholdInfo, Verification};
+use crate::calibrate::{CalibrationRefusal, ScoreBin};
+use crate::format::calibration::{CalibrationOverviewBody, ThresholdInfo, Verification};
 
 const BAR: usize = 30;
 
@@ -17,8 +17,9 @@ fn four(number: f64) -> String {
 }
 
 /// The status of a workspace's calibration.
-pub fn calibration(standing: &StandingBody) -> String {
-    let StandingBody { state, reranker, set_threshold, set_for, pairs, missing, .. } = standing;
+pub fn calibration(standing: &CalibrationOverviewBody) -> String {
+    let CalibrationOverviewBody { state, reranker, set_threshold, set_for, pairs, missing, .. } =
+        standing;
     let shown = |text: &Option<String>| visible(text.as_deref().unwrap_or("-"), LINE);
     let mut text = format!("{}  {}\n\n", state.name().to_uppercase(), state.in_words());
     let mut line = |name: &str, value: String| {
@@ -83,7 +84,7 @@ pub fn threshold(one: &ThresholdInfo) -> String {
         line("previous", format!("{:.4} ({}, {model})", previous.threshold, previous.id));
     }
     for refusal in &body.refusals {
-        line("refused", format!("{refusal}: {}", Refusal::in_words(*refusal)));
+        line("refused", format!("{refusal}: {}", CalibrationRefusal::in_words(*refusal)));
     }
     if let Some(reason) = &body.forced {
         line("forced", visible(reason, LINE));
@@ -123,14 +124,14 @@ fn percent(share: f64) -> String {
 }
 
 /// Histogram of scores by tenths: `#` relevant, `=` borderline, `.` irrelevant.
-fn bars(bins: &[Bin], threshold: f64) -> String {
-    let total = |bin: &Bin| bin.counts.total();
+fn bars(bins: &[ScoreBin], threshold: f64) -> String {
+    let total = |bin: &ScoreBin| bin.counts.total();
     let most = bins.iter().map(total).max().unwrap_or(0);
     if most == 0 {
         return String::new();
     }
     let bar = |count: usize, sign: &str| sign.repeat((count * BAR).div_ceil(most));
-    let row = |bin: &Bin| {
+    let row = |bin: &ScoreBin| {
         let counts = bin.counts;
         let bars = [(counts.relevant, "#"), (counts.borderline, "="), (counts.irrelevant, ".")];
         let bars: String = bars.iter().map(|(count, sign)| bar(*count, sign)).collect();

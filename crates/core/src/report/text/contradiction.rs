@@ -6,9 +6,9 @@
 use std::fmt::Write as _;
 
 use crate::contradiction::report::RunStatus;
-use crate::contradiction::verdict::{Contradicts, Severity};
+use crate::contradiction::verdict::{Severity, StatementRelation};
 use crate::format::contradiction::{
-    ContradictionReport, WireCorrected, WireFinding, WireMember, WirePairRate, WireRate,
+    ContradictionReport, WireCorrected, WireFinding, WirePairRate, WireRate, WireStatement,
 };
 use crate::report::escape::visible;
 use crate::report::number::{Unit, count, value};
@@ -221,8 +221,9 @@ fn calls(report: &ContradictionReport) -> String {
 }
 
 fn verdicts(report: &ContradictionReport) -> String {
-    let count = |verdict: &Contradicts| report.verdict_breakdown.get(verdict).copied().unwrap_or(0);
-    let rows: Vec<_> = Contradicts::ALL
+    let count =
+        |verdict: &StatementRelation| report.verdict_breakdown.get(verdict).copied().unwrap_or(0);
+    let rows: Vec<_> = StatementRelation::ALL
         .iter()
         .map(|verdict| vec![format!("  {verdict}"), count(verdict).to_string()])
         .collect();
@@ -283,7 +284,7 @@ fn finding_lines(finding: &WireFinding) -> String {
     text
 }
 
-fn member_line(member: &WireMember) -> String {
+fn member_line(member: &WireStatement) -> String {
     let mut text = format!("{}::{}", member.source_id, member.slug);
     let place = member.take_row_num.map(|row| format!(" take {row}"));
     text.push_str(&place.unwrap_or_default());

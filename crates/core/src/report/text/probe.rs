@@ -10,7 +10,8 @@ use super::table::{Edge, table};
 use crate::cross_modal::batch::RowVerdict;
 use crate::format::benchmark::WireRecall;
 use crate::format::probe::{
-    AutopilotDuty, AutopilotLook, ProbeEvent, ProbeHistory, ProbeMeasured, ProbeReport, ProbeRun,
+    AutopilotDuty, AutopilotPassBody, ProbeEvent, ProbeHistory, ProbeMeasured, ProbeReport,
+    ProbeRun,
 };
 use crate::probe::{ENABLE, ProbeOutcome};
 
@@ -110,7 +111,7 @@ fn not_green(measured: &ProbeMeasured) -> String {
 }
 
 /// The report of one autopilot pass.
-pub fn autopilot(look: &AutopilotLook) -> String {
+pub fn autopilot(look: &AutopilotPassBody) -> String {
     if look.duties.is_empty() {
         return format!("nothing is enabled; enable the nightly quality probe with: {ENABLE}\n");
     }

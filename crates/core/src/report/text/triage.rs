@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::super::escape::visible;
 use super::super::suite::word;
 use super::LINE;
-use crate::format::triage::{TriageBody, WireFinding, WireTriaged};
+use crate::format::triage::{TriageBody, WireFinding, WireTriagedCase};
 
 /// Maximum number of cases to list per class.
 const CASES: usize = 20;
@@ -50,7 +50,7 @@ fn finding_text(finding: &WireFinding) -> String {
     text
 }
 
-fn case_text(case: &WireTriaged) -> String {
+fn case_text(case: &WireTriagedCase) -> String {
     let query = case.query.as_deref().map(|text| format!("  {}", visible(text, LINE)));
     let why: Vec<String> = case.because.iter().map(|one| visible(one, LINE)).collect();
     format!(

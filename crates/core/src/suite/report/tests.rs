@@ -1,6 +1,6 @@
 use super::super::query::Difficulty;
 use super::super::sample::tests::query;
-use super::super::size::Shortage;
+use super::super::size::SampleShortage;
 use super::super::{
     case::{self, RationaleRequirement},
     graph::EdgeCheck,
@@ -15,7 +15,7 @@ fn of(count: usize) -> (usize, SampleSize) {
 
 /// A sample of so many queries where so many more are required.
 fn short(count: usize, missing: usize) -> (usize, SampleSize) {
-    let shortage = Shortage { source: None, drawn: count, required: count + missing };
+    let shortage = SampleShortage { source: None, drawn: count, required: count + missing };
     let required = count + missing;
     (count, SampleSize { required, short: vec![shortage], ..SampleSize::exactly(count) })
 }

@@ -19,7 +19,8 @@ use crate::request::RetrievalMode;
 
 use super::path::{Path, kind_of};
 use super::{
-    IdRule, RerankJudgement, StageFallback, StageIds, TargetAnswer, TargetError, TargetTimings,
+    DocumentIdRule, RerankJudgement, StageFallback, StageIds, TargetAnswer, TargetError,
+    TargetTimings,
 };
 
 use value::{TypeMismatch, column, count, flag, id, list, number, number_or_null, one, text, time};
@@ -162,7 +163,7 @@ impl AnswerMapping {
     pub fn read_with(
         &self,
         answer: &Value,
-        ids: &IdRule,
+        ids: &DocumentIdRule,
         document: Option<&Path>,
         k: usize,
     ) -> Result<TargetAnswer, TargetError> {
@@ -176,7 +177,7 @@ impl AnswerMapping {
     pub fn read(
         &self,
         answer: &Value,
-        ids: &IdRule,
+        ids: &DocumentIdRule,
         k: usize,
     ) -> Result<TargetAnswer, TargetError> {
         let Self {
@@ -235,7 +236,7 @@ impl TimingPaths {
 }
 
 impl StagePaths {
-    fn read(&self, answer: &Value, ids: &IdRule) -> Result<Option<StageIds>, TargetError> {
+    fn read(&self, answer: &Value, ids: &DocumentIdRule) -> Result<Option<StageIds>, TargetError> {
         let Self { lexical, vector, rerank, rerank_scores } = self;
         let mut reported = [lexical, vector, rerank].into_iter().flatten();
         if reported.all(|path| path.find(answer).is_empty()) {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::target::path::LookupError;
-use crate::target::{GraphEvidence, IdRule, RationaleEdge, RationaleEntity, TargetError};
+use crate::target::{DocumentIdRule, GraphEvidence, RationaleEdge, RationaleEntity, TargetError};
 
 use super::value::{chunk, list, must, number, one, text};
 use super::{EdgePaths, EntityPaths, RationalePaths};
@@ -17,7 +17,7 @@ impl RationalePaths {
     pub(super) fn read(
         &self,
         answer: &Value,
-        ids: &IdRule,
+        ids: &DocumentIdRule,
     ) -> Result<Option<GraphEvidence>, TargetError> {
         let Self { edges, edge, entities, evidence } = self;
         let edges = match edges.all(answer) {
@@ -46,7 +46,7 @@ impl EdgePaths {
     pub(in crate::target) fn read(
         &self,
         edges: &[&Value],
-        ids: &IdRule,
+        ids: &DocumentIdRule,
     ) -> Result<Vec<RationaleEdge>, TargetError> {
         if edges.len() > MOST_EDGES {
             let message = format!("{} edges; at most {MOST_EDGES} are read", edges.len());

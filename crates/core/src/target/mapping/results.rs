@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::fault::{message_in, one_line};
 use crate::target::path::{LookupError, Path};
-use crate::target::{IdRule, TargetError, TargetResult};
+use crate::target::{DocumentIdRule, TargetError, TargetResult};
 
 use super::value::{column, id, must, number, number_or_null, one, text, text_or_null};
 use super::{ResultPaths, ScoreKind};
@@ -16,7 +16,7 @@ impl ResultPaths {
     pub(super) fn read(
         &self,
         answer: &Value,
-        ids: &IdRule,
+        ids: &DocumentIdRule,
         k: usize,
     ) -> Result<Vec<TargetResult>, TargetError> {
         let found = match &self.rows {

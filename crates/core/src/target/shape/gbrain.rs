@@ -7,8 +7,8 @@ use crate::target::mapping::{AnswerMapping, EdgePaths};
 use crate::target::path::Path;
 use crate::target::template::{Placeholder, TemplateValues};
 use crate::target::{
-    GraphEvidence, IdRule, RationaleEntity, SourceRule, StageFallback, TargetAnswer, TargetError,
-    TargetTimings,
+    DocumentIdRule, DocumentSourceRule, GraphEvidence, RationaleEntity, StageFallback,
+    TargetAnswer, TargetError, TargetTimings,
 };
 
 use super::{object, path, rows};
@@ -61,13 +61,13 @@ fn mapping() -> AnswerMapping {
 /// otherwise.
 pub(crate) fn read(
     answer: &Value,
-    ids: &IdRule,
+    ids: &DocumentIdRule,
     document: Option<&Path>,
     k: usize,
 ) -> Result<TargetAnswer, TargetError> {
-    let by_source = IdRule { source: SourceRule::OfResult, ..ids.clone() };
+    let by_source = DocumentIdRule { source: DocumentSourceRule::OfResult, ..ids.clone() };
     let ids = match (&ids.source, document) {
-        (SourceRule::None, None) => &by_source,
+        (DocumentSourceRule::None, None) => &by_source,
         _ => ids,
     };
     let mut read = mapping().read_with(answer, ids, document, k)?;
@@ -98,7 +98,7 @@ fn rationale(answer: &Value) -> Result<GraphEvidence, TargetError> {
     let resolved = path("$.relation.resolved[*]").find(answer).into_iter();
     let entity = |id: &str| RationaleEntity { id: id.to_owned(), aliases: Vec::new() };
     Ok(GraphEvidence {
-        edges: paths.read(&edges, &IdRule::default())?,
+        edges: paths.read(&edges, &DocumentIdRule::default())?,
         entities: resolved.filter_map(Value::as_str).map(entity).collect(),
         evidence: Vec::new(),
     })

@@ -11,7 +11,7 @@ use crate::named;
 use super::mapping::{AnswerMapping, ResultPaths, ScoreKind};
 use super::path::Path;
 use super::template::{Placeholder, TemplateValues, not_asked};
-use super::{IdRule, TargetAnswer, TargetError};
+use super::{DocumentIdRule, TargetAnswer, TargetError};
 
 pub use custom::CustomApi;
 pub(crate) use gbrain::arguments as gbrain_arguments;
@@ -130,7 +130,7 @@ impl RetrievalApi {
     pub fn answer(
         &self,
         answer: &Value,
-        ids: &IdRule,
+        ids: &DocumentIdRule,
         document: Option<&Path>,
         k: usize,
     ) -> Result<TargetAnswer, TargetError> {
@@ -161,7 +161,7 @@ impl AnswerFormat {
     pub fn answer(
         &self,
         answer: &Value,
-        ids: &IdRule,
+        ids: &DocumentIdRule,
         document: Option<&Path>,
         k: usize,
     ) -> Result<TargetAnswer, TargetError> {

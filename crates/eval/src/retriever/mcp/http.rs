@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use gbrain_core::target::{Address, TargetError, TargetLimits};
+use gbrain_core::target::{EndpointAddress, TargetError, TargetLimits};
 use serde_json::{Value, json};
 
 use crate::retriever::TargetEnvironment;
@@ -45,7 +45,7 @@ struct PostResponse {
 
 impl StreamableHttp {
     pub(super) fn open(
-        address: Address,
+        address: EndpointAddress,
         limits: &TargetLimits,
         environment: &TargetEnvironment,
     ) -> Result<Self, TargetError> {

@@ -7,7 +7,7 @@ use super::row::{UsageRow, second};
 
 /// The fields of a row that the figures need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Glance {
+pub struct UsageFields {
     /// `YYYY-MM-DDTHH:MM:SSZ`, which sorts by time.
     pub ts: [u8; 20],
     /// Whether a model was called.
@@ -24,7 +24,7 @@ pub struct Glance {
     pub output_words: u64,
 }
 
-impl Glance {
+impl UsageFields {
     /// Parses a line; `None` if it is not a row.
     pub fn parse(line: &[u8]) -> Option<Self> {
         Self::of_canonical(line).or_else(|| UsageRow::parse(line).map(|row| Self::of(&row)))
@@ -135,12 +135,12 @@ mod tests {
 
     #[test]
     fn the_short_way_is_taken_for_what_is_written() {
-        let glance = Glance::of_canonical(ROW.as_bytes()).unwrap();
+        let glance = UsageFields::of_canonical(ROW.as_bytes()).unwrap();
         assert_eq!((glance.exit_code, glance.duration_ms, glance.output_words), (-1, 18342, 0));
         let row = UsageRow::parse(ROW.as_bytes()).unwrap();
-        assert!(Glance::of_canonical(row.to_line().trim_end().as_bytes()).is_some());
+        assert!(UsageFields::of_canonical(row.to_line().trim_end().as_bytes()).is_some());
         let minus_nothing = ROW.replace(":-1,", ":-0,");
-        assert_eq!(Glance::parse(minus_nothing.as_bytes()), None);
+        assert_eq!(UsageFields::parse(minus_nothing.as_bytes()), None);
     }
 
     proptest! {
@@ -149,9 +149,9 @@ mod tests {
         fn both_ways_agree(at in 0..ROW.len(), with in prop::sample::select(b"\"{}[],:0129-ntfe\\ \xff.Z".to_vec()), insert: bool) {
             let mut line = ROW.as_bytes().to_vec();
             if insert { line.insert(at, with) } else { line[at] = with }
-            if let Some(short) = Glance::of_canonical(&line) {
+            if let Some(short) = UsageFields::of_canonical(&line) {
                 let row = UsageRow::parse(&line);
-                prop_assert_eq!(Some(short), row.map(|row| Glance::of(&row)));
+                prop_assert_eq!(Some(short), row.map(|row| UsageFields::of(&row)));
             }
         }
     }

@@ -9,7 +9,7 @@ mod row;
 mod runs;
 mod summary;
 
-pub use glance::Glance;
+pub use glance::UsageFields;
 pub use median::{Median, Middle};
 pub use row::{UsageRow, second};
 pub use runs::{RunIndex, RunRecord, RunText};

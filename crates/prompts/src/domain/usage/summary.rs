@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Glance, Median, RunIndex, RunText, second};
+use super::{Median, RunIndex, RunText, UsageFields, second};
 
 /// Longer lines are malformed: no row comes near this length.
 pub const LONGEST_LINE: usize = 64 * 1024;
@@ -97,7 +97,7 @@ impl Summary {
         if line.is_empty() {
             return;
         }
-        match Glance::parse(line) {
+        match UsageFields::parse(line) {
             Some(row) => self.add(&row, line),
             None => self.add_malformed(),
         }
@@ -108,7 +108,7 @@ impl Summary {
         self.first_malformed.get_or_insert(self.lines);
     }
 
-    fn add(&mut self, row: &Glance, line: &[u8]) {
+    fn add(&mut self, row: &UsageFields, line: &[u8]) {
         self.total += 1;
         self.last_ts = self.last_ts.max(Some(row.ts));
         if !row.sent {
@@ -145,7 +145,7 @@ impl Summary {
 }
 
 impl GateCounts {
-    fn add(&mut self, row: &Glance, text: RunText) {
+    fn add(&mut self, row: &UsageFields, text: RunText) {
         match text {
             RunText::Other => self.other_text += 1,
             RunText::Unknown => self.unknown_text += 1,

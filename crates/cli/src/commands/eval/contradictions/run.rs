@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::Args;
 use gbrain_brain::IndexKind;
 use gbrain_core::contradiction::report::RunInfo;
-use gbrain_core::contradiction::{Docket, Report, canaries, docket, prompt};
+use gbrain_core::contradiction::{PairSet, Report, canaries, docket, prompt};
 use gbrain_core::format::contradiction::ContradictionReport;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
@@ -249,7 +249,7 @@ fn gathered(
     store: &Arc<Store>,
     args: &ContradictionsRunArgs,
     queries: &[String],
-) -> Result<Docket, CliError> {
+) -> Result<PairSet, CliError> {
     let brain = context.brain_in(store.clone(), IndexKind::Disk)?;
     let options = GatherOptions {
         live: LiveContext { settings: brain.settings()?, now: context.now },

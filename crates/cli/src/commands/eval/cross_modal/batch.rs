@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use gbrain_core::clock::moment;
-use gbrain_core::cross_modal::batch::{BatchVerdict, Question, Rows};
+use gbrain_core::cross_modal::batch::{BatchVerdict, RowToJudge, Rows};
 use gbrain_core::cross_modal::{AnswerCounts, summary_file};
 use gbrain_core::fault::FaultKind;
 use gbrain_core::format::cross_modal::{Summary, SummaryParts};
@@ -29,7 +29,7 @@ pub(super) fn run(
     let kept = summary_path(context, args, &text)?;
     let panelists = Panelists::new(context, args)?;
     let jury = panelists.jury(args, &rubric, args.cycles.unwrap_or(1));
-    let estimate = allowed(context, args, &jury, rows.questions.iter().map(Question::case))?;
+    let estimate = allowed(context, args, &jury, rows.questions.iter().map(RowToJudge::case))?;
     let concurrent = usize::from(args.concurrent);
     let bar = context.terminal.progress("judging");
     bar.set_length(rows.questions.len() as u64);

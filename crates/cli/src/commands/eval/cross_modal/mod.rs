@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use gbrain_core::cross_modal::{AnswerCounts, JudgeInput, MAX_CYCLES, Rubric, Slot, choose};
+use gbrain_core::cross_modal::{AnswerCounts, JudgeInput, MAX_CYCLES, PanelSlot, Rubric, choose};
 use gbrain_core::fault::FaultKind;
 use gbrain_core::money::Usd;
 use gbrain_eval::cross_modal::{Jury, JuryCost};
@@ -115,7 +115,7 @@ pub(super) fn run(context: &CommandContext<'_>, args: &CrossModalArgs) -> Result
 /// The door to a panel, and who sits on it.
 struct Panelists {
     client: ModelClient,
-    seats: Vec<(Slot, ModelRef)>,
+    seats: Vec<(PanelSlot, ModelRef)>,
 }
 
 impl Panelists {
@@ -124,9 +124,9 @@ impl Panelists {
         let settings = settings(store.as_ref(), &context.home.workspace)?;
         let catalog = catalog(&context.home)?;
         let slots = [
-            (Slot::A, ModelTask::SlotA, &args.slot_a_model),
-            (Slot::B, ModelTask::SlotB, &args.slot_b_model),
-            (Slot::C, ModelTask::SlotC, &args.slot_c_model),
+            (PanelSlot::A, ModelTask::SlotA, &args.slot_a_model),
+            (PanelSlot::B, ModelTask::SlotB, &args.slot_b_model),
+            (PanelSlot::C, ModelTask::SlotC, &args.slot_c_model),
         ];
         let mut seats = Vec::new();
         for (slot, task, flag) in slots {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use gbrain_core::fault::FaultKind;
 use gbrain_core::format::benchmark::BenchmarkResult;
-use gbrain_core::gate::{BenchmarkGate, Floor, FloorCheck, ONLY_REPRODUCING, benchmark};
+use gbrain_core::gate::{BenchmarkGate, FloorCheck, MeasureFloor, ONLY_REPRODUCING, benchmark};
 use gbrain_core::report::{junit, markdown};
 use gbrain_eval::{read_document, write_atomically};
 use serde_json::json;
@@ -37,11 +37,11 @@ pub(super) fn run(
 }
 
 /// A floor as it is typed.
-pub(super) fn floor(text: &str) -> Result<Floor, String> {
+pub(super) fn floor(text: &str) -> Result<MeasureFloor, String> {
     let (measure, minimum) = text.split_once('=').ok_or("NAME=F, as in recall_all@5=0.9")?;
     let minimum = minimum.parse::<f64>().ok().filter(|minimum| (0.0..=1.0).contains(minimum));
     let minimum = minimum.ok_or("the floor is a number from 0 to 1")?;
-    Ok(Floor { measure: measure.to_owned(), minimum })
+    Ok(MeasureFloor { measure: measure.to_owned(), minimum })
 }
 
 fn read(path: &Path) -> Result<BenchmarkResult, CliError> {

@@ -7,7 +7,7 @@ use clap::Args;
 use gbrain_core::money::Usd;
 use gbrain_core::probe::ProbeOutcome;
 use gbrain_core::report::text;
-use gbrain_eval::probe::{ProbeInitiator, ProbeRequest, ProbeResult, ScheduleCheck, Storage};
+use gbrain_eval::probe::{ProbeInitiator, ProbeRequest, ProbeResult, ProbeStorage, ScheduleCheck};
 use gbrain_store::Store;
 use indicatif::ProgressBar;
 
@@ -87,8 +87,8 @@ fn tell(context: &CommandContext<'_>, result: &ProbeResult) -> Exit {
         _ => Exit::NoVerdict,
     };
     match storage {
-        Storage::Stored | Storage::NotStored => exit,
-        Storage::Failed(why) => {
+        ProbeStorage::Stored | ProbeStorage::NotStored => exit,
+        ProbeStorage::Failed(why) => {
             context.terminal.warn(format!("the result could not be stored: {why}"));
             // Nothing is left that shows how a pass came about.
             if exit == Exit::Pass { Exit::NoVerdict } else { exit }
