@@ -54,7 +54,7 @@ impl Spending {
             let state = state.map_err(|error| {
                 ModelCallError::new(ModelCallErrorKind::Ledger, error.to_string())
             })?;
-            let left = budget.cap.less(state.map_or(Usd::ZERO, |state| state.charged));
+            let left = budget.cap.saturating_sub(state.map_or(Usd::ZERO, |state| state.charged));
             if tightest.is_none_or(|tightest: Allowance| left < tightest.left) {
                 tightest = Some(Allowance { left, limit });
             }

@@ -58,7 +58,7 @@ fn date_at(words: &[&str], edge: PeriodEdge) -> Option<(Date, usize)> {
         .count();
     let words = &words[skip..];
     (1..=words.len().min(3)).rev().find_map(|length| {
-        let day = date::coarse(&words[..length].join(" "), edge)?;
+        let day = date::parse_coarse_date(&words[..length].join(" "), edge)?;
         date::is_plausible(day).then_some((day, skip + length))
     })
 }

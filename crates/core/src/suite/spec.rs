@@ -50,7 +50,7 @@ pub enum Sample {
 
 impl Sample {
     /// The minimum number of queries for a verdict, in total or per source.
-    pub fn least(&self) -> usize {
+    pub fn min_queries(&self) -> usize {
         match self {
             Self::Total(total) => *total,
             Self::PerSource { least, .. } => *least,

@@ -122,7 +122,7 @@ impl TemplateValues<'_> {
 }
 
 /// The fields of a question that the template cannot pass on, given its slots.
-pub(super) fn not_asked(
+pub(super) fn unsupported_fields(
     question: &Question,
     has: impl Fn(Placeholder) -> bool,
 ) -> Vec<&'static str> {
@@ -188,8 +188,8 @@ impl RequestTemplate {
     }
 
     /// Parts of a question that it has no place for.
-    pub fn not_asked(&self, question: &Question) -> Vec<&'static str> {
-        not_asked(question, |slot| self.has(slot))
+    pub fn unsupported_fields(&self, question: &Question) -> Vec<&'static str> {
+        unsupported_fields(question, |slot| self.has(slot))
     }
 
     /// The JSON of a question; none if nothing is left of it.
@@ -362,7 +362,7 @@ mod tests {
         let template =
             RequestTemplate::parse(&json!({ "q": "{{query}}", "s": "in {{sources}}" })).unwrap();
         assert_eq!(template.not_asked(&question()), ["mode"]);
-        assert_eq!(not_asked(&Question::new("a", 1), |_| false), Vec::<&str>::new());
+        assert_eq!(unsupported_fields(&Question::new("a", 1), |_| false), Vec::<&str>::new());
     }
 
     proptest! {

@@ -29,7 +29,7 @@ fn seats() -> Vec<PanelSeat> {
 fn judge(case: &JudgeInput<'_>, prompt: &JudgePrompt, replies: [&str; 3]) -> JudgedOutput {
     let rubric = Rubric::qa();
     let mut panel = Panel::new(&rubric, &seats(), 1).unwrap();
-    for (slot, cycle) in panel.left() {
+    for (slot, cycle) in panel.missing_calls() {
         let (outcome, cost) = if standing(&panel) == VerdictState::Open {
             let reply = replies[slot as usize];
             let vote = read(&rubric, reply).map_err(|error| error.to_string());

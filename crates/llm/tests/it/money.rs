@@ -85,7 +85,7 @@ fn what_waits_for_a_place_holds_no_money() {
     let site = Site::new(|_| Fault::None);
     let limits = ModelLimits { concurrency: 1, ..LIMITS };
     let worst = site.client("1").max_chat_cost(&model("openai:m"), &chat("hello")).unwrap();
-    let cap = worst + worst.less(Usd::nanos(1));
+    let cap = worst + worst.saturating_sub(Usd::nanos(1));
     let budget = Some(Budget { name: "run".to_owned(), cap });
     let client = site.client_with(limits).spending(Spending { budget, ..site.spending("1") });
     std::thread::scope(|scope| {

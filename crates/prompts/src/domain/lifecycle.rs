@@ -132,7 +132,7 @@ impl Transition {
 
     fn uses(self, counts: &VerdictCounts) -> u64 {
         match self {
-            Self::DraftToTested => counts.unrefuted(),
+            Self::DraftToTested => counts.not_refuted(),
             Self::TestedToReady => counts.verified,
         }
     }

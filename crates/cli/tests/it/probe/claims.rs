@@ -68,7 +68,7 @@ fn one_that_was_killed_is_in_the_way_for_its_lease_only() {
         let command = staged.command(&["autopilot", "--once", "--lease", "2"]);
         let mut killed = Running::start(command, "").unwrap();
         until_asked(&staged);
-        killed.strike().unwrap();
+        killed.kill_and_wait().unwrap();
         let struck = Instant::now();
         let (refused, _) = probe(&staged, &[]);
         if struck.elapsed() < Duration::from_secs(1) {

@@ -92,7 +92,7 @@ fn a_failed_cycle_is_counted_and_not_replaced() {
     panel.record(call(PanelSlot::A, 1, CallOutcome::Failed("no JSON".to_owned()))).unwrap();
     let again = panel.record(call(PanelSlot::A, 1, scored(&[9, 9])));
     assert_eq!(again, Err(PanelError::Again { slot: PanelSlot::A, cycle: 1 }));
-    for (slot, cycle) in panel.left() {
+    for (slot, cycle) in panel.missing_calls() {
         panel.record(call(slot, cycle, scored(&[9, 9]))).unwrap();
     }
     let found = panel.aggregate();

@@ -64,7 +64,7 @@ pub fn check(
         );
         return found;
     }
-    let whole = yaml::parse(text).and_then(|node| Ok((node, yaml::typed::<Value>(text)?)));
+    let whole = yaml::parse(text).and_then(|node| Ok((node, yaml::read_typed::<Value>(text)?)));
     match whole {
         Err(error) => found.add_problem(error.line, plain(&error.reason)),
         Ok((node, Value::Object(file))) => {

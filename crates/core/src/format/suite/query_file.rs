@@ -38,7 +38,7 @@ pub fn read_queries(
         let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
         return lines.map(|(line, at)| Ok((at, of_line(line, at, of)?))).collect();
     }
-    let whole: Value = yaml::typed(text).map_err(of_yaml)?;
+    let whole: Value = yaml::read_typed(text).map_err(of_yaml)?;
     let lines = lines(&yaml::parse(text).map_err(of_yaml)?);
     let list = match whole {
         Value::Array(list) => list,

@@ -121,7 +121,7 @@ fn what_somebody_stopped_does_not_fail() {
     let late = report(misses(), of(25), RunEnd::OverTime, &SuiteThresholds::default(), None);
     assert_eq!(late.verdict, Verdict::Fail, "its own time is another matter");
     let mut failed = run(&[0; 25]);
-    failed.doubt(InconclusiveReason::Cancelled);
+    failed.add_inconclusive_reason(InconclusiveReason::Cancelled);
     assert_eq!(failed.verdict, Verdict::Inconclusive);
 }
 
@@ -180,16 +180,16 @@ fn a_fall_of_the_reranker_fails_the_run() {
 #[test]
 fn doubt_takes_a_pass_away_and_no_failure() {
     let mut passed = run(&[1; 25]);
-    passed.doubt(InconclusiveReason::IndexBehind);
-    passed.doubt(InconclusiveReason::IndexBehind);
+    passed.add_inconclusive_reason(InconclusiveReason::IndexBehind);
+    passed.add_inconclusive_reason(InconclusiveReason::IndexBehind);
     assert_eq!(
         (passed.verdict, &passed.reasons[..]),
         (Verdict::Inconclusive, &[InconclusiveReason::IndexBehind][..])
     );
     let mut failed = run(&[0; 25]);
-    failed.doubt(InconclusiveReason::IndexBehind);
+    failed.add_inconclusive_reason(InconclusiveReason::IndexBehind);
     assert_eq!(failed.verdict, Verdict::Fail);
-    assert_eq!(SuiteReport::unmade(InconclusiveReason::Broken).verdict, Verdict::Inconclusive);
+    assert_eq!(SuiteReport::not_started(InconclusiveReason::Broken).verdict, Verdict::Inconclusive);
 }
 
 #[test]
