@@ -25,7 +25,7 @@ fn exactly_the_traces_of_a_purged_page_are_gone() {
 }
 
 #[test]
-fn what_was_removed_is_printed() {
+fn purge_prints_the_removed_objects() {
     for home in Home::both() {
         configure(&home, &json!({ "capture": true }));
         home.put("e", "Every boat has an e in its name.");

@@ -28,11 +28,11 @@ fn messages_survive_killed_senders_on_postgres() {
 }
 
 #[test]
-fn messages_arrive_once_when_nobody_is_killed_on_sqlite() {
+fn messages_arrive_once_without_kills_on_sqlite() {
     check(Engine::Sqlite, 0);
 }
 
 #[test]
-fn messages_arrive_once_when_nobody_is_killed_on_postgres() {
+fn messages_arrive_once_without_kills_on_postgres() {
     check(Engine::Postgres, 0);
 }

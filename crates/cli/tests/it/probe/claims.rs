@@ -90,7 +90,7 @@ fn one_that_was_killed_is_in_the_way_for_its_lease_only() {
 }
 
 #[test]
-fn an_autopilot_that_is_told_to_end_lets_go() {
+fn a_terminated_autopilot_releases_its_lease() {
     for home in Home::both() {
         let (staged, is_stuck) = stuck(home);
         let running =

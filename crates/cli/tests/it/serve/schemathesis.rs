@@ -12,11 +12,11 @@ fn keeps_its_word(engine: Engine, phases: &'static str, examples: usize) {
 }
 
 #[test]
-fn the_document_is_kept_on_sqlite() {
+fn the_api_matches_its_openapi_document_on_sqlite() {
     keeps_its_word(Engine::Sqlite, "coverage", 1);
 }
 
 #[test]
-fn the_document_is_kept_on_postgres() {
+fn the_api_matches_its_openapi_document_on_postgres() {
     keeps_its_word(Engine::Postgres, "fuzzing", 5);
 }
