@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_channel() {
+    fn invalid_channels_are_refused() {
         let refused = |entry: Value, says: &str| {
             let error = read(json!({ "x": entry })).unwrap_err();
             assert!(error.contains(says) && error.contains("`x`"), "{error}");
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_told() {
+    fn routing_selects_the_channels_to_notify() {
         let known = read(json!({
             "pd": { "kind": "pagerduty", "routing_key_env": "PD" },
             "chat": { "kind": "slack", "url_env": "CHAT" },

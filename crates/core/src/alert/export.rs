@@ -256,7 +256,7 @@ mod tests {
 
     /// Nobody is told of the silence of a suite that names no days, or that is off.
     #[test]
-    fn silence_is_told_of_where_it_is_asked_for() {
+    fn missing_run_rules_are_exported_on_request() {
         let suite = |name: &str, days: Option<u32>| {
             let mut suite = Suite::new(name, crate::suite::SuiteKind::Smoke, vec!["@a".to_owned()]);
             suite.alerts.silent_after_days = days;

@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time() {
+    fn texts_without_a_date_are_ignored() {
         for text in [
             "2000 chairs",
             "room 2021",

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_judge_sees_names_the_pair() {
+    fn the_prompt_hash_identifies_the_pair() {
         let one = pair("The berth is closed.", "The berth is open.");
         let identity = PairPrompt::of(&one, 99).identity;
         let mut held = one.clone();

@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_row_is_told() {
+    fn malformed_rows_are_reported() {
         malformed("{", "EOF while parsing an object at column 1");
         malformed("[]", "not an object");
         malformed("{\"hypothesis\":\"x\"}", "no text under `question`");

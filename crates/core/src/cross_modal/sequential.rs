@@ -203,7 +203,7 @@ mod tests {
 
         /// Open means open: with one dimension and one call left, some score or failure changes it.
         #[test]
-        fn what_is_open_can_be_changed(
+        fn an_open_verdict_can_change(
             first in prop::collection::vec(0..=10u8, 9),
             cycles in 1..=3u8,
             made in 0..9usize,

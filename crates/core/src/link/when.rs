@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_what_is_said() {
+    fn dates_in_text_are_read() {
         check("works there since 2021", Some(date(2021, 1, 1)), None);
         check("since early march 2021 or so", Some(date(2021, 3, 1)), None);
         check("worked there from 2019 to 2022", Some(date(2019, 1, 1)), Some(date(2022, 12, 31)));

@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_that_cannot_be_are_said() {
+    fn impossible_dates_are_reported() {
         let found =
             read_map("event_date: 1789-07-14\ndate: someday\npublished: 2020-01-02T03:04:05Z\n");
         assert_eq!(found.dates, [(jiff::civil::date(2020, 1, 2), DateOrigin::Published)]);

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stays_adds_up_and_the_largest_step_counts() {
+    fn held_memory_adds_up_and_the_largest_step_counts() {
         let given = Cell::new(0);
         let reserve = |bytes: usize| {
             given.set(given.get() + bytes);
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_read_when_nobody_waits() {
+    fn a_stopped_reader_reads_nothing() {
         let mut meter = ReadingMeter::new(&|_| true, &|| true);
         assert_eq!(meter.check(), Err(ReadingMeterError::Stopped));
         assert_eq!(meter.count_held(0), Err(ReadingMeterError::Stopped));

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_run() {
+    fn invalid_suites_are_refused() {
         let check = |change: &dyn Fn(&mut Suite), says: &str| {
             let mut suite = suite();
             change(&mut suite);

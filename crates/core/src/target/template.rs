@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_left_out_with_its_key() {
+    fn unset_fields_are_omitted_with_their_key() {
         assert_eq!(
             filled(json!({ "q": "{{query}}", "where": { "and": [{ "type": "{{types}}" }] } })),
             Some(json!({ "q": "who \"owns\" x?" }))
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_filled_is_refused() {
+    fn templates_with_unknown_fields_are_refused() {
         let error = RequestTemplate::parse(&json!({ "a": [{ "b": "{{qurey}}" }] })).unwrap_err();
         assert!(error.to_string().starts_with("there is no placeholder {{qurey}}"), "{error}");
         let error = RequestTemplate::parse(&json!("{{query")).unwrap_err();
@@ -361,7 +361,7 @@ mod tests {
     fn a_template_knows_what_it_has_no_place_for() {
         let template =
             RequestTemplate::parse(&json!({ "q": "{{query}}", "s": "in {{sources}}" })).unwrap();
-        assert_eq!(template.not_asked(&question()), ["mode"]);
+        assert_eq!(template.unsupported_fields(&question()), ["mode"]);
         assert_eq!(unsupported_fields(&Question::new("a", 1), |_| false), Vec::<&str>::new());
     }
 

@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_odd_is_a_warning() {
+    fn unusual_settings_are_warnings() {
         let check = |text: &str, expected: &[(usize, &str)]| {
             let found = found(text);
             check_messages(&found.problems, &[]);

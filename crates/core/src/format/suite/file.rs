@@ -501,7 +501,7 @@ suites:
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place() {
+    fn errors_name_their_place() {
         let one = |more: &str| {
             format!("suites:\n  - name: a\n    type: smoke\n    owners: [x]\n    {more}\n")
         };

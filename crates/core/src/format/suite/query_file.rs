@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_has_its_line() {
+    fn errors_have_line_numbers() {
         let line = |text: &str| read_queries(text, WorkspaceCheck::Any).unwrap_err();
         assert_eq!(line("{\"query\":\"a\"}\n{\"colour\":1}").line, 2);
         assert!(line("- colour: red").reason.contains("query 1"));

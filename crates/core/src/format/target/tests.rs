@@ -91,7 +91,7 @@ fn other_kinds() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn invalid_settings_are_explained() {
     let check = |value: Value, words: &str| {
         let (reason, _) = refused(value);
         assert!(reason.contains(words), "{reason:?} does not say {words:?}");

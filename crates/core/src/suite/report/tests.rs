@@ -111,7 +111,7 @@ fn a_case_that_a_deciding_recall_misses_is_failing() {
 
 /// What was asked until somebody stopped it is no sample, however bad it looks.
 #[test]
-fn what_somebody_stopped_does_not_fail() {
+fn a_cancelled_run_does_not_fail() {
     let misses = || (0..24).map(|at| at_rank(at, 0, RetrievalMode::Hybrid, 10.0)).collect();
     let stopped = report(misses(), of(25), RunEnd::Cancelled, &SuiteThresholds::default(), None);
     assert_eq!(
@@ -278,7 +278,7 @@ fn pairs_that_are_missing_may_score_anything() {
 }
 
 #[test]
-fn an_outage_is_told_from_a_loss_of_recall() {
+fn an_outage_is_distinguished_from_a_loss_of_recall() {
     let check = |down: usize, misses: usize, is_outage: bool, is_unmeasured: bool| {
         let rank = |at: usize| if at < down + misses { 0 } else { 1 };
         let case = |at| match at < down {
