@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_amount_buys_nothing() {
+    fn an_invalid_amount_allows_no_spending() {
         let settings =
             |value: &str| BTreeMap::from([(config::MAX_USD_PER_DAY.to_owned(), value.to_owned())]);
         assert_eq!(ModelCatalog::per_day(&BTreeMap::new()), Usd::cents(500));

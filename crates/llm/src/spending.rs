@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_never_free_because_nobody_counted() {
+    fn answers_without_usage_are_never_free() {
         let by_tokens = r#""input_usd_per_million": 10000, "output_usd_per_million": 20000"#;
         let by_searches = r#""usd_per_thousand_searches": 20"#;
         let used = |input, output, searches| Some(Usage { input, output, searches });
