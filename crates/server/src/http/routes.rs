@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_asked_is_for_admin() {
+    fn query_texts_require_admin_scope() {
         let endpoints = endpoints();
         let scope = |id: &str| endpoints.iter().find(|endpoint| endpoint.id == id).unwrap().scope;
         for id in ["export_captures", "get_baseline", "publish_baseline", "start_run", "run_result"]
