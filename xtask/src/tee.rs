@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_streams_and_the_status_are_kept() {
+    fn both_streams_and_the_status_are_preserved() {
         let mut command = Command::new("sh");
         command.args(["-c", "echo out; echo err >&2; exit 3"]);
         let finished = run(&mut command).unwrap();

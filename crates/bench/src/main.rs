@@ -47,7 +47,7 @@ fn run(args: &[String]) -> Result<ExitCode> {
         [kind, file] if kind == "scan" => bench::usage::scan(file.as_ref()),
         [kind, dir, terms @ ..] if kind == "bare" => bench::bare::run(dir.as_ref(), terms),
         [kind, address, rows] if kind == "stream" => bench::export::stream(address, rows.parse()?),
-        [kind] if kind == "caller" => campaign::budget::call(),
+        [kind] if kind == "caller" => campaign::budget::run_caller(),
         _ => bail!(USAGE),
     }
 }

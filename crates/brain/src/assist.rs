@@ -123,7 +123,7 @@ impl Assistants {
             per_day: Some(ModelCatalog::per_day(settings)),
             purpose: PURPOSE.to_owned(),
         };
-        let client = catalog.clone().quick().client().spending(spending);
+        let client = catalog.clone().with_short_timeouts().client().spending(spending);
         let (store, workspace) = (store.clone(), workspace.clone());
         Some(Self { reranker, ..Self::new(client, store, workspace, expander, None) })
     }

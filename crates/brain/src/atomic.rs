@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_taken_is_kept() {
+    fn an_existing_name_is_not_overwritten() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("key");
         AtomicFile::create_in(dir.path()).unwrap().create_new(&path).unwrap();

@@ -209,7 +209,7 @@ pub(crate) fn refuse_over_budget(
 }
 
 /// Parses an amount of dollars.
-pub(crate) fn usd(text: &str) -> Result<Usd, String> {
+pub(crate) fn parse_usd(text: &str) -> Result<Usd, String> {
     text.parse().map_err(|error: gbrain_core::money::UsdError| error.to_string())
 }
 

@@ -91,7 +91,7 @@ impl EmbedderChoice {
             purpose: EMBEDDING.to_owned(),
         };
         let client = catalog.client().spending(spending.clone());
-        let quick = catalog.clone().quick().client().spending(spending);
+        let quick = catalog.clone().with_short_timeouts().client().spending(spending);
         let (store, workspace) = (store.clone(), workspace.clone());
         let remote = RemoteEmbedder::new(client, quick, store, workspace, model, dims);
         Ok(Models::new(Arc::new(remote)).and(Arc::new(StaticTable::built_in())))

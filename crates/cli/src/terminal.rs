@@ -110,7 +110,7 @@ impl Terminal {
     }
 
     /// Prints a whole text: its exact bytes, and on a terminal a line end if it has none.
-    pub(crate) fn whole_text(&self, text: &str) {
+    pub(crate) fn write_text(&self, text: &str) {
         let end = if text.ends_with('\n') || !io::stdout().is_terminal() { "" } else { "\n" };
         self.out_paged(format!("{text}{end}"));
     }
@@ -145,7 +145,7 @@ impl Terminal {
         match failure {
             None => exit,
             Some(error) => {
-                self.talk(unwritten(&error).to_text().trim_end());
+                self.talk(incomplete_output(&error).to_text().trim_end());
                 Exit::NoVerdict
             }
         }
@@ -272,7 +272,7 @@ pub(crate) fn json_text(value: &impl Serialize) -> String {
 }
 
 /// Why a command whose output is incomplete did not do its work.
-pub(crate) fn unwritten(error: &io::Error) -> CliError {
+pub(crate) fn incomplete_output(error: &io::Error) -> CliError {
     CliError::io("stdout", error).hint("the output above is incomplete: run the command again")
 }
 
@@ -302,7 +302,7 @@ pub(crate) fn red(text: &str) -> String {
     styled(TextStyle::Red, text)
 }
 
-pub(crate) fn matched(text: &str) -> String {
+pub(crate) fn highlight(text: &str) -> String {
     styled(TextStyle::BoldYellow, text)
 }
 

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_the_codes_only_if_all_else_was_put_back() {
+    fn code_is_blamed_only_if_all_other_factors_were_restored() {
         use CounterfactualResult::{Differs as No, SameAsNow, Unavailable};
         check([SameAsNow; 3], [Differs, Same, Same, Same], Blame::Code);
         check([No, SameAsNow, No], [Differs, Same, Differs, Same], Blame::Code);

@@ -24,7 +24,7 @@ pub fn duration(text: &str) -> Result<SignedDuration, String> {
 }
 
 /// The same duration in the largest unit that expresses it exactly.
-pub fn typed(time: SignedDuration) -> String {
+pub fn format_duration(time: SignedDuration) -> String {
     let seconds = time.as_secs();
     if time.subsec_nanos() != 0 {
         return format!("{}ms", time.as_millis());
@@ -40,8 +40,9 @@ mod tests {
 
     #[test]
     fn durations_read_and_written() {
-        let check =
-            |text: &str, expected: &str| assert_eq!(typed(duration(text).unwrap()), expected);
+        let check = |text: &str, expected: &str| {
+            assert_eq!(format_duration(duration(text).unwrap()), expected)
+        };
         check("90s", "90s");
         check("120s", "2m");
         check("7 d", "1w");

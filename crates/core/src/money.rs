@@ -58,7 +58,7 @@ impl Usd {
 
     /// The difference, at least zero.
     #[must_use]
-    pub fn less(self, other: Self) -> Self {
+    pub fn saturating_sub(self, other: Self) -> Self {
         Self((self.0 - other.0).max(0))
     }
 }
@@ -146,7 +146,7 @@ mod tests {
     fn sums_saturate() {
         assert_eq!(Usd::MAX + Usd::cents(1), Usd::MAX);
         assert_eq!(Usd::MAX.times(3), Usd::MAX);
-        assert_eq!(Usd::cents(1).less(Usd::cents(2)), Usd::ZERO);
+        assert_eq!(Usd::cents(1).saturating_sub(Usd::cents(2)), Usd::ZERO);
         assert_eq!([Usd::cents(1), Usd::cents(2)].into_iter().sum::<Usd>(), Usd::cents(3));
     }
 }

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_recorded_is_unknown() {
+    fn unrecorded_factors_are_unknown() {
         let differences = made_by("a").differences(&made_by("b"));
         assert_eq!(differences.of(RankingFactor::Code), FactorDifference::Differs);
         assert_eq!(differences.of(RankingFactor::Corpus), FactorDifference::Unknown);

@@ -48,7 +48,7 @@ pub fn parse(text: &str) -> Result<Node, YamlError> {
 }
 
 /// Reads one YAML document into a form.
-pub fn typed<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, YamlError> {
+pub fn read_typed<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, YamlError> {
     read(&readable(text))
 }
 
@@ -342,7 +342,7 @@ mod tests {
         let text = "a\u{7f}\u{80}\u{85}\u{9f}\u{2028}\u{feff}\u{ffff}\\\"\u{1f600}";
         assert_eq!(parse(&quoted(text)).unwrap().text(), Some(text));
         let json = serde_json::json!({ "k": [text] }).to_string();
-        assert_eq!(typed::<serde_json::Value>(&json).unwrap()["k"][0], text);
+        assert_eq!(read_typed::<serde_json::Value>(&json).unwrap()["k"][0], text);
         assert_eq!(parse(&json).unwrap().get(&["k"]).unwrap().items()[0].text(), Some(text));
         assert!(parse("{a: \u{7f}}").is_err());
     }

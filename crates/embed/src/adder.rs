@@ -15,7 +15,7 @@ pub(crate) enum VectorAdder {
 
 impl VectorAdder {
     /// The fastest that runs here.
-    pub(crate) fn best() -> Self {
+    pub(crate) fn fastest() -> Self {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
             return Self::Avx2;
@@ -28,7 +28,7 @@ impl VectorAdder {
         match self {
             #[cfg(target_arch = "x86_64")]
             #[expect(unsafe_code, reason = "the only way to call for instructions")]
-            // SAFETY: `best` made this value after the processor said that it has AVX2.
+            // SAFETY: `fastest` made this value after the processor said that it has AVX2.
             Self::Avx2 => unsafe { add_avx2(factor, row, sum) },
             Self::Portable => add(factor, row, sum),
         }
@@ -58,7 +58,7 @@ mod tests {
         let row: Vec<u8> = (0..=255).collect();
         let (mut best, mut plain) = (vec![0.1; 256], vec![0.1; 256]);
         for factor in [0.013, -1.7e-5, 3.1e7, 0.33333334] {
-            VectorAdder::best().add(factor, &row, &mut best);
+            VectorAdder::fastest().add(factor, &row, &mut best);
             VectorAdder::Portable.add(factor, &row, &mut plain);
             let bits = |sums: &[f32]| sums.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
             assert_eq!(bits(&best), bits(&plain));

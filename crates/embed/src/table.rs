@@ -35,7 +35,7 @@ impl StaticTable {
             scales: &MODEL[layout.scales],
             rows: &MODEL[layout.rows],
             dims: layout.dims,
-            adder: VectorAdder::best(),
+            adder: VectorAdder::fastest(),
         }
     }
 

@@ -13,7 +13,7 @@ use gbrain_core::format::suite::{RetrievalBody, Signal};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::request::Viewer;
 use gbrain_core::scrub::Scrubber;
-use gbrain_core::suite::case::is_meant;
+use gbrain_core::suite::case::matches_expected;
 use gbrain_store::{
     NewFeedback, RetrievalFilter, RetrievalLog, RetrievalOrigin, Store, StoreError,
 };
@@ -99,7 +99,7 @@ pub fn add_feedback(
 }
 
 /// The log of the last answer to the owner.
-pub fn last(store: &Store, workspace: &WorkspaceId) -> Result<i64, FeedbackError> {
+pub fn last_answer_log(store: &Store, workspace: &WorkspaceId) -> Result<i64, FeedbackError> {
     let live =
         RetrievalFilter { traffic: Some(RetrievalOrigin::Live), ..RetrievalFilter::default() };
     let mut found = None;
@@ -141,7 +141,7 @@ fn find(
 fn result(log: &RetrievalLog, document: &str) -> Result<String, FeedbackError> {
     let body = log.fields.body.as_deref();
     let body: Option<RetrievalBody> = body.and_then(|body| serde_json::from_str(body).ok());
-    let is_it = |id: &String| is_meant(document, id);
+    let is_it = |id: &String| matches_expected(document, id);
     let found = body.and_then(|body| body.result_ids.into_iter().find(is_it));
     found.ok_or_else(|| FeedbackError::NoResult(document.to_owned()))
 }

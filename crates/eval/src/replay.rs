@@ -17,7 +17,7 @@ use gbrain_core::latency::{CpuTime, NotComparedReason, TimeComparison, TimingMet
 use gbrain_core::provenance::{CorpusSnapshot, FactorDifference, Provenance};
 use gbrain_core::replay::{
     Caveat, LostPage, PageMatcher, ReplayRequest, ReplaySummary, ReplayedRow, RowComparison,
-    RowOutcome, SettingsSource, ask, comparable, compare, summarise, unsourced,
+    RowOutcome, SettingsSource, ask, comparable, compare, first_page_without_source, summarise,
 };
 use gbrain_core::request::Request;
 use gbrain_core::scrub::Scrubber;
@@ -215,7 +215,7 @@ impl GroupReplay<'_> {
     fn one(&self, job: &ReplayJob<'_>) -> RowOutcome {
         match self.repeated(job) {
             Err(error) => RowOutcome::Errored(error),
-            Ok((answers, cpu_time)) => match unsourced(job.row, &answers.pages) {
+            Ok((answers, cpu_time)) => match first_page_without_source(job.row, &answers.pages) {
                 Some(page) => RowOutcome::Errored(format!(
                     "the target names `{page}` without a source: describe its ids (`ids.source` or \
                      `ids.source_of_result`)"
@@ -298,7 +298,7 @@ impl GroupReplay<'_> {
         if !answer.not_asked.is_empty() || job.question.k < job.asked.request.limit {
             caveats.push(Caveat::NotAsked);
         }
-        let sides = self.pages.sides(job.row, &answers.pages, job.asked.cut);
+        let sides = self.pages.comparable_rankings(job.row, &answers.pages, job.asked.cut);
         let differences = job.row.provenance.differences(&answer.provenance);
         // A saved answer has no latency.
         let latencies = match answers.shortest(answers.latencies.len()) {
@@ -440,10 +440,10 @@ impl BlameAnalysis<'_> {
             return Ok(CounterfactualResult::Unavailable);
         };
         let pages = answer.pages();
-        if unsourced(row, &pages).is_some() {
+        if first_page_without_source(row, &pages).is_some() {
             return Ok(CounterfactualResult::Unavailable);
         }
-        let sides = self.pages.sides(row, &pages, asked.cut);
+        let sides = self.pages.comparable_rankings(row, &pages, asked.cut);
         Ok(if sides.captured == sides.current {
             CounterfactualResult::Restores
         } else {

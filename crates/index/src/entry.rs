@@ -127,7 +127,7 @@ impl PageEntry {
 
 /// A name key that the page with this key always has. A slug without a word, such as `!!!`, has the
 /// empty key, which refers to nothing; then the name key includes the source.
-pub(crate) fn own_name(key: &PageKey) -> String {
+pub(crate) fn fallback_name_key(key: &PageKey) -> String {
     let slug = name_key(key.slug.as_str());
     if slug.is_empty() { name_key(&key.to_string()) } else { slug }
 }

@@ -13,7 +13,7 @@ const TITLE_IN_OTHERS: usize = 1;
 
 /// Calls `each` with every indexed token of a chunk and its form: of its page's title, its section
 /// and its text.
-pub(crate) fn chunk_tokens(
+pub(crate) fn for_each_chunk_token(
     title: &str,
     ordinal: u32,
     section: &str,
@@ -21,13 +21,13 @@ pub(crate) fn chunk_tokens(
     each: &mut impl FnMut(TermForm, &str),
 ) {
     let mut stem = String::new();
-    chunk_forms(title, ordinal, section, text, &mut |token| {
-        place(&token.with_stem(&mut stem), each)
+    for_each_unstemmed_chunk_token(title, ordinal, section, text, &mut |token| {
+        for_each_term_form(&token.with_stem(&mut stem), each)
     });
 }
 
-/// Calls `each` with every token of a chunk; [`place`] determines its forms.
-pub(crate) fn chunk_forms(
+/// Calls `each` with every token of a chunk; [`for_each_term_form`] determines its forms.
+pub(crate) fn for_each_unstemmed_chunk_token(
     title: &str,
     ordinal: u32,
     section: &str,
@@ -46,7 +46,7 @@ pub(crate) fn chunk_forms(
 
 /// Calls `each` with the indexed forms of a token. Only stems count towards the length of a chunk:
 /// exact forms and identifiers repeat other tokens, and stop words carry no content.
-pub(crate) fn place(token: &Token<'_>, each: &mut impl FnMut(TermForm, &str)) {
+pub(crate) fn for_each_term_form(token: &Token<'_>, each: &mut impl FnMut(TermForm, &str)) {
     match token.kind {
         TokenKind::Stop | TokenKind::Identifier => each(TermForm::Exact, token.exact),
         TokenKind::Word | TokenKind::Bigram | TokenKind::Emoji => {

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_recorded_is_replayed() {
+    fn recorded_calls_are_replayed() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("new/tape.ndjson");
         assert!(Cassette::open(&path, CassetteMode::ReplayOnly).is_err(), "none is there");

@@ -113,7 +113,7 @@ impl ModelCatalog {
     /// The same with short timeouts, for callers that wait for the answer to a query; a slow stage
     /// is skipped.
     #[must_use]
-    pub fn quick(mut self) -> Self {
+    pub fn with_short_timeouts(mut self) -> Self {
         let first = Duration::from_millis(200);
         let retry = RetryPolicy { attempts: 2, first, max_wait: Duration::from_secs(1) };
         let timeout = self.limits.timeout.min(QUERY_DEADLINE);
@@ -143,13 +143,13 @@ impl ModelCatalog {
     }
 
     pub fn per_day(settings: &BTreeMap<String, String>) -> Usd {
-        amount(settings, config::MAX_USD_PER_DAY)
+        usd_setting(settings, config::MAX_USD_PER_DAY)
     }
 }
 
 /// An amount from the settings, or its default. Settings are validated when they are stored; an
 /// invalid amount counts as zero, so that nothing is spent.
-pub fn amount(settings: &BTreeMap<String, String>, key: &str) -> Usd {
+pub fn usd_setting(settings: &BTreeMap<String, String>, key: &str) -> Usd {
     let text = settings.get(key).map(String::as_str);
     let text = text.or_else(|| config::find(key).map(|key| key.default)).unwrap_or_default();
     text.parse().unwrap_or(Usd::ZERO)
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_amount_buys_nothing() {
+    fn an_invalid_amount_allows_no_spending() {
         let settings =
             |value: &str| BTreeMap::from([(config::MAX_USD_PER_DAY.to_owned(), value.to_owned())]);
         assert_eq!(ModelCatalog::per_day(&BTreeMap::new()), Usd::cents(500));

@@ -238,11 +238,13 @@ impl ModelClient {
         let provider = self.provider(model)?;
         let outgoing = wire::chat(provider, &model.model, chat)?;
         let worst = max_chat_cost(&outgoing, chat);
-        let read = |answer: &Value| wire::replied(provider, answer).map(|reply| reply.text);
+        let read =
+            |answer: &Value| wire::parse_chat_reply(provider, answer).map(|reply| reply.text);
         let (reply, bill) = self.send(model, provider, &outgoing, worst, &read)?;
         let recorded = self.record(&key, json!({ "text": reply }));
-        let text =
-            recorded.and_then(|recorded| text(&recorded)).map_err(|error| error.after(&bill))?;
+        let text = recorded
+            .and_then(|recorded| text(&recorded))
+            .map_err(|error| error.with_cost(&bill))?;
         Ok((text, bill))
     }
 
@@ -261,7 +263,7 @@ impl ModelClient {
         let provider = self.provider(model)?;
         let outgoing = wire::embed(provider, &model.model, texts, purpose, dims)?;
         let worst = Usage { input: body_tokens(&outgoing), ..Usage::default() };
-        let read = |answer: &Value| wire::embedded(provider, answer, texts.len());
+        let read = |answer: &Value| wire::parse_embeddings(provider, answer, texts.len());
         self.send(model, provider, &outgoing, worst, &read)
     }
 
@@ -289,10 +291,10 @@ impl ModelClient {
         let provider = self.provider(model)?;
         let outgoing = wire::rerank(provider, &model.model, query, documents)?;
         let worst = max_rerank_cost(&outgoing, query, documents);
-        let read = |answer: &Value| wire::reranked(answer, documents.len());
+        let read = |answer: &Value| wire::parse_rerank_scores(answer, documents.len());
         let (reply, bill) = self.send(model, provider, &outgoing, worst, &read)?;
         let recorded = self.record(&key, json!({ "scores": reply }));
-        recorded.map_err(|error| error.after(&bill))?;
+        recorded.map_err(|error| error.with_cost(&bill))?;
         Ok((reply, bill))
     }
 
@@ -339,7 +341,8 @@ impl ModelClient {
     ) -> Result<(T, CallCost), ModelCallError> {
         let mut bill = CallCost::default();
         let answer = self.answer(model, provider, outgoing, worst, &mut bill);
-        let reply = answer.and_then(|answer| read(&answer)).map_err(|error| error.after(&bill))?;
+        let reply =
+            answer.and_then(|answer| read(&answer)).map_err(|error| error.with_cost(&bill))?;
         Ok((reply, bill))
     }
 
@@ -399,7 +402,7 @@ impl ModelClient {
         let sent = http::send(&self.client, call, key.as_ref());
         let charged = match &sent {
             Ok(answer) => {
-                let used = wire::used(provider, answer).map(|used| (used, *price));
+                let used = wire::parse_usage(provider, answer).map(|used| (used, *price));
                 spending.settle(&charge, used, *worst, self.now())
             }
             Err(failed) => spending.give_up(&charge, failed.billed, *worst, self.now()),
@@ -433,7 +436,7 @@ fn body_tokens(outgoing: &ProviderRequest) -> u64 {
 /// A cross-encoder reads the query again with every document.
 fn max_rerank_cost(outgoing: &ProviderRequest, query: &str, documents: &[&str]) -> Usage {
     let again = (query.len() * documents.len()) as u64;
-    let searches = wire::searches(query, documents);
+    let searches = wire::billed_searches(query, documents);
     Usage { input: body_tokens(outgoing) + again, output: 0, searches }
 }
 

@@ -45,7 +45,7 @@ pub struct RemoteEmbedder {
 }
 
 impl RemoteEmbedder {
-    /// `dims` is the length of the vectors, a multiple of eight. Queries use the client `quick`,
+    /// `dims` is the length of the vectors, a multiple of eight. Queries use the client `with_short_timeouts`,
     /// which has short timeouts.
     pub fn new(
         client: ModelClient,

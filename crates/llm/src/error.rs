@@ -97,7 +97,7 @@ impl ModelCallError {
     }
 
     /// The same error with the cost of the attempts.
-    pub(crate) fn after(self, bill: &CallCost) -> Self {
+    pub(crate) fn with_cost(self, bill: &CallCost) -> Self {
         Self { cost: bill.cost, ..self }
     }
 }

@@ -82,7 +82,7 @@ mod tests {
 
     /// Only where it certainly was not answered it is certainly not billed.
     #[test]
-    fn what_may_be_billed() {
+    fn calls_that_may_be_billed_are_charged() {
         use ModelCallErrorKind::{Malformed, RateLimited, Timeout, Unavailable, Unreachable};
         assert_eq!(of(HttpFailureKind::RateLimited, Some(429)), (RateLimited, true, false));
         assert_eq!(of(HttpFailureKind::Unavailable, Some(500)), (Unavailable, true, false));

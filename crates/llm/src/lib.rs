@@ -27,7 +27,7 @@ mod spending;
 mod wire;
 
 pub use cassette::{Cassette, CassetteError, CassetteMode};
-pub use catalog::{MODEL_VARIABLE, ModelCatalog, ModelTask, amount, load_prices};
+pub use catalog::{MODEL_VARIABLE, ModelCatalog, ModelTask, load_prices, usd_setting};
 pub use client::{CallCost, EnvLookup, ModelClient, ModelLimits, TOKEN_BYTES};
 pub use embedder::RemoteEmbedder;
 pub use error::{ModelCallError, ModelCallErrorKind};
@@ -43,5 +43,5 @@ pub use wire::{Chat, EmbeddingPurpose, Reply, Schema, Usage};
 /// The parsers of provider responses, for a fuzzing campaign.
 #[doc(hidden)]
 pub mod answers {
-    pub use crate::wire::{embedded, replied, reranked, used};
+    pub use crate::wire::{parse_chat_reply, parse_embeddings, parse_rerank_scores, parse_usage};
 }

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_calls_cost() {
+    fn call_costs_are_computed() {
         let price = Price {
             input: "1.25".parse().unwrap(),
             output: "10".parse().unwrap(),

@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_on_this_machine() {
+    fn local_providers_are_recognised() {
         let check = |url: &str, local: bool| {
             let provider =
                 Provider { base_url: url.to_owned(), ..Providers::default().0[0].clone() };

@@ -54,7 +54,7 @@ impl Spending {
             let state = state.map_err(|error| {
                 ModelCallError::new(ModelCallErrorKind::Ledger, error.to_string())
             })?;
-            let left = budget.cap.less(state.map_or(Usd::ZERO, |state| state.charged));
+            let left = budget.cap.saturating_sub(state.map_or(Usd::ZERO, |state| state.charged));
             if tightest.is_none_or(|tightest: Allowance| left < tightest.left) {
                 tightest = Some(Allowance { left, limit });
             }
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_never_free_because_nobody_counted() {
+    fn answers_without_usage_are_never_free() {
         let by_tokens = r#""input_usd_per_million": 10000, "output_usd_per_million": 20000"#;
         let by_searches = r#""usd_per_thousand_searches": 20"#;
         let used = |input, output, searches| Some(Usage { input, output, searches });

@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_certificate_is_refused() {
+    fn invalid_certificates_are_refused() {
         assert!(roots(b"").is_err());
         assert!(roots(b"-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n").is_err());
     }

@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_ends_when_somebody_wants_to_stop() {
+    fn a_wait_ends_on_a_stop_request() {
         assert!(pause(Duration::from_millis(1), &|| false));
         let started = Instant::now();
         let until = started + Duration::from_millis(20);

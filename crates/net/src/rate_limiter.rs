@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rate_is_no_limit() {
+    fn an_invalid_rate_is_no_limit() {
         for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             let (rate_limiter, now) = (RateLimiter::new(rate), Instant::now());
             assert_eq!(

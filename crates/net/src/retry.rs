@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_is_given_or_the_call_fails() {
+    fn requested_retry_delays_are_honoured_or_the_call_fails() {
         let retry = RetryPolicy { attempts: 4, first: SECOND, max_wait: SECOND * 30 };
         assert_eq!(retry.wait(1, Some(SECOND * 7), 0.0), Some(SECOND * 7));
         assert!(retry.wait(1, Some(SECOND * 7), 1.0) > Some(SECOND * 7));

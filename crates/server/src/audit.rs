@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_callers_name_is_cut() {
+    fn names_from_callers_are_truncated() {
         assert_eq!(start_of("default::people/ada"), "default::people/ada");
         assert_eq!(start_of(&"é".repeat(1_000)), "é".repeat(512));
         assert_eq!(start_of(&format!("a{}", "é".repeat(1_000))).len(), 1_023);

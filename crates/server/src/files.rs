@@ -9,7 +9,7 @@ const RESERVED_FILES: usize = 160;
 
 /// Reduces the connection limits to the limit on open files, which is first raised to the hard
 /// limit.
-pub(crate) fn fitting(connections: ConnectionOptions) -> ConnectionOptions {
+pub(crate) fn fit_to_open_files(connections: ConnectionOptions) -> ConnectionOptions {
     let limit = raised_limit();
     let ConnectionOptions { max_connections, per_address, .. } = connections;
     let fitting = fitting_of(max_connections, limit);

@@ -54,7 +54,7 @@ pub fn serve(
 ) -> Result<DrainReport, Fault> {
     let ServeOptions { listen, components, queue_limits, connections, workers, worker, autopilot } =
         serving;
-    let connections = files::fitting(connections);
+    let connections = files::fit_to_open_files(connections);
     let (runtime, messages) = (runtime(&queue_limits)?, self::runtime(&queue_limits)?);
     let registry = components.registry.clone();
     registry.restore_run_metrics();

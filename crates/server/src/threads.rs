@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_waits_for_ever() {
+    fn waiting_has_a_timeout() {
         let (let_go, held) = std::sync::mpsc::channel::<()>();
         let busy = std::thread::spawn(move || {
             let _ = held.recv();

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_token_is_none() {
+    fn malformed_tokens_are_refused() {
         let token = TokenKey::random().unwrap().mint().unwrap().token;
         let upper = token.to_uppercase();
         for text in

@@ -215,7 +215,7 @@ mod tests {
 
     /// Work that asks whether to stop gives its turn back when nobody waits for it.
     #[tokio::test]
-    async fn work_stops_when_nobody_waits() {
+    async fn work_stops_when_the_caller_leaves() {
         let queues = narrow(4, Duration::from_secs(60));
         let (sender, begun) = tokio::sync::oneshot::channel();
         let waiter = tokio::spawn({

@@ -252,7 +252,7 @@ impl Running {
     }
 
     /// Sends SIGKILL now, waits until the process is gone, and tells what it said until then.
-    pub fn strike(&mut self) -> Result<String> {
+    pub fn kill_and_wait(&mut self) -> Result<String> {
         self.child.kill()?;
         self.child.wait()?;
         self.stderr.rewind()?;

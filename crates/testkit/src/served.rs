@@ -69,7 +69,7 @@ impl Served {
     }
 
     /// Ends it without a warning, waits until it is gone, and tells what it said until then.
-    pub fn strike(&mut self) -> Result<String> {
-        self.running.strike()
+    pub fn kill_and_wait(&mut self) -> Result<String> {
+        self.running.kill_and_wait()
     }
 }

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn participles_are_told_from_nouns() {
+    fn participles_are_distinguished_from_nouns() {
         for name in ["Asked", "Kept", "Asking", "Proven"] {
             assert!(is_participle(name), "{name}");
         }

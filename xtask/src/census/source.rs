@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_and_comments_are_told_from_code() {
+    fn literals_and_comments_are_distinguished_from_code() {
         let check = |text: &str, code: &str, comment: &str| {
             let parsed = file(text);
             assert_eq!(parsed.lines[0].code.trim(), code, "{text}");

@@ -88,7 +88,7 @@ pub(crate) fn run(args: &SearchArgs) -> Result<ExitCode> {
     let vectors = vectors(&home, &table)?;
     let answerers = Answerers {
         bare: Bare::open(&home.tantivy_dir()?)?,
-        depth: Settings::default().rescored(vectors.len() as u64),
+        depth: Settings::default().rescored_passages(vectors.len() as u64),
         vectors,
         table,
         home,

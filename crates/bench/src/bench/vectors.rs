@@ -140,7 +140,7 @@ fn measure(table: &StaticTable, both: &Both, asked: &[String], report: &mut Repo
     }
     let reading = reading_time(both.flat.codes());
     let size = both.flat.len() as u64;
-    let chosen = Settings::default().rescored(size);
+    let chosen = Settings::default().rescored_passages(size);
     let mut depths = [&DEPTHS[..], &[chosen]].concat();
     depths.sort_unstable();
     for depth in depths {

@@ -66,7 +66,7 @@ struct Written {
 type Histories = BTreeMap<String, Vec<Version>>;
 
 /// Compares the responses of all clients with the state of the brain. All clients must have stopped.
-pub fn look(brain: &Gbrain, asked: &Asked) -> Result<Aftermath> {
+pub fn compare_with_responses(brain: &Gbrain, asked: &Asked) -> Result<Aftermath> {
     let store = brain.store()?;
     let store = &store;
     let mut seen = Aftermath::default();

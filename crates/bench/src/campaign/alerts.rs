@@ -72,7 +72,7 @@ pub struct Report {
 pub fn run(args: &CampaignArgs<AlertsPlan>) -> Result<ExitCode> {
     let calm = AlertsPlan { kills: 0, ..args.plan.clone() };
     args.each_of(&[("with kills", &args.plan), ("without kills", &calm)], |setup, plan| {
-        let Report { kills, arrived, again, turned_away, violations } = hunt(setup, plan)?;
+        let Report { kills, arrived, again, turned_away, violations } = run_on_engine(setup, plan)?;
         let figures = format!(
             "{kills} kills, {arrived} of {} messages arrived, {again} came again, {turned_away} turned away while the \
              receiver was down for {} s",
@@ -109,7 +109,7 @@ impl Site {
 }
 
 /// Records runs, kills until there were enough kills, waits until everything was sent, and looks what came.
-pub fn hunt(setup: &Setup, plan: &AlertsPlan) -> Result<Report> {
+pub fn run_on_engine(setup: &Setup, plan: &AlertsPlan) -> Result<Report> {
     let brain = setup.brain()?;
     let violations = Violations::default();
     violations.expect("init", &brain.run(&["init"])?);
@@ -196,7 +196,7 @@ fn conduct(
         let calm = if is_behind { CALM / HASTE } else { CALM };
         if report.kills < plan.kills && is_time && last_kill.elapsed() > calm {
             let victim = &mut crew[rng.usize(..SENDERS)];
-            violations.calm("a sender that was killed", &victim.strike()?);
+            violations.calm("a sender that was killed", &victim.kill_and_wait()?);
             *victim = sender(brain, plan.kills)?;
             report.kills += 1;
             next_kill = arrived + rng.usize(..=2 * plan.alerts / plan.kills.max(1));

@@ -46,13 +46,13 @@ pub struct Report {
 /// Runs the campaign on the engines that were asked for.
 pub fn run(args: &CampaignArgs<ApiPlan>) -> Result<ExitCode> {
     args.each(|setup, plan| {
-        let Report { operations, requests, violations } = hunt(setup, plan)?;
+        let Report { operations, requests, violations } = run_on_engine(setup, plan)?;
         Ok(Part::new(format!("{requests} requests to {operations} operations"), violations))
     })
 }
 
 /// Hunts on one engine.
-pub fn hunt(setup: &Setup, plan: &ApiPlan) -> Result<Report> {
+pub fn run_on_engine(setup: &Setup, plan: &ApiPlan) -> Result<Report> {
     let brain = setup.brain()?;
     let config = json!({ "format": "gbrain/1", "eval": { "capture": true } });
     let violations = Violations::default();

@@ -31,7 +31,7 @@ use jiff::Timestamp;
 use tempfile::TempDir;
 
 pub use audit::Audit;
-pub use caller::call;
+pub use caller::run_caller;
 use caller::{Journal, Orders, TIMEOUT, Work};
 
 use super::scaffold::{Campaign, EngineArgs, Part, Progress, SeedArgs, say, table};
@@ -149,7 +149,7 @@ pub fn run(args: &BudgetArgs) -> Result<ExitCode> {
             let purse = tight.map_or(Purse::Ample, |purse| purse(share));
             let hunt = Hunt { program: program.clone(), engine, purse, calls, kills, seed };
             campaign.part(&format!("{}, {}", engine.name(), purse.name()), || {
-                let report = self::hunt(&hunt)?;
+                let report = self::run_on_engine(&hunt)?;
                 whole = whole.or(Some(report.audit.charged));
                 table.add_row(report.row(&hunt));
                 let is_enough = report.kills >= kills && report.has_met(purse);
@@ -186,7 +186,7 @@ const HEADER: [&str; 17] = [
 ];
 
 /// Makes the calls, kills, and looks at the books.
-pub fn hunt(hunt: &Hunt) -> Result<Report> {
+pub fn run_on_engine(hunt: &Hunt) -> Result<Report> {
     let (begun, mut rng) = (Instant::now(), Rng::with_seed(hunt.seed));
     let place = Place::new(hunt.engine)?;
     let server = ProviderServer::start(calls::says, calls::faults(hunt.seed, TIMEOUT * 13 / 10))?;

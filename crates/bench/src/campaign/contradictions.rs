@@ -161,7 +161,7 @@ impl Survey {
         let mut found = Found { pairs: answers.len(), violations, ..Found::default() };
         for number in 0..self.judges {
             let judge = Erring { seed, number };
-            let judged_session = judge.hear(&docket, &answers, &planted);
+            let judged_session = judge.judge_pairs(&docket, &answers, &planted);
             if number == 0 && at < self.wired {
                 found.wired += judged_session.outcomes.len() + judged_session.planted.len();
                 found.violations.extend(compare(
@@ -208,7 +208,7 @@ fn compare(
     answers: &[bool],
     planted: &[Canary],
 ) -> Result<Option<String>> {
-    let wired = judge.hear_by_wire(docket, answers, planted)?;
+    let wired = judge.judge_over_http(docket, answers, planted)?;
     let is_same =
         wired.outcomes == judged_session.outcomes && wired.planted == judged_session.planted;
     Ok((!is_same)

@@ -91,14 +91,14 @@ impl Sizes {
 /// Runs the campaign on the engines that were asked for.
 pub fn run(args: &CampaignArgs<FaultPlan>) -> Result<ExitCode> {
     args.each(|setup, plan| {
-        let report = hunt(setup, plan)?;
+        let report = run_on_engine(setup, plan)?;
         let figures = format!("{} faults", report.rows.len());
         Ok(Part::new(figures, report.findings()).lines(report.lines()))
     })
 }
 
 /// Makes every fault of a plan happen.
-pub fn hunt(setup: &Setup, plan: &FaultPlan) -> Result<FaultReport> {
+pub fn run_on_engine(setup: &Setup, plan: &FaultPlan) -> Result<FaultReport> {
     let mut report = FaultReport::default();
     let chosen = if plan.faults.is_empty() { Fault::all() } else { &plan.faults };
     let faults = chosen.iter().filter(|fault| fault.applies_to(setup.engine));

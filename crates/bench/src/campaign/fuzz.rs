@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_hold_is_a_finding_with_its_input() {
+    fn a_broken_promise_is_reported_with_its_input() {
         let dir = tempfile::tempdir().unwrap();
         let tools = Tools::new(None).unwrap();
         let mut report = Report::default();

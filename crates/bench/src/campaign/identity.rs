@@ -25,7 +25,7 @@ use tempfile::TempDir;
 
 pub use corpus::{Corpus, File, demo, markdown};
 pub use questions::{Question, questions};
-pub(crate) use route::{Folder, draft};
+pub(crate) use route::{Folder, earlier_version};
 pub use route::{Importer, Route};
 
 use super::scaffold::say;

@@ -99,7 +99,7 @@ pub fn run(args: &KickArgs) -> Result<ExitCode> {
         let plan = Plan { kick: kick.clone(), parallel, each, kills, seed };
         campaign.part(name, || {
             let Found { rows, broken, killed, killed_late, interrupted, records, mut failures } =
-                hunt(&plan)?;
+                run_on_engine(&plan)?;
             let figures = format!(
                 "{} runs, {killed} killed, {killed_late} of them with a row, {interrupted} interrupted: {rows} rows, \
                  {records} records, {broken} broken lines",
@@ -113,7 +113,7 @@ pub fn run(args: &KickArgs) -> Result<ExitCode> {
 }
 
 /// Runs everything, then compares the log with what should be in it.
-pub fn hunt(plan: &Plan) -> Result<Found> {
+pub fn run_on_engine(plan: &Plan) -> Result<Found> {
     let dir = library()?;
     let root = dir.path();
     let progress = Progress::new("runs", plan.parallel * plan.each);

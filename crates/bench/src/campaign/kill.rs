@@ -85,7 +85,7 @@ pub struct Report {
 /// Runs the campaign on the engines that were asked for.
 pub fn run(args: &CampaignArgs<KillPlan>) -> Result<ExitCode> {
     args.each(|setup, plan| {
-        let report = hunt(setup, plan)?;
+        let report = run_on_engine(setup, plan)?;
         let (landed, lines) = (report.kills(), report.lines());
         let part = Part::new(format!("{landed} kills"), report.violations).lines(lines);
         Ok(part.require(landed >= plan.kills, "too few kills landed in a running process"))
@@ -93,7 +93,7 @@ pub fn run(args: &CampaignArgs<KillPlan>) -> Result<ExitCode> {
 }
 
 /// Kills until enough kills have landed.
-pub fn hunt(setup: &Setup, plan: &KillPlan) -> Result<Report> {
+pub fn run_on_engine(setup: &Setup, plan: &KillPlan) -> Result<Report> {
     let mut rng = setup.rng();
     let mut report = Report::default();
     let start = Instant::now();

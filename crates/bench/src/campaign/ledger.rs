@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_is_the_one_that_was_told() {
+    fn versions_match_their_acknowledgement() {
         let mut ledger = Ledger::default();
         ledger.begin("p", Change::Put(text(1)));
         assert_eq!(ledger.certain("p"), None);

@@ -55,7 +55,7 @@ pub struct PurgeReport {
 /// Runs the campaign on the engines that were asked for.
 pub fn run(args: &CampaignArgs<PurgePlan>) -> Result<ExitCode> {
     args.each(|setup, plan| {
-        let PurgeReport { purges, killed, changed, same, violations } = hunt(setup, plan)?;
+        let PurgeReport { purges, killed, changed, same, violations } = run_on_engine(setup, plan)?;
         let figures = format!(
             "{purges} purges ({killed} killed and run again), {changed} records lost a name, {same} compared and the \
              same"
@@ -65,7 +65,7 @@ pub fn run(args: &CampaignArgs<PurgePlan>) -> Result<ExitCode> {
 }
 
 /// Purges pages of one brain after another.
-pub fn hunt(setup: &Setup, plan: &PurgePlan) -> Result<PurgeReport> {
+pub fn run_on_engine(setup: &Setup, plan: &PurgePlan) -> Result<PurgeReport> {
     let mut rng = setup.rng();
     let mut report = PurgeReport::default();
     let progress = Progress::new("purges", plan.purges);

@@ -77,7 +77,7 @@ pub fn run(args: &ReplayArgs) -> Result<ExitCode> {
     say(format!("{} pages, {} requests", growth.before.len(), questions.len()));
     for &engine in args.engine.list() {
         campaign.part(engine.name(), || {
-            let report = hunt(&Hunt { engine, growth: &growth, questions: &questions })?;
+            let report = run_on_engine(&Hunt { engine, growth: &growth, questions: &questions })?;
             let (figures, lines) = (report.figures(), report.lines());
             Ok(Part::new(figures, report.violations).lines(lines))
         })?;
@@ -94,7 +94,7 @@ pub fn prepare(corpus: Corpus, requests: usize, seed: u64) -> (Growth, Vec<Quest
 }
 
 /// Runs every step on one engine.
-pub fn hunt(hunt: &Hunt<'_>) -> Result<Report> {
+pub fn run_on_engine(hunt: &Hunt<'_>) -> Result<Report> {
     let place = Place::new(hunt.engine)?;
     let mut steps = Steps { place, hunt, folder: Folder::new()?, report: Report::default() };
     let rows = steps.capture_first()?;

@@ -64,7 +64,7 @@ pub struct Report {
 /// Runs the campaign on the engines that were asked for.
 pub fn run(args: &CampaignArgs<SchedulePlan>) -> Result<ExitCode> {
     args.each(|setup, plan| {
-        let Report { kills, recorded, resumed, violations } = hunt(setup, plan)?;
+        let Report { kills, recorded, resumed, violations } = run_on_engine(setup, plan)?;
         let figures = format!(
             "{kills} kills, {recorded} of {} due runs recorded, {resumed} begun more than once",
             plan.runs
@@ -76,7 +76,7 @@ pub fn run(args: &CampaignArgs<SchedulePlan>) -> Result<ExitCode> {
 }
 
 /// Kills until there were enough kills or everything is recorded, and looks what is left.
-pub fn hunt(setup: &Setup, plan: &SchedulePlan) -> Result<Report> {
+pub fn run_on_engine(setup: &Setup, plan: &SchedulePlan) -> Result<Report> {
     let (mut rng, brain) = (setup.rng(), setup.brain()?);
     let violations = Violations::default();
     violations.expect("init", &brain.run(&["init"])?);
@@ -102,7 +102,7 @@ pub fn hunt(setup: &Setup, plan: &SchedulePlan) -> Result<Report> {
         }
         if report.kills < plan.kills {
             let victim = &mut crew[rng.usize(..SCHEDULERS)];
-            violations.calm("a scheduler that was killed", &victim.strike()?);
+            violations.calm("a scheduler that was killed", &victim.kill_and_wait()?);
             report.kills += 1;
             *victim = look(&brain)?;
         }

@@ -271,7 +271,7 @@ impl Report {
                 self.violations.push("no crowd was large enough to be refused".to_owned());
             }
         }
-        self.aftermath = aftermath::look(brain, asked)?;
+        self.aftermath = aftermath::compare_with_responses(brain, asked)?;
         self.violations.append(&mut self.aftermath.violations);
         self.check_index(brain)
     }

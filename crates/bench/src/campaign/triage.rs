@@ -26,7 +26,7 @@ use gbrain_core::triage::FailureCause;
 use gbrain_eval::spread;
 
 use self::kind::{Kind, PLANTED};
-use self::trial::{Ground, Outcome, tried};
+use self::trial::{Ground, Outcome, triage_planted_fault};
 use self::world::World;
 use super::scaffold::{Campaign, Part, ProgramArgs, Progress, SeedArgs, Setup, table};
 
@@ -129,7 +129,7 @@ fn drawn(ground: &Ground<'_>, kind: Kind, seed: u64, number: usize) -> (usize, R
         let lot = [seed, number as u64, kind as u64, draw as u64];
         let mixed =
             lot.iter().fold(0, |all: u64, one| all.wrapping_mul(1_000_003).wrapping_add(*one));
-        match tried(ground, kind, &mut Rng::with_seed(mixed)) {
+        match triage_planted_fault(ground, kind, &mut Rng::with_seed(mixed)) {
             Ok(None) => (),
             Ok(Some(outcome)) => return (draw, Ok(outcome)),
             Err(error) => return (draw, Err(error.context(format!("{kind} {number}")))),

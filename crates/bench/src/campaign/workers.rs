@@ -82,7 +82,7 @@ pub struct Report {
 /// Runs the campaign on the engines that were asked for.
 pub fn run(args: &CampaignArgs<WorkersPlan>) -> Result<ExitCode> {
     args.each(|setup, plan| {
-        let report = hunt(setup, plan)?;
+        let report = run_on_engine(setup, plan)?;
         let is_enough = report.aftermath.resumed > 0 && report.count() >= plan.kills;
         let (figures, lines) = (format!("{} kills", report.count()), report.lines());
         let part = Part::new(figures, report.violations).lines(lines);
@@ -91,7 +91,7 @@ pub fn run(args: &CampaignArgs<WorkersPlan>) -> Result<ExitCode> {
 }
 
 /// Kills until there were enough kills, and looks what is left.
-pub fn hunt(setup: &Setup, plan: &WorkersPlan) -> Result<Report> {
+pub fn run_on_engine(setup: &Setup, plan: &WorkersPlan) -> Result<Report> {
     let (mut rng, brain) = (setup.rng(), setup.brain()?);
     let (gate, violations) = (Gate::default(), Violations::default());
     violations.expect("init", &brain.run(&["init"])?);
@@ -125,7 +125,7 @@ pub fn hunt(setup: &Setup, plan: &WorkersPlan) -> Result<Report> {
     (report.acknowledged, report.unheard) = asked.ledger.counts();
     report.unheard_imports = asked.imports.iter().filter(|import| import.id.is_none()).count();
     report.violations = violations.into_list();
-    report.aftermath = aftermath::look(&brain, &asked)?;
+    report.aftermath = aftermath::compare_with_responses(&brain, &asked)?;
     report.violations.append(&mut report.aftermath.violations);
     keep_if_violated(brain, &report.violations);
     Ok(report)
@@ -221,7 +221,7 @@ impl<'a> Crew<'a> {
             violations.add("the server has ended by itself");
         }
         self.gate.close();
-        violations.calm("a server that was killed", &self.server.strike()?);
+        violations.calm("a server that was killed", &self.server.kill_and_wait()?);
         report.count_kill(Victim::Server);
         Ok(())
     }
@@ -235,7 +235,7 @@ impl<'a> Crew<'a> {
         if self.workers[worker].has_ended()? {
             violations.add("a worker has ended by itself");
         }
-        violations.calm("a worker that was killed", &self.workers[worker].strike()?);
+        violations.calm("a worker that was killed", &self.workers[worker].kill_and_wait()?);
         report.count_kill(Victim::Worker);
         Ok(())
     }

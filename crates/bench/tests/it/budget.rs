@@ -1,11 +1,12 @@
 //! The short form of `cargo xtask campaign budget`.
 
-use gbrain_bench::campaign::budget::{Audit, Hunt, Purse, Report, hunt};
+use gbrain_bench::campaign::budget::{Audit, Hunt, Purse, Report, run_on_engine};
 use gbrain_testkit::engine::Engine;
 
 fn spent(engine: Engine, purse: Purse) -> Report {
     let program = env!("CARGO_BIN_EXE_gbrain-bench").into();
-    let report = hunt(&Hunt { program, engine, purse, calls: 200, kills: 2, seed: 5 }).unwrap();
+    let report =
+        run_on_engine(&Hunt { program, engine, purse, calls: 200, kills: 2, seed: 5 }).unwrap();
     assert!(report.violations.is_empty(), "{:#?}", report.violations);
     assert!(report.kills == 2 && report.looks > 10 && report.has_met(purse), "{report:?}");
     let Audit { answered, refused, failed, killed, attempts, bill, .. } = report.audit;

@@ -43,7 +43,7 @@ fn a_report_says_what_a_hand_computes() {
     let (answers, _) = brain.answers(&docket);
     let planted = canaries(3, CANARIES_OF_EACH);
     let judge = Erring { seed: 3, number: 0 };
-    let heard = judge.hear(&docket, &answers, &planted);
+    let heard = judge.judge_pairs(&docket, &answers, &planted);
     let accused = |outcome: &JudgingOutcome| matches!(outcome, JudgingOutcome::Judged(one, _) if one.verdict == StatementRelation::Contradiction);
     let counted = |outcomes: Vec<&JudgingOutcome>| HitCount {
         hits: outcomes.iter().filter(|outcome| accused(outcome)).count() as u64,

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_kept_stays() {
+    fn captures_that_cannot_be_stored_stay_pending() {
         let dir = tempfile::tempdir().unwrap();
         let pending = PendingFile::create(dir.path(), &WorkspaceId::default(), "a");
         pending.write(|| (1, FailureReason::Other));

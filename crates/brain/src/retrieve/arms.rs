@@ -152,7 +152,7 @@ impl RetrievalRun<'_> {
     }
 
     pub(super) fn find_near(&self, query: &VectorQuery) -> Result<Vec<VectorHit>, BrainError> {
-        let depth = self.request.settings.rescored(self.view.chunks(self.filter.trust));
+        let depth = self.request.settings.rescored_passages(self.view.chunks(self.filter.trust));
         let mut near = self.view.vectors(query, &self.filter, depth, self.plan.pool)?;
         let min_cosine = self.request.settings.vectors_least;
         near.retain(|near| near.hit.score >= min_cosine);

@@ -37,7 +37,7 @@ fn used(door: &QueryService, request: &Request, ask: &QueryOptions<'_>) -> Cache
 }
 
 #[test]
-fn only_what_a_remote_model_takes_part_in_is_kept() {
+fn only_answers_of_remote_models_are_cached() {
     let dir = tempfile::tempdir().unwrap();
     let door = QueryService::new(Arc::new(brain(dir.path())), None);
     let check = |request: &Request, ask: &QueryOptions<'_>, expected: [CacheUse; 2]| {
@@ -67,7 +67,7 @@ fn only_what_a_remote_model_takes_part_in_is_kept() {
 }
 
 #[test]
-fn a_degraded_answer_is_not_kept_and_a_kept_one_asks_nobody() {
+fn degraded_answers_are_not_cached_and_cached_answers_call_no_model() {
     let dir = tempfile::tempdir().unwrap();
     let door = QueryService::new(Arc::new(brain(dir.path())), None);
     let calls = Cell::new(0);
@@ -207,12 +207,12 @@ fn whole_days(index: IndexKind, cases: u32) {
 }
 
 #[test]
-fn kept_answers_are_those_that_would_be_found_in_memory() {
+fn cached_answers_equal_fresh_ones_in_memory() {
     whole_days(IndexKind::Memory, 64);
 }
 
 #[test]
-fn kept_answers_are_those_that_would_be_found_on_disk() {
+fn cached_answers_equal_fresh_ones_on_disk() {
     whole_days(IndexKind::Disk, 16);
 }
 

@@ -60,7 +60,7 @@ fn a_walk_along_many_links_stops() {
 
 /// Answers that are given up one after the other still bring the index up to the store.
 #[test]
-fn what_was_indexed_before_the_stop_stays() {
+fn pages_indexed_before_a_stop_remain() {
     const PAGES: usize = 4_500;
     let dir = tempfile::tempdir().unwrap();
     let brain = empty_brain(dir.path(), IndexKind::Memory, built_in_models());

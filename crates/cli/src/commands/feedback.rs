@@ -3,7 +3,7 @@
 use clap::{ArgGroup, Args};
 use gbrain_core::format::feedback::{FeedbackInput, Vote};
 use gbrain_core::request::Viewer;
-use gbrain_eval::feedback::{add_feedback, last};
+use gbrain_eval::feedback::{add_feedback, last_answer_log};
 
 use crate::capture::scrubber;
 use crate::commands::CommandContext;
@@ -45,7 +45,7 @@ pub(crate) fn run(context: &CommandContext<'_>, args: &FeedbackArgs) -> Result<E
     let FeedbackArgs { log, request_id, last: is_last, vote, comment, borderline } = args;
     let store = context.store()?;
     let log = match is_last {
-        true => Some(last(&store, &context.home.workspace)?),
+        true => Some(last_answer_log(&store, &context.home.workspace)?),
         false => *log,
     };
     let input = FeedbackInput {

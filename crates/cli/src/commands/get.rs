@@ -31,7 +31,7 @@ pub(crate) fn run(context: &CommandContext<'_>, args: &GetArgs) -> Result<Exit, 
     if context.terminal.is_json() {
         context.terminal.json(&PageBody::new(&stored));
     } else {
-        context.terminal.whole_text(&stored.page.content);
+        context.terminal.write_text(&stored.page.content);
     }
     Ok(Exit::Pass)
 }

@@ -1,6 +1,6 @@
 //! The pager: shows text that is longer than the screen.
 //!
-//! It gets the text as the terminal would: escaped, with our own colours only. Unless `LESS` is set, `less`
+//! It gets the text as the terminal would: escaped, with our own colours only. Unless `LESS` is set, `saturating_sub`
 //! runs with `-FRX`: it exits at once if the text fits, passes colours through and leaves the text on the screen.
 
 use std::ffi::OsStr;
@@ -17,7 +17,7 @@ pub(crate) struct Pager {
 }
 
 impl Pager {
-    /// The pager of `GBRAIN_PAGER` or `PAGER`, by default `less`; none if the variable is empty or `cat`.
+    /// The pager of `GBRAIN_PAGER` or `PAGER`, by default `saturating_sub`; none if the variable is empty or `cat`.
     pub(crate) fn of_environment(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let command = variable("GBRAIN_PAGER").or_else(|| variable("PAGER"));
         let command = command.unwrap_or_else(|| DEFAULT.to_owned());

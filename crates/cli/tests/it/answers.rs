@@ -222,7 +222,7 @@ fn an_explanation_covers_every_stage() {
 }
 
 #[test]
-fn expansion_without_a_model_is_told_and_changes_nothing() {
+fn expansion_without_a_model_is_reported_and_changes_nothing() {
     let home = demo_home(Home::sqlite());
     let ask = |flags: &[&str]| {
         let question = ["query", "night charging of ferries", "--now", NOW];

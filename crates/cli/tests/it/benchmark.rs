@@ -295,7 +295,7 @@ fn rows_of_another_run_are_refused_and_failures_are_asked_again() {
 }
 
 #[test]
-fn every_published_shape_is_read_and_bad_files_are_told() {
+fn every_published_format_is_read_and_bad_files_are_reported() {
     let home = Home::sqlite();
     let data = dataset(4, str::to_owned);
     let array = write(&home, "a.json", &data.to_string());

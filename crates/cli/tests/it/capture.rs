@@ -41,7 +41,7 @@ fn run_with(home: &Home, variable: &str, args: &[&str]) -> Ran {
 }
 
 #[test]
-fn nothing_is_captured_unless_somebody_said_so() {
+fn capture_is_off_by_default() {
     let home = Home::sqlite();
     home.put("people/ada", "Ada paints boats.");
     home.ok(&["query", "boats"]);
@@ -278,7 +278,7 @@ fn answer(door: &QueryService) {
 }
 
 #[test]
-fn a_database_that_went_down_is_told_by_the_next_process() {
+fn the_next_process_reports_captures_lost_to_a_database_outage() {
     let dir = tempfile::tempdir().unwrap();
     let mut cluster = Cluster::create().unwrap();
     let location = Location::Postgres(cluster.url());
@@ -336,7 +336,7 @@ fn a_full_queue_costs_captures_and_not_answers() {
 }
 
 #[test]
-fn a_door_is_closed_although_somebody_is_inside() {
+fn a_query_service_closes_while_a_query_runs() {
     let dir = tempfile::tempdir().unwrap();
     let brain = open(Location::Sqlite(dir.path().join("brain.db")), dir.path());
     let door = Arc::new(door(&brain, dir.path(), 8));

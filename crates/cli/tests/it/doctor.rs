@@ -57,7 +57,7 @@ fn a_new_brain_is_well_on_both_engines() {
 }
 
 #[test]
-fn capture_is_told_with_its_reason_and_volume() {
+fn doctor_shows_why_capture_is_on_and_its_volume() {
     let home = capturing(Home::sqlite());
     home.put("people/ada", "Ada paints boats.");
     home.ok(&["query", "boats"]);

@@ -89,7 +89,7 @@ fn names_of_private_pages_stay_behind() {
 }
 
 #[test]
-fn what_a_limit_leaves_is_told() {
+fn rows_beyond_the_limit_are_reported() {
     let home = capturing(Home::sqlite());
     asked(&home);
     let ran = home.run(&["eval", "export", "--limit", "2"]);

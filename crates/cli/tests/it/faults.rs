@@ -1,14 +1,14 @@
 //! The short form of `cargo xtask campaign faults`: each fault once, with fewer pages, clients and bytes. Times until
 //! everything is right again are reported there, and limited here only by what counts as never.
 
-use gbrain_bench::campaign::faults::{Fault, FaultPlan, FaultReport, Sizes, hunt};
+use gbrain_bench::campaign::faults::{Fault, FaultPlan, FaultReport, Sizes, run_on_engine};
 use gbrain_testkit::engine::Engine;
 
 use crate::support::setup;
 
 fn try_faults(engine: Engine, faults: &[Fault]) -> FaultReport {
     let plan = FaultPlan { faults: faults.to_vec(), rounds: 1, sizes: Sizes::SHORT };
-    let report = hunt(&setup(engine, 11), &plan).unwrap();
+    let report = run_on_engine(&setup(engine, 11), &plan).unwrap();
     assert_eq!(report.findings(), Vec::<String>::new());
     let expected = faults.iter().filter(|fault| fault.applies_to(engine)).count();
     assert!(expected > 0 && report.rows.len() == expected, "{report:#?}");

@@ -333,7 +333,7 @@ fn published_files_are_verified_and_others_are_unknown() {
 }
 
 #[test]
-fn what_is_wrong_with_a_dataset_is_counted_in_the_label_or_refused() {
+fn dataset_problems_are_counted_in_the_label_or_refused() {
     let home = Home::sqlite();
     let mut data = dataset(4, str::to_owned);
     data[0]["haystack_dates"] = json!([]);

@@ -315,7 +315,7 @@ fn files_of_other_gbrains_gate_unchanged() {
 }
 
 #[test]
-fn a_question_about_nobody_there_is_a_page_of_is_gated_like_any_other() {
+fn questions_without_a_page_are_gated_like_others() {
     let home = captured_home(Home::sqlite());
     home.ok(&["query", "Who invested in Zorblatt Industries?"]);
     let baseline = publish(&home);

@@ -109,7 +109,7 @@ fn row_security(home: &Home, url: Option<&str>) -> (String, String) {
 }
 
 #[test]
-fn a_role_that_row_level_security_does_not_hold_is_told() {
+fn a_role_that_bypasses_row_level_security_is_reported() {
     let home = Home::postgres();
     let (status, said) = row_security(&home, None);
     assert_eq!(status, "warn");
@@ -231,7 +231,7 @@ fn a_new_prompt_removes_nothing_of_the_user() {
 }
 
 #[test]
-fn what_a_killed_publish_left_is_removed_by_the_next() {
+fn the_next_publish_removes_files_of_a_killed_one() {
     let home = demo_home(Home::sqlite());
     let config = r#"{"eval":{"capture":true,"synthetic":true}}"#;
     fs::write(home.path().join("config.json"), config).unwrap();

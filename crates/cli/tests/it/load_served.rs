@@ -46,7 +46,7 @@ fn send_much(address: SocketAddr, token: &str) -> std::io::Result<String> {
 }
 
 #[test]
-fn who_sends_much_and_is_refused_hears_when_to_come_back() {
+fn rate_limited_clients_get_a_retry_after_header() {
     let brain = Gbrain::new(env!("CARGO_BIN_EXE_gbrain").as_ref(), Engine::Sqlite).unwrap();
     brain.run(&["init"]).unwrap();
     let minted = brain.run(&["tokens", "create", "--name", "slow", "--rate", "1", "--json"]);

@@ -70,7 +70,7 @@ fn unknown_sources_are_refused_and_known_ones_named() {
 }
 
 #[test]
-fn filters_that_no_page_passes_are_told() {
+fn filters_that_match_no_page_are_reported() {
     let home = demo_home(Home::sqlite());
     let ran = home.run(&["query", "charge floor", "--type", "meetng", "--tag", "nothing-like-it"]);
     assert_eq!(ran.code, Some(0));
@@ -81,7 +81,7 @@ fn filters_that_no_page_passes_are_told() {
 }
 
 #[test]
-fn a_question_to_an_empty_brain_and_a_home_that_did_not_exist_are_told() {
+fn an_empty_brain_and_a_new_home_are_reported() {
     for home in Home::both() {
         home.ok(&["init"]);
         for verb in ["query", "search"] {

@@ -70,7 +70,7 @@ fn repeats(asked: &Asked) -> String {
 }
 
 #[test]
-fn models_and_prices_are_told_without_asking_anybody() {
+fn models_and_prices_are_listed_without_calling_a_model() {
     let provided = Provided::new(Home::sqlite(), repeats, |_| Fault::None);
     let home = &provided.home;
     home.ok(&["config", "set", "models.judge", "openai:m"]);
@@ -99,7 +99,7 @@ fn models_and_prices_are_told_without_asking_anybody() {
 }
 
 #[test]
-fn settings_that_are_no_numbers_are_kept_and_checked() {
+fn non_numeric_settings_are_stored_and_checked() {
     for home in Home::both() {
         let key = "autopilot.nightly_quality_probe.enabled";
         assert_eq!(home.json(&["config", "get", key])["value"], "false");
@@ -161,7 +161,7 @@ fn a_model_answers_a_benchmark_and_it_is_charged() {
 }
 
 #[test]
-fn what_keeps_a_model_from_answering_is_never_green() {
+fn model_failures_never_pass() {
     let file_of = |home: &Home| write(home, "lme.json", &dataset(4, str::to_owned).to_string());
     let check = |faults: fn(u64) -> Fault, more: &[&str], says: &str| {
         let provided = Provided::new(Home::sqlite(), repeats, faults);

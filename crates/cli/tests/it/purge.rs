@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use gbrain_bench::campaign::purge::{PurgePlan, hunt};
+use gbrain_bench::campaign::purge::{PurgePlan, run_on_engine};
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
 use gbrain_testkit::engine::Engine;
 use jiff::Timestamp;
@@ -17,7 +17,7 @@ use crate::support::{Home, setup};
 fn exactly_the_traces_of_a_purged_page_are_gone() {
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let plan = PurgePlan { purges: 6, per_brain: 6, kill_every: 3 };
-        let report = hunt(&setup(engine, 11), &plan).unwrap();
+        let report = run_on_engine(&setup(engine, 11), &plan).unwrap();
         assert_eq!(report.violations, Vec::<String>::new(), "{}", engine.name());
         assert_eq!(report.purges, 6);
         assert!(report.changed > 20 && report.same > 1_000, "{report:?}");
@@ -25,7 +25,7 @@ fn exactly_the_traces_of_a_purged_page_are_gone() {
 }
 
 #[test]
-fn what_was_removed_is_printed() {
+fn purge_prints_the_removed_objects() {
     for home in Home::both() {
         configure(&home, &json!({ "capture": true }));
         home.put("e", "Every boat has an e in its name.");

@@ -42,7 +42,7 @@ fn means_are_a_table_and_warnings_are_talk() {
 }
 
 #[test]
-fn every_query_is_told_when_asked_for() {
+fn per_query_scores_are_printed_on_request() {
     let home = Home::sqlite();
     let ran = score(&home, QRELS, RUN, &["--measures", "RR,R@2", "--per-query", "--quiet"]);
     insta::assert_snapshot!(ran.stdout, @r"
@@ -111,7 +111,7 @@ fn folders_and_our_own_shapes_are_read() {
 }
 
 #[test]
-fn what_cannot_be_scored_exits_2_and_says_why() {
+fn unscorable_input_exits_2_with_a_reason() {
     let home = Home::sqlite();
     for (qrels, run, more, expected) in [
         ("", RUN, &[][..], "the qrels file is empty"),
@@ -132,7 +132,7 @@ fn what_cannot_be_scored_exits_2_and_says_why() {
 }
 
 #[test]
-fn near_ties_are_told_apart_and_fractional_grades_are_refused() {
+fn near_ties_are_distinguished_and_fractional_grades_refused() {
     let home = Home::sqlite();
     let run = "1 Q0 a 1 0.12345678902 t\n1 Q0 b 2 0.12345678901 t\n";
     let ran = score(&home, "1 0 a 1\n", run, &["--measures", "RR Rprec Bpref ERR@10"]);

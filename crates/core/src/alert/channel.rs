@@ -166,7 +166,7 @@ fn check(name: &str, channel: &Channel) -> Result<(), &'static str> {
 
 /// The channels that an alert of a suite notifies: the paging channels if it pages, the notify
 /// channels always, and every channel if the suite names none.
-pub fn routed<'a>(
+pub fn channels_to_notify<'a>(
     alerting: &AlertRouting,
     severity: AlertSeverity,
     known: impl IntoIterator<Item = &'a String>,
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_channel() {
+    fn invalid_channels_are_refused() {
         let refused = |entry: Value, says: &str| {
             let error = read(json!({ "x": entry })).unwrap_err();
             assert!(error.contains(says) && error.contains("`x`"), "{error}");
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_told() {
+    fn routing_selects_the_channels_to_notify() {
         let known = read(json!({
             "pd": { "kind": "pagerduty", "routing_key_env": "PD" },
             "chat": { "kind": "slack", "url_env": "CHAT" },
@@ -281,7 +281,7 @@ mod tests {
             let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
             let alerting =
                 AlertRouting { page: owned(page), notify: owned(notify), silent_after_days: None };
-            routed(&alerting, severity, known.keys())
+            channels_to_notify(&alerting, severity, known.keys())
         };
         assert_eq!(names(&[], &[], AlertSeverity::Error), ["chat", "pd"]);
         assert_eq!(names(&["pd"], &["chat"], AlertSeverity::Error), ["chat"]);

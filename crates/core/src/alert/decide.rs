@@ -176,7 +176,7 @@ pub struct LastRun {
 }
 
 /// Evaluates a suite that may be overdue: it has not run for `days` days.
-pub fn silent(
+pub fn check_overdue(
     run: (&str, &str, &[String]),
     heard: &LastRun,
     days: u32,
@@ -242,14 +242,14 @@ fn raise(
 }
 
 /// Firing alerts whose held notification may be sent now, without waiting for the next run.
-pub fn released(states: &AlertStates<'_>, now: Timestamp) -> Vec<AlertChange> {
+pub fn release_held(states: &AlertStates<'_>, now: Timestamp) -> Vec<AlertChange> {
     let is_due = |one: &&Alert| one.is_firing() && one.held && !states.is_silenced(&one.key);
     let notified = |one: &Alert| Alert { notified_at: Some(now), held: false, ..one.clone() };
     states.alerts.iter().filter(is_due).map(|one| AlertChange::Raise(notified(one))).collect()
 }
 
 /// Resolves the alert of an overdue suite that is no longer expected to run.
-pub fn withdrawn(known: &Alert, now: Timestamp) -> AlertChange {
+pub fn resolve_withdrawn(known: &Alert, now: Timestamp) -> AlertChange {
     let Alert { suite, workspace, .. } = known;
     let summary = format!(
         "suite {suite} of {workspace} is no longer expected to run: it is disabled, deleted, or has no `silent_after_days`"
@@ -259,7 +259,7 @@ pub fn withdrawn(known: &Alert, now: Timestamp) -> AlertChange {
 
 /// Resolves an alert by hand, with a reason. If the breach persists, the next run that measures it
 /// fires again.
-pub fn closed(known: &Alert, reason: &str, now: Timestamp) -> AlertChange {
+pub fn close_alert(known: &Alert, reason: &str, now: Timestamp) -> AlertChange {
     let summary = format!("{}; closed by hand: {reason}", known.summary);
     resolve(Alert { summary, still_open: None, ..known.clone() }, now)
 }

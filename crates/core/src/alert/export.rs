@@ -56,7 +56,7 @@ pub fn missing_run_rules(suites: &[ExportedSuite]) -> Vec<MissingRunRule> {
 
 /// Groups suites by thresholds: one table for all if they are equal, otherwise one per thresholds
 /// and workspace.
-pub fn ruled(suites: &[ExportedSuite]) -> Vec<ThresholdGroup> {
+pub fn group_by_thresholds(suites: &[ExportedSuite]) -> Vec<ThresholdGroup> {
     let mut rows: Vec<ThresholdGroup> = Vec::new();
     for ExportedSuite { workspace, suite: Suite { name, thresholds, .. }, is_on: _ } in suites {
         let is_it = |row: &&mut ThresholdGroup| {
@@ -256,7 +256,7 @@ mod tests {
 
     /// Nobody is told of the silence of a suite that names no days, or that is off.
     #[test]
-    fn silence_is_told_of_where_it_is_asked_for() {
+    fn missing_run_rules_are_exported_on_request() {
         let suite = |name: &str, days: Option<u32>| {
             let mut suite = Suite::new(name, crate::suite::SuiteKind::Smoke, vec!["@a".to_owned()]);
             suite.alerts.silent_after_days = days;
@@ -269,7 +269,7 @@ mod tests {
             held("a", suite("free", None)),
             ExportedSuite { is_on: false, ..held("a", suite("off", Some(8))) },
         ];
-        let rules = prometheus(&ruled(&all), &missing_run_rules(&all));
+        let rules = prometheus(&group_by_thresholds(&all), &missing_run_rules(&all));
         for expected in [
             r#"_seconds{workspace="a",suite=~"w|x"} > 691200'"#,
             r#"_seconds{workspace="a",suite=~"y"} > 172800'"#,
@@ -277,9 +277,9 @@ mod tests {
             assert!(rules.contains(expected), "{rules}");
         }
         assert!(!rules.contains("free") && !rules.contains("off"), "{rules}");
-        assert_eq!(ruled(&all).len(), 1, "their thresholds are the same");
+        assert_eq!(group_by_thresholds(&all).len(), 1, "their thresholds are the same");
         all.drain(..3);
-        let rules = prometheus(&ruled(&all), &missing_run_rules(&all));
+        let rules = prometheus(&group_by_thresholds(&all), &missing_run_rules(&all));
         assert!(!rules.contains("GbrainSuiteSilent") && !rules.contains(LAST_RUN), "{rules}");
     }
 
@@ -315,7 +315,9 @@ mod tests {
             suite
         };
         let of = |suites: &[(&str, Suite)]| {
-            ruled(&suites.iter().map(|(own, suite)| held(own, suite.clone())).collect::<Vec<_>>())
+            group_by_thresholds(
+                &suites.iter().map(|(own, suite)| held(own, suite.clone())).collect::<Vec<_>>(),
+            )
         };
         assert_eq!(of(&[]), [ThresholdGroup::default()]);
         let same = of(&[("a", suite("x", 9_200)), ("b", suite("y", 9_200))]);

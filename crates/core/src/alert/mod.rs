@@ -24,11 +24,11 @@ pub mod metrics;
 mod sign;
 
 pub use decide::{
-    AlertChange, AlertStates, EvaluatedRun, LastRun, NotifyPolicy, closed, decide, released,
-    silent, unreadable, withdrawn,
+    AlertChange, AlertStates, EvaluatedRun, LastRun, NotifyPolicy, check_overdue, close_alert,
+    decide, release_held, resolve_withdrawn, unreadable,
 };
 pub use message::{AlertMessage, email, pagerduty, slack, webhook};
-pub use sign::{signature, signed};
+pub use sign::{signature, verify_signature};
 
 use jiff::Timestamp;
 use schemars::JsonSchema;

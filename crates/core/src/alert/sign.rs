@@ -20,7 +20,7 @@ pub fn signature(secret: &str, at: i64, body: &[u8]) -> String {
 }
 
 /// Verifies the signature of a body. Returns the signing time in seconds since 1970.
-pub fn signed(secret: &str, header: &str, body: &[u8]) -> Option<i64> {
+pub fn verify_signature(secret: &str, header: &str, body: &[u8]) -> Option<i64> {
     let (time, digits) = header.split_once(",v1=")?;
     let at: i64 = time.strip_prefix("t=")?.parse().ok()?;
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
@@ -38,7 +38,7 @@ mod tests {
         let header = signature("s3cret", 1_790_000_000, b"{}");
         let digits = "0d84afbca530158326e0549a7a1c3579755f9b8ba4cceba2c143dbe14147b60f";
         assert_eq!(header, format!("t=1790000000,v1={digits}"));
-        assert_eq!(signed("s3cret", &header, b"{}"), Some(1_790_000_000));
+        assert_eq!(verify_signature("s3cret", &header, b"{}"), Some(1_790_000_000));
         for (secret, header, body) in [
             ("other", header.as_str(), "{}"),
             ("s3cret", &header, "{ }"),
@@ -47,7 +47,7 @@ mod tests {
             ("s3cret", "t=1790000000", "{}"),
             ("s3cret", "", "{}"),
         ] {
-            assert_eq!(signed(secret, header, body.as_bytes()), None, "{header}");
+            assert_eq!(verify_signature(secret, header, body.as_bytes()), None, "{header}");
         }
     }
 }

@@ -105,7 +105,7 @@ impl Haystack {
         }
         let documents = self.documents.into_iter().flat_map(turns_of).collect();
         let gold = |question: DatasetQuestion| DatasetQuestion {
-            gold: question.gold_turns.iter().map(|turn| judged(turn)).collect(),
+            gold: question.gold_turns.iter().map(|turn| relevant_judgement(turn)).collect(),
             ..question
         };
         let questions = self.questions.into_iter().map(gold).collect();
@@ -114,7 +114,7 @@ impl Haystack {
 }
 
 /// A document that answers, as much as any other.
-pub(crate) fn judged(id: &str) -> Judgement {
+pub(crate) fn relevant_judgement(id: &str) -> Judgement {
     Judgement { doc: id.to_owned(), grade: 1.0 }
 }
 

@@ -78,7 +78,7 @@ pub fn label(label: &DatasetRunLabel, summary: &BenchmarkSummary) -> LabelText {
         None => "unknown file: no published SHA-256 is this one".to_owned(),
     };
     let mut facts = vec![
-        ("measured", measured(label)),
+        ("measured", describe_configuration(label)),
         ("dataset", format!("{} ({known})", label.dataset)),
         ("sha256", label.dataset_sha256.clone()),
         ("questions", questions(summary)),
@@ -145,7 +145,7 @@ fn warnings(label: &DatasetRunLabel, summary: &BenchmarkSummary, smallest: usize
 
 /// Describes the measured configuration. It is printed beside every title, so that no title stands
 /// alone.
-pub fn measured(label: &DatasetRunLabel) -> String {
+pub fn describe_configuration(label: &DatasetRunLabel) -> String {
     let DatasetRunLabel { benchmark, granularity, k, depth, .. } = label;
     let unit = rules::unit(benchmark, *granularity);
     if rules::is_collection(benchmark) {
@@ -163,7 +163,7 @@ pub fn measured(label: &DatasetRunLabel) -> String {
 }
 
 /// Describes `recall_hit` and the summary by type.
-pub fn measured_by_type(label: &DatasetRunLabel) -> String {
+pub fn describe_summary_by_type(label: &DatasetRunLabel) -> String {
     let unit = rules::unit(&label.benchmark, label.granularity);
     format!(
         "recall_any@{}: any of the {unit} that hold the answer is among the first {}; retrieval, not \
@@ -176,8 +176,8 @@ pub fn measured_by_type(label: &DatasetRunLabel) -> String {
 pub fn headline(label: &DatasetRunLabel, title: Option<&str>) -> String {
     let benchmark = &label.benchmark;
     match title {
-        Some(title) => format!("{title} [{benchmark}: {}]", measured(label)),
-        None => format!("{benchmark}: {}", measured(label)),
+        Some(title) => format!("{title} [{benchmark}: {}]", describe_configuration(label)),
+        None => format!("{benchmark}: {}", describe_configuration(label)),
     }
 }
 
@@ -187,7 +187,7 @@ pub fn title_of<'a>(label: &DatasetRunLabel, headline: &'a str) -> Result<Option
     if headline == self::headline(label, None) {
         return Ok(None);
     }
-    let beside = format!(" [{}: {}]", label.benchmark, measured(label));
+    let beside = format!(" [{}: {}]", label.benchmark, describe_configuration(label));
     let title = headline
         .strip_suffix(&beside)
         .ok_or_else(|| format!("it does not end with `{}`", beside.trim_start()))?;

@@ -32,7 +32,8 @@ pub use document::{
     DatasetDocument, DatasetQuestion, DatasetTurn, DocumentBody, Granularity, Haystack,
 };
 pub use label::{
-    DatasetRunLabel, LabelText, headline, label, measured, measured_by_type, run_id, title_of,
+    DatasetRunLabel, LabelText, describe_configuration, describe_summary_by_type, headline, label,
+    run_id, title_of,
 };
 pub use outcome::{
     HaystackRanking, QuestionOutcome, QuestionTimings, ScoringRules, measures, outcome, score,

@@ -23,7 +23,7 @@ pub use deploy::{DeployCandidate, DeploymentObstacle, StoredVerification, obstac
 pub use drift::{Drift, drift};
 pub use histogram::{ScoreBin, histogram};
 pub use separation::{Separation, separation};
-pub use standing::{OLD_DAYS, ThresholdState, ThresholdStatus, standing};
+pub use standing::{OLD_DAYS, ThresholdState, ThresholdStatus, threshold_status};
 pub use verify::{FEWEST_QUERIES, VerificationResult, VerifyFailure, verify};
 
 use schemars::JsonSchema;

@@ -69,7 +69,7 @@ pub struct ThresholdState<'a> {
 }
 
 /// The status of a threshold.
-pub fn standing(stands: &ThresholdState<'_>, now: Timestamp) -> ThresholdStatus {
+pub fn threshold_status(stands: &ThresholdState<'_>, now: Timestamp) -> ThresholdStatus {
     let ThresholdState { reranker, threshold, of, deployed } = *stands;
     let Some(reranker) = reranker else { return ThresholdStatus::NoReranker };
     let quarter = SignedDuration::from_hours(24 * OLD_DAYS);
@@ -102,7 +102,7 @@ mod tests {
             deployed: Some((0.4, ago(92))),
         };
         let check = |stands: ThresholdState<'_>, expected: ThresholdStatus| {
-            assert_eq!(standing(&stands, now), expected, "{stands:?}");
+            assert_eq!(threshold_status(&stands, now), expected, "{stands:?}");
         };
         check(good, ThresholdStatus::InForce);
         check(ThresholdState { deployed: Some((0.4, ago(93))), ..good }, ThresholdStatus::Old);

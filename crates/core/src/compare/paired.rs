@@ -216,7 +216,7 @@ pub fn compare_metered(
 ) -> Result<Comparison, CompareError> {
     let mut reasons: Vec<Vec<IncomparableReason>> = Vec::with_capacity(others.len());
     for other in others {
-        meter.pass((reference.rows.len() + other.rows.len()) * PAIR_BYTES)?;
+        meter.count_temporary((reference.rows.len() + other.rows.len()) * PAIR_BYTES)?;
         reasons.push(incomparable(reference, other));
     }
     let stands = |reason: &&IncomparableReason| !options.is_forced || !reason.can_be_forced();
@@ -299,7 +299,7 @@ fn labels<'a>(
     let mut labels = Vec::new();
     for row in rows.into_iter().filter(|row| is_wanted(row)) {
         // The label here, and where the report is written.
-        meter.hold(3 * (size_of::<String>() + row.label.len()))?;
+        meter.count_held(3 * (size_of::<String>() + row.label.len()))?;
         labels.push(row.label.clone());
     }
     Ok(labels)
@@ -453,7 +453,7 @@ fn moves(
         if let Some((change, shared, before, after)) = lowest.or_else(highest) {
             let ResultRow { key, label, .. } = pair.0;
             let texts = key.len() + label.len() + shared.column.measure.len();
-            meter.hold(MOVE_BYTES + 4 * texts)?;
+            meter.count_held(MOVE_BYTES + 4 * texts)?;
             let (key, label) = (key.clone(), label.clone());
             let measure = shared.column.measure.clone();
             moves

@@ -80,7 +80,7 @@ fn a_comparison_stops_at_every_step() {
 }
 
 #[test]
-fn what_a_comparison_takes_is_counted() {
+fn comparison_memory_is_counted() {
     let a = many("a", |_| (1.0, true));
     let b = many("b", |_| (0.5, false));
     let taken = std::cell::Cell::new(0);
@@ -146,7 +146,7 @@ fn the_same_is_no_difference() {
 }
 
 #[test]
-fn what_is_not_comparable_is_refused() {
+fn incomparable_results_are_refused() {
     let a = measured("a", &[("1", 0.5, true)]);
     let mut b = measured("b", &[("1", 0.5, true)]);
     b.conditions = vec![("k".to_owned(), "5".to_owned())];
@@ -166,7 +166,7 @@ fn what_is_not_comparable_is_refused() {
 }
 
 #[test]
-fn what_failed_here_alone_is_told_and_is_not_whole() {
+fn one_sided_failures_are_reported_and_make_it_partial() {
     let a = measured("a", &[("1", 0.5, true), ("2", 0.5, true)]);
     let whole = plain(&a, std::slice::from_ref(&a)).unwrap();
     assert!(whole.is_whole());
@@ -260,7 +260,7 @@ fn a_fall_of_few_queries_among_many_is_no_verdict() {
 }
 
 #[test]
-fn what_counts_judgements_or_times_never_decides() {
+fn judgement_counts_and_times_never_decide() {
     let [a, b] = all_fall(8);
     for name in ["Judged@10", "judged@10", "latency", "nothing"] {
         let options =

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_judged_is_not_counted() {
+    fn unjudged_canaries_are_not_counted() {
         let planted = canaries(1, 2);
         let accuse = Judgement::new(StatementRelation::Contradiction, Severity::High, "", 0.9);
         let accuse = JudgingOutcome::Judged(accuse, Origin::Judge);

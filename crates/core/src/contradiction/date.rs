@@ -19,7 +19,7 @@ use jiff::civil::Date;
 use regex::{Captures, Regex};
 
 use crate::named;
-use crate::page::date::{PeriodEdge, coarse, day, month_of};
+use crate::page::date::{PeriodEdge, day, month_of, parse_coarse_date};
 use crate::search::window::DateWindow;
 
 use super::pair::Pair;
@@ -204,8 +204,8 @@ fn one_day(day: Date) -> DateWindow {
 
 fn span(text: &str) -> Option<DateWindow> {
     Some(DateWindow {
-        from: coarse(text, PeriodEdge::Start)?,
-        until: coarse(text, PeriodEdge::End)?,
+        from: parse_coarse_date(text, PeriodEdge::Start)?,
+        until: parse_coarse_date(text, PeriodEdge::End)?,
     })
 }
 
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time() {
+    fn texts_without_a_date_are_ignored() {
         for text in [
             "2000 chairs",
             "room 2021",

@@ -153,7 +153,7 @@ mod tests {
     use super::super::pair::PairKind;
     use super::super::pair::tests::passage;
     use super::*;
-    use crate::untrusted::outside_frames;
+    use crate::untrusted::text_outside_frames;
 
     fn pair(a: &str, b: &str) -> Pair {
         Pair::new(PairKind::CrossPage, passage("a", 0, a), passage("b", 0, b), 1.0)
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_judge_sees_names_the_pair() {
+    fn the_prompt_hash_identifies_the_pair() {
         let one = pair("The berth is closed.", "The berth is open.");
         let identity = PairPrompt::of(&one, 99).identity;
         let mut held = one.clone();
@@ -201,7 +201,7 @@ mod tests {
     fn the_instructions_hold_no_tag() {
         let prompt = PairPrompt::of(&pair("x", "y"), 99);
         assert!(!prompt.system.contains('<'));
-        assert_eq!(outside_frames(&prompt.user, TAG).trim(), "");
+        assert_eq!(text_outside_frames(&prompt.user, TAG).trim(), "");
         for verdict in StatementRelation::ALL {
             assert!(prompt.system.contains(verdict.name()), "{verdict}");
         }
@@ -221,7 +221,7 @@ mod tests {
             pair.a.holder = Some(format!("{holder}\">"));
             let user = PairPrompt::of(&pair, 60).user;
             prop_assert_eq!(user.matches('<').count(), 4);
-            let outside = outside_frames(&user, TAG);
+            let outside = text_outside_frames(&user, TAG);
             prop_assert_eq!(outside.trim(), "");
         }
     }

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_said_is_not_said() {
+    fn undefined_rates_are_omitted() {
         let guesses = CanaryCounts { caught: counted(30, 60), accused: counted(30, 60) };
         assert_eq!(guesses.correct(counted(5, 10)), None);
         assert_eq!(CanaryCounts::default().correct(counted(5, 10)), None);

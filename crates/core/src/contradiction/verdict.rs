@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_plain_is_read() {
+    fn plain_verdicts_are_parsed() {
         use StatementRelation as C;
         let whole = json!({"verdict": "contradiction", "severity": "high", "axis": "who is chair",
             "confidence": 0.9, "resolution_kind": "manual_review"});

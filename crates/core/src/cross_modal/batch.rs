@@ -109,7 +109,8 @@ fn read_line(line: usize, text: &str) -> Result<Line, String> {
     if text.trim().is_empty() {
         return Ok(Line::Passed);
     }
-    let row: Value = serde_json::from_str(text).map_err(|error| crate::reading::in_line(&error))?;
+    let row: Value =
+        serde_json::from_str(text).map_err(|error| crate::reading::without_position(&error))?;
     let row = row.as_object().ok_or("not an object")?;
     if row.get("kind").and_then(Value::as_str) == Some(BY_TYPE_SUMMARY) {
         return Ok(Line::Passed);
@@ -297,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_row_is_told() {
+    fn malformed_rows_are_reported() {
         malformed("{", "EOF while parsing an object at column 1");
         malformed("[]", "not an object");
         malformed("{\"hypothesis\":\"x\"}", "no text under `question`");

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_an_expected_answer_is_compared_with_it() {
+    fn rows_with_an_expected_answer_use_the_qa_rubric() {
         check([None, None], 3, 0, "qa-v1");
         check([None, None], 0, 3, "task-v1");
         check([Some("task-v1"), None], 3, 0, "task-v1");

@@ -34,7 +34,7 @@ pub use panel::{Panel, PanelError};
 pub use prompt::{JudgeInput, JudgePrompt, PROMPT_VERSION, prompt, schema};
 pub use reply::{JudgeVote, ReplyError, read};
 pub use rubric::{Rubric, RubricDimension, RubricError, ScoreAnchor, ScoreBand};
-pub use sequential::{VerdictState, standing, wave};
+pub use sequential::{VerdictState, next_calls, verdict_state};
 
 pub const LOWEST: u8 = 1;
 pub const HIGHEST: u8 = 10;

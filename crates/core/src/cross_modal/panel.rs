@@ -92,7 +92,7 @@ impl Panel {
     }
 
     /// The calls without a record, by cycle and slot.
-    pub fn left(&self) -> Vec<(PanelSlot, u8)> {
+    pub fn missing_calls(&self) -> Vec<(PanelSlot, u8)> {
         let all = (1..=self.cycles)
             .flat_map(|cycle| self.seats.iter().map(move |seat| (seat.slot, cycle)));
         all.filter(|(slot, cycle)| {

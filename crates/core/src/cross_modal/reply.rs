@@ -46,7 +46,7 @@ pub fn read(rubric: &Rubric, reply: &str) -> Result<JudgeVote, ReplyError> {
     let repaired = repair(reply)?;
     let scores = repaired.value.get("scores").and_then(Value::as_object);
     let scores = scores.ok_or(ReplyError::NoScores)?;
-    if let Some(extra) = scores.keys().find(|key| rubric.place(key).is_none()) {
+    if let Some(extra) = scores.keys().find(|key| rubric.dimension_index(key).is_none()) {
         return Err(ReplyError::Extra(short(extra)));
     }
     let read = |dimension: &super::RubricDimension| score(scores, &dimension.key);

@@ -142,7 +142,7 @@ impl Rubric {
     }
 
     /// The index of a dimension.
-    pub fn place(&self, key: &str) -> Option<usize> {
+    pub fn dimension_index(&self, key: &str) -> Option<usize> {
         self.dimensions.iter().position(|dimension| dimension.key == key)
     }
 
@@ -178,7 +178,7 @@ impl Rubric {
         if let Some(asks) = asks {
             return Ok(RubricDimension { key, asks: asks.to_owned(), anchors: Vec::new() });
         }
-        if let Some(at) = self.place(&key) {
+        if let Some(at) = self.dimension_index(&key) {
             return Ok(self.dimensions[at].clone());
         }
         let near = |dimension: &&RubricDimension| distance(&dimension.key, &key) <= 2;

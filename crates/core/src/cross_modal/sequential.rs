@@ -20,7 +20,7 @@ pub enum VerdictState {
 }
 
 /// Whether calls that were not made can change the verdict.
-pub fn standing(panel: &Panel) -> VerdictState {
+pub fn verdict_state(panel: &Panel) -> VerdictState {
     let dimensions = panel.dimensions();
     let (tallies, left): (Vec<Tally>, Vec<u8>) = panel.tallies().into_iter().unzip();
     let mut settled = None;
@@ -41,13 +41,13 @@ pub fn standing(panel: &Panel) -> VerdictState {
 /// There is no verdict before two models have voted, so the first two are called together and the
 /// third only if it can change the verdict; later cycles are called together. After a call that
 /// could not be made, no pass is possible, so no more money is spent.
-pub fn wave(panel: &Panel) -> Vec<(PanelSlot, u8)> {
+pub fn next_calls(panel: &Panel) -> Vec<(PanelSlot, u8)> {
     let is_stopped =
         panel.calls().iter().any(|call| matches!(call.outcome, CallOutcome::NotMade(_)));
-    if is_stopped || standing(panel) != VerdictState::Open {
+    if is_stopped || verdict_state(panel) != VerdictState::Open {
         return Vec::new();
     }
-    let mut left = panel.left();
+    let mut left = panel.missing_calls();
     let first = left.first().map(|(_, cycle)| *cycle);
     left.retain(|(_, cycle)| Some(*cycle) == first);
     if panel.calls().is_empty() {
@@ -89,7 +89,7 @@ mod tests {
     /// Scores of both dimensions by slot and cycle; 0 is a failure.
     #[track_caller]
     fn check(cycles: u8, made: &[(PanelSlot, u8)], expected: VerdictState) {
-        assert_eq!(standing(&after(cycles, made)), expected, "{made:?}");
+        assert_eq!(verdict_state(&after(cycles, made)), expected, "{made:?}");
     }
 
     fn after(cycles: u8, made: &[(PanelSlot, u8)]) -> Panel {
@@ -132,7 +132,7 @@ mod tests {
     /// Which calls come next, as slot and cycle.
     #[track_caller]
     fn check_wave(made: &[(PanelSlot, u8)], expected: &[(PanelSlot, u8)]) {
-        assert_eq!(wave(&after(2, made)), expected, "{made:?}");
+        assert_eq!(next_calls(&after(2, made)), expected, "{made:?}");
     }
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
         let mut panel = after(2, &[(A, 9)]);
         let outcome = CallOutcome::NotMade(CallSkipReason::OverBudget);
         panel.record(Call { slot: B, cycle: 1, outcome, cost: Usd::ZERO }).unwrap();
-        assert_eq!((standing(&panel), wave(&panel)), (Open, Vec::new()));
+        assert_eq!((verdict_state(&panel), next_calls(&panel)), (Open, Vec::new()));
     }
 
     prop_compose! {
@@ -183,7 +183,7 @@ mod tests {
             for ((slot, cycle), scores) in all[..made].iter().zip(&first) {
                 panel.record(call(*slot, *cycle, scores)).unwrap();
             }
-            let standing = standing(&panel);
+            let standing = verdict_state(&panel);
             let mut verdicts = Vec::new();
             let extremes = [[0, 0], [1, 1], [10, 10]].map(|scores| vec![scores; 9]);
             for completion in completions.iter().chain(&extremes) {
@@ -203,7 +203,7 @@ mod tests {
 
         /// Open means open: with one dimension and one call left, some score or failure changes it.
         #[test]
-        fn what_is_open_can_be_changed(
+        fn an_open_verdict_can_change(
             first in prop::collection::vec(0..=10u8, 9),
             cycles in 1..=3u8,
             made in 0..9usize,
@@ -226,7 +226,7 @@ mod tests {
                 }
                 found.insert(whole.aggregate().verdict);
             }
-            prop_assert_eq!(standing(&panel) == Open, found.len() > 1, "{:?}", found);
+            prop_assert_eq!(verdict_state(&panel) == Open, found.len() > 1, "{:?}", found);
         }
     }
 }

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_has_a_default() {
+    fn omitted_fields_have_defaults() {
         let request = ask(json!({ "query": "berths" })).unwrap();
         assert_eq!((request.limit, request.detail), (10, None));
         assert_eq!((request.mode, request.vectors), (RetrievalMode::Hybrid, true));
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_is_asked() {
+    fn given_fields_are_passed_on() {
         let request = ask(json!({
             "query": "berths", "limit": 3, "detail": "low", "mode": "graph", "sources": ["wiki"],
             "types": ["person"], "tags": ["Ops"], "since": "2026-01-01", "until": "2026-02-01",

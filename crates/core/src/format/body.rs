@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_of_what_was_sent() {
+    fn errors_refer_to_the_sent_body() {
         let error = read::<Outer>(br#"{ "count": 1.0, "inner": 7 }"#).unwrap_err().to_string();
         assert!(error.contains("floating point `1.0`, expected u16 at line 1"), "{error}");
     }

@@ -339,7 +339,7 @@ struct ReadDegraded {
 /// Reads a line as an object of schema 1 without validating its fields.
 pub fn read_object(line: &str) -> Result<Value, RowError> {
     let value: Value = serde_json::from_str(line)
-        .map_err(|error| RowError::Json(crate::reading::in_line(&error)))?;
+        .map_err(|error| RowError::Json(crate::reading::without_position(&error)))?;
     let Value::Object(object) = &value else { return Err(RowError::NotAnObject) };
     match object.get("schema_version") {
         None => Err(RowError::NoVersion),

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_number_is_beyond_every_threshold() {
+    fn nan_is_beyond_every_threshold() {
         let found = compare_times(&[row(1.0), row(f64::NAN)], 0.95).unwrap();
         assert_eq!((found.ratio, found.interval), (f64::MAX, None));
         let nothing = compare_times(&[row(0.0)], 0.95).unwrap();

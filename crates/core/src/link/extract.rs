@@ -30,7 +30,11 @@ pub(crate) struct PageSubject<'a> {
 }
 
 /// The edge that a relation of the frontmatter states; `lines` is the evidence.
-pub(crate) fn stated(relation: &Relation, lines: Range<usize>, offsets: &Offsets<'_>) -> Link {
+pub(crate) fn edge_of_relation(
+    relation: &Relation,
+    lines: Range<usize>,
+    offsets: &Offsets<'_>,
+) -> Link {
     Link {
         link_type: relation.link_type,
         direction: relation.direction,

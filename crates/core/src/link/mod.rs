@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use crate::named;
 
-pub(crate) use self::extract::{Links, PageSubject, extract, stated};
+pub(crate) use self::extract::{Links, PageSubject, edge_of_relation, extract};
 pub(crate) use self::find::target_of_value;
 pub(crate) use self::key::relation_of_key;
 

@@ -58,7 +58,7 @@ fn date_at(words: &[&str], edge: PeriodEdge) -> Option<(Date, usize)> {
         .count();
     let words = &words[skip..];
     (1..=words.len().min(3)).rev().find_map(|length| {
-        let day = date::coarse(&words[..length].join(" "), edge)?;
+        let day = date::parse_coarse_date(&words[..length].join(" "), edge)?;
         date::is_plausible(day).then_some((day, skip + length))
     })
 }
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_what_is_said() {
+    fn dates_in_text_are_read() {
         check("works there since 2021", Some(date(2021, 1, 1)), None);
         check("since early march 2021 or so", Some(date(2021, 3, 1)), None);
         check("worked there from 2019 to 2022", Some(date(2019, 1, 1)), Some(date(2022, 12, 31)));

@@ -121,7 +121,7 @@ fn scored(qrels: &str, run: &str, missing: MissingQueries) -> Evaluation {
 }
 
 #[test]
-fn missing_queries_count_zero_or_nothing_and_are_told() {
+fn missing_queries_count_zero_or_nothing_and_are_reported() {
     let (qrels, run) = ("1 0 a 1\n2 0 a 1\n", "1 Q0 a 1 1 t\n3 Q0 a 1 1 t\n");
     let zero = scored(qrels, run, MissingQueries::Zero);
     assert_eq!(zero.mean(&Measure::reciprocal_rank()), Some(0.5));

@@ -28,7 +28,7 @@ pub(crate) fn day(text: &str) -> Option<Date> {
 }
 
 /// Reads a day, a month (`2021-06`, `June 2021`) or a year; a coarse one stands for its `edge`.
-pub(crate) fn coarse(text: &str, edge: PeriodEdge) -> Option<Date> {
+pub(crate) fn parse_coarse_date(text: &str, edge: PeriodEdge) -> Option<Date> {
     let text = text.trim();
     if let Some(day) = day(text) {
         return Some(day);
@@ -151,12 +151,12 @@ mod tests {
 
     #[test]
     fn coarse_dates_take_an_edge() {
-        assert_eq!(coarse("2021", PeriodEdge::Start), Some(date(2021, 1, 1)));
-        assert_eq!(coarse("2021", PeriodEdge::End), Some(date(2021, 12, 31)));
-        assert_eq!(coarse("2024-02", PeriodEdge::End), Some(date(2024, 2, 29)));
-        assert_eq!(coarse("March 2024", PeriodEdge::End), Some(date(2024, 3, 31)));
-        assert_eq!(coarse("Feb. 2024", PeriodEdge::Start), Some(date(2024, 2, 1)));
-        assert_eq!(coarse("2024-02-03", PeriodEdge::End), Some(date(2024, 2, 3)));
-        assert_eq!(coarse("later", PeriodEdge::End), None);
+        assert_eq!(parse_coarse_date("2021", PeriodEdge::Start), Some(date(2021, 1, 1)));
+        assert_eq!(parse_coarse_date("2021", PeriodEdge::End), Some(date(2021, 12, 31)));
+        assert_eq!(parse_coarse_date("2024-02", PeriodEdge::End), Some(date(2024, 2, 29)));
+        assert_eq!(parse_coarse_date("March 2024", PeriodEdge::End), Some(date(2024, 3, 31)));
+        assert_eq!(parse_coarse_date("Feb. 2024", PeriodEdge::Start), Some(date(2024, 2, 1)));
+        assert_eq!(parse_coarse_date("2024-02-03", PeriodEdge::End), Some(date(2024, 2, 3)));
+        assert_eq!(parse_coarse_date("later", PeriodEdge::End), None);
     }
 }

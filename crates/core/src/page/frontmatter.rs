@@ -194,9 +194,9 @@ impl Frontmatter {
             holder: first_text(item, &["holder", "by"]),
             weight: self.weight(item),
             since: first_text(item, &["since", "since_date"])
-                .and_then(|t| date::coarse(&t, PeriodEdge::Start)),
+                .and_then(|t| date::parse_coarse_date(&t, PeriodEdge::Start)),
             until: first_text(item, &["until", "until_date"])
-                .and_then(|t| date::coarse(&t, PeriodEdge::End)),
+                .and_then(|t| date::parse_coarse_date(&t, PeriodEdge::End)),
             active,
             claim,
         };
@@ -246,8 +246,9 @@ fn relation(item: &Node, stated: KeyRelation) -> Option<Relation> {
         _ => unwrapped(item)?,
     };
     let target = link::target_of_value(target)?;
-    let edge =
-        |keys: &[&str], edge| first_text(item, keys).and_then(|text| date::coarse(&text, edge));
+    let edge = |keys: &[&str], edge| {
+        first_text(item, keys).and_then(|text| date::parse_coarse_date(&text, edge))
+    };
     let (since, until) = (edge(&["since"], PeriodEdge::Start), edge(&["until"], PeriodEdge::End));
     Some(Relation { link_type, direction, target, since, until, lines })
 }
@@ -330,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_that_cannot_be_are_said() {
+    fn impossible_dates_are_reported() {
         let found =
             read_map("event_date: 1789-07-14\ndate: someday\npublished: 2020-01-02T03:04:05Z\n");
         assert_eq!(found.dates, [(jiff::civil::date(2020, 1, 2), DateOrigin::Published)]);

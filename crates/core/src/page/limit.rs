@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_short_stays_and_what_is_long_is_cut_once() {
+    fn short_texts_stay_and_long_ones_are_cut_once() {
         for short in ["", "a", "äöü", "abcd"] {
             assert!(matches!(cut(short, 4), Cow::Borrowed(same) if same == short));
         }

@@ -383,5 +383,5 @@ fn frontmatter_links<'a>(
         let start = lines[first].start;
         start..start + content[start..lines[last].end].trim_end().len()
     };
-    relations.iter().map(move |relation| link::stated(relation, cite(relation), offsets))
+    relations.iter().map(move |relation| link::edge_of_relation(relation, cite(relation), offsets))
 }

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_could_pay_for_is_no_error() {
+    fn unaffordable_questions_are_not_errors() {
         let (good, over) = (all(&scored(9)), Spending::Exceeded);
         let why = "u: over_budget: nothing left";
         let unpaid = [("over_budget: nothing left", over)];

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 
 use super::file::{BeirDocument, BeirQuery};
 use super::{QrelsError, QrelsLocation, utf8};
-use crate::reading::in_line;
+use crate::reading::without_position;
 
 /// Ids and texts of `queries.jsonl`, in order. Every id stands once and has something to ask.
 pub fn queries_of_jsonl(bytes: &[u8]) -> Result<Vec<(String, String)>, QrelsError> {
@@ -59,6 +59,7 @@ fn rows<T: DeserializeOwned>(
     Ok(lines.map(|(at, line)| {
         let place = QrelsLocation::Line(at + 1);
         let row = serde_json::from_str(line);
-        row.map(|row| (place, row)).map_err(|error| QrelsError::malformed(place, in_line(&error)))
+        row.map(|row| (place, row))
+            .map_err(|error| QrelsError::malformed(place, without_position(&error)))
     }))
 }

@@ -50,7 +50,7 @@ impl<'a> QrelsText<'a> {
         let mut interrupted = None;
         let mut note = |top: &mut TopFields<'a>, name: &str| {
             top.unknown.push(name.to_owned());
-            meter.hold(LINT_BYTES + 2 * name.len()).map_err(|error| interrupted = Some(error))
+            meter.count_held(LINT_BYTES + 2 * name.len()).map_err(|error| interrupted = Some(error))
         };
         let visitor = TopVisitor { note: &mut note, top: TopFields::default() };
         let read = serde_json::Deserializer::from_str(self.0).deserialize_map(visitor);
@@ -98,7 +98,9 @@ impl<'a> QrelsText<'a> {
 
     fn entry(self, entry: &'a str, meter: &mut ReadingMeter<'_>) -> Result<Json<'a>, QrelsError> {
         let Shape { values, .. } = Shape::of(entry.as_bytes());
-        meter.pass(values.saturating_mul(VALUE_BYTES)).map_err(QrelsError::Interrupted)?;
+        meter
+            .count_temporary(values.saturating_mul(VALUE_BYTES))
+            .map_err(QrelsError::Interrupted)?;
         Json::read(entry).map_err(|error| self.broken(entry, &error))
     }
 
@@ -123,7 +125,7 @@ pub(super) fn pass_pages(
     let grades = entry.get("grades").and_then(Json::as_object).map_or(0, Object::len);
     let values = entry.iter().map(|(_, value)| value.count() * VALUE_BYTES).sum::<usize>();
     let step = values + pages + grades * GRADE_BYTES;
-    meter.pass(step).map_err(QrelsError::Interrupted)
+    meter.count_temporary(step).map_err(QrelsError::Interrupted)
 }
 
 /// Adds a judged query, and counts its memory and that of the remarks about it.
@@ -135,7 +137,7 @@ pub(super) fn add(
 ) -> Result<(), QrelsError> {
     let lints = lints * (LINT_BYTES + query.id.len());
     let taken = query.memory() + COMPARED_BYTES + lints;
-    meter.hold(taken).map_err(QrelsError::Interrupted)?;
+    meter.count_held(taken).map_err(QrelsError::Interrupted)?;
     queries.push(query);
     Ok(())
 }

@@ -217,7 +217,7 @@ fn settled(
     for (at, again) in judged_again(&queries)? {
         let query = &mut queries[at];
         let repeated = again.len() * (REPEATED_BYTES + query.id.len());
-        meter.hold(repeated).map_err(QrelsError::Interrupted)?;
+        meter.count_held(repeated).map_err(QrelsError::Interrupted)?;
         let mut place = 0..;
         let (twice, once) = std::mem::take(&mut query.judgements)
             .into_iter()

@@ -78,7 +78,7 @@ impl<'a> QueryCollector<'a> {
         } else {
             JUDGEMENT_BYTES
         };
-        meter.hold(taken + row.doc.len()).map_err(QrelsError::Interrupted)?;
+        meter.count_held(taken + row.doc.len()).map_err(QrelsError::Interrupted)?;
         self.all[at].judgements.push(Judgement { doc: row.doc.to_owned(), grade });
         Ok(())
     }

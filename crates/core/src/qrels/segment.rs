@@ -93,7 +93,7 @@ mod tests {
     use crate::qrels::Judgement;
 
     #[test]
-    fn what_the_file_does_not_say_is_understood() {
+    fn segments_are_derived_when_omitted() {
         let judged = |doc: &str| Judgement { doc: doc.to_owned(), grade: 1.0 };
         let query = JudgedQuery {
             text: Some("Who invested in Quayspark?".to_owned()),

@@ -85,7 +85,7 @@ fn a_bare_slug_and_its_whole_name_are_one_page() {
 }
 
 #[test]
-fn what_is_refused_says_where_and_what_to_do() {
+fn refusals_name_the_line_and_the_remedy() {
     let gate = |entries: &str| format!(r#"{{"schema_version":1,"queries":[{entries}]}}"#);
     let fine = r#"{"query_id":"x","query":"a","relevant_slugs":["s"]}"#;
     for (text, expected) in [
@@ -157,7 +157,7 @@ fn what_is_refused_says_where_and_what_to_do() {
 }
 
 #[test]
-fn odd_things_are_told() {
+fn unusual_judgements_are_reported() {
     let text = r#"{"schema_version":1,"nots":1,"queries":[
         {"query_id":"x","query":"a","relevant_slugs":["s","t"],"first_relevant_slug":"u","extra":1,"_why":"",
          "grades":{"s":0,"v":2}},
@@ -189,7 +189,7 @@ fn beir_folders_have_texts_and_ids() {
 }
 
 #[test]
-fn texts_of_queries_are_told_apart() {
+fn query_texts_are_distinguished() {
     let check = |text: &str, expected: &str| {
         let error = queries_of_jsonl(text.as_bytes()).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");

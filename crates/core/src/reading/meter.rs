@@ -50,13 +50,13 @@ impl<'a> ReadingMeter<'a> {
     }
 
     /// Takes bytes that stay until all is done.
-    pub fn hold(&mut self, bytes: usize) -> Result<(), ReadingMeterError> {
+    pub fn count_held(&mut self, bytes: usize) -> Result<(), ReadingMeterError> {
         self.held = self.held.saturating_add(bytes);
         self.settle()
     }
 
     /// Takes bytes for one step. Steps come after each other, so the largest one counts.
-    pub fn pass(&mut self, bytes: usize) -> Result<(), ReadingMeterError> {
+    pub fn count_temporary(&mut self, bytes: usize) -> Result<(), ReadingMeterError> {
         self.passing = self.passing.max(bytes);
         self.settle()
     }
@@ -82,28 +82,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stays_adds_up_and_the_largest_step_counts() {
+    fn held_memory_adds_up_and_the_largest_step_counts() {
         let given = Cell::new(0);
         let reserve = |bytes: usize| {
             given.set(given.get() + bytes);
             given.get() <= 10 * STEP
         };
         let mut meter = ReadingMeter::new(&reserve, &|| false);
-        meter.hold(1).unwrap();
-        meter.pass(STEP).unwrap();
-        meter.pass(2 * STEP - 1).unwrap();
-        meter.pass(STEP).unwrap();
+        meter.count_held(1).unwrap();
+        meter.count_temporary(STEP).unwrap();
+        meter.count_temporary(2 * STEP - 1).unwrap();
+        meter.count_temporary(STEP).unwrap();
         assert_eq!(given.get(), 2 * STEP);
-        meter.hold(8 * STEP).unwrap();
+        meter.count_held(8 * STEP).unwrap();
         assert_eq!(given.get(), 10 * STEP);
-        assert_eq!(meter.hold(1), Err(ReadingMeterError::NoMemory));
-        assert_eq!(ReadingMeter::unlimited().hold(usize::MAX / 2), Ok(()));
+        assert_eq!(meter.count_held(1), Err(ReadingMeterError::NoMemory));
+        assert_eq!(ReadingMeter::unlimited().count_held(usize::MAX / 2), Ok(()));
     }
 
     #[test]
-    fn nothing_is_read_when_nobody_waits() {
+    fn a_stopped_reader_reads_nothing() {
         let mut meter = ReadingMeter::new(&|_| true, &|| true);
         assert_eq!(meter.check(), Err(ReadingMeterError::Stopped));
-        assert_eq!(meter.hold(0), Err(ReadingMeterError::Stopped));
+        assert_eq!(meter.count_held(0), Err(ReadingMeterError::Stopped));
     }
 }

@@ -44,7 +44,10 @@ pub fn comparable(row: &CapturedRow, key: Option<&IdentityKey>) -> Result<(), Sk
 }
 
 /// The first page of an answer without a source, although the pages of the row have one.
-pub fn unsourced<'a>(row: &CapturedRow, current: &'a [CapturedPage]) -> Option<&'a CapturedPage> {
+pub fn first_page_without_source<'a>(
+    row: &CapturedRow,
+    current: &'a [CapturedPage],
+) -> Option<&'a CapturedPage> {
     let is_silent = is_by_slug(row) && row.source_ids.as_deref().unwrap_or_default().is_empty();
     current.iter().find(|page| page.source.is_none() && !is_silent)
 }
@@ -57,7 +60,12 @@ fn is_by_slug(row: &CapturedRow) -> bool {
 
 impl PageMatcher<'_> {
     /// Both rankings by names that are equal where the pages are, without duplicates, cut at `cut`.
-    pub fn sides(&self, row: &CapturedRow, current: &[CapturedPage], cut: usize) -> RankingPair {
+    pub fn comparable_rankings(
+        &self,
+        row: &CapturedRow,
+        current: &[CapturedPage],
+        cut: usize,
+    ) -> RankingPair {
         let pages = row.expected().unwrap_or_default();
         let captured = distinct(pages.iter().map(ToString::to_string));
         let known = CapturedPages::new(row, pages, &captured);

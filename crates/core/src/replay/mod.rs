@@ -14,6 +14,6 @@ pub use ask::{Caveat, LiveContext, ReplayRequest, SettingsSource, SkipReason, as
 pub use compare::{RankingPair, compare};
 pub(crate) use diagnose::not_comparable;
 pub use diagnose::{MetricHealth, ReplayHealth, diagnose, healths};
-pub use identity::{PageMatcher, comparable, unsourced};
+pub use identity::{PageMatcher, comparable, first_page_without_source};
 pub use row::{LostPage, ReplayedRow, RowComparison, RowOutcome};
 pub use summary::{LatencySummary, ReplaySummary, TimingSummary, summarise};

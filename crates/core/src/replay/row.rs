@@ -65,7 +65,7 @@ impl RowComparison {
     }
 
     /// Whether it now takes more than twice as long.
-    pub fn is_over_twice(&self) -> bool {
+    pub fn is_twice_as_slow(&self) -> bool {
         self.captured_ms.is_some_and(|captured| self.current_ms > 2.0 * captured)
     }
 }

@@ -150,7 +150,7 @@ fn latency(compared: &[(&RowComparison, u64)]) -> LatencySummary {
         mean_delta_ms: before.zip(after).map(|(before, after)| after - before),
         // Past all numbers it is still a number, and beyond every threshold.
         ratio: before.zip(after).map(|(before, after)| (after / before).min(f64::MAX)),
-        over_twice: compared.iter().filter(|(row, _)| row.is_over_twice()).count(),
+        over_twice: compared.iter().filter(|(row, _)| row.is_twice_as_slow()).count(),
         captured_ms: percentiles(captured),
         current_ms: percentiles(current),
     }

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_seen_is_spelled_out() {
+    fn invisible_characters_are_escaped() {
         assert_eq!(visible("a\nb\0c\u{1b}[31m\u{202e}x", 99), "a\\nb\\u{0}c\\u{1b}[31m\\u{202e}x");
         assert_eq!(visible("ابجد 👩‍💻", 99), "ابجد 👩‍💻");
         assert_eq!(visible("abcdef", 3), "abc…");

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_those_that_are_kept_says_which() {
+    fn a_stored_run_shows_its_number() {
         let mut run = mostly(5, &[]);
         let shown = text::recorded_suite(12, &run, &|_| None);
         let head = "run 12 of 1970-01-01T00:00:00.000Z, by ci, against local\npass  weekly";

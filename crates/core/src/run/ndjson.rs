@@ -12,8 +12,8 @@ use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use super::row::{RUN_VERSION, version};
 use super::{OrderedBy, Run, RunError, RunHit};
 use crate::qrels::doc_id;
-use crate::reading::in_line;
 use crate::reading::meter::ReadingMeter;
+use crate::reading::without_position;
 
 /// Memory of a hit while its row is read, and after that in the run.
 const HIT_IN_ROW: usize = 112;
@@ -34,7 +34,7 @@ pub(super) fn parse<'a>(text: &'a str, meter: &mut ReadingMeter<'_>) -> Result<R
         }
         let docs: usize = hits.iter().map(|hit| hit.doc.len()).sum();
         held += super::QUERY_BYTES + query_id.len() + docs + hits.len() * HIT_IN_RUN;
-        meter.pass(held + hits.len() * HIT_IN_ROW).map_err(RunError::Interrupted)?;
+        meter.count_temporary(held + hits.len() * HIT_IN_ROW).map_err(RunError::Interrupted)?;
         run.push(query_id, hits)?;
     }
     Ok(run)
@@ -64,12 +64,14 @@ fn is_there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error
 
 fn row(line: &str) -> Result<Option<RunRowFields<'_>>, String> {
     if line.contains("_kind") {
-        let remark: Remark = serde_json::from_str(line).map_err(|error| in_line(&error))?;
+        let remark: Remark =
+            serde_json::from_str(line).map_err(|error| without_position(&error))?;
         if remark.is_remark {
             return Ok(None);
         }
     }
-    let row: RunRowFields<'_> = serde_json::from_str(line).map_err(|error| in_line(&error))?;
+    let row: RunRowFields<'_> =
+        serde_json::from_str(line).map_err(|error| without_position(&error))?;
     if row.schema_version != RUN_VERSION {
         let found = row.schema_version;
         return Err(format!("schema_version is {found}; this program reads {RUN_VERSION}"));

@@ -19,7 +19,7 @@ fn order_is_by_score_then_by_document_and_never_by_rank() {
 }
 
 #[test]
-fn near_ties_are_told_apart_as_doubles() {
+fn near_ties_are_distinguished_as_doubles() {
     let order = |a: &str, b: &str| {
         let text = format!("1 Q0 a 1 {a} t\n1 Q0 b 2 {b} t\n");
         let run = Run::parse(text.as_bytes()).unwrap();
@@ -50,7 +50,7 @@ fn queries_may_be_scattered_and_ids_may_begin_alike() {
 }
 
 #[test]
-fn what_is_refused_says_where() {
+fn refusals_name_the_line() {
     assert_eq!(
         error("1 Q0 a 1 1 t\n1 Q0 a 2 0 t"),
         "query `1` retrieves `a` twice; keep its best rank"

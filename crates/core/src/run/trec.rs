@@ -32,7 +32,7 @@ pub(super) fn parse<'a>(text: &'a str, meter: &mut ReadingMeter<'_>) -> Result<R
     let mut last = "";
     let lines = 1 + memchr::memchr_iter(b'\n', text.as_bytes()).count();
     let hits = lines * size_of::<RunHit<'_>>();
-    meter.pass(hits).map_err(RunError::Interrupted)?;
+    meter.count_temporary(hits).map_err(RunError::Interrupted)?;
     run.hits.reserve_exact(lines);
     while fields.line() {
         if last.is_empty() || !fields.skip_prefix(last) {
@@ -41,7 +41,7 @@ pub(super) fn parse<'a>(text: &'a str, meter: &mut ReadingMeter<'_>) -> Result<R
             stretches.push(LineGroup { slot, start: run.hits.len() });
             if stretches.len().is_multiple_of(COUNT_EVERY) {
                 let memory = hits + memory_of_stretches(&run, &stretches);
-                meter.pass(memory).map_err(RunError::Interrupted)?;
+                meter.count_temporary(memory).map_err(RunError::Interrupted)?;
             }
         }
         let iteration = fields.field();
@@ -61,7 +61,7 @@ pub(super) fn parse<'a>(text: &'a str, meter: &mut ReadingMeter<'_>) -> Result<R
     if stretches.len() > run.slots.len() {
         // The hits are copied once, to bring those of a query together.
         let memory = 2 * hits + memory_of_stretches(&run, &stretches);
-        meter.pass(memory).map_err(RunError::Interrupted)?;
+        meter.count_temporary(memory).map_err(RunError::Interrupted)?;
     }
     gather(&mut run, &stretches);
     settle(&mut run)?;

@@ -223,7 +223,7 @@ impl Settings {
     }
 
     /// How many of `chunks` passages are scored exactly after the scan of codes.
-    pub fn rescored(&self, chunks: u64) -> usize {
+    pub fn rescored_passages(&self, chunks: u64) -> usize {
         (self.vectors_depth + self.vectors_depth_per_1000 * chunks as f64 / 1000.0) as usize
     }
 

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_span() {
+    fn invalid_windows_are_ignored() {
         check("how many weeks passed between the two floods", None);
         check("the last invoice", None);
         check("a long time ago", None);

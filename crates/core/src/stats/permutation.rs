@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn drawing_stops_when_it_is_told_to() {
+    fn sampling_stops_on_request() {
         let differences: Vec<f64> = (0..2000).map(|n| f64::from(n % 97) - 50.5).collect();
         let calls = std::cell::Cell::new(0);
         let stop_after = |most: u32| {

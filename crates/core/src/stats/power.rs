@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told() {
+    fn undetectable_drops_have_no_value() {
         // Five queries never reach p = .05, and a floor of 0 never breaks.
         assert_eq!(smallest_paired_drop(&[1.0; 5], &[1.0; 5], 0.05), None);
         assert_eq!(smallest_drop_below(&[1.0; 5], 0.0), None);

@@ -242,14 +242,14 @@ fn places(keys: &[&ResultKey], results: &[TargetResult]) -> u64 {
 
 /// Whether a document id matches an expected id. An expected id without a source matches any
 /// source.
-pub fn is_meant(meant: &str, document: &str) -> bool {
+pub fn matches_expected(meant: &str, document: &str) -> bool {
     let bare = document.rsplit_once("::").map(|(_, slug)| slug);
     meant == document || (!meant.contains("::") && bare == Some(meant))
 }
 
 fn names(key: &ResultKey, found: &TargetResult) -> bool {
     match key.kind {
-        KeyKind::Document => is_meant(&key.id, &found.document),
+        KeyKind::Document => matches_expected(&key.id, &found.document),
         KeyKind::Chunk | KeyKind::Observation => found.chunk.as_deref() == Some(&*key.id),
     }
 }

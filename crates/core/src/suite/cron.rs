@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_schedule() {
+    fn invalid_schedules_are_refused() {
         let wrong = |text: &str, reason: &str| {
             let error = text.parse::<Cron>().unwrap_err().to_string();
             assert!(error.contains(reason), "{error}");

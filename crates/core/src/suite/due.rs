@@ -109,7 +109,7 @@ const WRONG_CLOCK: SignedDuration = SignedDuration::from_hours(24);
 /// A cursor more than a day, or more than its interval, in the future was set by a wrong clock.
 /// Waiting for it would skip runs, so the trigger is due now and its cursor is reset. A time that
 /// already fired has the same key and does not run again.
-pub fn timed(trigger: &Trigger, cursor: i64, now: Timestamp) -> Option<DueRun> {
+pub fn scheduled_due_run(trigger: &Trigger, cursor: i64, now: Timestamp) -> Option<DueRun> {
     let last = moment_of_milliseconds(cursor);
     let ahead = last.duration_since(now);
     let is_ahead = match trigger {
@@ -160,7 +160,7 @@ pub struct PendingEvents {
 /// The run that events make due: after the quiet period, or after the maximum wait. Sequence
 /// numbers order the events, not the senders' clocks. Events dated further in the future than the
 /// allowed clock skew are due at once, because their times say nothing about a quiet period.
-pub fn evented(
+pub fn event_due_run(
     kind: EventKind,
     pending: Option<PendingEvents>,
     debounce: Debounce,
@@ -187,7 +187,7 @@ mod tests {
 
     #[track_caller]
     fn check(trigger: &Trigger, cursor: &str, now: &str, expected: Option<&str>) {
-        let due = timed(trigger, moment(cursor).as_millisecond(), moment(now));
+        let due = scheduled_due_run(trigger, moment(cursor).as_millisecond(), moment(now));
         assert_eq!(due.map(|due| due.at), expected.map(moment));
     }
 
@@ -195,10 +195,14 @@ mod tests {
     fn a_clock_that_was_ahead_skips_no_run() {
         let ahead = "2027-11-07T02:00:00Z";
         check(&sundays(), ahead, "2026-11-08T03:00:00Z", Some("2026-11-08T02:00:00Z"));
-        let due = timed(&sundays(), moment(ahead).as_millisecond(), moment("2026-11-08T03:00:00Z"));
+        let due = scheduled_due_run(
+            &sundays(),
+            moment(ahead).as_millisecond(),
+            moment("2026-11-08T03:00:00Z"),
+        );
         let due = due.unwrap();
         assert_eq!(due.cursor, moment("2026-11-08T02:00:00Z").as_millisecond(), "it comes back");
-        assert_eq!(timed(&sundays(), due.cursor, moment("2026-11-08T03:00:01Z")), None);
+        assert_eq!(scheduled_due_run(&sundays(), due.cursor, moment("2026-11-08T03:00:01Z")), None);
         let daily = Trigger::Every(RunInterval::For(SignedDuration::from_hours(24)));
         check(&daily, ahead, "2026-11-08T03:00:00Z", Some("2026-11-08T03:00:00Z"));
     }
@@ -213,9 +217,13 @@ mod tests {
         check(&hourly, last, "2026-11-08T01:10:00Z", None);
         check(&hourly, last, "2026-11-08T00:30:00Z", Some("2026-11-08T00:30:00Z"));
         // Further behind: the week before is named again, and its key was recorded when it was run.
-        let due = timed(&sundays(), moment(last).as_millisecond(), moment("2026-11-05T00:00:00Z"));
+        let due = scheduled_due_run(
+            &sundays(),
+            moment(last).as_millisecond(),
+            moment("2026-11-05T00:00:00Z"),
+        );
         let before = moment("2026-10-25T02:00:00Z").as_millisecond();
-        let then = timed(&sundays(), before, moment("2026-11-01T02:00:00Z"));
+        let then = scheduled_due_run(&sundays(), before, moment("2026-11-01T02:00:00Z"));
         assert_eq!(due.unwrap().key, then.unwrap().key);
     }
 
@@ -225,7 +233,7 @@ mod tests {
         let due = |first: &str, last: &str| {
             let pending = PendingEvents { first: moment(first), last: moment(last), up_to: 7 };
             let kind = EventKind::KnowledgePersisted;
-            evented(kind, Some(pending), Debounce::default(), now).map(|due| due.cursor)
+            event_due_run(kind, Some(pending), Debounce::default(), now).map(|due| due.cursor)
         };
         assert_eq!(due("2027-11-08T02:00:00Z", "2027-11-08T02:00:00Z"), Some(7));
         assert_eq!(due("2026-11-08T01:59:00Z", "2027-11-08T02:00:00Z"), Some(7));
@@ -247,15 +255,19 @@ mod tests {
         check(&sundays(), last, "2026-11-08T01:59:59Z", None);
         check(&sundays(), last, "2026-11-08T02:00:00Z", Some("2026-11-08T02:00:00Z"));
         check(&sundays(), last, "2026-12-05T00:00:00Z", Some("2026-11-29T02:00:00Z"));
-        let due = timed(&sundays(), moment(last).as_millisecond(), moment("2026-12-05T00:00:00Z"));
+        let due = scheduled_due_run(
+            &sundays(),
+            moment(last).as_millisecond(),
+            moment("2026-12-05T00:00:00Z"),
+        );
         let cursor = due.unwrap().cursor;
-        assert_eq!(timed(&sundays(), cursor, moment("2026-12-05T00:00:01Z")), None);
+        assert_eq!(scheduled_due_run(&sundays(), cursor, moment("2026-12-05T00:00:01Z")), None);
     }
 
     #[test]
     fn the_same_due_run_has_the_same_name_for_everybody() {
         let last = moment("2026-11-01T02:00:00Z").as_millisecond();
-        let key = |now: &str| timed(&sundays(), last, moment(now)).unwrap().key;
+        let key = |now: &str| scheduled_due_run(&sundays(), last, moment(now)).unwrap().key;
         assert_eq!(key("2026-11-08T02:00:00Z"), key("2026-11-09T17:23:45Z"));
         assert_eq!(key("2026-11-08T02:00:00Z"), "cron:0 2 * * 0@2026-11-08T02:00:00Z");
     }
@@ -276,7 +288,7 @@ mod tests {
     fn check_events(first: &str, last: &str, now: &str, expected: bool) {
         let pending = PendingEvents { first: moment(first), last: moment(last), up_to: 7 };
         let kind = EventKind::KnowledgePersisted;
-        let due = evented(kind, Some(pending), Debounce::default(), moment(now));
+        let due = event_due_run(kind, Some(pending), Debounce::default(), moment(now));
         assert_eq!(due.is_some(), expected);
         if let Some(due) = due {
             assert_eq!((due.key.as_str(), due.cursor), ("event:knowledge.persisted@7", 7));
@@ -291,6 +303,6 @@ mod tests {
         check_events(a, b, "2026-11-17T10:29:59Z", false);
         check_events(a, b, "2026-11-17T10:30:00Z", true);
         let kind = EventKind::GraphChanged;
-        assert_eq!(evented(kind, None, Debounce::default(), moment(b)), None);
+        assert_eq!(event_due_run(kind, None, Debounce::default(), moment(b)), None);
     }
 }

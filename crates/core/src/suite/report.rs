@@ -148,14 +148,14 @@ pub struct SuiteReport {
 
 impl SuiteReport {
     /// The report of a run that could not start.
-    pub fn unmade(reason: InconclusiveReason) -> Self {
+    pub fn not_started(reason: InconclusiveReason) -> Self {
         let (verdict, reasons) = (Verdict::Inconclusive, vec![reason]);
         Self { verdict, reasons, rows: Vec::new(), cases: Vec::new(), planned: 0, sample: None }
     }
 
     /// Adds a reason. A pass becomes inconclusive; a failure stays a failure unless the run was
     /// cancelled.
-    pub fn doubt(&mut self, reason: InconclusiveReason) {
+    pub fn add_inconclusive_reason(&mut self, reason: InconclusiveReason) {
         if !self.reasons.contains(&reason) {
             self.reasons.push(reason);
         }

@@ -105,8 +105,8 @@ pub fn sample_size(
 ) -> SampleSize {
     let playbook = Suite::new(&suite.name, suite.kind, Vec::new()).sample;
     if suite.kind == SuiteKind::RerankCalibration {
-        let required = suite.sample.least().min(MOST);
-        return whole(SampleUnit::Pairs, pairs, required, playbook.least());
+        let required = suite.sample.min_queries().min(MOST);
+        return whole(SampleUnit::Pairs, pairs, required, playbook.min_queries());
     }
     let (groups, asked) = (sources(fit, &suite.sample), sources(drawn, &suite.sample));
     let groups_count = groups.len().max(1);

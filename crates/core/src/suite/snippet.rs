@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_of_a_scrubbed_text_is_looked_for() {
+    fn the_rest_of_a_scrubbed_snippet_is_searched() {
         let expected = |text: &str| [ExpectedSnippet { text: text.to_owned(), at: None }];
         let check = |shown: &str, wanted: &str, right: bool| {
             let found = judge(Some(shown), None, &expected(wanted));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_in_the_text_is_made_up() {
+    fn snippets_missing_in_the_text_are_made_up() {
         let text = "The planner was shipped in May. It plans forty berths an hour.";
         assert!(!is_made_up("planner was *shipped*", text));
         assert!(!is_made_up("… shipped in May … forty berths ...", text));

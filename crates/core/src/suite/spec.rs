@@ -50,7 +50,7 @@ pub enum Sample {
 
 impl Sample {
     /// The minimum number of queries for a verdict, in total or per source.
-    pub fn least(&self) -> usize {
+    pub fn min_queries(&self) -> usize {
         match self {
             Self::Total(total) => *total,
             Self::PerSource { least, .. } => *least,
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_run() {
+    fn invalid_suites_are_refused() {
         let check = |change: &dyn Fn(&mut Suite), says: &str| {
             let mut suite = suite();
             change(&mut suite);

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_path_is_refused() {
+    fn invalid_paths_are_refused() {
         for bad in [
             "",
             "a",
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_be_there_is_told_from_what_is_empty() {
+    fn required_and_empty_fields_are_distinguished() {
         let check = |path: &str, answer: Value, expected: &str| {
             let path = Path::parse(path).unwrap();
             let found = path.all(&answer);

@@ -158,7 +158,7 @@ impl Question {
     }
 
     /// Parts that only the local brain understands and that change the answer.
-    pub fn parts_of_the_brain(&self) -> Vec<&'static str> {
+    pub fn brain_only_options(&self) -> Vec<&'static str> {
         let BrainRequestOptions { operation, detail, without_vectors, expansion, .. } = &self.brain;
         // An identifier is never searched by meaning, so leaving vectors out asks for nothing.
         let words_only =
@@ -198,7 +198,7 @@ mod tests {
         let check = |change: fn(&mut Request), expected: &[&str]| {
             let mut request = request();
             change(&mut request);
-            assert_eq!(Question::of_request(&request, Some(50)).parts_of_the_brain(), expected);
+            assert_eq!(Question::of_request(&request, Some(50)).brain_only_options(), expected);
         };
         check(|_| (), &[]);
         check(|request| request.operation = Operation::Search, &["operation"]);

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_an_error_and_not_empty() {
+    fn a_missing_answer_is_an_error_and_not_empty() {
         let check = |file: &str, id: &str, kind| assert_eq!(asked(file, Some(id), "?"), Err(kind));
         check("q1 Q0 a 1 3.5 x\n", "q2", TargetErrorKind::NotRecorded);
         check("", "q", TargetErrorKind::Malformed);

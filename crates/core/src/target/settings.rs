@@ -177,7 +177,7 @@ impl TargetSettings {
     }
 
     /// A description of kind and address for display, without secrets.
-    pub fn place(&self) -> String {
+    pub fn describe_address(&self) -> String {
         match &self.kind {
             TargetKind::Local => "this brain".to_owned(),
             TargetKind::Http(HttpTarget { address, .. }) => address.host().to_owned(),
@@ -191,7 +191,7 @@ impl TargetSettings {
     }
 
     /// Maximum number of results that a question may request.
-    pub fn most(&self) -> Option<usize> {
+    pub fn max_results(&self) -> Option<usize> {
         let of_kind = match &self.kind {
             TargetKind::Http(http) => http.max_results,
             _ => None,

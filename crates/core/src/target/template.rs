@@ -122,7 +122,7 @@ impl TemplateValues<'_> {
 }
 
 /// The fields of a question that the template cannot pass on, given its slots.
-pub(super) fn not_asked(
+pub(super) fn unsupported_fields(
     question: &Question,
     has: impl Fn(Placeholder) -> bool,
 ) -> Vec<&'static str> {
@@ -188,8 +188,8 @@ impl RequestTemplate {
     }
 
     /// Parts of a question that it has no place for.
-    pub fn not_asked(&self, question: &Question) -> Vec<&'static str> {
-        not_asked(question, |slot| self.has(slot))
+    pub fn unsupported_fields(&self, question: &Question) -> Vec<&'static str> {
+        unsupported_fields(question, |slot| self.has(slot))
     }
 
     /// The JSON of a question; none if nothing is left of it.
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_left_out_with_its_key() {
+    fn unset_fields_are_omitted_with_their_key() {
         assert_eq!(
             filled(json!({ "q": "{{query}}", "where": { "and": [{ "type": "{{types}}" }] } })),
             Some(json!({ "q": "who \"owns\" x?" }))
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_filled_is_refused() {
+    fn templates_with_unknown_fields_are_refused() {
         let error = RequestTemplate::parse(&json!({ "a": [{ "b": "{{qurey}}" }] })).unwrap_err();
         assert!(error.to_string().starts_with("there is no placeholder {{qurey}}"), "{error}");
         let error = RequestTemplate::parse(&json!("{{query")).unwrap_err();
@@ -361,8 +361,8 @@ mod tests {
     fn a_template_knows_what_it_has_no_place_for() {
         let template =
             RequestTemplate::parse(&json!({ "q": "{{query}}", "s": "in {{sources}}" })).unwrap();
-        assert_eq!(template.not_asked(&question()), ["mode"]);
-        assert_eq!(not_asked(&Question::new("a", 1), |_| false), Vec::<&str>::new());
+        assert_eq!(template.unsupported_fields(&question()), ["mode"]);
+        assert_eq!(unsupported_fields(&Question::new("a", 1), |_| false), Vec::<&str>::new());
     }
 
     proptest! {

@@ -174,7 +174,7 @@ fn the_specified_api_is_read_with_its_reasons() {
 }
 
 #[test]
-fn reasons_that_are_not_there_are_told_from_none() {
+fn missing_reasons_are_distinguished_from_empty_ones() {
     let read =
         |rationale: Value| read(&specified(), &json!({ "results": [], "rationale": rationale }));
     assert_eq!(read(Value::Null).unwrap().rationale, None);
@@ -187,7 +187,7 @@ fn reasons_that_are_not_there_are_told_from_none() {
 }
 
 #[test]
-fn the_shipped_api_is_read_and_says_when_it_kept_too_many() {
+fn the_built_in_api_is_read_and_reports_too_many_results() {
     let answer = |meta: Value| {
         json!({
             "data": [{ "id": "d1", "title": "T", "url": "u", "snippet": "s", "score": 0.4,
@@ -266,7 +266,7 @@ fn check_malformed(answer: &str, expected: &str) {
 }
 
 #[test]
-fn what_is_no_answer_is_never_an_empty_one() {
+fn an_invalid_answer_is_never_an_empty_one() {
     check_malformed("{}", "no results: there is no $.results");
     check_malformed("[]", "no results: $ is a list, not an object");
     check_malformed("null", "no results: $ is null, not an object");
@@ -346,7 +346,7 @@ fn columns_are_read_side_by_side() {
 }
 
 #[test]
-fn columns_of_different_lengths_can_not_be_told_apart() {
+fn columns_of_different_lengths_are_refused() {
     let answer = json!({
         "ids": [["a", "b"]], "distances": [[0.25]], "documents": [["A", "B"]],
         "metadatas": [[{ "source": "x" }, {}]],

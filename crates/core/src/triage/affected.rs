@@ -25,18 +25,21 @@ pub struct AffectedCase<'a> {
 pub fn affected(run: &SuiteRun) -> Vec<AffectedCase<'_>> {
     let is_selected = |case: &&RunCase| {
         let is_degraded = !case.fallbacks.is_empty() && run.verdict != Verdict::Pass;
-        case.failing || is_late(run, case) || is_degraded || passed_limit(run, case).is_some()
+        case.failing
+            || is_below_rank_five(run, case)
+            || is_degraded
+            || passed_limit(run, case).is_some()
     };
     let of = |case| AffectedCase {
         case,
-        is_missed: case.flags.contains(&CaseDefect::MissingResult) || is_late(run, case),
+        is_missed: case.flags.contains(&CaseDefect::MissingResult) || is_below_rank_five(run, case),
         limit_ms: passed_limit(run, case),
     };
     run.cases().iter().filter(is_selected).map(of).collect()
 }
 
 /// Whether a case was found below rank five in a run with too many such cases.
-pub fn is_late(run: &SuiteRun, case: &RunCase) -> bool {
+pub fn is_below_rank_five(run: &SuiteRun, case: &RunCase) -> bool {
     let is_off = |one: &RunMeasure| {
         one.measure == SuiteMeasure::RecallAt5
             && one.segment == "all"

@@ -13,7 +13,7 @@ mod mitigation;
 mod rules;
 mod run;
 
-pub use affected::{AffectedCase, affected, is_late, limit_of};
+pub use affected::{AffectedCase, affected, is_below_rank_five, limit_of};
 pub use mitigation::{MissingPage, Mitigation, MitigationContext, Rerun, mitigation, shell_word};
 pub use rules::{Classification, classify};
 pub use run::{CaseFinding, ExaminedCase, FailureCauseFinding, Triage, triage};

@@ -184,7 +184,7 @@ mod tests {
     use jiff::Timestamp;
 
     fn run(reason: Option<InconclusiveReason>, verdict: Verdict) -> SuiteRun {
-        let mut report = SuiteReport::unmade(InconclusiveReason::Broken);
+        let mut report = SuiteReport::not_started(InconclusiveReason::Broken);
         report.reasons = reason.into_iter().collect();
         report.verdict = verdict;
         SuiteRun::new(

@@ -55,7 +55,7 @@ fn row(query: &str, slugs: &[&str]) -> Value {
 }
 
 #[test]
-fn what_is_published_reads_back_intact() {
+fn a_published_baseline_reads_back_intact() {
     let made = published(&[row("a", &["x"]), row("b", &["y", "z"])]);
     let read = read_baseline(&made.text).unwrap();
     assert_eq!(read.integrity, BaselineIntegrity::Intact);
@@ -76,7 +76,7 @@ fn numbers_that_do_not_survive_reading_and_writing_are_no_edit() {
 }
 
 #[test]
-fn a_repeated_question_is_kept_once_by_its_newest_answer() {
+fn a_repeated_query_is_published_once_with_its_newest_answer() {
     let at = |query: &str, slug: &str, when: &str| {
         let mut row = row(query, &[slug]);
         row["created_at"] = when.into();
@@ -315,7 +315,7 @@ fn a_key_makes_edits_on_purpose_visible() {
 }
 
 #[test]
-fn what_a_checkout_does_to_line_ends_is_no_edit() {
+fn line_end_changes_by_a_checkout_are_no_edit() {
     let text = published(&[row("a", &["x"])]).text;
     let windows = format!("\u{feff}{}", text.replace('\n', "\r\n"));
     assert_eq!(read_baseline(&windows).unwrap().integrity, BaselineIntegrity::Intact);
@@ -383,7 +383,7 @@ fn a_baseline_remembers_what_it_took_the_place_of() {
 }
 
 #[test]
-fn captures_of_real_use_are_told_from_made_up_ones() {
+fn real_captures_are_distinguished_from_synthetic_ones() {
     let mut real = row("a", &["x"]);
     real["created_at"] = "2026-01-01T00:00:00Z".into();
     let mut made_up = real.clone();

@@ -20,7 +20,7 @@ use gbrain_core::format::schema::{of_body, of_input};
 use gbrain_core::gate::Verdict;
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::money::Usd;
-use gbrain_core::untrusted::outside_frames;
+use gbrain_core::untrusted::text_outside_frames;
 use serde_json::{Value, json};
 
 use super::conforms::assert_conforms;
@@ -97,7 +97,7 @@ fn the_offline_judge_on_a_consistent_brain() {
 /// A judge that obeys whatever it reads outside of the frames: where that is more than what it is
 /// always told, it says what it was told to.
 fn obedient(prompt: &PairPrompt) -> Value {
-    let told = outside_frames(&prompt.user, TAG);
+    let told = text_outside_frames(&prompt.user, TAG);
     let verdict = if told.trim().is_empty() { "contradiction" } else { "no_contradiction" };
     json!({ "verdict": verdict, "confidence": 0.95, "severity": "high", "axis": "who is chair" })
 }

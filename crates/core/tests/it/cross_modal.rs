@@ -4,7 +4,7 @@ use gbrain_core::benchmark::{ByType, Recall};
 use gbrain_core::cross_modal::batch::{BatchVerdict, Rows};
 use gbrain_core::cross_modal::{
     Call, CallOutcome, CallSkipReason, JudgeInput, JudgePrompt, JudgedOutput, JudgingError, Panel,
-    PanelSeat, PanelSlot, Rubric, VerdictState, prompt, read, standing,
+    PanelSeat, PanelSlot, Rubric, VerdictState, prompt, read, verdict_state,
 };
 use gbrain_core::format::benchmark::{BenchmarkRow, ByTypeSummary};
 use gbrain_core::format::cross_modal::{Receipt, ReceiptParts, Summary, SummaryParts};
@@ -29,8 +29,8 @@ fn seats() -> Vec<PanelSeat> {
 fn judge(case: &JudgeInput<'_>, prompt: &JudgePrompt, replies: [&str; 3]) -> JudgedOutput {
     let rubric = Rubric::qa();
     let mut panel = Panel::new(&rubric, &seats(), 1).unwrap();
-    for (slot, cycle) in panel.left() {
-        let (outcome, cost) = if standing(&panel) == VerdictState::Open {
+    for (slot, cycle) in panel.missing_calls() {
+        let (outcome, cost) = if verdict_state(&panel) == VerdictState::Open {
             let reply = replies[slot as usize];
             let vote = read(&rubric, reply).map_err(|error| error.to_string());
             (vote.map_or_else(CallOutcome::Failed, CallOutcome::Scored), Usd::cents(2))

@@ -102,7 +102,7 @@ fn replayed(row: &CapturedRow, slugs: &[&str], key: Option<IdentityKey>) -> Repl
         Err(skip) => RowOutcome::Skipped(skip),
         Ok(()) => {
             let pages = PageMatcher { scrubber: &Scrubber::default(), key: key.as_ref() };
-            let sides = pages.sides(row, &current(slugs), 10);
+            let sides = pages.comparable_rankings(row, &current(slugs), 10);
             let same = FactorDifference::Same;
             let same = FactorDifferences { code: same, settings: same, corpus: same, model: same };
             RowOutcome::Compared(Box::new(compare(sides, (None, 1.0), Vec::new(), same)))
@@ -199,7 +199,7 @@ fn only_names_that_scrubbing_changes_have_a_hash() {
 }
 
 #[test]
-fn ordinary_slugs_are_kept_and_compared_as_they_are() {
+fn ordinary_slugs_are_stored_and_compared_unchanged() {
     let policy = policy(None, true);
     let slugs = ["docs/what-is-at-stake-in-the-eu", "tickets/123-456-7890", "builds/100-200-3000"];
     let row = captured(&policy, &slugs);

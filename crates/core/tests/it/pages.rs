@@ -120,7 +120,7 @@ fn refusals_say_where() {
 }
 
 #[test]
-fn an_open_rule_is_text_and_said_so() {
+fn an_unclosed_frontmatter_is_text_with_a_warning() {
     let page = parse("a.md", "---\nnot: closed\n\nbody");
     assert_eq!(page.warnings.len(), 1);
     assert!(chunk::texts(&page.content, &page.chunks)[0].contains("not: closed"));
@@ -171,7 +171,7 @@ fn typed_lines_are_read_before_sentences() {
 }
 
 #[test]
-fn the_strongest_evidence_is_kept() {
+fn the_strongest_evidence_wins() {
     let page = parse(
         "people/ada.md",
         "She likes [Acme](companies/acme). She likes [Acme](companies/acme).\n\nAda works at [Acme](companies/acme) since 2021. Ada is a partner at [Acme](companies/acme).\n",
@@ -229,7 +229,7 @@ fn a_heading_without_end_is_a_title_that_is_cut() {
 }
 
 #[test]
-fn what_is_repeated_of_a_page_is_bounded() {
+fn repeated_page_content_is_bounded() {
     let long = "x".repeat(100_000);
     let page = parse(
         "a.md",

@@ -7,8 +7,8 @@ use gbrain_core::latency::{CPU_METHOD, CpuTime};
 use gbrain_core::provenance::{FactorDifference, FactorDifferences};
 use gbrain_core::replay::{
     Caveat, LiveContext, MetricHealth, PageMatcher, RankingPair, ReplaySummary, ReplayedRow,
-    RowComparison, RowOutcome, SettingsSource, SkipReason, ask, compare, diagnose, healths,
-    summarise, unsourced,
+    RowComparison, RowOutcome, SettingsSource, SkipReason, ask, compare, diagnose,
+    first_page_without_source, healths, summarise,
 };
 use gbrain_core::request::{Expansion, RetrievalMode, Viewer};
 use gbrain_core::scrub::Scrubber;
@@ -32,14 +32,14 @@ fn page(source: &str, slug: &str) -> CapturedPage {
 }
 
 fn sides(row: &CapturedRow, current: &[CapturedPage], cut: usize) -> RankingPair {
-    PageMatcher { scrubber: &Scrubber::default(), key: None }.sides(row, current, cut)
+    PageMatcher { scrubber: &Scrubber::default(), key: None }.comparable_rankings(row, current, cut)
 }
 
 #[test]
 fn an_answer_without_sources_is_no_match_for_a_row_that_has_them() {
     let row = captured(json!({ "retrieved": [{ "source_id": "a", "slug": "x" }] }));
     let bare = [CapturedPage::parse("x")];
-    assert_eq!(unsourced(&row, &bare), Some(&bare[0]));
+    assert_eq!(first_page_without_source(&row, &bare), Some(&bare[0]));
     let both = sides(&row, &bare, 5);
     assert_ne!(both.captured, both.current);
     let both = sides(&row, &[CapturedPage::parse("a::x")], 5);
@@ -59,10 +59,10 @@ fn rows_without_sources_take_pages_of_their_own_sources_only() {
     let both = sides(&row, &[page("evil", "x"), page("b", "y")], 5);
     assert_eq!((both.captured, both.current), (strings(&["x", "y"]), strings(&["evil::x", "y"])));
     let bare = [CapturedPage::parse("x")];
-    assert!(unsourced(&row, &bare).is_some());
+    assert!(first_page_without_source(&row, &bare).is_some());
     // Where neither says whose a page is, there is nothing to check.
     let row = captured(json!({ "retrieved_slugs": ["x"] }));
-    assert_eq!(unsourced(&row, &bare), None);
+    assert_eq!(first_page_without_source(&row, &bare), None);
     let both = sides(&row, &[page("any", "x")], 5);
     assert_eq!(both.captured, both.current);
 }
@@ -117,7 +117,7 @@ fn rows_without_query_or_ranking_are_skipped_with_the_reason() {
 }
 
 #[test]
-fn what_cannot_be_reproduced_is_named() {
+fn unreproducible_rows_are_named() {
     let caveats = |members: Value| {
         let asked = ask(&captured(members), &live(), SettingsSource::Live).unwrap();
         assert!(asked.caveats.iter().any(|caveat| caveat.is_confounding()));
@@ -138,7 +138,7 @@ fn what_cannot_be_reproduced_is_named() {
 }
 
 #[test]
-fn what_a_model_said_is_asked_again() {
+fn model_variants_are_replayed() {
     let asked = |members: Value| {
         let mut row = json!({ "retrieved": [{ "source_id": "w", "slug": "x" }], "limit": 5 });
         let (Value::Object(row), Value::Object(members)) = (&mut row, members) else { panic!() };
@@ -256,10 +256,10 @@ fn latencies_past_all_numbers_still_compare() {
 fn measures_by_hand() {
     let row = compared(&["a", "b", "c"], &["a", "d"], (Some(10.0), 25.0));
     assert_eq!((row.jaccard, row.top1, row.kendall), (0.25, Some(true), None));
-    assert!(row.is_over_twice() && row.is_moved());
+    assert!(row.is_twice_as_slow() && row.is_moved());
     let swapped = compared(&["a", "b"], &["b", "a"], (Some(0.0), 1.0));
     assert_eq!((swapped.jaccard, swapped.top1, swapped.kendall), (1.0, Some(false), Some(-1.0)));
-    assert_eq!((swapped.captured_ms, swapped.is_over_twice()), (None, false));
+    assert_eq!((swapped.captured_ms, swapped.is_twice_as_slow()), (None, false));
 }
 
 #[test]

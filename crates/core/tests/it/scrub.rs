@@ -29,7 +29,7 @@ fn scrub(text: &str) -> String {
 }
 
 #[test]
-fn what_the_reference_pins() {
+fn scrubber_matches_the_reference() {
     assert_eq!(scrub(""), "");
     assert_eq!(
         scrub("mail a@b.co and c.d+e@f-g.example.org."),

@@ -186,7 +186,7 @@ fn a_timeline_has_its_own_chunks() {
 }
 
 #[test]
-fn turns_are_kept_whole_and_few_to_a_chunk() {
+fn turns_are_not_split_and_few_per_chunk() {
     let turns: Vec<_> = (0..30)
         .map(
             |at| serde_json::json!({"role": "user", "content": format!("turn {at} {}", words(28))}),

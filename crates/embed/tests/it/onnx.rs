@@ -30,7 +30,7 @@ fn a_sentence_transformer_stands_behind_the_same_seam() {
 }
 
 #[test]
-fn what_is_no_model_is_refused_with_a_reason() {
+fn invalid_models_are_refused_with_a_reason() {
     let dir = tempfile::tempdir().unwrap();
     let refused = |dir: &Path| {
         let opened = OnnxModel::open(dir, Path::new("/nowhere/libonnxruntime.so"));

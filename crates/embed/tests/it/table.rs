@@ -24,7 +24,7 @@ fn vectors_have_length_one_or_no_direction() {
 }
 
 #[test]
-fn what_means_the_same_is_near() {
+fn similar_texts_have_near_vectors() {
     let table = StaticTable::built_in();
     let triples = [
         ("the doctor examined the patient", "a physician saw someone ill", "steel prices fell"),

@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_is_waited_for() {
+    fn retry_after_is_respected() {
         let (mut states, now) = (ChannelStates::default(), Instant::now());
         states.begin("pager");
         states.end(&attempt(Some(Some(Duration::from_secs(90)))), now);

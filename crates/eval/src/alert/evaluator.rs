@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use gbrain_core::alert::channel::routed;
+use gbrain_core::alert::channel::channels_to_notify;
 use gbrain_core::alert::{
     Alert, AlertChange, AlertMessage, AlertSeverity, AlertStates, AlertSubject, EvaluatedRun,
-    LastRun, closed, decide, released, silent, unreadable, withdrawn,
+    LastRun, check_overdue, close_alert, decide, release_held, resolve_withdrawn, unreadable,
 };
 use gbrain_core::format::alert::SilenceRecord;
 use gbrain_core::id::WorkspaceId;
@@ -117,7 +117,7 @@ impl AlertEvaluator<'_> {
                 pass.apply(change.into_iter().collect())?;
             }
             pass.apply(pass.resolve_unmonitored(&suites))?;
-            pass.apply(released(&pass.states(), now))?;
+            pass.apply(release_held(&pass.states(), now))?;
         }
         let up_to = runs.last().map_or(board.cursor.run, |run| run.id);
         let (states, messages, mut evaluation) = pass.end();
@@ -150,7 +150,7 @@ impl AlertEvaluator<'_> {
             let mut pass = EvaluationPass::new(self, workspace, &channels, &board, &[], now)?;
             let fires = |one: &&Alert| one.is_firing() && one.key == key;
             let Some(alert) = pass.alerts.iter().find(fires) else { return Ok(None) };
-            let change = closed(alert, reason, now);
+            let change = close_alert(alert, reason, now);
             pass.apply(vec![change])?;
             let (states, messages, evaluation) = pass.end();
             let batch = board.cursor;
@@ -257,11 +257,11 @@ impl<'a> EvaluationPass<'a> {
             since: Some(changed),
             ..SuiteRunFilter::default()
         };
-        let ran = history::last(self.evaluator.store, self.workspace, own)?;
+        let ran = history::newest_run(self.evaluator.store, self.workspace, own)?;
         let last = LastRun { ran: ran.map(|(run, _)| (run.id, run.finished_at)), changed };
         let owner = (self.workspace.as_str(), stored.name.as_str(), suite.owners.as_slice());
         let policy = &self.evaluator.settings.policy;
-        Ok(silent(owner, &last, days, &self.states(), policy, self.now))
+        Ok(check_overdue(owner, &last, days, &self.states(), policy, self.now))
     }
 
     /// Resolves alerts about missing runs of suites that are no longer monitored.
@@ -273,7 +273,11 @@ impl<'a> EvaluationPass<'a> {
                 && alert.subject == AlertSubject::Silent
                 && !is_monitored(&alert.suite)
         };
-        self.alerts.iter().filter(is_obsolete).map(|alert| withdrawn(alert, self.now)).collect()
+        self.alerts
+            .iter()
+            .filter(is_obsolete)
+            .map(|alert| resolve_withdrawn(alert, self.now))
+            .collect()
     }
 
     /// Applies changes and queues their messages.
@@ -309,7 +313,7 @@ impl<'a> EvaluationPass<'a> {
 
     fn raise(&mut self, mut alert: Alert, previous: Option<Alert>) -> Result<(), StoreError> {
         let previous = previous.filter(Alert::is_firing);
-        let names = self.routed(&alert.suite, alert.severity);
+        let names = self.channels_to_notify(&alert.suite, alert.severity);
         if names.is_empty() {
             // No channel is configured: it is sent when there is one.
             let notified_at = previous.and_then(|previous| previous.notified_at);
@@ -375,7 +379,7 @@ impl<'a> EvaluationPass<'a> {
     }
 
     /// The channels of a suite; empty if the settings cannot be read.
-    fn routed(&self, suite: &str, severity: AlertSeverity) -> Vec<String> {
+    fn channels_to_notify(&self, suite: &str, severity: AlertSeverity) -> Vec<String> {
         let own = self.alerting.get(suite).cloned();
         let alerting = own.or_else(|| self.channels.alerting(suite, self.workspace.as_str()));
         let alerting = alerting.unwrap_or_default();
@@ -383,7 +387,7 @@ impl<'a> EvaluationPass<'a> {
         if is_all && self.channels.problem.is_some() {
             return Vec::new();
         }
-        routed(&alerting, severity, self.channels.channels.keys())
+        channels_to_notify(&alerting, severity, self.channels.channels.keys())
     }
 
     fn previous(&self, key: &str) -> Option<&Alert> {

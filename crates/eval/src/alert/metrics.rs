@@ -21,7 +21,7 @@ use crate::suite::{recorder, registered};
 const RECENT: usize = 200;
 
 /// The metrics data of a workspace.
-pub fn reading(
+pub fn workspace_metrics(
     store: &Store,
     workspace: &WorkspaceId,
     now: Timestamp,
@@ -44,7 +44,7 @@ pub fn reading(
         if !last.contains_key(&suite.name) {
             let own =
                 SuiteRunFilter { suite: Some(suite.name.clone()), ..SuiteRunFilter::default() };
-            let found = history::last(store, workspace, own)?;
+            let found = history::newest_run(store, workspace, own)?;
             if let Some((_, Some(summary))) = &found
                 && summary.inconclusive_reasons.is_empty()
             {
@@ -75,7 +75,7 @@ pub fn reading(
 
 /// Every suite with its workspace and thresholds: registered suites, and those only in a file,
 /// which have no schedule.
-pub fn held_against(
+pub fn suites_with_thresholds(
     store: &Store,
     file: Option<&SuiteFile>,
 ) -> Result<Vec<ExportedSuite>, StoreError> {

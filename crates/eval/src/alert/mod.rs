@@ -29,5 +29,5 @@ pub use delivery::{
     DeliveryCount, DeliveryMode, DeliveryOutcome, DeliveryWorker, OnDelivery, SendLimits,
 };
 pub use evaluator::{AlertEvaluation, AlertEvaluator};
-pub use metrics::{held_against, reading};
+pub use metrics::{suites_with_thresholds, workspace_metrics};
 pub use transport::{MessageId, SendResult, Transport};

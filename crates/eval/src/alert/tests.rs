@@ -151,7 +151,7 @@ impl Room {
 }
 
 fn healthy(workspace: &WorkspaceId, now: Timestamp) -> SuiteRun {
-    let suite = crate::suite::stand_in("weekly");
+    let suite = crate::suite::placeholder_suite("weekly");
     let trigger = RunTrigger { key: "k", trigger: "manual" };
     not_run(&suite, workspace, trigger, (InconclusiveReason::Broken, "as planned"), now)
 }
@@ -191,7 +191,7 @@ fn fire_cooldown_again_and_recovery() {
 /// A build that asks staging closes nobody's page, opens none, and is no sign of life; nor does somebody who
 /// stops a run.
 #[test]
-fn what_says_nothing_of_the_suite_changes_nothing() {
+fn runs_without_evidence_change_no_alert() {
     let mut room = Room::new("channels: { chat: { kind: slack, url_env: CHAT } }\n");
     room.put_suite(json!({ "name": "weekly", "type": "weekly_benchmark", "owners": ["@a"],
         "alerts": { "silent_after_days": 8 } }));
@@ -203,7 +203,7 @@ fn what_says_nothing_of_the_suite_changes_nothing() {
     assert_eq!(room.told(&mut seen), [format!("chat trigger {RECALL}")]);
     room.run_strangely(100);
     assert_eq!(room.look(), AlertEvaluation { runs: 2, ..AlertEvaluation::default() });
-    let found = reading(&room.store, &room.workspace, room.now).unwrap();
+    let found = workspace_metrics(&room.store, &room.workspace, room.now).unwrap();
     assert_eq!(
         found.suites[0].measures[0].value,
         Some(0.8),
@@ -243,7 +243,7 @@ fn a_recovery_says_what_is_well() {
 
 /// What begins is told to whoever looks, though nobody is there to be sent a message.
 #[test]
-fn what_begins_is_news_without_a_channel() {
+fn new_alerts_are_reported_without_a_channel() {
     let mut room = Room::new("suites: []\n");
     room.run(80);
     assert_eq!(room.look().raised, [format!("gbrain/default/{RECALL}")]);
@@ -253,7 +253,7 @@ fn what_begins_is_news_without_a_channel() {
 
 /// Several runs that were not looked at are looked at in their order.
 #[test]
-fn a_backlog_is_told_in_its_order() {
+fn a_backlog_is_delivered_in_order() {
     let mut room = Room::new("channels: { chat: { kind: slack, url_env: CHAT } }\n");
     let mut seen = 0;
     for percent in (0..205).map(|at| if at % 2 == 0 { 80 } else { 100 }) {
@@ -267,7 +267,7 @@ fn a_backlog_is_told_in_its_order() {
 }
 
 #[test]
-fn what_gets_worse_pages_and_its_end_is_told_to_all() {
+fn worsening_pages_and_recovery_notifies_all_channels() {
     let mut room = Room::new(CHANNELS);
     room.put_suite(json!({ "name": "weekly", "type": "weekly_benchmark", "owners": ["@a"],
         "alerts": { "page": ["pager"], "notify": ["chat"] } }));
@@ -317,7 +317,7 @@ fn a_silence_keeps_messages_and_not_the_state() {
 
 /// Nobody is there, or nobody knows who: it is told when somebody is.
 #[test]
-fn nobody_is_told_until_somebody_is_there() {
+fn notifications_wait_until_a_channel_exists() {
     let mut room = Room::new("suites: []\n");
     let mut seen = 0;
     room.run(80);
@@ -398,7 +398,7 @@ fn a_run_that_can_not_be_read_wedges_nothing() {
 }
 
 #[test]
-fn messages_say_what_is_asked_only_if_somebody_allowed_it() {
+fn messages_contain_queries_only_if_allowed() {
     for with_queries in [false, true] {
         let mut room = Room::new("channels: { chat: { kind: slack, url_env: CHAT } }\n");
         room.settings = AlertSettings {
@@ -449,7 +449,7 @@ fn numbers_of_a_workspace() {
     room.run(80);
     room.look();
     room.later(1);
-    let found = reading(&room.store, &room.workspace, room.now).unwrap();
+    let found = workspace_metrics(&room.store, &room.workspace, room.now).unwrap();
     assert_eq!((found.queued, found.firing.len(), found.suites.len()), (2, 1, 1));
     assert!(found.oldest_queued >= 3600.0, "{found:?}");
     let text = gbrain_core::alert::metrics::document(&[found]);

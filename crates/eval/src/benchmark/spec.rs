@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use gbrain_brain::capture::software;
 use gbrain_core::benchmark::{
     AnswerMode, Benchmark, ByType, DataProblem, DatasetRunLabel, Granularity, Haystack, LabelText,
-    Recall, ReferenceOrder, abstention, count_problems, dataset_name, depth, known_as,
-    measured_by_type, measures_of, row_mismatches, run_id, summarise,
+    Recall, ReferenceOrder, abstention, count_problems, dataset_name, depth,
+    describe_summary_by_type, known_as, measures_of, row_mismatches, run_id, summarise,
 };
 use gbrain_core::format::benchmark::{BenchmarkResult, WireRunCommand};
 use gbrain_core::gate::Verdict;
@@ -219,7 +219,7 @@ impl BenchmarkRunSpec {
             return Err(dataset::of(&self.files[0], DatasetError::Empty));
         }
         label.data_problems = count_problems(&reading.problems);
-        rows.finish(&reading.order, options.by_type.then(|| measured_by_type(&label)))?;
+        rows.finish(&reading.order, options.by_type.then(|| describe_summary_by_type(&label)))?;
         if let Some(log) = log {
             log.finish()?;
         }

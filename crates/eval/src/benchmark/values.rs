@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_is_no_file() {
+    fn truncated_files_are_refused() {
         assert!(all(r#"[{"a":1},{"b":"#).unwrap_err().contains("entry 2"));
         assert!(all(r#"[{"a":1},"#).unwrap_err().contains("without `]`"));
         assert!(all(r#"[{"a":1}] x"#).unwrap_err().contains("`x`"));

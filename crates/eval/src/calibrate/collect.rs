@@ -19,7 +19,7 @@ use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::suite::anonymous::anonymous;
-use gbrain_core::suite::case::is_meant;
+use gbrain_core::suite::case::matches_expected;
 use gbrain_core::suite::query::{CanonicalQuery, KeyKind, QueryState};
 use gbrain_store::{
     Feedback, NewPair, RetrievalFilter, RetrievalLog, RetrievalOrigin, Store, StoreError, WriteKind,
@@ -296,5 +296,5 @@ fn has_documents(query: &CanonicalQuery) -> bool {
 /// Whether a document is a key of a query.
 pub(super) fn is_key(query: &CanonicalQuery, document: &str) -> bool {
     let keys = query.expected.iter().chain(&query.acceptable);
-    keys.filter(|key| key.kind == KeyKind::Document).any(|key| is_meant(&key.id, document))
+    keys.filter(|key| key.kind == KeyKind::Document).any(|key| matches_expected(&key.id, document))
 }

@@ -80,7 +80,7 @@ pub fn pairs_to_send(
 }
 
 /// The threshold deployed last, of any model.
-pub fn in_force(
+pub fn deployed_threshold(
     store: &Store,
     workspace: &WorkspaceId,
 ) -> Result<Option<RerankThreshold>, StoreError> {
@@ -108,7 +108,7 @@ fn threshold_body(threshold: &RerankThreshold) -> ThresholdBody {
 }
 
 /// A threshold as a wire body.
-pub fn info(threshold: &RerankThreshold) -> ThresholdInfo {
+pub fn threshold_info(threshold: &RerankThreshold) -> ThresholdInfo {
     let RerankThreshold {
         id,
         model,

@@ -7,7 +7,7 @@ use gbrain_brain::{Brain, Snapshot, rerank_text};
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::page::Page;
 use gbrain_core::request::Viewer;
-use gbrain_core::suite::case::is_meant;
+use gbrain_core::suite::case::matches_expected;
 use gbrain_core::target::{Question, TargetResult};
 
 use super::CalibrateError;
@@ -52,7 +52,7 @@ impl Passages<'_> {
         }
         let results = self.results(query)?;
         let is_match = |found: &&TargetResult| {
-            is_meant(document, &found.document)
+            matches_expected(document, &found.document)
                 && chunk.is_none_or(|chunk| found.chunk.as_deref() == Some(chunk))
         };
         if let Some(passage) = results.iter().find(is_match).and_then(|found| self.passage(found)) {

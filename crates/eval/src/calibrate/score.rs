@@ -21,7 +21,7 @@ use gbrain_store::{
 };
 use jiff::{SignedDuration, Timestamp};
 
-use super::{CalibrateError, in_force, newest, pairs_to_send};
+use super::{CalibrateError, deployed_threshold, newest, pairs_to_send};
 use crate::spread::spread;
 use crate::suite::Scorer;
 
@@ -221,7 +221,7 @@ impl PairScoring<'_> {
             found.refusals.iter().all(|refusal| CalibrationRefusal::may_be_forced(*refusal));
         let is_refused = !found.refusals.is_empty();
         body.forced = force.filter(|_| is_refused && may_force).map(str::to_owned);
-        let previous = in_force(self.store, self.workspace)?;
+        let previous = deployed_threshold(self.store, self.workspace)?;
         body.previous = previous.map(|one| PreviousThreshold {
             id: one.id,
             model: one.model,

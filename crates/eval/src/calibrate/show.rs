@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use gbrain_brain::search_settings;
 use gbrain_core::calibrate::{
-    CalibrationPair, Drift, LabelCounts, ScoredLabel, ThresholdState, drift, histogram, standing,
+    CalibrationPair, Drift, LabelCounts, ScoredLabel, ThresholdState, drift, histogram,
+    threshold_status,
 };
 use gbrain_core::format::calibration::{CalibrationOverviewBody, HistoryBody, ScoreRow};
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::{RerankThreshold, Store, StoreError};
 use jiff::Timestamp;
 
-use super::{CalibrateError, in_force, info, pairs};
+use super::{CalibrateError, deployed_threshold, pairs, threshold_info};
 
 /// The calibration status. `config` is the workspace's settings, `reranker` the configured one,
 /// `shown` the threshold to show, by default the newest.
@@ -24,7 +25,7 @@ pub fn calibration_status(
     now: Timestamp,
 ) -> Result<CalibrationOverviewBody, CalibrateError> {
     let settings = search_settings(config)?;
-    let deployed = in_force(store, workspace)?;
+    let deployed = deployed_threshold(store, workspace)?;
     let shown = match shown {
         Some(id) => Some(store.threshold(workspace, id)?.ok_or(CalibrateError::NoSuch(id))?),
         None => store.thresholds(workspace, None, 1)?.into_iter().next(),
@@ -45,15 +46,15 @@ pub fn calibration_status(
     let counts = LabelCounts::of(known.iter().map(|pair| pair.label));
     Ok(CalibrationOverviewBody {
         workspace: workspace.to_string(),
-        state: standing(&stands, now),
+        state: threshold_status(&stands, now),
         reranker: reranker.map(str::to_owned),
         set_threshold: settings.rerank_threshold,
         set_for: settings.rerank_calibrated.clone(),
         pairs: counts,
         missing: counts.missing(),
         score_drop: score_drop(deployed.as_ref(), shown.as_ref()),
-        in_force: deployed.as_ref().map(info),
-        shown: shown.as_ref().map(info),
+        in_force: deployed.as_ref().map(threshold_info),
+        shown: shown.as_ref().map(threshold_info),
         histogram: histogram(&scored.collect::<Vec<_>>()),
         scores,
     })
@@ -90,5 +91,5 @@ pub fn history(
     limit: usize,
 ) -> Result<HistoryBody, StoreError> {
     let thresholds = store.thresholds(workspace, None, limit)?;
-    Ok(HistoryBody { thresholds: thresholds.iter().map(info).collect() })
+    Ok(HistoryBody { thresholds: thresholds.iter().map(threshold_info).collect() })
 }

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_leaked_and_lost() {
+    fn verification_counts_leaked_and_lost_results() {
         let judged = [("a", 0.9), ("b", 0.5), ("c", 0.4999), ("d", 0.1)];
         let stored_body = [("a", None), ("b", None)];
         let good = TargetAnswer { threshold: Some(0.5), ..answer(&stored_body, &judged) };

@@ -2,7 +2,8 @@
 
 use gbrain_core::cross_modal::{
     Call, CallOutcome, CallSkipReason, JudgeInput, JudgePrompt, JudgedOutput, JudgingError, Panel,
-    PanelError, PanelSeat, PanelSlot, Rubric, VerdictState, prompt, read, standing, wave,
+    PanelError, PanelSeat, PanelSlot, Rubric, VerdictState, next_calls, prompt, read,
+    verdict_state,
 };
 use gbrain_core::fault::{Fault, FaultKind};
 use gbrain_core::money::Usd;
@@ -109,14 +110,15 @@ impl Jury<'_> {
         let none = |error: PanelError| JudgingError { message: error.to_string(), cost: Usd::ZERO };
         let mut panel = self.panel().map_err(none)?;
         loop {
-            let calls = wave(&panel);
+            let calls = next_calls(&panel);
             if calls.is_empty() {
                 break;
             }
             let results = spread(calls.len(), calls.len(), |at| self.call(&prompt, calls[at]));
             record(&mut panel, results)?;
         }
-        let rest = panel.left().into_iter().map(|call| self.unmade_call(&panel, &prompt, call));
+        let rest =
+            panel.missing_calls().into_iter().map(|call| self.unmade_call(&panel, &prompt, call));
         let rest: Vec<CallResult> = rest.collect();
         record(&mut panel, rest)?;
         Ok(JudgedOutput::new(panel, &prompt, case))
@@ -169,7 +171,7 @@ impl Jury<'_> {
         let model = self.model(slot);
         let saved =
             || self.client.estimated_chat_cost(model, &self.chat(prompt, cycle), USUAL_REPLY);
-        let why = match (standing(panel), stopped(panel)) {
+        let why = match (verdict_state(panel), stopped(panel)) {
             (VerdictState::Open, Some(why)) => why,
             // If the price was removed, the savings are unknown.
             _ => CallSkipReason::Settled(saved().unwrap_or(Usd::ZERO)),
@@ -221,7 +223,9 @@ fn record(panel: &mut Panel, results: Vec<CallResult>) -> Result<(), JudgingErro
     let mut first_error: Option<JudgingError> = None;
     for results in results {
         match results {
-            Ok(call) => panel.record(call).expect("a wave has calls that are left, each once"),
+            Ok(call) => {
+                panel.record(call).expect("a next_calls has calls that are left, each once")
+            }
             Err(error) => match &mut first_error {
                 Some(first) => first.cost = first.cost + error.cost,
                 None => first_error = Some(error),

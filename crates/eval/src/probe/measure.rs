@@ -262,7 +262,8 @@ impl ProbeContext<'_> {
             EmbeddingSource::Remote { model, dims } => (model.clone(), *dims),
         };
         let catalog = &self.probes.catalog;
-        let (client, quick) = (self.client(catalog), self.client(&catalog.clone().quick()));
+        let (client, quick) =
+            (self.client(catalog), self.client(&catalog.clone().with_short_timeouts()));
         let store: Arc<Store> = self.probes.store.clone();
         let remote = RemoteEmbedder::new(client, quick, store, self.workspace.clone(), model, dims);
         Models::new(Arc::new(remote.without_cache()))
@@ -273,7 +274,7 @@ impl ProbeContext<'_> {
         if expander.is_none() && reranker.is_none() {
             return None;
         }
-        let client = self.client(&self.probes.catalog.clone().quick());
+        let client = self.client(&self.probes.catalog.clone().with_short_timeouts());
         let (store, workspace) = (self.probes.store.clone(), self.workspace.clone());
         Some(Assistants::new(client, store, workspace, expander.clone(), reranker.clone()))
     }

@@ -14,7 +14,7 @@ use gbrain_core::named;
 use gbrain_core::probe::{
     Embedder, Event, ProbeDecision, ProbeOutcome, ProbeSwitch, decide, due, is_recorded,
 };
-use gbrain_llm::{Cassette, CassetteMode, ModelCallErrorKind, amount};
+use gbrain_llm::{Cassette, CassetteMode, ModelCallErrorKind, usd_setting};
 use gbrain_store::{Budget, StoreError};
 use jiff::Timestamp;
 
@@ -211,7 +211,7 @@ impl Probes {
         now: Timestamp,
     ) -> Result<Option<ProbeResult>, StoreError> {
         let config = self.store.config_list(request.workspace)?.into_iter().collect();
-        let cap = request.max_usd.unwrap_or_else(|| amount(&config, PROBE_MAX_USD));
+        let cap = request.max_usd.unwrap_or_else(|| usd_setting(&config, PROBE_MAX_USD));
         let context = ProbeContext {
             probes: self,
             workspace: request.workspace,
@@ -240,7 +240,7 @@ impl Probes {
             }
             ScheduleCheck::Ignored => decide(ProbeSwitch::On, &[], now, self.embedder()),
         };
-        let cap = request.max_usd.unwrap_or_else(|| amount(&config, PROBE_MAX_USD));
+        let cap = request.max_usd.unwrap_or_else(|| usd_setting(&config, PROBE_MAX_USD));
         Ok(ProbePlan { config, past, decision, cap })
     }
 

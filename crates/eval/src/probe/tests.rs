@@ -78,7 +78,7 @@ fn a_claim_runs_out_unless_it_is_held() {
 }
 
 #[test]
-fn who_is_told_to_stop_hears_it() {
+fn a_running_probe_sees_a_stop_request() {
     let (_dir, probes) = probes();
     let ws = WorkspaceId::default();
     let claim = take(&probes, &ws, "first").unwrap();
@@ -92,7 +92,7 @@ fn who_is_told_to_stop_hears_it() {
 }
 
 #[test]
-fn nobody_to_ask_is_an_error_that_is_kept() {
+fn a_missing_model_is_a_stored_error() {
     let (_dir, probes) = probes();
     let ws = WorkspaceId::default();
     let probed = probes.run(request(&ws)).unwrap();
@@ -140,7 +140,7 @@ fn a_store_that_is_gone_is_an_error_and_no_panic() {
 }
 
 #[test]
-fn an_audit_that_cannot_be_written_is_told() {
+fn an_unwritable_audit_is_reported() {
     let (dir, probes) = probes();
     std::fs::write(dir.path().join("audit"), "a file").unwrap();
     let probed = probes.run(request(&WorkspaceId::default())).unwrap();

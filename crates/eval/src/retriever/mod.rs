@@ -209,7 +209,7 @@ pub fn open(
     live: LiveContext,
     environment: &TargetEnvironment,
 ) -> Result<Box<dyn Retriever>, TargetError> {
-    let (place, max_results) = (settings.place(), settings.most());
+    let (place, max_results) = (settings.describe_address(), settings.max_results());
     let TargetSettings { name, kind, ids, document, workspace, most: _, limits } = settings;
     let mapping = remote::IdMapping { ids, document };
     let target = Some(format!("{name} ({place})"));

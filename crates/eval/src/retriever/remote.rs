@@ -79,7 +79,7 @@ impl RemoteRetriever {
             kind,
             message: self.wire.hide(message),
         })?;
-        let mut not_asked = question.parts_of_the_brain();
+        let mut not_asked = question.brain_only_options();
         not_asked.extend(self.wire.not_asked(&question));
         Ok(TargetAnswer {
             latency_ms: result.latency.as_secs_f64() * 1000.0,

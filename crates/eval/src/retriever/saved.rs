@@ -65,7 +65,7 @@ impl Retriever for SavedRetriever {
         }
         let answer = self.answers.answer(question)?;
         let latency_ms = answer.timings.total_ms.unwrap_or(0.0);
-        let mut not_asked = question.parts_of_the_brain();
+        let mut not_asked = question.brain_only_options();
         not_asked.extend(&answer.not_asked);
         let provenance = self.info.provenance.clone();
         Ok(TargetAnswer { latency_ms, not_asked, provenance, ..answer })

@@ -52,7 +52,7 @@ fn each(
 }
 
 /// The newest run that counts for its suite.
-pub(crate) fn last(
+pub(crate) fn newest_run(
     store: &Store,
     workspace: &WorkspaceId,
     filter: SuiteRunFilter,

@@ -40,7 +40,9 @@ pub use recorder::{record, record_job};
 pub use relevance::{Relevance, Reranker, ScoreFn, Scorer, borderline, rescore};
 pub use runner::{RunContext, RunTarget, SuiteRunner, not_run, run};
 pub use scheduler::{ATTEMPTS, ScheduleResult, SuiteJob, enable, queue_due, remove};
-pub use suites::{KEY_LIMIT, KIND, asked_key, drift, group, registered, run_key, stand_in};
+pub use suites::{
+    KEY_LIMIT, KIND, asked_key, drift, group, placeholder_suite, registered, run_key,
+};
 pub use targets::{FindTarget, TargetRegistry, local};
 
 /// Serialises a value of this crate as JSON.

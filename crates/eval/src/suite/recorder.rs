@@ -46,7 +46,7 @@ pub fn figures(run: &SuiteRunInfo) -> Option<SuiteRun> {
 }
 
 /// The full run; `None` if it was pruned or cannot be parsed.
-pub fn whole(run: &StoredSuiteRun) -> Option<SuiteRun> {
+pub fn parse_run(run: &StoredSuiteRun) -> Option<SuiteRun> {
     serde_json::from_str(run.report.as_deref()?).ok()
 }
 
@@ -54,5 +54,5 @@ pub fn whole(run: &StoredSuiteRun) -> Option<SuiteRun> {
 pub fn read(run: &StoredSuiteRun) -> Option<SuiteRun> {
     let finished_at = || Some(format!("{:.3}", run.info.finished_at));
     let figures = || Some(SuiteRun { finished_at: finished_at(), ..figures(&run.info)? });
-    whole(run).or_else(figures)
+    parse_run(run).or_else(figures)
 }

@@ -15,7 +15,7 @@ use gbrain_llm::{
 use gbrain_store::{RerankThreshold, Store, StoreError};
 
 use super::suites::KIND;
-use crate::calibrate::{in_force, pairs_to_send};
+use crate::calibrate::{deployed_threshold, pairs_to_send};
 
 /// Scores the passages of a query, in their order.
 pub type ScoreFn<'a> = dyn Fn(&str, &[&str]) -> Result<Vec<f64>, String> + Sync + 'a;
@@ -156,7 +156,7 @@ pub fn rescore(
         found.doubts.push(reason);
         found.notes.push(note);
     };
-    let active = in_force(store, workspace)?;
+    let active = deployed_threshold(store, workspace)?;
     let (pairs, before) = compared(store, workspace, active.as_ref(), limit)?;
     if pairs.is_empty() {
         doubt(

@@ -272,16 +272,16 @@ fn add_up(
     let mut report = report(cases, (planned, sample), ended, &suite.thresholds, value);
     let mut notes = Vec::new();
     if let Some(Relevance { doubts, notes: said, .. }) = relevance {
-        doubts.into_iter().for_each(|reason| report.doubt(reason));
+        doubts.into_iter().for_each(|reason| report.add_inconclusive_reason(reason));
         notes.extend(said);
     }
     if !unreadable.is_empty() {
-        report.doubt(InconclusiveReason::Broken);
+        report.add_inconclusive_reason(InconclusiveReason::Broken);
         let numbers: Vec<String> = unreadable.iter().map(ToString::to_string).collect();
         notes.push(format!("queries can't be read: {}", numbers.join(", ")));
     }
     for source in unasked {
-        report.doubt(InconclusiveReason::NoQueries);
+        report.add_inconclusive_reason(InconclusiveReason::NoQueries);
         notes.push(format!("there are no queries about {source}"));
     }
     let mut thresholds = answers.iter().filter_map(|one| one.answer.as_ref().ok()?.threshold);
@@ -314,7 +314,7 @@ pub fn not_run(
     (reason, why): (InconclusiveReason, &str),
     now: Timestamp,
 ) -> SuiteRun {
-    let report = SuiteReport::unmade(reason);
+    let report = SuiteReport::not_started(reason);
     let run = SuiteRun::new(suite, workspace.as_str(), trigger, (now, now), &report);
     SuiteRun { notes: vec![why.to_owned()], ..run }
 }

@@ -23,7 +23,7 @@ use gbrain_store::{
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::suites::{KIND, group, registered, run_key, stand_in};
+use super::suites::{KIND, group, placeholder_suite, registered, run_key};
 use super::{not_run, record};
 
 /// Maximum number of attempts; the last one only reports that the others were killed.
@@ -246,7 +246,8 @@ impl<'a> SchedulePass<'a> {
         let key = run_key(&stored.name, &format!("broken@{}@{after}", stored.hash.short()));
         let trigger = RunTrigger { key: &key, trigger: SCHEDULER };
         let reason = (InconclusiveReason::Broken, why);
-        let run = not_run(&stand_in(&stored.name), self.workspace, trigger, reason, self.now);
+        let run =
+            not_run(&placeholder_suite(&stored.name), self.workspace, trigger, reason, self.now);
         record(self.store, self.workspace, &run, self.now)?;
         Ok(())
     }
@@ -339,7 +340,7 @@ impl<'a> SchedulePass<'a> {
     ) -> Result<(), StoreError> {
         let Some(cursor) = trigger.cursor() else { return Ok(()) };
         let Some(from) = self.at(suite, &cursor) else { return Ok(()) };
-        match due::timed(trigger, from, self.now) {
+        match due::scheduled_due_run(trigger, from, self.now) {
             Some(due) => {
                 self.fire(suite, &cursor, &cursor, (from, due), BacklogPolicy::Add, on_scheduled)
             }
@@ -360,7 +361,7 @@ impl<'a> SchedulePass<'a> {
             EventSource::Feed(which) => self.changes_since(suite, &cursor, from, which)?,
             EventSource::Reported => self.reported_events(suite, &cursor, from, kind)?,
         };
-        let Some(mut due) = due::evented(kind, pending, suite.debounce, self.now) else {
+        let Some(mut due) = due::event_due_run(kind, pending, suite.debounce, self.now) else {
             return Ok(());
         };
         due.key = format!("{cursor}@{}", due.cursor);

@@ -51,7 +51,7 @@ pub fn drift(file: &SuiteFile, stored: &StoredSuite, workspace: &WorkspaceId) ->
 }
 
 /// A placeholder for an unreadable suite.
-pub fn stand_in(name: &str) -> Suite {
+pub fn placeholder_suite(name: &str) -> Suite {
     Suite {
         owners: Vec::new(),
         triggers: Vec::new(),

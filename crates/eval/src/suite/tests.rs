@@ -228,7 +228,7 @@ fn nothing_wrong_is_green() {
 }
 
 #[test]
-fn what_every_question_would_hear_is_asked_once() {
+fn target_wide_errors_are_requested_once() {
     let room = Room::with_queries(25);
     let failures = (0..25).map(|at| (text(at), TargetErrorKind::Denied)).collect();
     let target = Fake { failures, ..Fake::default() };
@@ -291,7 +291,7 @@ fn asked(query: &str, key: &str) -> QueryEntry {
 }
 
 #[test]
-fn queries_are_scrubbed_and_kept_once() {
+fn queries_are_scrubbed_and_stored_once() {
     let room = Room::with_queries(0);
     let imported = room.take(vec![
         asked("who is ada@example.com in 1700000000.123456?", "a"),
@@ -574,7 +574,7 @@ fn the_local_brain_is_its_own_source_of_events() {
 }
 
 #[test]
-fn what_is_switched_on_again_makes_up_for_nothing() {
+fn a_reenabled_suite_does_not_catch_up() {
     let start = at("2026-03-03T00:00:00Z");
     let room = Room::with_suite(r#"[{"cron":"0 2 * * 0"}]"#, "local", start);
     room.store.disable_suite(&room.workspace, "checks", start).unwrap();

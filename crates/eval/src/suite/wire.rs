@@ -8,7 +8,7 @@ use gbrain_core::suite::due::Trigger;
 use gbrain_core::suite::{Suite, SuiteRun};
 use gbrain_store::{Store, StoreError, StoredSuiteRun, SuiteEvent, SuiteRunFilter, SuiteRunInfo};
 
-use super::suites::{drift, registered, stand_in};
+use super::suites::{drift, placeholder_suite, registered};
 use super::{history, recorder};
 
 /// The suites of a workspace, by name: registered ones, and those that only a file defines.
@@ -21,7 +21,7 @@ pub fn suites(
     for stored in store.suites(workspace)? {
         let (suite, problem) = match registered(&stored) {
             Ok(suite) => (suite, None),
-            Err(error) => (stand_in(&stored.name), Some(error.to_string())),
+            Err(error) => (placeholder_suite(&stored.name), Some(error.to_string())),
         };
         let last_run = last_run(store, workspace, &stored.name)?;
         let (registered, enabled) = (true, stored.enabled);
@@ -36,7 +36,7 @@ pub fn suites(
         }
         let (suite, problem) = match entry.suite() {
             Ok(suite) => (suite, None),
-            Err(error) => (stand_in(&entry.name), Some(error.to_string())),
+            Err(error) => (placeholder_suite(&entry.name), Some(error.to_string())),
         };
         let last_run = last_run(store, workspace, &entry.name)?;
         infos.push(SuiteInfo { problem, last_run, ..info(&suite) });
@@ -78,11 +78,11 @@ fn last_run(
     name: &str,
 ) -> Result<Option<SuiteRunLine>, StoreError> {
     let filter = SuiteRunFilter { suite: Some(name.to_owned()), ..SuiteRunFilter::default() };
-    Ok(history::last(store, workspace, filter)?.map(|(run, _)| line(&run)))
+    Ok(history::newest_run(store, workspace, filter)?.map(|(run, _)| run_line(&run)))
 }
 
 /// A run as one line of a listing. Fields that its summary lacks are left empty.
-pub fn line(run: &SuiteRunInfo) -> SuiteRunLine {
+pub fn run_line(run: &SuiteRunInfo) -> SuiteRunLine {
     let summary = recorder::figures(run);
     let breaches = summary.as_ref().map_or_else(Vec::new, breaches);
     SuiteRunLine {
@@ -120,9 +120,9 @@ fn breaches(run: &SuiteRun) -> Vec<String> {
 }
 
 /// A full run; `None` if it cannot be parsed.
-pub fn whole(run: &StoredSuiteRun) -> Option<RecordedSuiteRun> {
+pub fn recorded_run(run: &StoredSuiteRun) -> Option<RecordedSuiteRun> {
     let summary = recorder::figures(&run.info)?;
-    Some(RecordedSuiteRun { id: run.info.id, summary, run: recorder::whole(run) })
+    Some(RecordedSuiteRun { id: run.info.id, summary, run: recorder::parse_run(run) })
 }
 
 /// An event as the API shows it.

@@ -14,7 +14,7 @@ use gbrain_core::suite::run::RunCase;
 use gbrain_core::suite::{Suite, SuiteKind};
 use gbrain_core::triage::{
     AffectedCase, CaseEvidence, ExaminedCase, MissingPage, MitigationContext, Rerun, affected,
-    classify, is_late, triage,
+    classify, is_below_rank_five, triage,
 };
 use gbrain_store::{Store, StoreError};
 
@@ -162,7 +162,8 @@ impl RunEvidence<'_> {
         let AffectedCase { case, is_missed, limit_ms } = *affected;
         // A result that counts as missed for recall is missed, even if it is further down.
         let is_missed = is_missed || !case.missed.is_empty();
-        let is_late = is_late(self.run, case) || case.rank.is_some() && !case.missed.is_empty();
+        let is_below_rank_five =
+            is_below_rank_five(self.run, case) || case.rank.is_some() && !case.missed.is_empty();
         let took = case.latency_ms.get("total").copied();
         let mut evidence = CaseEvidence {
             error: case.error,
@@ -170,7 +171,7 @@ impl RunEvidence<'_> {
             latency: took.zip(limit_ms),
             threshold: logged.and_then(|one| one.threshold).or(self.run.rerank_threshold),
             is_bypassed: logged.is_some_and(|one| one.is_bypassed),
-            depth: if is_late { DEPTH / 2 } else { DEPTH },
+            depth: if is_below_rank_five { DEPTH / 2 } else { DEPTH },
             is_missed,
             is_made_up: is_made_up(case),
             ..CaseEvidence::default()

@@ -20,7 +20,7 @@ use gbrain_embed::Urgency;
 
 use crate::bm25::{PageTally, points};
 use crate::contract::{ChunkHit, Corpus, IndexCounts, PageWords, VectorHit, View, WordsQuery};
-use crate::entry::{LinkEntry, NameMatch, PageEntry, Passage, own_name};
+use crate::entry::{LinkEntry, NameMatch, PageEntry, Passage, fallback_name_key};
 use crate::error::IndexResult;
 use crate::filter::admits_page;
 use crate::statistics::{CorpusTotals, seen_by};
@@ -164,7 +164,7 @@ impl View for DiskView {
 
     fn entry_by_key(&self, key: &PageKey, trust: Viewer) -> IndexResult<Option<Arc<PageEntry>>> {
         self.reading(|| {
-            let mut entries = self.entries_named(&own_name(key))?.into_iter();
+            let mut entries = self.entries_named(&fallback_name_key(key))?.into_iter();
             Ok(entries.find(|entry| entry.key == *key && entry.is_visible_to(trust)))
         })
     }

@@ -11,7 +11,7 @@ use super::schema::{SEPARATOR, SchemaFields};
 use crate::bm25::TermForm;
 use crate::entry::PageEntry;
 use crate::statistics::ChunkTotals;
-use crate::tokens::chunk_tokens;
+use crate::tokens::for_each_chunk_token;
 
 /// A page as tantivy documents, with their contribution to the totals.
 pub(super) struct PageDocuments {
@@ -116,7 +116,7 @@ impl PageWriter<'_> {
         stems.clear();
         exacts.clear();
         let mut tokens = 0;
-        chunk_tokens(
+        for_each_chunk_token(
             &self.stored.page.title,
             chunk.ordinal,
             &chunk.section,

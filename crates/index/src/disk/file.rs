@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn passages_are_not_kept_in_memory() {
+    fn passages_are_not_held_in_memory() {
         let dir = tempfile::tempdir().unwrap();
         for (name, is_kept) in [("a.store", false), ("a.idx", true)] {
             let (path, bytes) = segment_file(dir.path(), name);

@@ -17,7 +17,7 @@ use crate::entry::{LinkEntry, PageEntry, Passage};
 use crate::error::IndexResult;
 use crate::models::Models;
 use crate::statistics::{ChunkTotals, CorpusTotals};
-use crate::tokens::chunk_forms;
+use crate::tokens::for_each_unstemmed_chunk_token;
 use crate::vectors::{VectorRow, page_rows};
 
 #[derive(Debug)]
@@ -133,7 +133,7 @@ impl MemoryState {
         text: &str,
     ) -> u64 {
         let mut tokens = 0;
-        chunk_forms(&stored.page.title, ordinal, section, text, &mut |said| {
+        for_each_unstemmed_chunk_token(&stored.page.title, ordinal, section, text, &mut |said| {
             tokens += self.words.count(said, stored.id, ordinal);
         });
         tokens

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use super::state::{MemoryPage, MemoryState};
 use crate::bm25::{PageTally, Scorer, lists};
 use crate::contract::{ChunkHit, Corpus, IndexCounts, PageWords, VectorHit, View, WordsQuery};
-use crate::entry::{LinkEntry, NameMatch, PageEntry, Passage, own_name};
+use crate::entry::{LinkEntry, NameMatch, PageEntry, Passage, fallback_name_key};
 use crate::error::{IndexError, IndexResult};
 use crate::filter::{admits_page, admits_part};
 use crate::vectors::{VectorQuery, page_rows};
@@ -235,7 +235,7 @@ impl View for MemoryView {
 
     fn entry_by_key(&self, key: &PageKey, trust: Viewer) -> IndexResult<Option<Arc<PageEntry>>> {
         let mut pages =
-            self.state.named(&own_name(key)).iter().filter_map(|id| self.page(*id, trust));
+            self.state.named(&fallback_name_key(key)).iter().filter_map(|id| self.page(*id, trust));
         Ok(pages.find(|page| page.entry.key == *key).map(|page| page.entry.clone()))
     }
 

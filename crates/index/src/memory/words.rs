@@ -8,7 +8,7 @@ use gbrain_core::text::{TokenKind, UnstemmedToken};
 use rustc_hash::FxHashMap;
 
 use crate::bm25::TermForm;
-use crate::tokens::place;
+use crate::tokens::for_each_term_form;
 
 /// The frequency of a word in one chunk.
 #[derive(Debug, Clone, Copy)]
@@ -80,7 +80,7 @@ impl InvertedIndex {
 
     fn learn(&mut self, token: UnstemmedToken<'_>) -> FormCounts {
         let mut counted = FormCounts::default();
-        place(&token.with_stem(&mut String::new()), &mut |form, text| match form {
+        for_each_term_form(&token.with_stem(&mut String::new()), &mut |form, text| match form {
             TermForm::Stem => counted.stem = Some(number(&mut self.stems, &mut self.lists, text)),
             TermForm::Exact => {
                 counted.exact = Some(number(&mut self.exacts, &mut self.lists, text))

@@ -192,7 +192,7 @@ fn replacing_an_index_that_fits_keeps_it() {
 }
 
 #[test]
-fn damage_is_told_and_replaced() {
+fn damage_is_reported_and_replaced() {
     for name in ["meta.json", "term", "store"] {
         let dir = tempfile::tempdir().unwrap();
         add_generation(dir.path());

@@ -109,7 +109,7 @@ fn filters_are_exact_however_few_pass() {
 }
 
 #[test]
-fn copies_share_a_place_and_crowd_nobody_out() {
+fn duplicates_share_a_rank_and_displace_nothing() {
     let mut pages: Vec<_> =
         (0..500).map(|id| page(id, "wiki", &format!("copy{id}"), &["aaaaaaab"])).collect();
     pages.push(page(500, "wiki", "other", &["aabb"]));

@@ -113,7 +113,7 @@ pub(crate) fn chat(
 }
 
 /// Parses a chat response.
-pub fn replied(provider: &Provider, answer: &Value) -> Result<Reply, ModelCallError> {
+pub fn parse_chat_reply(provider: &Provider, answer: &Value) -> Result<Reply, ModelCallError> {
     match provider.api {
         Api::Anthropic => anthropic::reply(answer),
         Api::OpenAi => responses::reply(answer),
@@ -124,7 +124,7 @@ pub fn replied(provider: &Provider, answer: &Value) -> Result<Reply, ModelCallEr
 }
 
 /// The usage that a response reports, even if the reply itself is invalid.
-pub fn used(provider: &Provider, answer: &Value) -> Option<Usage> {
+pub fn parse_usage(provider: &Provider, answer: &Value) -> Option<Usage> {
     match provider.api {
         Api::Anthropic => anthropic::usage(answer),
         Api::OpenAi => responses::usage(answer).or_else(|| openai_embeddings::usage(answer)),
@@ -159,7 +159,7 @@ pub(crate) fn embed(
 }
 
 /// Parses an embedding response: one vector per text.
-pub fn embedded(
+pub fn parse_embeddings(
     provider: &Provider,
     answer: &Value,
     texts: usize,
@@ -200,7 +200,7 @@ pub(crate) fn rerank(
 }
 
 /// Parses a rerank response: one score per document, in the order of the documents.
-pub fn reranked(answer: &Value, documents: usize) -> Result<Vec<f64>, ModelCallError> {
+pub fn parse_rerank_scores(answer: &Value, documents: usize) -> Result<Vec<f64>, ModelCallError> {
     rerank::scores(answer, documents).ok_or_else(|| {
         malformed(format!("the response does not score each of {documents} documents"))
     })
@@ -213,7 +213,7 @@ const SEARCHED_BYTES: usize = 250;
 
 /// The most searches that a rerank is billed for: one per hundred documents, where each part of a
 /// long document counts as one.
-pub(crate) fn searches(query: &str, documents: &[&str]) -> u64 {
+pub(crate) fn billed_searches(query: &str, documents: &[&str]) -> u64 {
     let room = 510_usize.saturating_sub(query.len()).max(SEARCHED_BYTES);
     let pieces = documents.iter().map(|document| document.len().div_ceil(room).max(1));
     pieces.sum::<usize>().div_ceil(100) as u64

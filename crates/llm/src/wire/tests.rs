@@ -51,7 +51,7 @@ fn requests_of_chats() {
 
 #[track_caller]
 fn said(name: &str, answer: Value, input: u64, output: u64) {
-    let reply = replied(&provider(name), &answer).unwrap();
+    let reply = parse_chat_reply(&provider(name), &answer).unwrap();
     assert_eq!(reply.text, "yes", "{name}");
     assert_eq!(reply.usage, Some(Usage { input, output, searches: 0 }), "{name}");
 }
@@ -80,7 +80,11 @@ fn answers_of_chats() {
 #[test]
 fn answers_that_are_none() {
     let check = |name: &str, answer: Value, kind: ModelCallErrorKind| {
-        assert_eq!(replied(&provider(name), &answer).unwrap_err().kind, kind, "{name} {answer}");
+        assert_eq!(
+            parse_chat_reply(&provider(name), &answer).unwrap_err().kind,
+            kind,
+            "{name} {answer}"
+        );
     };
     use ModelCallErrorKind::{Malformed, Refusal, Truncated, Unavailable};
     let text = json!([{ "type": "text", "text": "half" }]);
@@ -108,7 +112,7 @@ fn answers_that_are_none() {
 #[test]
 fn vectors() {
     let check = |name: &str, answer: Value| {
-        let vectors = embedded(&provider(name), &answer, 2).unwrap();
+        let vectors = parse_embeddings(&provider(name), &answer, 2).unwrap();
         assert_eq!(vectors, [[1.0, 2.0], [3.0, 4.0]], "{name}");
     };
     let second = json!({ "index": 1, "embedding": [3.0, 4.0] });
@@ -118,8 +122,9 @@ fn vectors() {
     }
     check("google", json!({ "embeddings": [{ "values": [1, 2] }, { "values": [3, 4] }] }));
     check("cohere", json!({ "embeddings": { "float": [[1, 2], [3, 4]] } }));
-    let bad =
-        |answer: Value| assert!(embedded(&provider("openai"), &answer, 2).is_err(), "{answer}");
+    let bad = |answer: Value| {
+        assert!(parse_embeddings(&provider("openai"), &answer, 2).is_err(), "{answer}")
+    };
     bad(json!({ "data": [first] }));
     bad(json!({ "data": [first, first] }));
     bad(json!({ "data": [first, { "index": 1, "embedding": [1.0] }] }));
@@ -141,19 +146,22 @@ fn scores() {
         { "index": 0, "relevance_score": 0.1 },
     ]);
     for answer in [json!({ "results": results }), json!({ "data": results })] {
-        assert_eq!(reranked(&answer, 2).unwrap(), [0.1, 0.9]);
-        assert!(reranked(&answer, 3).is_err());
-        assert!(reranked(&answer, 1).is_err());
+        assert_eq!(parse_rerank_scores(&answer, 2).unwrap(), [0.1, 0.9]);
+        assert!(parse_rerank_scores(&answer, 3).is_err());
+        assert!(parse_rerank_scores(&answer, 1).is_err());
     }
-    assert!(reranked(&json!({ "results": [{ "index": 0, "relevance_score": "x" }] }), 1).is_err());
+    assert!(
+        parse_rerank_scores(&json!({ "results": [{ "index": 0, "relevance_score": "x" }] }), 1)
+            .is_err()
+    );
     let body = rerank(&provider("voyage"), "m", "q", &["a", "b"]).unwrap().body;
     assert_eq!(body["top_k"], 2);
     let meta = json!({ "meta": { "billed_units": { "search_units": 1 } } });
-    assert_eq!(used(&provider("cohere"), &meta).unwrap().searches, 1);
+    assert_eq!(parse_usage(&provider("cohere"), &meta).unwrap().searches, 1);
     let check = |query: usize, documents: usize, bytes: usize, expected: u64| {
         let (query, document) = ("q".repeat(query), "d".repeat(bytes));
         let documents = vec![document.as_str(); documents];
-        assert_eq!(searches(&query, &documents), expected);
+        assert_eq!(billed_searches(&query, &documents), expected);
     };
     check(10, 1, 0, 1);
     check(10, 100, 500, 1);
@@ -164,10 +172,10 @@ fn scores() {
 }
 
 #[test]
-fn what_was_used() {
+fn usage_is_parsed() {
     let check = |name: &str, answer: Value, expected: Option<(u64, u64)>| {
         let expected = expected.map(|(input, output)| Usage { input, output, searches: 0 });
-        assert_eq!(used(&provider(name), &answer), expected, "{name} {answer}");
+        assert_eq!(parse_usage(&provider(name), &answer), expected, "{name} {answer}");
     };
     let chat = |usage: Value| json!({ "choices": [], "usage": usage });
     check("ollama", chat(json!({ "prompt_tokens": 7, "total_tokens": 10 })), Some((7, 3)));

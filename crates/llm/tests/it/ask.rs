@@ -126,7 +126,7 @@ fn it_is_tried_again_and_waits_as_long_as_it_is_asked_to() {
 }
 
 #[test]
-fn nobody_listens() {
+fn an_unreachable_provider_is_an_error() {
     let site = Site::new(|_| Fault::None);
     let client = site.client("1");
     let Site { server, store, dir } = site;
@@ -207,7 +207,7 @@ fn a_call_that_waits_for_another_attempt_leaves_its_place_to_others() {
 }
 
 #[test]
-fn what_can_not_be_asked_is_not_asked() {
+fn invalid_requests_are_not_sent() {
     let site = Site::new(|_| Fault::None);
     let client = site.client("1");
     let kind = |name: &str| client.chat(&model(name), &chat("x")).unwrap_err().kind;

@@ -81,11 +81,11 @@ fn a_budget_is_never_passed_and_no_call_is_lost() {
 
 /// A budget with room for one worst case serves any number of calls, one after another.
 #[test]
-fn what_waits_for_a_place_holds_no_money() {
+fn queued_calls_reserve_no_budget() {
     let site = Site::new(|_| Fault::None);
     let limits = ModelLimits { concurrency: 1, ..LIMITS };
     let worst = site.client("1").max_chat_cost(&model("openai:m"), &chat("hello")).unwrap();
-    let cap = worst + worst.less(Usd::nanos(1));
+    let cap = worst + worst.saturating_sub(Usd::nanos(1));
     let budget = Some(Budget { name: "run".to_owned(), cap });
     let client = site.client_with(limits).spending(Spending { budget, ..site.spending("1") });
     std::thread::scope(|scope| {

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_ascii_is_encoded() {
+    fn non_ascii_text_is_encoded() {
         let data = mail("für Ada", "größer\n").data();
         assert!(data.is_ascii() && data.contains("base64\r\n"), "{data}");
         assert!(data.ends_with("\r\nZ3LDtsOfZXIK\r\n"), "{data}");

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_never_fail_is_refused() {
+    fn assertions_that_cannot_fail_are_refused() {
         for text in [
             "{}",
             "[]",

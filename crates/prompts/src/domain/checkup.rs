@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_owner_of_an_alias_is_told() {
+    fn the_second_owner_of_an_alias_is_reported() {
         let owners = [("a", vec!["hi", "1x"]), ("b", vec!["hi"]), ("c", vec!["hi"])];
         let found: Vec<_> = check_aliases(&owners)
             .into_iter()

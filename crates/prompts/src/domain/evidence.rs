@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_contradicts_itself_is_no_evidence() {
+    fn contradictory_evidence_is_refused() {
         let check = |old: &str, new: &str| {
             assert!(V1.contains(old));
             assert_eq!(StatusEvidence::parse(&V1.replace(old, new)), None, "{new}");

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_no_answer_changes_no_hash() {
+    fn edits_that_change_no_answer_change_no_hash() {
         let of = |inputs: &[PromptInput]| {
             let part =
                 Fingerprint { template: "t", guard: None, verifier: None, inputs, model: None };

@@ -132,7 +132,7 @@ impl Transition {
 
     fn uses(self, counts: &VerdictCounts) -> u64 {
         match self {
-            Self::DraftToTested => counts.unrefuted(),
+            Self::DraftToTested => counts.not_refuted(),
             Self::TestedToReady => counts.verified,
         }
     }
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_gate_counts_what_nobody_refuted() {
+    fn the_first_gate_counts_unrefuted_runs() {
         assert_eq!(gate(PromptStatus::Draft, [1, 9, 1], EvalState::Missing).unmet.len(), 1);
         assert_eq!(gate(PromptStatus::Draft, [1, 9, 2], EvalState::Missing).unmet, []);
         assert_eq!(gate(PromptStatus::Draft, [0, 0, 3], EvalState::Red).unmet, []);

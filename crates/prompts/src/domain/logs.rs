@@ -226,7 +226,7 @@ impl EvidenceLine {
             _ => return None,
         };
         let runs = VerdictCounts { verified, refuted, unverified };
-        let adds_up = runs.checked_all() == Some(sent) && uses <= sent;
+        let adds_up = runs.checked_total() == Some(sent) && uses <= sent;
         let is_open = unmet.is_empty() && uses >= min_uses;
         let is_step = match action {
             PromotionAction::Promoted => from < to && is_open,

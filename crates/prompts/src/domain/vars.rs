@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_variable_is_refused() {
+    fn invalid_variables_are_refused() {
         let check = |pair: &str, expected| {
             assert_eq!(Vars::default().push_pair(pair), Err(expected), "{pair:?}");
         };
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_in_the_wrong_place_is_told_without_its_password() {
+    fn a_misplaced_url_is_reported_without_its_password() {
         for pair in ["postgres://ada:s3cret@h/d?sslmode=require", "postgres://ada:s3cret@h"] {
             let error = Vars::default().push_pair(pair).unwrap_err().to_string();
             assert!(error.contains("ada:***@h") && !error.contains("s3cret"), "{error}");

@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_without_end_is_kept_and_the_next_is_whole() {
+    fn an_unterminated_line_is_preserved_and_the_next_is_complete() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
         append(&path, || "a\n".to_owned()).unwrap();

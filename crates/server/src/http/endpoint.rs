@@ -143,7 +143,7 @@ impl EndpointBuilder {
         self
     }
 
-    pub(crate) fn gives_text(mut self, content_type: &'static str) -> Self {
+    pub(crate) fn returns_text(mut self, content_type: &'static str) -> Self {
         self.gives = BodyContent::Text(content_type);
         self
     }
@@ -160,7 +160,10 @@ impl EndpointBuilder {
     }
 
     /// Takes parameters and no body.
-    pub(crate) fn asks<P>(self, call: fn(&OperationCall<'_>, P) -> Result<Reply, Fault>) -> Endpoint
+    pub(crate) fn without_body<P>(
+        self,
+        call: fn(&OperationCall<'_>, P) -> Result<Reply, Fault>,
+    ) -> Endpoint
     where
         P: DeserializeOwned + JsonSchema + 'static,
     {
@@ -172,7 +175,7 @@ impl EndpointBuilder {
     }
 
     /// Takes parameters and a JSON document.
-    pub(crate) fn takes<P, B>(
+    pub(crate) fn with_json_body<P, B>(
         mut self,
         call: fn(&OperationCall<'_>, P, B) -> Result<Reply, Fault>,
     ) -> Endpoint
@@ -192,7 +195,7 @@ impl EndpointBuilder {
     }
 
     /// Takes parameters and a text.
-    pub(crate) fn takes_text<P>(
+    pub(crate) fn with_text_body<P>(
         self,
         content_type: &'static str,
         call: fn(&OperationCall<'_>, P, &str) -> Result<Reply, Fault>,

@@ -186,7 +186,8 @@ impl ServerState {
             workspaces.into_iter().filter(|workspace| visible.includes(&workspace.id)).collect();
         let now = moment(std::time::SystemTime::now());
         let suites = visible_workspaces.iter().take(MAX_WORKSPACES);
-        let suites = suites.filter_map(|one| gbrain_eval::alert::reading(store, &one.id, now).ok());
+        let suites = suites
+            .filter_map(|one| gbrain_eval::alert::workspace_metrics(store, &one.id, now).ok());
         let jobs = visible_workspaces.iter().flat_map(|workspace| {
             let JobCounts { queued, running } =
                 store.job_counts_of(&workspace.id).unwrap_or_default();

@@ -39,63 +39,63 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     const DELETE: Method = Method::DELETE;
     let asks = |draft: super::endpoint::EndpointBuilder| draft.scope(Scope::Read).queue(WorkQueue::Read);
     vec![
-        asks(endpoint::<Answer<'_>>(POST, "/v1/search", "search", "Find pages by keyword.")).takes(ask::search),
-        asks(endpoint::<Answer<'_>>(POST, "/v1/query", "query", "Answer a question with keywords, embeddings, names and links.")).takes(ask::query),
+        asks(endpoint::<Answer<'_>>(POST, "/v1/search", "search", "Find pages by keyword.")).with_json_body(ask::search),
+        asks(endpoint::<Answer<'_>>(POST, "/v1/query", "query", "Answer a question with keywords, embeddings, names and links.")).with_json_body(ask::query),
 
-        endpoint::<wire::PagesBody<'_>>(GET, "/v1/pages", "list_pages", "List pages.").asks(pages::list),
-        endpoint::<PageBody<'_>>(GET, "/v1/pages/{page}", "get_page", "Read a page.").asks(pages::get),
-        endpoint::<wire::PutBody<'_>>(PUT, "/v1/pages/{page}", "put_page", "Write a page.").takes(pages::put),
-        endpoint::<wire::DeleteBody<'_>>(DELETE, "/v1/pages/{page}", "delete_page", "Delete a page; its history stays.").asks(pages::delete),
-        endpoint::<wire::RestoreBody<'_>>(POST, "/v1/pages/{page}/restore", "restore_page", "Restore a deleted page.").asks(pages::restore),
-        endpoint::<wire::HistoryBody<'_>>(GET, "/v1/pages/{page}/history", "page_history", "List the versions of a page.").asks(pages::history),
-        endpoint::<wire::LinksBody<'_>>(GET, "/v1/pages/{page}/links", "links", "List the links of a page, with their evidence.").asks(pages::links),
+        endpoint::<wire::PagesBody<'_>>(GET, "/v1/pages", "list_pages", "List pages.").without_body(pages::list),
+        endpoint::<PageBody<'_>>(GET, "/v1/pages/{page}", "get_page", "Read a page.").without_body(pages::get),
+        endpoint::<wire::PutBody<'_>>(PUT, "/v1/pages/{page}", "put_page", "Write a page.").with_json_body(pages::put),
+        endpoint::<wire::DeleteBody<'_>>(DELETE, "/v1/pages/{page}", "delete_page", "Delete a page; its history stays.").without_body(pages::delete),
+        endpoint::<wire::RestoreBody<'_>>(POST, "/v1/pages/{page}/restore", "restore_page", "Restore a deleted page.").without_body(pages::restore),
+        endpoint::<wire::HistoryBody<'_>>(GET, "/v1/pages/{page}/history", "page_history", "List the versions of a page.").without_body(pages::history),
+        endpoint::<wire::LinksBody<'_>>(GET, "/v1/pages/{page}/links", "links", "List the links of a page, with their evidence.").without_body(pages::links),
 
-        endpoint::<wire::SourcesBody<'_>>(GET, "/v1/sources", "list_sources", "List the sources.").asks(sources::list),
-        endpoint::<wire::SourceChanged<'_>>(POST, "/v1/sources", "add_source", "Add a source, or change whether it is trusted.").scope(Scope::Admin).takes(sources::add_or_set_trust),
+        endpoint::<wire::SourcesBody<'_>>(GET, "/v1/sources", "list_sources", "List the sources.").without_body(sources::list),
+        endpoint::<wire::SourceChanged<'_>>(POST, "/v1/sources", "add_source", "Add a source, or change whether it is trusted.").scope(Scope::Admin).with_json_body(sources::add_or_set_trust),
 
-        endpoint::<Value>(GET, "/v1/captures", "export_captures", "Stream the captures of remote requests, newest first.").scope(Scope::Admin).gives_text(NDJSON).asks(captures::export),
-        endpoint::<PruneBody>(DELETE, "/v1/captures", "prune_captures", "Prune old captures.").scope(Scope::Admin).asks(captures::prune),
-        endpoint::<serving::EvalStatusBody>(GET, "/v1/eval/status", "eval_status", "Show the state of captures and evaluation runs.").asks(status::status),
-        endpoint::<format::contradiction::FoundContradictions>(GET, "/v1/contradictions", "find_contradictions", "List the findings of the last contradiction probe.").asks(contradictions::find),
-        endpoint::<format::probe::ProbeHistory>(GET, "/v1/probe", "probe_history", "List past runs of the nightly quality probe, newest first.").asks(probe::list),
+        endpoint::<Value>(GET, "/v1/captures", "export_captures", "Stream the captures of remote requests, newest first.").scope(Scope::Admin).returns_text(NDJSON).without_body(captures::export),
+        endpoint::<PruneBody>(DELETE, "/v1/captures", "prune_captures", "Prune old captures.").scope(Scope::Admin).without_body(captures::prune),
+        endpoint::<serving::EvalStatusBody>(GET, "/v1/eval/status", "eval_status", "Show the state of captures and evaluation runs.").without_body(status::status),
+        endpoint::<format::contradiction::FoundContradictions>(GET, "/v1/contradictions", "find_contradictions", "List the findings of the last contradiction probe.").without_body(contradictions::find),
+        endpoint::<format::probe::ProbeHistory>(GET, "/v1/probe", "probe_history", "List past runs of the nightly quality probe, newest first.").without_body(probe::list),
 
-        endpoint::<format::suite::SuitesBody>(GET, "/v1/suites", "list_suites", "List suites with their last runs.").asks(suites::list),
-        endpoint::<format::suite::SuiteRunsBody>(GET, "/v1/suites/{name}/runs", "suite_history", "List the runs of a suite, newest first.").asks(suites::runs),
-        endpoint::<format::suite::RecordedSuiteRun>(GET, "/v1/suite-runs/{id}", "show_suite_run", "Show a run of a suite: verdict, measures, cases.").asks(suites::show),
-        endpoint::<format::triage::TriageBody>(GET, "/v1/suite-runs/{id}/triage", "triage_suite_run", "Explain why a suite run failed, case by case.").scope(Scope::Admin).asks(incidents::triage),
-        endpoint::<format::incident::IncidentsBody>(GET, "/v1/incidents", "list_incidents", "List incidents with their records, newest first.").scope(Scope::Admin).asks(incidents::list),
-        endpoint::<format::suite::EventBody>(POST, "/v1/events", "tell_event", "Report an event that triggers suites.").takes(suites::report_event),
+        endpoint::<format::suite::SuitesBody>(GET, "/v1/suites", "list_suites", "List suites with their last runs.").without_body(suites::list),
+        endpoint::<format::suite::SuiteRunsBody>(GET, "/v1/suites/{name}/runs", "suite_history", "List the runs of a suite, newest first.").without_body(suites::runs),
+        endpoint::<format::suite::RecordedSuiteRun>(GET, "/v1/suite-runs/{id}", "show_suite_run", "Show a run of a suite: verdict, measures, cases.").without_body(suites::show),
+        endpoint::<format::triage::TriageBody>(GET, "/v1/suite-runs/{id}/triage", "triage_suite_run", "Explain why a suite run failed, case by case.").scope(Scope::Admin).without_body(incidents::triage),
+        endpoint::<format::incident::IncidentsBody>(GET, "/v1/incidents", "list_incidents", "List incidents with their records, newest first.").scope(Scope::Admin).without_body(incidents::list),
+        endpoint::<format::suite::EventBody>(POST, "/v1/events", "tell_event", "Report an event that triggers suites.").with_json_body(suites::report_event),
 
-        endpoint::<format::feedback::FeedbackBody>(POST, "/v1/feedback", "give_feedback", "Give feedback on an answer: a vote, a comment, a barely relevant result.").takes(feedback::give),
-        endpoint::<format::alert::AlertsBody>(GET, "/v1/alerts", "list_alerts", "List alerts, firing ones first, with silences and queued messages.").asks(alerts::list),
+        endpoint::<format::feedback::FeedbackBody>(POST, "/v1/feedback", "give_feedback", "Give feedback on an answer: a vote, a comment, a barely relevant result.").with_json_body(feedback::store_feedback),
+        endpoint::<format::alert::AlertsBody>(GET, "/v1/alerts", "list_alerts", "List alerts, firing ones first, with silences and queued messages.").without_body(alerts::list),
 
-        endpoint::<documents::DocumentsBody>(GET, "/v1/baselines", "list_baselines", "List the stored baselines.").scope(Scope::Admin).asks(documents::list_baselines),
-        endpoint::<Value>(GET, "/v1/baselines/{name}", "get_baseline", "Read a baseline, one row a line.").scope(Scope::Admin).gives_text(NDJSON).asks(documents::get_baseline),
-        endpoint::<PublishBody<'_>>(PUT, "/v1/baselines/{name}", "publish_baseline", "Publish a baseline from the captures of remote requests.").scope(Scope::Admin).takes(documents::publish_baseline),
-        endpoint::<serving::DocumentOutcomeBody>(DELETE, "/v1/baselines/{name}", "delete_baseline", "Delete a baseline.").scope(Scope::Admin).asks(documents::delete_baseline),
+        endpoint::<documents::DocumentsBody>(GET, "/v1/baselines", "list_baselines", "List the stored baselines.").scope(Scope::Admin).without_body(documents::list_baselines),
+        endpoint::<Value>(GET, "/v1/baselines/{name}", "get_baseline", "Read a baseline, one row a line.").scope(Scope::Admin).returns_text(NDJSON).without_body(documents::get_baseline),
+        endpoint::<PublishBody<'_>>(PUT, "/v1/baselines/{name}", "publish_baseline", "Publish a baseline from the captures of remote requests.").scope(Scope::Admin).with_json_body(documents::publish_baseline),
+        endpoint::<serving::DocumentOutcomeBody>(DELETE, "/v1/baselines/{name}", "delete_baseline", "Delete a baseline.").scope(Scope::Admin).without_body(documents::delete_baseline),
 
-        endpoint::<documents::DocumentsBody>(GET, "/v1/qrels", "list_qrels", "List the stored qrels.").asks(documents::list_qrels),
-        endpoint::<Value>(GET, "/v1/qrels/{name}", "get_qrels", "Read qrels as they were stored.").gives_text(TEXT).asks(documents::get_qrels),
-        endpoint::<serving::QrelsStoredBody>(PUT, "/v1/qrels/{name}", "put_qrels", "Store qrels in any supported format.").reading_cost(documents::QRELS_COST).takes_text(TEXT, documents::put_qrels),
-        endpoint::<serving::DocumentOutcomeBody>(DELETE, "/v1/qrels/{name}", "delete_qrels", "Delete qrels.").asks(documents::delete_qrels),
+        endpoint::<documents::DocumentsBody>(GET, "/v1/qrels", "list_qrels", "List the stored qrels.").without_body(documents::list_qrels),
+        endpoint::<Value>(GET, "/v1/qrels/{name}", "get_qrels", "Read qrels as they were stored.").returns_text(TEXT).without_body(documents::get_qrels),
+        endpoint::<serving::QrelsStoredBody>(PUT, "/v1/qrels/{name}", "put_qrels", "Store qrels in any supported format.").reading_cost(documents::QRELS_COST).with_text_body(TEXT, documents::put_qrels),
+        endpoint::<serving::DocumentOutcomeBody>(DELETE, "/v1/qrels/{name}", "delete_qrels", "Delete qrels.").without_body(documents::delete_qrels),
 
-        endpoint::<labels::LabelsBody>(GET, "/v1/labels", "list_labels", "List labels.").asks(labels::list),
-        endpoint::<serving::StoredLabelsBody>(POST, "/v1/labels", "add_labels", "Label pages as answers to queries.").takes(labels::add),
-        endpoint::<serving::LabelRemovedBody>(DELETE, "/v1/labels/{id}", "remove_label", "Remove a label.").asks(labels::remove),
-        endpoint::<Value>(GET, "/v1/labels/qrels", "labels_as_qrels", "Export all labels as qrels.").asks(labels::qrels),
+        endpoint::<labels::LabelsBody>(GET, "/v1/labels", "list_labels", "List labels.").without_body(labels::list),
+        endpoint::<serving::StoredLabelsBody>(POST, "/v1/labels", "add_labels", "Label pages as answers to queries.").with_json_body(labels::add),
+        endpoint::<serving::LabelRemovedBody>(DELETE, "/v1/labels/{id}", "remove_label", "Remove a label.").without_body(labels::remove),
+        endpoint::<Value>(GET, "/v1/labels/qrels", "labels_as_qrels", "Export all labels as qrels.").without_body(labels::qrels),
 
-        endpoint::<serving::QueuedBody>(POST, "/v1/runs", "start_run", "Start a replay or a gate.").scope(Scope::Admin).accepted().takes(jobs::start_run),
-        endpoint::<serving::JobsBody>(GET, "/v1/runs", "list_runs", "List replays and gates, newest first.").asks(jobs::list_runs),
-        endpoint::<serving::JobBody>(GET, "/v1/runs/{id}", "show_run", "Show a run.").asks(jobs::show_run),
-        endpoint::<Value>(GET, "/v1/runs/{id}/result", "run_result", "Get the result of a run: the report that the command prints, with the queries.").scope(Scope::Admin).asks(jobs::run_result),
-        endpoint::<serving::CancelledBody>(POST, "/v1/runs/{id}/cancel", "cancel_run", "Cancel a run.").asks(jobs::cancel_run),
-        endpoint::<CompareReport<'_>>(POST, "/v1/compare", "compare", "Compare results, query by query. Results of runs need scope admin.").scope(Scope::Read).queue(WorkQueue::Read).reading_cost(compare::BODY_COST).takes(compare::compare),
+        endpoint::<serving::QueuedBody>(POST, "/v1/runs", "start_run", "Start a replay or a gate.").scope(Scope::Admin).accepted().with_json_body(jobs::start_run),
+        endpoint::<serving::JobsBody>(GET, "/v1/runs", "list_runs", "List replays and gates, newest first.").without_body(jobs::list_runs),
+        endpoint::<serving::JobBody>(GET, "/v1/runs/{id}", "show_run", "Show a run.").without_body(jobs::show_run),
+        endpoint::<Value>(GET, "/v1/runs/{id}/result", "run_result", "Get the result of a run: the report that the command prints, with the queries.").scope(Scope::Admin).without_body(jobs::run_result),
+        endpoint::<serving::CancelledBody>(POST, "/v1/runs/{id}/cancel", "cancel_run", "Cancel a run.").without_body(jobs::cancel_run),
+        endpoint::<CompareReport<'_>>(POST, "/v1/compare", "compare", "Compare results, query by query. Results of runs need scope admin.").scope(Scope::Read).queue(WorkQueue::Read).reading_cost(compare::BODY_COST).with_json_body(compare::compare),
 
-        endpoint::<serving::QueuedBody>(POST, "/v1/jobs", "start_job", "Start an import of pages, or rebuild the index.").accepted().takes(jobs::start_job),
-        endpoint::<serving::JobsBody>(GET, "/v1/jobs", "list_jobs", "List jobs, newest first.").asks(jobs::list_jobs),
-        endpoint::<serving::JobBody>(GET, "/v1/jobs/{id}", "show_job", "Show a job.").asks(jobs::show_job),
-        endpoint::<Value>(GET, "/v1/jobs/{id}/result", "job_result", "Get the result of a job.").asks(jobs::job_result),
-        endpoint::<serving::CancelledBody>(POST, "/v1/jobs/{id}/cancel", "cancel_job", "Cancel a job.").asks(jobs::cancel_job),
+        endpoint::<serving::QueuedBody>(POST, "/v1/jobs", "start_job", "Start an import of pages, or rebuild the index.").accepted().with_json_body(jobs::start_job),
+        endpoint::<serving::JobsBody>(GET, "/v1/jobs", "list_jobs", "List jobs, newest first.").without_body(jobs::list_jobs),
+        endpoint::<serving::JobBody>(GET, "/v1/jobs/{id}", "show_job", "Show a job.").without_body(jobs::show_job),
+        endpoint::<Value>(GET, "/v1/jobs/{id}/result", "job_result", "Get the result of a job.").without_body(jobs::job_result),
+        endpoint::<serving::CancelledBody>(POST, "/v1/jobs/{id}/cancel", "cancel_job", "Cancel a job.").without_body(jobs::cancel_job),
     ]
 }
 
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_asked_is_for_admin() {
+    fn query_texts_require_admin_scope() {
         let endpoints = endpoints();
         let scope = |id: &str| endpoints.iter().find(|endpoint| endpoint.id == id).unwrap().scope;
         for id in ["export_captures", "get_baseline", "publish_baseline", "start_run", "run_result"]

@@ -128,7 +128,7 @@ fn health_is_answered_while_a_body_is_read() {
 /// A request whose caller has gone, or was told that it took too long, gives its turn back without
 /// doing what it was asked for.
 #[test]
-fn a_request_that_nobody_waits_for_is_not_done() {
+fn abandoned_requests_are_not_executed() {
     let body = r#"{"content":"late"}"#;
     let gone = site(HANGS);
     let stream = gone.send("PUT", "/v1/pages/held", body);

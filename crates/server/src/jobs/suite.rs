@@ -8,7 +8,9 @@ use gbrain_core::clock::moment;
 use gbrain_core::fault::Fault;
 use gbrain_core::suite::report::InconclusiveReason;
 use gbrain_core::suite::{Suite, SuiteRun};
-use gbrain_eval::suite::{SuiteJob, SuiteRunner, not_run, record_job, registered, stand_in};
+use gbrain_eval::suite::{
+    SuiteJob, SuiteRunner, not_run, placeholder_suite, record_job, registered,
+};
 use jiff::Timestamp;
 
 use super::measure::MeasuredRun;
@@ -39,11 +41,11 @@ fn run_order(running: &RunningJob<'_>, order: &SuiteJob) -> Result<SuiteRun, Fau
         Ok(not_run(suite, workspace, order.trigger(), (InconclusiveReason::Broken, why), now))
     };
     let Some(stored) = store.suite(workspace, &order.suite)? else {
-        return not_begun(&stand_in(&order.suite), "the suite no longer exists");
+        return not_begun(&placeholder_suite(&order.suite), "the suite no longer exists");
     };
     let suite = match registered(&stored) {
         Ok(suite) => suite,
-        Err(error) => return not_begun(&stand_in(&order.suite), &error.to_string()),
+        Err(error) => return not_begun(&placeholder_suite(&order.suite), &error.to_string()),
     };
     let info = &running.job.info;
     if info.attempt >= info.max_attempts {

@@ -219,7 +219,7 @@ fn a_stopped_import_of_files_deletes_nothing() {
 }
 
 #[test]
-fn a_reindex_hears_that_it_must_stop() {
+fn a_reindex_sees_a_stop_request() {
     let site = Site::new();
     site.put("a", "ferries");
     let id = site.add("reindex", &json!({}));
@@ -271,7 +271,7 @@ fn failing_gate(site: &Site) -> i64 {
 }
 
 #[test]
-fn a_gate_counts_when_its_result_is_kept() {
+fn a_gate_counts_when_its_result_is_stored() {
     let site = Site::new();
     let id = failing_gate(&site);
     let job = site.claim("w", 60);

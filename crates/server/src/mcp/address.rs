@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_page_is_refused() {
+    fn invalid_page_addresses_are_refused() {
         for bad in [
             "",
             "file:///etc/passwd",

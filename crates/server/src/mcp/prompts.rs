@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_values_are_named() {
         let check = |name: &str, arguments: Value, part: &str| {
             let error = text(Scope::Read, name, arguments).unwrap_err();
             assert!(error.contains(part), "{error}");
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_writer_is_told_to_write() {
+    fn only_callers_with_write_scope_get_write_instructions() {
         assert_eq!(visible(Scope::Read).len(), 2);
         assert_eq!(visible(Scope::Write).len(), 3);
     }

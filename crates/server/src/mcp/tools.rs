@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tool_does_is_what_it_says() {
+    fn tool_annotations_match_the_operations() {
         for entry in visible(Scope::Admin) {
             let annotations = entry.tool.annotations.as_ref().unwrap();
             let looks = entry.scope == Scope::Read;

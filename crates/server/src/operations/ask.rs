@@ -8,7 +8,7 @@ use gbrain_core::format::Answer;
 use gbrain_core::format::ask::AskBody;
 use gbrain_core::request::{Caller, Operation, Request};
 
-use super::pages::named;
+use super::pages::parse_page_name;
 use crate::http::{NoParameters, OperationCall, Reply};
 use crate::telemetry::traces::RetrievalSpan;
 
@@ -32,7 +32,7 @@ pub(crate) fn query(
 fn ask(call: &OperationCall<'_>, operation: Operation, body: &AskBody) -> Result<Reply, Fault> {
     let service = call.registry.query_service(&call.principal.workspace)?;
     let query = Query::new(service.brain(), operation, body, Requester::Remote, call.now)?;
-    let why_not = body.why_not.as_deref().map(named);
+    let why_not = body.why_not.as_deref().map(parse_page_name);
     let options = QueryOptions {
         why_not: why_not.transpose()?,
         request_id: Some(call.origin.request_id.as_str()).filter(|id| !id.is_empty()),

@@ -9,7 +9,7 @@ use super::bounds::{at_most, within};
 use crate::http::{NoParameters, OperationCall, Reply};
 
 /// Stores feedback on an answer.
-pub(crate) fn give(
+pub(crate) fn store_feedback(
     call: &OperationCall<'_>,
     _: NoParameters,
     input: FeedbackInput,

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::pages::named;
+use super::pages::parse_page_name;
 use crate::http::{NoParameters, OperationCall, Reply};
 
 /// Most labels per request and response.
@@ -95,7 +95,7 @@ fn label(body: &NewLabelBody, scrubber: &Scrubber) -> Result<NewLabel, Fault> {
     if note.as_ref().is_some_and(|note| note.chars().count() > 2_000) {
         return Err(Fault::usage("a note must have at most 2000 characters"));
     }
-    let key = named(page)?;
+    let key = parse_page_name(page)?;
     let scrub = |text: &String| scrubber.scrub(text).text;
     Ok(NewLabel { query: scrub(query), key, grade: *grade, note: note.as_ref().map(scrub) })
 }

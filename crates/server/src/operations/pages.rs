@@ -117,7 +117,7 @@ pub(crate) fn list(call: &OperationCall<'_>, input: ListPages) -> Result<Reply, 
         include_deleted: input.deleted.unwrap_or(false),
         visibility: Some(Visibility::World),
     };
-    let after = input.after.as_deref().map(named).transpose()?;
+    let after = input.after.as_deref().map(parse_page_name).transpose()?;
     let store = call.registry.store();
     let mut pages = store.list(&call.principal.workspace, &filter, after.as_ref(), limit + 1)?;
     let next = wire::truncate_page(&mut pages, limit).map(|page| page.key.clone());
@@ -174,7 +174,7 @@ pub(crate) fn put(
     input: PageName,
     text: PageText,
 ) -> Result<Reply, Fault> {
-    let key = named(&input.page)?;
+    let key = parse_page_name(&input.page)?;
     let format = text.format.unwrap_or(TextFormat::Markdown).into();
     // Only the text is still needed while a chat is parsed.
     call.memory.shrink_to(text.content.len());
@@ -258,13 +258,13 @@ pub(crate) fn restore(call: &OperationCall<'_>, input: PageName) -> Result<Reply
 
 /// Parses a page name. A syntactically valid request with an invalid name is an input error,
 /// because the schema cannot express all rules for names.
-pub(crate) fn named(text: &str) -> Result<PageKey, Fault> {
+pub(crate) fn parse_page_name(text: &str) -> Result<PageKey, Fault> {
     PageKey::parse(text, &SourceId::default()).map_err(|error| Fault::of(FaultKind::Input, &error))
 }
 
 /// The key of an existing page that the caller may see, deleted or not.
 fn visible(registry: &WorkspaceRegistry, ws: &WorkspaceId, text: &str) -> Result<PageKey, Fault> {
-    let key = named(text)?;
+    let key = parse_page_name(text)?;
     let keys = if text.contains("::") {
         vec![key.clone()]
     } else {

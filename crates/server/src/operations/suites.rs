@@ -74,12 +74,12 @@ pub(crate) fn runs(call: &OperationCall<'_>, input: ListSuiteRuns) -> Result<Rep
     };
     let runs = call.registry.store().suite_runs(&call.principal.workspace, &filter, limit)?;
     let next = runs.last().filter(|_| runs.len() == limit).map(|run| run.id);
-    Reply::json(&SuiteRunsBody { runs: runs.iter().map(wire::line).collect(), next })
+    Reply::json(&SuiteRunsBody { runs: runs.iter().map(wire::run_line).collect(), next })
 }
 
 pub(crate) fn show(call: &OperationCall<'_>, input: SuiteRunNumber) -> Result<Reply, Fault> {
     let found = call.registry.store().suite_run(&call.principal.workspace, input.id)?;
-    let found = found.as_ref().and_then(wire::whole);
+    let found = found.as_ref().and_then(wire::recorded_run);
     let mut found =
         found.ok_or_else(|| Fault::not_found(format!("there is no run {}", input.id)))?;
     found.summary.notes.clear();

@@ -131,7 +131,7 @@ fn failed(kind: FaultKind, message: &str) -> JobOutcome {
 }
 
 #[test]
-fn what_went_wrong_inside_is_for_the_owner() {
+fn internal_errors_are_shown_to_the_owner_only() {
     let site = Site::new();
     let secret = "/home/ada/private/therapy.md";
     for (job, kind) in [
@@ -156,7 +156,7 @@ fn what_went_wrong_inside_is_for_the_owner() {
 }
 
 #[test]
-fn what_a_caller_can_mend_is_shown() {
+fn errors_that_a_caller_can_fix_are_shown() {
     let site = Site::new();
     for (job, kind) in [
         ("gate", FaultKind::Usage),
@@ -306,7 +306,7 @@ type Operation<'o> = Box<dyn Fn(&OperationCall<'_>) -> Result<Reply, Fault> + 'o
 /// What is read from texts in a body, and from what was stored, is counted in the memory that requests share: it is
 /// refused while others have all of it, and given back when the request is over.
 #[test]
-fn what_is_read_is_counted_in_the_shared_memory() {
+fn read_documents_are_counted_in_the_memory_budget() {
     let site = Site::new();
     let judged: String = (0..3_000).map(|at| format!("q{at} 0 d 1\n")).collect();
     let stored = site.call(Scope::Write, |call| {

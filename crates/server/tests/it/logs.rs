@@ -143,7 +143,7 @@ fn only_what_the_filter_asks_for_is_written() {
 }
 
 #[test]
-fn what_quotes_clients_is_written_only_if_it_is_named() {
+fn client_text_is_logged_only_if_enabled() {
     let log = || {
         error!(target: "rmcp::transport", "a line was too long");
         warn!(target: "rmcp::service", error = "no tool `who is ada`", "response error");

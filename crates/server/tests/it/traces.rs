@@ -141,7 +141,7 @@ fn a_batch_says_whose_it_is_and_not_what_was_asked_or_found() {
 }
 
 #[test]
-fn a_caller_decides_whether_its_trace_is_kept() {
+fn callers_decide_whether_their_trace_is_sampled() {
     let collector = Collector::start(OK);
     let tracer = Tracer::start(&options(&collector.endpoint)).unwrap();
     retrieve(&tracer, Some(&format!("00-{TRACE}-{CALLER}-00")), None);
@@ -167,7 +167,7 @@ fn a_caller_decides_whether_its_trace_is_kept() {
 }
 
 #[test]
-fn what_failed_says_so() {
+fn failed_spans_have_an_error_status() {
     let collector = Collector::start(OK);
     let tracer = Tracer::start(&options(&collector.endpoint)).unwrap();
     retrieve(&tracer, None, Some("store"));
@@ -233,7 +233,7 @@ fn a_collector_that_fails_costs_spans_and_nothing_else() {
 }
 
 #[test]
-fn nobody_at_the_address_costs_spans_and_nothing_else() {
+fn an_unreachable_collector_loses_only_spans() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for endpoint in [format!("http://{free}/v1/traces"), "https://no.such.host.invalid/".into()] {
         let tracer = Tracer::start(&options(&endpoint)).unwrap();
@@ -244,7 +244,7 @@ fn nobody_at_the_address_costs_spans_and_nothing_else() {
 }
 
 #[test]
-fn a_collector_that_never_answers_blocks_nobody() {
+fn a_hanging_collector_blocks_no_request() {
     let collector = Collector::start(Manner::Silent);
     let tracer = Tracer::start(&options(&collector.endpoint)).unwrap();
     let mut slowest = Duration::ZERO;

@@ -171,7 +171,7 @@ fn claim(
         return Ok(number);
     }
     let charged = state(session, ws, name)?.map_or(Usd::ZERO, |state| state.charged);
-    Err(StoreError::OverBudget { budget: name.clone(), left: cap.less(charged), worst })
+    Err(StoreError::OverBudget { budget: name.clone(), left: cap.saturating_sub(charged), worst })
 }
 
 fn state(

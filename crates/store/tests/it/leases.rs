@@ -351,7 +351,7 @@ fn a_beat_and_a_claim_race_to_one_owner(db: &Database) {
 }
 
 #[test]
-fn nobody_waits_for_writers_of_pages() {
+fn job_heartbeats_do_not_wait_for_page_writers() {
     let db = Database::postgres();
     let store = db.open();
     let mut importer = db.connect();

@@ -354,7 +354,7 @@ fn the_playbook_works_for_a_tenant() {
 }
 
 #[test]
-fn missing_rights_are_told_apart() {
+fn missing_privileges_are_distinguished() {
     let db = Database::postgres();
     two_workspaces(&db);
     let tenant = Tenant::new(&db);

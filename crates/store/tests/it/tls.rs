@@ -50,7 +50,7 @@ fn connect(host: &str, settings: &str) -> String {
 }
 
 #[test]
-fn require_encrypts_whoever_it_is() {
+fn sslmode_require_encrypts_without_verification() {
     for settings in ["sslmode=require", "sslmode=prefer", ""] {
         let said = connect("localhost", settings);
         assert!(said.contains(GREETING), "{settings}: {said}");

@@ -266,7 +266,7 @@ mod tests {
     const OTHER: (f64, f64) = (0.99, 0.99);
 
     #[test]
-    fn what_is_labelled_is_found_and_little_else() {
+    fn scrubber_finds_labelled_secrets_with_few_false_positives() {
         let Some(data) = std::env::var_os("GBRAIN_TEST_DATA") else {
             eprintln!(
                 "SKIPPED: GBRAIN_TEST_DATA is not set: scrubbing is not compared with labels"

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use gbrain_core::alert::signed;
+use gbrain_core::alert::verify_signature;
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::Store;
 use gbrain_testkit::receivers::Taken;
@@ -38,8 +38,9 @@ fn of_hook(
     for one in taken {
         let name = one.header("x-gbrain-delivery");
         let key = one.body["dedup_key"].as_str().unwrap_or_default();
-        if signed(secret, one.header("x-gbrain-signature"), one.text.as_bytes()).is_none() {
-            violations.add(format!("{name} is not signed as it should be"));
+        if verify_signature(secret, one.header("x-gbrain-signature"), one.text.as_bytes()).is_none()
+        {
+            violations.add(format!("{name} is not verify_signature as it should be"));
         }
         match texts.insert(name, &one.text) {
             None => report.arrived += 1,

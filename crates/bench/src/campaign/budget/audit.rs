@@ -283,7 +283,7 @@ mod tests {
 
     /// Ten tokens in and out of the lab cost 5000.
     #[test]
-    fn what_is_right_is_not_accused() {
+    fn audit_accepts_correct_charges() {
         use ChargeState::{Lost, Released, Reserved, Settled};
         let settled = || charge(Settled, Some(5_000));
         let (none, busy) = (|| seen(Fault::None), || seen(Fault::Status(429, None)));
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_accused() {
+    fn audit_reports_wrong_charges() {
         use ChargeState::{Released, Reserved, Settled};
         let none = || seen(Fault::None);
         let one = |charge: Charge| Trail {

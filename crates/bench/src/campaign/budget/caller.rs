@@ -51,7 +51,7 @@ pub(super) enum Work {
 }
 
 /// Does what stdin says.
-pub fn call() -> Result<ExitCode> {
+pub fn run_caller() -> Result<ExitCode> {
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text)?;
     let orders: Orders = serde_json::from_str(&text).context("these are no orders")?;

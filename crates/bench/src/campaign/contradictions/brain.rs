@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_told_apart() {
+    fn names_are_distinct() {
         let names: BTreeSet<String> = (0..720).map(|topic| name(topic, 11)).collect();
         assert_eq!(names.len(), 720);
     }

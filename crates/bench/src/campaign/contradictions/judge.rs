@@ -47,7 +47,12 @@ impl Erring {
     }
 
     /// The results of judging a docket of planted pairs.
-    pub fn hear(self, docket: &PairSet, answers: &[bool], planted: &[Canary]) -> SessionResult {
+    pub fn judge_pairs(
+        self,
+        docket: &PairSet,
+        answers: &[bool],
+        planted: &[Canary],
+    ) -> SessionResult {
         let outcome = |prompt: &PairPrompt, answer| outcome(self.accuses(prompt, answer));
         let pairs = docket.pairs().iter().zip(answers);
         let outcomes = pairs.map(|(one, answer)| outcome(&one.prompt, *answer)).collect();
@@ -59,7 +64,7 @@ impl Erring {
     }
 
     /// The same through a hearing: a model behind an address, asked over a wire that fails now and then.
-    pub fn hear_by_wire(
+    pub fn judge_over_http(
         self,
         docket: &PairSet,
         answers: &[bool],

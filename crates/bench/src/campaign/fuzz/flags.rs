@@ -6,7 +6,7 @@ use gbrain_core::address;
 use gbrain_core::baseline::BaselineKey;
 use gbrain_core::config::{self, model_parts};
 use gbrain_core::contradiction::date::mentions;
-use gbrain_core::duration::{duration, typed};
+use gbrain_core::duration::{duration, format_duration};
 use gbrain_core::fault::Fault;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, Slug, SourceId, WorkspaceId};
@@ -43,8 +43,8 @@ pub(super) fn check_flags(bytes: &[u8]) -> Result<(), Broken> {
 fn check_word(line: &str) -> Result<(), Broken> {
     match duration(line) {
         Ok(time) => {
-            let again = duration(&typed(time))?;
-            require(again == time, || format!("{time:?} is typed as {}", typed(time)))?;
+            let again = duration(&format_duration(time))?;
+            require(again == time, || format!("{time:?} is typed as {}", format_duration(time)))?;
         }
         Err(error) => check_words(&error)?,
     }

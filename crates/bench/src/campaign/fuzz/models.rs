@@ -7,8 +7,8 @@ use gbrain_core::contradiction;
 use gbrain_core::cross_modal::{self, HIGHEST, LOWEST, Rubric};
 use gbrain_core::money::Usd;
 use gbrain_core::repair::{json_object, repair};
-use gbrain_core::untrusted::{frame_untrusted, neutralise, outside_frames};
-use gbrain_llm::answers::{embedded, replied, reranked, used};
+use gbrain_core::untrusted::{frame_untrusted, neutralise, text_outside_frames};
+use gbrain_llm::answers::{parse_chat_reply, parse_embeddings, parse_rerank_scores, parse_usage};
 use gbrain_llm::{
     Cassette, CassetteError, CassetteMode, Chat, ModelCallError, ModelClient, ModelLimits,
     ModelRef, Prices, Provider, Providers,
@@ -100,7 +100,7 @@ pub(super) fn check_provider(bytes: &[u8], rng: &mut Rng) -> Result<(), Broken> 
     for provider in providers.iter() {
         check_provided(provider, &answer, count)?;
     }
-    match reranked(&answer, count) {
+    match parse_rerank_scores(&answer, count) {
         Ok(scores) => {
             let all = scores.len() == count && scores.iter().all(|score| score.is_finite());
             require(all, || format!("{scores:?} for {count} documents"))
@@ -110,10 +110,10 @@ pub(super) fn check_provider(bytes: &[u8], rng: &mut Rng) -> Result<(), Broken> 
 }
 
 fn check_provided(provider: &Provider, answer: &Value, count: usize) -> Result<(), Broken> {
-    if let Err(error) = replied(provider, answer) {
+    if let Err(error) = parse_chat_reply(provider, answer) {
         check_error(&error)?;
     }
-    match embedded(provider, answer, count) {
+    match parse_embeddings(provider, answer, count) {
         Ok(vectors) => {
             let dims = vectors.first().map_or(0, Vec::len);
             let is_whole = vectors.len() == count
@@ -124,7 +124,7 @@ fn check_provided(provider: &Provider, answer: &Value, count: usize) -> Result<(
         }
         Err(error) => check_error(&error)?,
     }
-    let Some(usage) = used(provider, answer) else { return Ok(()) };
+    let Some(usage) = parse_usage(provider, answer) else { return Ok(()) };
     for (name, price) in Prices::built_in().iter() {
         let cost = price.of_usage(usage);
         require(cost >= Usd::ZERO, || format!("{usage:?} of {name} costs {cost}"))?;
@@ -184,6 +184,6 @@ fn check_framed(text: &str) -> Result<(), Broken> {
     let once = neutralise(text);
     require(neutralise(&once) == once, || "neutralised twice, it is another".to_owned())?;
     let frame = frame_untrusted("document", &[("title", text)], text);
-    let left = outside_frames(&format!("before {frame} after"), "document");
+    let left = text_outside_frames(&format!("before {frame} after"), "document");
     require(left == "before  after", || format!("out of its frame: {left:?}"))
 }

@@ -60,8 +60,10 @@ fn named(words: &str, name: &str) -> Result<(), Broken> {
 
 /// A target that is taken can be shown and asked.
 fn check_target(target: &TargetSettings) -> Result<(), Broken> {
-    require(!target.place().contains(SECRET), || format!("shown: {}", target.place()))?;
-    require(target.most() != Some(0), || "nothing can be asked for".to_owned())?;
+    require(!target.describe_address().contains(SECRET), || {
+        format!("shown: {}", target.describe_address())
+    })?;
+    require(target.max_results() != Some(0), || "nothing can be asked for".to_owned())?;
     let limits = &target.limits;
     let has_limits = !limits.timeout.is_zero() && limits.attempts > 0 && limits.concurrency > 0;
     require(has_limits, || format!("{limits:?}"))?;

@@ -94,7 +94,7 @@ impl Corpus {
             let absent = &late[done(late.len())..];
             let files = self.files.iter().enumerate().filter(|(at, _)| !absent.contains(at));
             let files = files.map(|(at, file)| {
-                drafts.get(&at).map_or_else(|| file.clone(), |n| draft(file, *n))
+                drafts.get(&at).map_or_else(|| file.clone(), |n| earlier_version(file, *n))
             });
             files.chain(self.doomed[done(deletions)..deletions].iter().cloned()).collect()
         };
@@ -103,7 +103,7 @@ impl Corpus {
 }
 
 /// An earlier text of a file, so many edits ago: a paragraph less, another more.
-pub(crate) fn draft(file: &File, ago: usize) -> File {
+pub(crate) fn earlier_version(file: &File, ago: usize) -> File {
     let paragraphs: Vec<&str> = file.text.split("\n\n").collect();
     let dropped = paragraphs.len() / 2 + 1;
     let kept = paragraphs

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_acknowledged_must_be_there() {
+    fn acknowledged_writes_must_exist() {
         let mut model = Model::default();
         model.is("a", Some("one".to_owned()));
         assert_eq!(model.observe(&seen(&[])).len(), 1);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_begun_is_old_or_new_until_it_is_seen() {
+    fn an_unacknowledged_write_is_old_or_new_until_read() {
         let mut model = Model::default();
         model.is("a", Some("old".to_owned()));
         model.may_be("a", Some("new".to_owned()));
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_nobody_wrote_is_found() {
+    fn an_unwritten_page_is_reported() {
         assert_eq!(Model::default().observe(&seen(&[("a", "one")])).len(), 1);
     }
 }

@@ -5,7 +5,7 @@ use gbrain_core::id::PageKey;
 use gbrain_core::request::{Filter, Operation, RetrievalMode, Viewer};
 use jiff::ToSpan as _;
 
-use crate::campaign::identity::{Corpus, File, Question, draft};
+use crate::campaign::identity::{Corpus, File, Question, earlier_version};
 
 /// Of so many pages one is edited.
 const EDITED: usize = 10;
@@ -69,7 +69,7 @@ pub(super) fn grown(corpus: Corpus, seed: u64) -> Growth {
     let (editable, fixed): (Vec<&File>, Vec<&File>) =
         rest.iter().map(|at| &before[*at]).partition(|file| file.path.ends_with(".md"));
     let (edited, unedited) = editable.split_at((before.len() / EDITED).min(editable.len() / 2));
-    let mut after: Vec<File> = edited.iter().map(|file| draft(file, 1)).collect();
+    let mut after: Vec<File> = edited.iter().map(|file| earlier_version(file, 1)).collect();
     after.extend(unedited.iter().chain(&fixed).map(|file| (*file).clone()));
     let new = doomed.into_iter().take(before.len() / 5);
     let new: Vec<File> = new.filter(|file| !before.iter().any(|old| is_same(old, file))).collect();

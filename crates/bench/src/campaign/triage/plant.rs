@@ -8,7 +8,7 @@ use serde_json::json;
 use super::kind::Kind;
 use super::models::{Models, Trouble};
 use super::vectors;
-use super::vocabulary::unheard;
+use super::vocabulary::unseen_words;
 use super::world::{
     Asked, Filtered, Note, SOURCE, Style, World, import_queries, ok, text_of, words, write_page,
     write_suite,
@@ -164,7 +164,7 @@ impl Plant<'_> {
             let like = self.rng.usize(..self.world.notes.len());
             let like = Note { is_long: false, ..self.world.notes[like].clone() };
             let note = Note { slug: format!("fresh/f{at:03}"), ..like };
-            let [a, b, c] = unheard(self.rng.u64(..));
+            let [a, b, c] = unseen_words(self.rng.u64(..));
             self.put(&note, &note.text_about(&[&a, &b, &c]))?;
             let asked = words(&note.things, 0).join(" ");
             lines.push(json!({
@@ -237,7 +237,7 @@ impl Plant<'_> {
                 let slug = format!("copies/{}-{at:03}", victim.id);
                 let copy = Note { slug: slug.clone(), is_long: false, ..note.clone() };
                 let said = copy.text_about(&words(&note.things, 0));
-                let unlike = unheard(self.rng.u64(..)).join(" ");
+                let unlike = unseen_words(self.rng.u64(..)).join(" ");
                 write_page(dir.path(), &slug, &format!("{said}\n{} {unlike}.\n", victim.text))?;
             }
         }

@@ -57,7 +57,11 @@ pub struct Ground<'g> {
 
 /// Plants a fault and has it triaged. None if the fault did no harm: the suite passes as its thresholds
 /// say, or fewer than two cases are affected.
-pub fn tried(ground: &Ground<'_>, kind: Kind, rng: &mut Rng) -> Result<Option<Outcome>> {
+pub fn triage_planted_fault(
+    ground: &Ground<'_>,
+    kind: Kind,
+    rng: &mut Rng,
+) -> Result<Option<Outcome>> {
     if kind.is_elsewhere() {
         let home = copy(ground.elsewhere, ground.program)?;
         let asking = elsewhere::plant(home, kind, rng)?;

@@ -93,7 +93,7 @@ pub const FILLER: [&str; 12] = [
 ];
 
 /// Words that no model has seen, made from syllables by numbers.
-pub fn unheard(seed: u64) -> [String; 3] {
+pub fn unseen_words(seed: u64) -> [String; 3] {
     const SYLLABLES: [&str; 16] = [
         "zor", "vex", "plim", "quat", "dren", "ith", "gwu", "mox", "tsy", "bru", "kli", "fna",
         "oqu", "yrr", "hup", "xal",

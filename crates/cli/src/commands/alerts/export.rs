@@ -1,9 +1,9 @@
 //! `gbrain alerts export`: writes alerts for other systems.
 
 use clap::{Args, ValueEnum};
-use gbrain_core::alert::export::{grafana, missing_run_rules, prometheus, ruled};
+use gbrain_core::alert::export::{grafana, group_by_thresholds, missing_run_rules, prometheus};
 use gbrain_core::alert::metrics::document;
-use gbrain_eval::alert::{held_against, reading};
+use gbrain_eval::alert::{suites_with_thresholds, workspace_metrics};
 use serde_json::json;
 
 use crate::commands::CommandContext;
@@ -39,21 +39,21 @@ pub(super) fn run(
     let store = context.store()?;
     let held = || -> Result<_, CliError> {
         let file = source.read()?;
-        Ok(held_against(&store, file.as_ref())?)
+        Ok(suites_with_thresholds(&store, file.as_ref())?)
     };
     let text = match args.format {
         Format::Grafana => {
-            context.terminal.json(&grafana(&ruled(&held()?)));
+            context.terminal.json(&grafana(&group_by_thresholds(&held()?)));
             return Ok(Exit::Pass);
         }
         Format::Prometheus => {
             let held = held()?;
-            prometheus(&ruled(&held), &missing_run_rules(&held))
+            prometheus(&group_by_thresholds(&held), &missing_run_rules(&held))
         }
         Format::Metrics => {
             let now = store.clock()?;
             let all = store.workspaces()?;
-            let read = all.iter().map(|one| reading(&store, &one.id, now));
+            let read = all.iter().map(|one| workspace_metrics(&store, &one.id, now));
             document(&read.collect::<Result<Vec<_>, _>>()?)
         }
     };

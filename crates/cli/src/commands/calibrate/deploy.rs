@@ -2,7 +2,7 @@
 
 use clap::Args;
 use gbrain_core::config::RERANK_THRESHOLD;
-use gbrain_eval::calibrate::{deploy, info};
+use gbrain_eval::calibrate::{deploy, threshold_info};
 
 use super::{CalibrationContext, reason};
 use crate::commands::CommandContext;
@@ -30,7 +30,7 @@ pub(super) fn run(context: &CommandContext<'_>, args: &DeployArgs) -> Result<Exi
     let (store, workspace) = (bench.store.as_ref(), &context.home.workspace);
     let (reranker, force) = (bench.reranker(), args.force.as_deref());
     let deployed = deploy(store, workspace, id, reranker.as_deref(), force, context.now)?;
-    let deployed = info(&deployed);
+    let deployed = threshold_info(&deployed);
     if context.terminal.is_json() {
         context.terminal.json(&deployed);
     } else {

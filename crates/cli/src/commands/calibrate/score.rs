@@ -7,13 +7,13 @@ use gbrain_core::calibrate::CalibrationStatus;
 use gbrain_core::clock::moment;
 use gbrain_core::money::Usd;
 use gbrain_core::report::text;
-use gbrain_eval::calibrate::{CalibrateError, PairScoring, info};
+use gbrain_eval::calibrate::{CalibrateError, PairScoring, threshold_info};
 use gbrain_eval::suite::{Reranker, Scorer};
 
 use super::{CalibrationContext, reason};
 use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
-use crate::model_access::{BudgetedRun, ModelCallArgs, interrupted, usd};
+use crate::model_access::{BudgetedRun, ModelCallArgs, interrupted, parse_usd};
 
 /// The purpose under which scoring calls are charged.
 const PURPOSE: &str = "calibrate";
@@ -31,7 +31,7 @@ pub(super) struct ScoreArgs {
     #[arg(long, value_name = "REASON", value_parser = reason)]
     force: Option<String>,
     /// The most that scoring may cost, in dollars.
-    #[arg(long, value_name = "USD", value_parser = usd, default_value = "1.00")]
+    #[arg(long, value_name = "USD", value_parser = parse_usd, default_value = "1.00")]
     max_usd: Usd,
     #[command(flatten)]
     model_calls: ModelCallArgs,
@@ -70,7 +70,7 @@ pub(super) fn run(context: &CommandContext<'_>, args: &ScoreArgs) -> Result<Exit
     };
     let made = scoring.run(args.force.as_deref());
     bar.finish_and_clear();
-    let made = info(&made?);
+    let made = threshold_info(&made?);
     if context.terminal.is_json() {
         context.terminal.json(&made);
     } else {

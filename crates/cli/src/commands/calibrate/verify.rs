@@ -11,7 +11,9 @@ use gbrain_core::clock::moment;
 use gbrain_core::format::calibration::Verification;
 use gbrain_core::report::text;
 use gbrain_core::target::LOCAL;
-use gbrain_eval::calibrate::{CalibrateError, ThresholdTrial, info, record, trial_settings};
+use gbrain_eval::calibrate::{
+    CalibrateError, ThresholdTrial, record, threshold_info, trial_settings,
+};
 use gbrain_eval::retriever::Retriever;
 use gbrain_eval::suite::local;
 use gbrain_store::RerankThreshold;
@@ -52,7 +54,8 @@ pub(super) fn run(context: &CommandContext<'_>, args: &VerifyArgs) -> Result<Exi
         let target = registry.open(&args.target, &brain, None, &stop)?;
         tried(context, &bench, target.as_ref(), &found, None, &stop)?
     };
-    let kept = info(&record(store.as_ref(), workspace, id, &trial, moment(SystemTime::now()))?);
+    let kept =
+        threshold_info(&record(store.as_ref(), workspace, id, &trial, moment(SystemTime::now()))?);
     if context.terminal.is_json() {
         context.terminal.json(&kept);
     } else {

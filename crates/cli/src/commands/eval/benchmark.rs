@@ -8,7 +8,7 @@ use clap::Args;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use gbrain_core::benchmark::reading::ReadingPrompt;
-use gbrain_core::benchmark::{Benchmark, Granularity, check_title, measured_by_type};
+use gbrain_core::benchmark::{Benchmark, Granularity, check_title, describe_summary_by_type};
 use gbrain_core::format::benchmark::BenchmarkResult;
 use gbrain_core::report::text;
 use gbrain_eval::benchmark::{
@@ -212,7 +212,7 @@ fn asked(
     bar.finish_and_clear();
     let ran = ran?;
     if prints_rows && (particular.by_type || particular.floor.is_some()) {
-        let measured = measured_by_type(&ran.result.label);
+        let measured = describe_summary_by_type(&ran.result.label);
         context.terminal.out(format!("{}\n", summary_line(&ran.by_type, measured)));
     }
     Ok(ran)

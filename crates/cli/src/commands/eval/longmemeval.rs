@@ -14,7 +14,9 @@ use gbrain_store::Store;
 use super::benchmark::{BenchmarkArgs, BenchmarkSpec, ChatArgs, run as run_benchmark};
 use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
-use crate::model_access::{BudgetedRun, ModelCallArgs, catalog, refuse_over_budget, settings, usd};
+use crate::model_access::{
+    BudgetedRun, ModelCallArgs, catalog, parse_usd, refuse_over_budget, settings,
+};
 
 /// The purpose under which answers are charged.
 const PURPOSE: &str = "longmemeval";
@@ -58,7 +60,7 @@ pub(crate) struct LongMemEvalArgs {
     #[arg(long, value_name = "M", conflicts_with = "retrieval_only")]
     model: Option<String>,
     /// The most that answers and wordings may cost, in dollars.
-    #[arg(long, value_name = "USD", default_value = "5", value_parser = usd)]
+    #[arg(long, value_name = "USD", default_value = "5", value_parser = parse_usd)]
     max_usd: Usd,
     #[command(flatten)]
     model_calls: ModelCallArgs,

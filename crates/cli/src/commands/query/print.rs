@@ -7,7 +7,7 @@ use gbrain_core::ranking::{AnswerGrade, Edge, Hit, PassageHit, Ranking, TraceSte
 use gbrain_core::request::Request;
 use gbrain_core::search::display::plain;
 
-use crate::terminal::{bold, count, dim, field, matched, table, wrap, yellow};
+use crate::terminal::{bold, count, dim, field, highlight, table, wrap, yellow};
 
 const INDENT: &str = "    ";
 const DEEPER: &str = "      ";
@@ -130,7 +130,7 @@ fn highlighted(snippet: &str, highlights: &[(u32, u32)]) -> String {
             continue;
         }
         text.push_str(&slice(at, start));
-        text.push_str(&matched(&slice(start, end)));
+        text.push_str(&highlight(&slice(start, end)));
         at = end;
     }
     text.push_str(&slice(at, chars.len()));

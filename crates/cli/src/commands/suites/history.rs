@@ -50,7 +50,7 @@ pub(super) fn history(
         ..SuiteRunFilter::default()
     };
     let runs = store.suite_runs(&context.home.workspace, &filter, usize::from(args.limit))?;
-    let runs: Vec<SuiteRunLine> = runs.iter().map(wire::line).collect();
+    let runs: Vec<SuiteRunLine> = runs.iter().map(wire::run_line).collect();
     if context.terminal.is_json() {
         let is_full = runs.len() == usize::from(args.limit);
         let next = runs.last().filter(|_| is_full).map(|run| run.id);
@@ -96,7 +96,7 @@ pub(super) fn show(
         CliError::usage(format!("there is no run {} in workspace {workspace}", args.run))
             .hint("`gbrain suites history` lists them")
     })?;
-    let whole = wire::whole(&found).ok_or_else(|| {
+    let whole = wire::recorded_run(&found).ok_or_else(|| {
         CliError::config(format!("the stored report of run {} can't be read", args.run))
     })?;
     if context.terminal.is_json() {

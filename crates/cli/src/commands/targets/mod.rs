@@ -86,8 +86,8 @@ fn list(context: &CommandContext<'_>) -> Exit {
         let target = |(name, ConfiguredTarget { file, target }): (&String, &ConfiguredTarget)| {
             match target {
                 Ok(target) => json!({
-                    "name": name, "kind": target.kind.name(), "place": target.place(),
-                    "most_results": target.most(), "described_in": file, "error": null,
+                    "name": name, "kind": target.kind.name(), "place": target.describe_address(),
+                    "most_results": target.max_results(), "described_in": file, "error": null,
                 }),
                 Err(error) => json!({
                     "name": name, "kind": null, "described_in": file,
@@ -102,7 +102,12 @@ fn list(context: &CommandContext<'_>) -> Exit {
             let file = file.clone().unwrap_or_else(|| "always there".to_owned());
             match target {
                 Ok(target) => {
-                    vec![name.clone(), target.kind.name().to_owned(), target.place(), file]
+                    vec![
+                        name.clone(),
+                        target.kind.name().to_owned(),
+                        target.describe_address(),
+                        file,
+                    ]
                 }
                 Err(_) => vec![name.clone(), "-".to_owned(), "can't be used".to_owned(), file],
             }

@@ -107,7 +107,7 @@ fn a_receiver_is_trusted_by_the_authorities_that_the_environment_names() {
 }
 
 #[test]
-fn silences_are_kept_and_ended() {
+fn silences_are_stored_and_ended() {
     for home in Home::both() {
         let receivers = Receivers::start().unwrap();
         let home = failing(home, &receivers, ", alerts: { notify: [hook] }");
@@ -141,7 +141,7 @@ fn silences_are_kept_and_ended() {
 }
 
 #[test]
-fn what_was_given_up_is_queued_again() {
+fn dead_messages_can_be_requeued() {
     for home in Home::both() {
         let receivers = Receivers::start_with(|number, _| match number {
             1 => Refusal::Status(400, None),
@@ -164,7 +164,7 @@ fn what_was_given_up_is_queued_again() {
 }
 
 #[test]
-fn what_is_queued_can_be_dropped() {
+fn queued_messages_can_be_dropped() {
     for home in Home::both() {
         let receivers = Receivers::start().unwrap();
         let home = failing(home, &receivers, ", alerts: { page: [hook] }");

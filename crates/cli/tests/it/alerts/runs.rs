@@ -72,7 +72,7 @@ fn a_run_raises_sends_and_takes_back() {
 
 /// Where secrets are not at hand, messages stay queued, and whoever has them sends them.
 #[test]
-fn what_can_not_be_sent_from_here_is_queued() {
+fn unsendable_messages_are_queued() {
     for home in Home::both() {
         let receivers = Receivers::start().unwrap();
         let home = failing(home, &receivers, ", alerts: { notify: [hook, gone] }");
@@ -101,7 +101,7 @@ fn what_can_not_be_sent_from_here_is_queued() {
 }
 
 #[test]
-fn a_suite_that_does_not_run_is_told_of_by_who_looks() {
+fn an_overdue_suite_raises_an_alert_on_evaluation() {
     for home in Home::both() {
         let receivers = Receivers::start().unwrap();
         let home = failing(home, &receivers, ", alerts: { notify: [hook], silent_after_days: 1 }");

@@ -15,7 +15,7 @@ fn none_made(lab: &Lab, why: &str) {
 }
 
 #[test]
-fn what_fails_makes_no_threshold() {
+fn a_failed_scoring_run_makes_no_threshold() {
     for lab in Lab::both() {
         lab.collect(&judged(32, 0));
         let faults = [
@@ -45,7 +45,7 @@ fn what_fails_makes_no_threshold() {
 }
 
 #[test]
-fn what_is_no_score_is_refused_whoever_wants_it() {
+fn invalid_scores_are_refused_everywhere() {
     let lab = Lab::new(Home::sqlite());
     lab.collect(&judged(32, 0));
     for (said, force) in [(json!(1.5), false), (json!(-0.2), true), (json!(1e300), true)] {
@@ -82,7 +82,7 @@ fn a_run_that_broke_off_goes_on_where_it_was() {
 }
 
 #[test]
-fn what_was_refused_is_forced_with_a_reason() {
+fn a_refused_threshold_can_be_forced_with_a_reason() {
     let lab = Lab::new(Home::sqlite());
     harbour(&lab);
     let body = lab.collect(&judged(12, 0));
@@ -179,7 +179,7 @@ fn a_trial_of_another_corpus_or_of_one_query_deploys_nothing() {
 
 /// Work that the budget can't hold is not begun.
 #[test]
-fn what_can_not_be_paid_is_not_begun() {
+fn a_run_over_budget_does_not_start() {
     let lab = Lab::new(Home::sqlite());
     lab.collect(&judged(32, 0));
     let ran = lab.run(&["calibrate", "score", "--max-usd", "0.0000001"]);

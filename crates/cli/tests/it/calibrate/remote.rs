@@ -23,7 +23,7 @@ fn answer(question: &Question, shows: Shows) -> Reply {
 }
 
 #[test]
-fn what_a_target_shows_is_held_against_the_threshold() {
+fn target_results_are_checked_against_the_threshold() {
     let lab = Lab::new(Home::sqlite());
     lab.collect(&judged(32, 0));
     lab.ok(&["calibrate", "score"]);

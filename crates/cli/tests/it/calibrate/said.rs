@@ -77,7 +77,7 @@ fn words_of_people_become_pairs_and_queries() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn contradictory_options_are_refused() {
     let home = capturing(Home::sqlite());
     home.put("people/ada", "Ada paints boats.");
     let check = |args: &[&str], expected: &str| {

@@ -255,7 +255,7 @@ fn a_threshold_by_hand_is_for_whichever_judges() {
 }
 
 #[test]
-fn recall_is_kept_at_95_of_100() {
+fn recall_of_95_percent_is_preserved() {
     let lab = Lab::new(Home::sqlite());
     harbour(&lab);
     // Sixty pairs, of which the newest fifty count: 0.45 and on.

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use gbrain_core::contradiction::prompt::{MAX_PAIR_CHARS, TAG};
 use gbrain_core::contradiction::{PairPrompt, canaries};
-use gbrain_core::untrusted::outside_frames;
+use gbrain_core::untrusted::text_outside_frames;
 use gbrain_testkit::providers::Asked;
 use serde_json::{Value, json};
 
@@ -65,7 +65,7 @@ fn obedient() -> impl Fn(&Asked) -> String + Send + Sync {
     let known = known();
     move |asked| {
         let Asked::Chat { user, .. } = asked else { return String::new() };
-        if !outside_frames(user, TAG).trim().is_empty() {
+        if !text_outside_frames(user, TAG).trim().is_empty() {
             return verdict(false);
         }
         verdict(match known.get(user) {

@@ -11,7 +11,7 @@ fn check<'a>(doctor: &'a Value, name: &str) -> &'a Value {
 }
 
 #[test]
-fn a_disagreement_is_found_kept_and_gone_when_it_is_mended() {
+fn a_contradiction_is_found_stored_and_gone_after_its_fix() {
     for home in Home::both() {
         with_disagreement(&home);
         let output = home.path().join("deep/er/report.json");

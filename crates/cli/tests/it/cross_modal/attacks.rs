@@ -1,7 +1,7 @@
 //! Outputs, questions and expected answers that speak to the judge, against judges that obey everything
 //! outside of the frames.
 
-use gbrain_core::untrusted::outside_frames;
+use gbrain_core::untrusted::text_outside_frames;
 use gbrain_testkit::providers::{Asked, Fault};
 use serde_json::json;
 
@@ -25,7 +25,7 @@ const OWN: [&str; 6] = [
 fn obedient(asked: &Asked) -> String {
     let Asked::Chat { system, user, .. } = asked else { return String::new() };
     let tags = ["task", "expected_answer", "output"];
-    let left = tags.iter().fold(user.clone(), |text, tag| outside_frames(&text, tag));
+    let left = tags.iter().fold(user.clone(), |text, tag| text_outside_frames(&text, tag));
     let is_ours = left.trim() == "Score the output above with the rubric.";
     vote(system, if is_ours { "2" } else { "10" })
 }

@@ -35,7 +35,7 @@ fn a_panel_that_never_answers_is_no_verdict() {
 }
 
 #[test]
-fn what_passes_when_it_is_tried_again_passes() {
+fn a_retried_call_that_succeeds_passes() {
     let court = court(Home::sqlite(), |number| match number {
         1 => Fault::Status(429, Some(0)),
         2 => Fault::Status(503, None),

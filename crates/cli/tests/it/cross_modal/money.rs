@@ -20,7 +20,7 @@ fn not_made(summary: &Summary, why: &str) -> usize {
 }
 
 #[test]
-fn a_run_that_was_told_yes_stops_at_its_budget() {
+fn a_confirmed_run_stops_at_its_budget() {
     for home in Home::both() {
         let court = court(home, |_| Fault::None);
         let ran = judge_rows(&court, &rows_of(&[PASS; 10]), &["--max-usd", "0.04", "--yes"]);

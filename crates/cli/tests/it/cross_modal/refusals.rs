@@ -23,7 +23,7 @@ fn refused(court: &Provided, ran: &Ran, says: &[&str]) {
 }
 
 #[test]
-fn what_makes_no_sense_together() {
+fn conflicting_flags_are_refused() {
     let court = court(Home::sqlite(), |_| Fault::None);
     let (file, rows) =
         (write(&court.home, "o.md", PASS), write(&court.home, "r.jsonl", &rows_of(&[PASS])));
@@ -106,7 +106,7 @@ fn a_panel_that_can_not_be_asked_says_so_before_anything_is_spent() {
 }
 
 #[test]
-fn what_may_cost_too_much_is_not_begun() {
+fn a_run_that_could_exceed_the_budget_does_not_start() {
     let court = court(Home::sqlite(), |_| Fault::None);
     let single = judge(&court, PASS, &["--max-usd", "0.001"]);
     refused(&court, &single, &["$0.001 is allowed", "--yes", "--max-usd"]);

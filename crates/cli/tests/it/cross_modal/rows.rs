@@ -105,7 +105,7 @@ fn rows_keep_their_order_and_the_summary_stands_for_itself() {
 }
 
 #[test]
-fn a_summary_without_a_name_is_kept_by_its_rows() {
+fn an_unnamed_summary_is_stored_by_its_rows() {
     let court = court(Home::sqlite(), |_| Fault::None);
     check(&court, &rows_of(&[PASS]), "pass", 0);
     check(&court, &rows_of(&[PASS, PASS]), "pass", 0);

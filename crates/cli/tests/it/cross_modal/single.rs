@@ -84,7 +84,7 @@ fn cycles_are_pooled_and_never_the_best_of_them() {
 }
 
 #[test]
-fn what_can_change_nothing_is_not_asked_and_the_money_is_told() {
+fn calls_that_cannot_change_the_verdict_are_skipped_and_the_cost_is_shown() {
     let settled = check("a=4 b=9 c=9", "3", 1, "fail", 2);
     assert_eq!(settled.aggregate.calls_not_made, 7);
     assert_eq!(troubles(&settled), ["settled"; 7]);
@@ -94,7 +94,7 @@ fn what_can_change_nothing_is_not_asked_and_the_money_is_told() {
 }
 
 #[test]
-fn how_far_judges_agree_is_told() {
+fn judge_agreement_is_reported() {
     let agreed = check("a=9-7-9-7-9 b=9-7-9-7-9 c=9-7-9-7-9", "1", 0, "pass", 3);
     assert_eq!(agreed.aggregate.agreement.krippendorff_alpha, Some(1.0));
     let apart = check("a=9-7-9-7-9 b=7-9-7-9-7 c=8", "1", 0, "pass", 3);
@@ -106,7 +106,7 @@ fn how_far_judges_agree_is_told() {
 }
 
 #[test]
-fn a_receipt_is_kept_and_is_what_is_printed() {
+fn the_stored_receipt_equals_the_printed_one() {
     let court = court(Home::sqlite(), |_| Fault::None);
     let dir = court.home.path().join("skills/triage");
     std::fs::create_dir_all(&dir).unwrap();
@@ -138,7 +138,7 @@ fn a_receipt_is_kept_and_is_what_is_printed() {
 
 /// Something is in the way of the receipt: it is printed all the same, and nobody may call it green.
 #[test]
-fn a_judgement_that_can_not_be_kept_is_no_verdict() {
+fn a_judgement_that_cannot_be_stored_is_inconclusive() {
     let court = court(Home::sqlite(), |_| Fault::None);
     let kept = receipt(&judge(&court, "a=9 b=9 c=9", &[])).receipt_path.unwrap();
     std::fs::remove_file(&kept).unwrap();

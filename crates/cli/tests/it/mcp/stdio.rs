@@ -150,7 +150,7 @@ fn garbage(first: u32) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_no_message_is_passed_over() {
+fn lines_that_are_not_messages_are_ignored() {
     let home = home();
     let input = [garbage(10), begin(), garbage(20), query(1), garbage(30), query(2)].concat();
     let answers = answers(&feed(&home, &input));
@@ -244,7 +244,7 @@ fn a_client_that_never_listens_is_no_fault() {
 }
 
 #[test]
-fn a_process_that_is_told_to_end_stores_what_it_heard() {
+fn a_terminated_process_stores_its_captures() {
     let home = home();
     let mut child = spawn(&home);
     let mut input = child.stdin.take().unwrap();

@@ -56,7 +56,7 @@ fn the_committed_cassette_passes() {
 }
 
 #[test]
-fn what_is_not_on_the_cassette_is_never_green() {
+fn calls_missing_on_the_cassette_never_pass() {
     let home = Home::sqlite();
     cast(&home);
     let args = [&RUN[..], &["--cassette", TAPE, "--replay-only", "--json"]].concat();

@@ -68,7 +68,7 @@ fn one_that_was_killed_is_in_the_way_for_its_lease_only() {
         let command = staged.command(&["autopilot", "--once", "--lease", "2"]);
         let mut killed = Running::start(command, "").unwrap();
         until_asked(&staged);
-        killed.strike().unwrap();
+        killed.kill_and_wait().unwrap();
         let struck = Instant::now();
         let (refused, _) = probe(&staged, &[]);
         if struck.elapsed() < Duration::from_secs(1) {
@@ -90,7 +90,7 @@ fn one_that_was_killed_is_in_the_way_for_its_lease_only() {
 }
 
 #[test]
-fn an_autopilot_that_is_told_to_end_lets_go() {
+fn a_terminated_autopilot_releases_its_lease() {
     for home in Home::both() {
         let (staged, is_stuck) = stuck(home);
         let running =

@@ -12,7 +12,7 @@ use super::*;
 use crate::conforms::assert_conforms;
 
 #[test]
-fn a_pass_is_kept_in_the_store_and_in_the_audit() {
+fn a_pass_is_recorded_in_the_store_and_the_audit() {
     for home in Home::both() {
         let staged = staged(home, GOOD, |_| Fault::None);
         let report = comes_to(&staged, &[], "pass", 0);
@@ -157,7 +157,7 @@ fn a_run_that_can_cost_too_much_is_not_begun() {
 }
 
 #[test]
-fn money_of_the_day_that_runs_out_midway_is_told() {
+fn a_daily_budget_exhausted_midway_is_reported() {
     for home in Home::both() {
         let staged = staged(home, GOOD, |_| Fault::None);
         staged.home.ok(&["config", "set", "spend.max_usd_per_day", "0.02"]);
@@ -195,7 +195,7 @@ fn the_cap_holds_whatever_is_lost() {
 }
 
 #[test]
-fn a_remote_embedder_without_its_key_is_told_once() {
+fn a_remote_embedder_without_its_key_is_reported_once() {
     for home in Home::both() {
         let staged = staged(home, GOOD, |_| Fault::None);
         staged.configure(json!({ "embedder": { "model": "voyage:m", "dims": 64 } }));
@@ -219,7 +219,7 @@ fn a_remote_embedder_without_its_key_is_told_once() {
 }
 
 #[test]
-fn what_is_off_is_not_run_unless_it_is_forced() {
+fn a_disabled_probe_runs_only_when_forced() {
     for home in Home::both() {
         let staged = staged(home, GOOD, |_| Fault::None);
         staged.home.ok(&["config", "unset", ENABLED]);

@@ -102,7 +102,7 @@ fn a_server_runs_it_once_where_it_is_on() {
 }
 
 #[test]
-fn why_a_run_failed_is_not_told_over_a_wire() {
+fn failure_reasons_are_not_sent_to_remote_callers() {
     let staged = staged(Home::sqlite(), GOOD, |_| Fault::Status(500, None));
     comes_to(&staged, &[], "error", 2);
     let server = Server::of(staged.command(&["serve"]), &[]);

@@ -110,7 +110,7 @@ fn every_part_of_a_prompt_that_changes_makes_its_evidence_stale() {
 }
 
 #[test]
-fn what_changes_no_answer_leaves_the_evidence() {
+fn edits_that_change_no_answer_keep_the_evidence() {
     let library = ready();
     edit(&library, META, "version: 0.1.0", "version: 0.2.0");
     edit(&library, META, "title: Greet", "title: Greeting\ntags: [polite]\nnotes: none yet");

@@ -110,7 +110,7 @@ fn hooks_see_every_layer_and_a_dry_run_is_not_verified() {
 }
 
 #[test]
-fn an_answer_that_nobody_keeps_is_not_left_behind() {
+fn unsaved_answers_leave_no_files() {
     let library = Library::new();
     std::fs::create_dir(library.path("tmp")).unwrap();
     library.script(
@@ -126,7 +126,7 @@ fn an_answer_that_nobody_keeps_is_not_left_behind() {
 }
 
 #[test]
-fn a_sent_run_is_verified_and_its_answer_is_shown_and_kept() {
+fn a_sent_run_is_verified_and_its_answer_is_shown_and_saved() {
     let library = Library::new();
     library.script(
         "prompts/greet/verify.sh",
@@ -150,7 +150,7 @@ fn a_sent_run_is_verified_and_its_answer_is_shown_and_kept() {
 }
 
 #[test]
-fn a_verifier_runs_although_the_model_failed_and_both_facts_are_kept() {
+fn the_verifier_runs_after_a_model_failure_and_both_are_recorded() {
     let library = Library::new();
     library.model("cat; exit 7");
     library.script("prompts/greet/verify.sh", "exit 0");
@@ -182,7 +182,7 @@ fn hooks_that_may_not_run_are_not_there() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn missing_values_are_named() {
     let library = Library::new();
     let check = |args: &[&str], part: &str| {
         let ran = library.kick(args, 2);
@@ -203,7 +203,7 @@ fn what_is_missing_is_named() {
 }
 
 #[test]
-fn an_unset_variable_is_left_and_told() {
+fn an_unset_variable_is_left_in_place_and_reported() {
     let library = Library::new();
     let ran = library.kick(&["greet"], 0);
     assert_eq!(ran.stdout, "Hello {{name}}.\n");
@@ -257,7 +257,7 @@ fn a_missing_command_is_evidence_neither_for_a_prompt_nor_against_it() {
 }
 
 #[test]
-fn the_model_is_told_in_every_way() {
+fn the_model_is_reported_in_every_format() {
     let library = Library::new();
     library.model("echo \"$EVA_MODEL $1\"");
     let send = |command: &str| {

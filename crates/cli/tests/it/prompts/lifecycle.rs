@@ -212,7 +212,7 @@ fn an_edit_bumps_the_day_and_nothing_else() {
 }
 
 #[test]
-fn malformed_lines_are_counted_and_kept() {
+fn malformed_lines_are_counted_and_preserved() {
     let bad = [
         "not json\n".to_owned(),
         row(true, "\"true\"", 0),

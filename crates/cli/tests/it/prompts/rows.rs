@@ -57,7 +57,7 @@ fn a_verifier_without_a_first_line_is_run_by_a_shell() {
 }
 
 #[test]
-fn a_hook_that_is_not_executable_is_told() {
+fn a_hook_that_is_not_executable_is_reported() {
     let library = library();
     library.write(VERIFIER, "#!/bin/sh\nexit 1\n");
     library.kick(&SEND, 0);

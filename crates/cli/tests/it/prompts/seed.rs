@@ -94,7 +94,7 @@ fn summaries_and_gate_counts() {
         let summary = gbrain_prompts::summarise(&path, None, RunIndex::default()).unwrap();
         let body = gbrain_prompts::domain::bodies::UsageBody::new(&summary);
         let body = serde_json::to_value(body).unwrap();
-        let (draft, ready) = (summary.sent.unrefuted(), summary.sent.verified);
+        let (draft, ready) = (summary.sent.not_refuted(), summary.sent.verified);
         ours.push(format!(
             "{} {} {} {} {} {draft} {ready} {} {} {}",
             body["total"],

@@ -181,11 +181,11 @@ fn written_down(town: &Town, log: &str) {
 }
 
 #[test]
-fn nobody_hears_of_others_on_sqlite() {
+fn events_are_isolated_between_workspaces_on_sqlite() {
     nobody_hears_of_others(Home::sqlite(), 7);
 }
 
 #[test]
-fn nobody_hears_of_others_on_postgres() {
+fn events_are_isolated_between_workspaces_on_postgres() {
     nobody_hears_of_others(Home::postgres(), 8);
 }

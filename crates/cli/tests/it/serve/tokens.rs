@@ -133,7 +133,7 @@ fn a_token_ends_when_it_is_revoked_or_runs_out() {
 }
 
 #[test]
-fn a_token_is_shown_once_and_kept_nowhere() {
+fn a_token_is_shown_once_and_stored_nowhere() {
     for home in Home::both() {
         let made = home.run(&["tokens", "create", "--name", "ci", "--scope", "admin"]);
         assert_eq!(made.code, Some(0), "{}", made.stderr);

@@ -206,7 +206,7 @@ fn captured_traffic_becomes_candidates() {
 }
 
 #[test]
-fn what_people_called_relevant_is_acceptable() {
+fn results_labelled_relevant_are_acceptable() {
     let home = demo_home(Home::sqlite());
     std::fs::write(home.path().join("config.json"), r#"{"eval":{"capture":true}}"#).unwrap();
     home.ok(&["query", "charge floor"]);
@@ -217,7 +217,7 @@ fn what_people_called_relevant_is_acceptable() {
 }
 
 #[test]
-fn an_event_is_told_once() {
+fn an_event_is_processed_once() {
     for home in Home::both() {
         let emit = ["events", "emit", "knowledge.persisted", "--document", "d", "--version", "3"];
         assert_eq!(home.json(&emit)["is_new"], true);
@@ -230,7 +230,7 @@ fn an_event_is_told_once() {
 }
 
 #[test]
-fn what_runs_leave_behind_is_erased() {
+fn data_left_by_runs_is_erased() {
     for home in Home::both() {
         let home = demo_home(home);
         suites(&home, "suites: [{ name: s, type: smoke, owners: [x], sample: { total: 1 } }]\n");
@@ -266,7 +266,7 @@ fn what_runs_leave_behind_is_erased() {
 }
 
 #[test]
-fn what_is_older_than_is_kept_goes_by_itself() {
+fn runs_older_than_the_retention_are_pruned() {
     for home in Home::both() {
         let home = demo_home(home);
         suites(&home, "suites: [{ name: s, type: smoke, owners: [x], sample: { total: 1 } }]\n");

@@ -10,7 +10,7 @@ fn drift(home: &Home) -> Value {
 }
 
 #[test]
-fn an_edit_of_the_file_is_told_until_it_is_taken_over() {
+fn an_edit_of_the_file_is_reported_until_it_is_applied() {
     for home in Home::both() {
         let home = demo_home(home);
         suites(&home, SUITE);
@@ -34,7 +34,7 @@ fn an_edit_of_the_file_is_told_until_it_is_taken_over() {
 }
 
 #[test]
-fn a_suite_that_left_the_file_is_told_and_can_be_removed() {
+fn a_suite_removed_from_the_file_is_reported_and_can_be_removed() {
     for home in Home::both() {
         let home = demo_home(home);
         suites(&home, SUITE);
@@ -65,7 +65,7 @@ fn a_suite_that_left_the_file_is_told_and_can_be_removed() {
 }
 
 #[test]
-fn a_file_with_two_of_one_name_is_refused_by_whoever_reads_it() {
+fn a_file_with_a_duplicate_suite_name_is_refused_by_all_commands() {
     let home = Home::sqlite();
     let one = "{ name: s, type: smoke, owners: [x] }";
     suites(&home, &format!("suites: [{one}, {one}]\n"));
@@ -77,7 +77,7 @@ fn a_file_with_two_of_one_name_is_refused_by_whoever_reads_it() {
 }
 
 #[test]
-fn a_target_that_nobody_describes_is_told_at_once() {
+fn an_unknown_target_is_reported_immediately() {
     let home = Home::sqlite();
     let args = [
         "suites", "create", "--name", "s", "--type", "smoke", "--owner", "x", "--target", "nowhere",

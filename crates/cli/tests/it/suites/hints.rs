@@ -84,7 +84,7 @@ fn the_doctor_and_the_autopilot_know_of_suites() {
 }
 
 #[test]
-fn a_model_of_nobody_is_refused() {
+fn a_model_without_a_known_provider_is_refused() {
     let home = Home::sqlite();
     let set = ["config", "set", "models.rerank", "cohre:rerank-v3.5"];
     says(&home, &set, 2, "known providers: anthropic, openai");
@@ -129,7 +129,7 @@ fn a_run_that_could_not_measure_says_what_it_needs() {
 }
 
 #[test]
-fn a_reranker_without_a_price_is_told_as_such() {
+fn a_reranker_without_a_price_is_reported() {
     let home = demo_home(Home::sqlite());
     let prices = home.path().join("prices.json");
     std::fs::write(

@@ -67,7 +67,7 @@ fn a_key_that_is_not_there_fails_and_says_so() {
 }
 
 #[test]
-fn what_was_asked_is_logged_and_captured_by_nobody() {
+fn suite_queries_are_logged_but_not_captured() {
     let home = demo_home(Home::sqlite());
     suites(&home, SUITES);
     queries(&home, &demo_queries());

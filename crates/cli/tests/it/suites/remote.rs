@@ -167,7 +167,7 @@ fn nothing_that_goes_wrong_is_green() {
 }
 
 #[test]
-fn a_target_that_is_gone_or_unknown_is_told() {
+fn a_removed_or_unknown_target_is_reported() {
     let home = Home::sqlite();
     queries(&home, &numbered(25));
     let server = serving(0);
@@ -189,7 +189,7 @@ fn a_target_that_is_gone_or_unknown_is_told() {
 
 /// A build that asks staging by the suite of production neither closes its page nor opens one.
 #[test]
-fn another_target_is_told_apart() {
+fn runs_of_another_target_are_distinguished() {
     for home in Home::both() {
         queries(&home, &numbered(25));
         let [bad, good, fast] = [25, 0, 0].map(serving);

@@ -80,7 +80,7 @@ fn a_suite_that_asks_one_of_its_queries_resolves_nothing() {
 
 /// Every report of a suite that asks for less than the playbook says so.
 #[test]
-fn a_smaller_sample_is_told_in_every_report() {
+fn a_reduced_sample_is_shown_in_every_report() {
     let home = Home::sqlite();
     queries(&home, &numbered(6));
     let server = serving(0);

@@ -11,7 +11,7 @@ fn json_of(text: &str) -> Value {
 }
 
 #[test]
-fn targets_are_listed_and_bad_ones_are_told() {
+fn targets_are_listed_and_invalid_ones_reported() {
     let home = Home::sqlite();
     let run = json!({ "kind": "run", "file": "bm25.run" });
     describe(
@@ -87,7 +87,7 @@ fn a_check_shows_what_was_understood() {
 }
 
 #[test]
-fn a_check_that_fails_says_why_and_what_was_said() {
+fn a_failed_check_shows_the_reason_and_the_answer() {
     let home = Home::sqlite();
     let server = RetrievalServer::start(|_| Reply::default(), |_| Fault::WrongShape).unwrap();
     let target =
@@ -113,7 +113,7 @@ fn a_check_that_fails_says_why_and_what_was_said() {
 }
 
 #[test]
-fn what_is_no_json_is_shown_as_it_is() {
+fn answers_that_are_not_json_are_shown_unchanged() {
     let home = Home::sqlite();
     let server = RetrievalServer::start(|_| Reply::of(&["a"]), |_| Fault::Garbage).unwrap();
     let target =
@@ -137,7 +137,7 @@ fn what_is_no_json_is_shown_as_it_is() {
 }
 
 #[test]
-fn a_target_that_takes_too_long_is_told_in_words() {
+fn a_slow_target_is_reported_in_words() {
     let home = Home::sqlite();
     let slow = std::time::Duration::from_secs(5);
     let server = RetrievalServer::start(|_| Reply::of(&["a"]), move |_| Fault::Hang(slow)).unwrap();

@@ -107,7 +107,7 @@ fn caveats(report: &Value) -> Vec<String> {
 }
 
 #[test]
-fn what_only_the_local_brain_can_do_is_refused() {
+fn options_of_the_local_brain_are_refused_for_targets() {
     let site = Site::new();
     let check = |more: &[&str], flag: &str| {
         let args: Vec<&str> = more.iter().copied().chain(["--target", "prod"]).collect();

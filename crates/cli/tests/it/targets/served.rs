@@ -99,7 +99,7 @@ fn every_way_to_the_same_brain_answers_the_same() {
 }
 
 #[test]
-fn what_else_is_told_arrives_too() {
+fn optional_response_fields_are_read() {
     let home = demo_home(Home::sqlite());
     let served = Served::start(home.command(&["serve"])).unwrap();
     let token = token(&home, "read");

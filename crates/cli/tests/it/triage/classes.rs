@@ -20,7 +20,7 @@ fn check(ran: &Ran, body: &Value, class: &str, ids: &[&str]) {
 }
 
 #[test]
-fn what_is_well_is_nothing_to_triage() {
+fn passing_runs_have_nothing_to_triage() {
     for home in Home::both() {
         brain(&home);
         let (ran, body) = triaged(&home, &[]);
@@ -87,7 +87,7 @@ fn a_repair_after_the_run_does_not_change_why_it_failed() {
 
 /// A page that only links lead to, and that a threshold drops, has not drifted.
 #[test]
-fn what_only_links_lead_to_is_dropped_by_the_threshold() {
+fn pages_reached_only_by_links_are_dropped_by_the_threshold() {
     for home in Home::both() {
         // Only what says what is asked scores well, and the owner's page does not.
         let provided = Provided::new(home, |_| String::new(), |_| Fault::None);
@@ -193,7 +193,7 @@ fn rivals_are_ranking() {
 }
 
 #[test]
-fn a_threshold_that_drops_what_is_good_is_told_by_its_scores() {
+fn a_threshold_that_drops_relevant_pages_is_found_by_its_scores() {
     for home in Home::both() {
         let provided = Provided::new(home, |_| String::new(), |_| Fault::None);
         let home = &provided.home;

@@ -82,7 +82,7 @@ fn asking_again_tells_what_logs_do_not() {
 }
 
 #[test]
-fn a_target_that_nobody_describes_is_infrastructure() {
+fn an_unknown_target_is_classified_as_infrastructure() {
     let home = Home::sqlite();
     queries(&home, &numbered(3));
     suites(&home, SUITE);

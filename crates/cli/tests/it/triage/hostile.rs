@@ -36,7 +36,7 @@ fn runs_and_alerts_that_are_not_there() {
 }
 
 #[test]
-fn what_is_kept_and_can_not_be_read() {
+fn unreadable_stored_runs_are_reported() {
     for home in Home::both() {
         broken(&home);
         home.execute("UPDATE suite_runs SET report = '{}'");
@@ -104,7 +104,7 @@ fn alerts_lead_to_their_runs() {
 }
 
 #[test]
-fn queries_are_shown_to_whoever_asks_for_them_only() {
+fn query_texts_are_shown_only_on_request() {
     let home = Home::sqlite();
     broken(&home);
     let shown = |flags: &[&str]| {

@@ -99,7 +99,7 @@ fn from_a_run_to_its_resolution() {
 }
 
 #[test]
-fn what_is_refused_changes_nothing() {
+fn refused_edits_change_nothing() {
     for home in Home::both() {
         brain(&home);
         suites(&home, CHANNELS);

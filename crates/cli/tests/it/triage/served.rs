@@ -9,7 +9,7 @@ use crate::conforms::assert_conforms;
 use crate::serve::client::{Call, Server, token};
 
 #[test]
-fn what_an_admin_may_read() {
+fn only_admins_read_triage_details() {
     for home in Home::both() {
         brain(&home);
         home.put(

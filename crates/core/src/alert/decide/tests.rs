@@ -80,7 +80,7 @@ fn step(board: &mut Vec<Alert>, run: &SuiteRun, silenced: &[String], at: Timesta
 }
 
 #[test]
-fn raised_kept_told_again_and_taken_back() {
+fn alerts_are_raised_repeated_and_resolved() {
     let mut board = Vec::new();
     assert_eq!(step(&mut board, &run(0, 0), &[], now()), Vec::<String>::new());
     let raised = ["raise recall@10/all", "raise recall@5/all"];
@@ -97,7 +97,7 @@ fn raised_kept_told_again_and_taken_back() {
 }
 
 #[test]
-fn what_was_not_measured_is_not_over() {
+fn unmeasured_alerts_are_not_resolved() {
     let mut board = Vec::new();
     step(&mut board, &run(3, 0), &[], now());
     let mut empty = run(0, 0);
@@ -132,7 +132,7 @@ fn a_part_of_a_run_takes_nothing_back() {
 /// A build that asks staging by the suite of production closes nobody's page, and opens none; nor does
 /// somebody who stops a run.
 #[test]
-fn what_says_nothing_of_the_suite_changes_nothing() {
+fn runs_without_evidence_change_no_alert() {
     let ad_hoc = |run: SuiteRun| SuiteRun { ad_hoc: true, ..run };
     let stopped = |run: SuiteRun| SuiteRun {
         verdict: Verdict::Inconclusive,
@@ -189,11 +189,11 @@ fn a_recovery_says_what_is_well() {
 
 /// What somebody closes says what it was, and why it was closed.
 #[test]
-fn what_is_closed_by_hand_says_what_it_was() {
+fn a_closed_alert_records_its_last_value() {
     let mut board = Vec::new();
     step(&mut board, &run(3, 0), &[], now());
     let was = board.iter().find(|known| known.key.contains("recall@5")).unwrap();
-    let AlertChange::Resolve(known) = closed(was, "it is planned", later(1)) else { panic!() };
+    let AlertChange::Resolve(known) = close_alert(was, "it is planned", later(1)) else { panic!() };
     assert_eq!(
         known.summary,
         "weekly recall@5/all is 85.0% (17) (n = 20), past its alert of 92%; closed by hand: it is planned"
@@ -202,7 +202,7 @@ fn what_is_closed_by_hand_says_what_it_was() {
 }
 
 #[test]
-fn an_error_is_told_as_such() {
+fn errors_are_reported_as_errors() {
     let mut board = Vec::new();
     let told = step(&mut board, &run(0, 1), &[], now());
     assert_eq!(told, ["raise unreachable"], "19 of 20 is past recall@10's alert");
@@ -234,17 +234,17 @@ fn a_silence_keeps_messages_back_and_not_the_state() {
 
 /// Told before the silence, worse in it: after it, it is told at once, and its end closes what was opened.
 #[test]
-fn what_a_silence_kept_back_is_told_when_it_ends() {
+fn held_notifications_are_sent_when_the_silence_ends() {
     let silenced = ["gbrain/default/weekly/*".to_owned()];
     let open = |known: &[Alert]| {
-        released(&AlertStates { alerts: known, silenced: &[] }, later(2))
+        release_held(&AlertStates { alerts: known, silenced: &[] }, later(2))
             .iter()
             .map(|change| change.alert().subject.name())
             .collect::<Vec<_>>()
     };
     let mut board = Vec::new();
     step(&mut board, &run(3, 0), &silenced, now());
-    assert_eq!(released(&AlertStates { alerts: &board, silenced: &silenced }, later(1)), []);
+    assert_eq!(release_held(&AlertStates { alerts: &board, silenced: &silenced }, later(1)), []);
     assert_eq!(open(&board).len(), 2, "nobody waits for the next run");
     let mut told = Vec::new();
     step(&mut told, &run(3, 0), &[], now());
@@ -261,7 +261,7 @@ fn what_a_silence_kept_back_is_told_when_it_ends() {
 }
 
 #[test]
-fn what_can_not_be_read_is_told_of() {
+fn an_unreadable_suite_raises_an_alert() {
     let board = AlertStates::default();
     let owners = ["@search".to_owned()];
     let change =
@@ -300,11 +300,11 @@ fn weeks_that_fall() {
 }
 
 #[test]
-fn a_suite_that_does_not_run_is_told_of() {
+fn an_overdue_suite_raises_an_alert() {
     let owners = ["@search".to_owned()];
     let long_ago = later(-9000);
     let check = |heard: LastRun, board: &AlertStates<'_>| {
-        silent(
+        check_overdue(
             ("default", "weekly", &owners),
             &heard,
             8,
@@ -336,7 +336,7 @@ fn a_suite_that_does_not_run_is_told_of() {
     assert_eq!(says(over), "suite weekly of default ran at 2026-11-25T12:00:00Z");
     let anew = says(check(changed(later(24)), &board));
     assert!(anew.contains("has a new deadline: it was enabled or changed at 2026-11-18"), "{anew}");
-    let withdrawn = withdrawn(&known[0], later(1)).alert().summary.clone();
+    let withdrawn = resolve_withdrawn(&known[0], later(1)).alert().summary.clone();
     assert!(withdrawn.contains("no longer expected to run"), "{withdrawn}");
     let healthy = run(0, 0);
     let looked = EvaluatedRun { id: 1, run: &healthy };
@@ -347,7 +347,7 @@ fn a_suite_that_does_not_run_is_told_of() {
 }
 
 #[test]
-fn what_gets_worse_is_told_at_once() {
+fn a_worsening_alert_notifies_immediately() {
     let mut board = Vec::new();
     step(&mut board, &run(3, 0), &[], now());
     for known in &mut board {
@@ -480,7 +480,7 @@ fn too_small_a_sample_resolves_nothing() {
 }
 
 #[test]
-fn a_smaller_sample_is_told_in_every_alert() {
+fn a_reduced_sample_is_shown_in_every_alert() {
     let smaller =
         SampleSize { playbook: 100, smaller_than_playbook: true, ..SampleSize::exactly(20) };
     let mut board = Vec::new();

@@ -103,7 +103,7 @@ fn conflict(one: &Reading, other: &Reading, is_short: bool) -> Option<Conflict> 
         .or_else(|| opposite::denial(one, other, is_short))
         .or_else(|| number::quantity(one, other))
         .or_else(|| number::time(one, other))
-        .or_else(|| slot::place(one, other))
+        .or_else(|| slot::property_conflict(one, other))
         .or_else(|| opposite::antonym(one, other))
         .or_else(|| opposite::reversal(one, other))
 }

@@ -139,7 +139,7 @@ const CUES: &[(&str, &str, CueProperty, ChangeMention)] = &[
 ];
 
 /// Conflict: different values of a property.
-pub(super) fn place(one: &Reading, other: &Reading) -> Option<Conflict> {
+pub(super) fn property_conflict(one: &Reading, other: &Reading) -> Option<Conflict> {
     if one.denial != Denial::None || other.denial != Denial::None {
         return None;
     }

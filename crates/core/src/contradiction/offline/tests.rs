@@ -45,7 +45,7 @@ fn brains_by_example() {
 }
 
 #[test]
-fn what_a_reader_sees_at_once() {
+fn obvious_contradictions_are_found() {
     use StatementRelation::{Contradiction, No};
     check("The door is open.", "The door is closed.", Contradiction);
     check("The meeting is on Monday.", "The meeting is on Friday.", Contradiction);
@@ -110,7 +110,7 @@ fn later_statements_replace_earlier_ones() {
 }
 
 #[test]
-fn what_is_denied_in_part_is_below_the_floor() {
+fn partial_denials_score_below_the_floor() {
     let (a, b) =
         ("Ada closed the big old lease.", "Ada no longer closed the big old northern lease.");
     let found = judge(&pair(a, b));

@@ -85,7 +85,7 @@ fn a_pair_counts_once_and_a_query_when_it_is_whole() {
 }
 
 #[test]
-fn what_was_not_judged_is_not_clean() {
+fn unjudged_pairs_are_not_clean() {
     let clean = || judged(StatementRelation::No, Severity::Info);
     let outcomes = [clean(), clean(), JudgingOutcome::Failed(JudgeError::OverBudget)];
     let report = Report::new(info(), &docket(), &outcomes, &right(40));

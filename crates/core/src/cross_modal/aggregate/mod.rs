@@ -5,7 +5,7 @@
 //! of at least two models. A failed cycle is counted, and the other cycles do not gain weight. A
 //! call that was not made leaves the verdict open, unless no score could have changed it.
 
-use super::sequential::{VerdictState, standing};
+use super::sequential::{VerdictState, verdict_state};
 use super::tally::{self, Tally};
 use super::{Call, CallOutcome, CallSkipReason, Panel, SCORE_FLOOR};
 use crate::gate::Verdict;
@@ -87,7 +87,7 @@ impl Panel {
         let tallies: Vec<Tally> = self.tallies().into_iter().map(|(tally, _)| tally).collect();
         let dimensions: Vec<DimensionResult> =
             (0..self.keys().len()).map(|at| self.dimension(&tallies, at)).collect();
-        let standing = standing(self);
+        let standing = verdict_state(self);
         let contributing = tally::contributing(&tallies);
         let unsure = match standing {
             VerdictState::Settled(Verdict::Inconclusive) => Some(UndecidedReason::TooFewModels),

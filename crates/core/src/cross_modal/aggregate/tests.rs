@@ -92,7 +92,7 @@ fn a_failed_cycle_is_counted_and_not_replaced() {
     panel.record(call(PanelSlot::A, 1, CallOutcome::Failed("no JSON".to_owned()))).unwrap();
     let again = panel.record(call(PanelSlot::A, 1, scored(&[9, 9])));
     assert_eq!(again, Err(PanelError::Again { slot: PanelSlot::A, cycle: 1 }));
-    for (slot, cycle) in panel.left() {
+    for (slot, cycle) in panel.missing_calls() {
         panel.record(call(slot, cycle, scored(&[9, 9]))).unwrap();
     }
     let found = panel.aggregate();
@@ -100,7 +100,7 @@ fn a_failed_cycle_is_counted_and_not_replaced() {
 }
 
 #[test]
-fn what_was_not_asked_is_no_pass() {
+fn missing_calls_are_not_a_pass() {
     let rubric = Rubric::qa();
     let mut open = panel(&rubric, 1);
     open.record(call(PanelSlot::A, 1, scored(&[9, 9]))).unwrap();
@@ -117,7 +117,7 @@ fn what_was_not_asked_is_no_pass() {
 }
 
 #[test]
-fn what_could_not_change_it_is_saved() {
+fn calls_that_cannot_change_the_verdict_are_saved() {
     let mut panel = panel(&Rubric::qa(), 1);
     panel.record(call(PanelSlot::A, 1, scored(&[2, 9]))).unwrap();
     panel.record(call(PanelSlot::B, 1, scored(&[9, 9]))).unwrap();

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_moves_no_date() {
+    fn unreadable_sessions_shift_no_date() {
         let json = br#"{"question_id":7,"question":"who?","haystack_sessions":[5,[],
             [{"role":"user","content":"hi"}]],"haystack_dates":["2023/05/01","2023/05/02","2023/05/03"]}"#;
         let haystack = haystack(json).unwrap();
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_entry_says_why() {
+    fn invalid_entries_have_a_reason() {
         let error = haystack(br#"{"question":"who?"}"#).unwrap_err();
         assert!(error.to_string().contains("question_id"), "{error}");
         let empty = br#"{"question_id":"q","question":"who?","haystack_sessions":[[]]}"#;

@@ -235,7 +235,7 @@ fn run(
         return Err(ResultError::NoQrels { name: name.to_owned() });
     };
     let evaluating = run.memory() + evaluation_memory(qrels, &run, measures.len());
-    meter.pass(evaluating).map_err(|source| ResultError::interrupted(name, source))?;
+    meter.count_temporary(evaluating).map_err(|source| ResultError::interrupted(name, source))?;
     hold_table(meter, name, qrels.queries.len(), measures.len())?;
     let evaluation = evaluate(qrels, &run, measures, MissingQueries::Zero);
     let texts: FxHashMap<&str, Option<&str>> =

@@ -25,7 +25,7 @@ pub(super) fn hold_table(
     columns: usize,
 ) -> Result<(), ResultError> {
     let row = ROW_BYTES.saturating_add(columns.saturating_mul(size_of::<Option<f64>>()));
-    let held = meter.hold(rows.saturating_mul(row));
+    let held = meter.count_held(rows.saturating_mul(row));
     held.map_err(|source| ResultError::Table { name: name.to_owned(), rows, columns, source })
 }
 
@@ -37,7 +37,7 @@ pub(super) fn hold_row(
 ) -> Result<(), ResultError> {
     let ResultRow { key, label, against, .. } = row;
     let texts = key.len() + label.len() + against.as_ref().map_or(0, String::len);
-    meter.hold(texts).map_err(|source| ResultError::interrupted(name, source))
+    meter.count_held(texts).map_err(|source| ResultError::interrupted(name, source))
 }
 
 /// Counts the memory of all strings of a table.

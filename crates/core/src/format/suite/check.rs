@@ -64,7 +64,7 @@ pub fn check(
         );
         return found;
     }
-    let whole = yaml::parse(text).and_then(|node| Ok((node, yaml::typed::<Value>(text)?)));
+    let whole = yaml::parse(text).and_then(|node| Ok((node, yaml::read_typed::<Value>(text)?)));
     match whole {
         Err(error) => found.add_problem(error.line, plain(&error.reason)),
         Ok((node, Value::Object(file))) => {
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_odd_is_a_warning() {
+    fn unusual_settings_are_warnings() {
         let check = |text: &str, expected: &[(usize, &str)]| {
             let found = found(text);
             check_messages(&found.problems, &[]);

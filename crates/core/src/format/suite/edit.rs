@@ -98,7 +98,7 @@ mod tests {
     const NEW: &str = "  - name: \"new\"\n    type: \"smoke\"\n    triggers: [\"manual\",{\"cron\":\"0 2 * * 0\"}]\n    owners: [\"@a\"]\n";
 
     #[test]
-    fn what_is_there_stays() {
+    fn existing_suites_are_kept() {
         check("", &format!("suites:\n{NEW}"));
         check("suites: []\n", &format!("suites:\n{NEW}"));
         let old = "# ours\nsuites:\n  # the first\n  - name: old\n    type: smoke   # quick\n    owners: [x]\n";
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_added() {
+    fn invalid_suites_cannot_be_added() {
         let refused = |text: &str, says: &str| {
             let error = with_suite(text, &entry("new")).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::alert::channel::Channel;
-use crate::duration::{duration, typed};
+use crate::duration::{duration, format_duration};
 use crate::format::target::WireTarget;
 use crate::reading::plain::plain;
 use crate::request::RetrievalMode;
@@ -211,7 +211,7 @@ impl SuiteFile {
         if is_blank(text) {
             return Ok(Self { version: one(), ..Self::default() });
         }
-        let file: Self = yaml::typed(text).map_err(|yaml::YamlError { line, reason }| {
+        let file: Self = yaml::read_typed(text).map_err(|yaml::YamlError { line, reason }| {
             FileError::Form { line, reason: plain(&reason) }
         })?;
         if file.version != 1 {
@@ -355,7 +355,7 @@ impl From<&Trigger> for TriggerEntry {
             Trigger::Ci => Self::Ci,
             Trigger::Event(kind) => Self::Event(*kind),
             Trigger::Cron(cron) => Self::Cron(cron.to_string()),
-            Trigger::Every(RunInterval::For(time)) => Self::Interval(typed(*time)),
+            Trigger::Every(RunInterval::For(time)) => Self::Interval(format_duration(*time)),
             Trigger::Every(interval) => Self::Interval(interval.to_string()),
         }
     }
@@ -501,7 +501,7 @@ suites:
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place() {
+    fn errors_name_their_place() {
         let one = |more: &str| {
             format!("suites:\n  - name: a\n    type: smoke\n    owners: [x]\n    {more}\n")
         };

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_query() {
+    fn invalid_queries_are_refused() {
         let refused = |json: &str, says: &str| {
             let error = read(json).unwrap_err();
             assert!(error.contains(says), "{error}");

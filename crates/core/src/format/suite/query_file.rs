@@ -38,7 +38,7 @@ pub fn read_queries(
         let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
         return lines.map(|(line, at)| Ok((at, of_line(line, at, of)?))).collect();
     }
-    let whole: Value = yaml::typed(text).map_err(of_yaml)?;
+    let whole: Value = yaml::read_typed(text).map_err(of_yaml)?;
     let lines = lines(&yaml::parse(text).map_err(of_yaml)?);
     let list = match whole {
         Value::Array(list) => list,
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_has_its_line() {
+    fn errors_have_line_numbers() {
         let line = |text: &str| read_queries(text, WorkspaceCheck::Any).unwrap_err();
         assert_eq!(line("{\"query\":\"a\"}\n{\"colour\":1}").line, 2);
         assert!(line("- colour: red").reason.contains("query 1"));

@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(file.find("t", "team-b"), None);
     }
     #[test]
-    fn what_is_registered_is_held_against_the_file() {
+    fn registered_suites_are_compared_with_the_file() {
         let file = |more: &str| {
             let text = format!("suites: [{{ name: s, type: smoke, owners: [x]{more} }}]\n");
             SuiteFile::parse(&text).unwrap()

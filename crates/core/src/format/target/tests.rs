@@ -41,7 +41,10 @@ fn a_ready_api_has_its_path() {
     let TargetKind::Http(http) = &target.kind else { panic!("{target:?}") };
     assert_eq!(http.address.url, "https://api.example.com/v1/search");
     assert!(matches!(&http.shape, RetrievalApi::Custom(custom) if custom.bypass.is_empty()));
-    assert_eq!((target.place().as_str(), target.most()), ("api.example.com", Some(50)));
+    assert_eq!(
+        (target.describe_address().as_str(), target.max_results()),
+        ("api.example.com", Some(50))
+    );
     assert_eq!(target.limits.timeout.as_millis(), 500);
     assert_eq!((target.limits.attempts, target.limits.concurrency), (1, 8));
     assert_eq!(target.ids.source, DocumentSourceRule::Fixed("wiki".to_owned()));
@@ -59,7 +62,7 @@ fn a_custom_api_is_described() {
         target["headers_env"] = json!({ "x-api-key": "PROD_KEY" });
         target["max_k"] = json!(20);
     }));
-    assert_eq!(target.most(), Some(20));
+    assert_eq!(target.max_results(), Some(20));
     let TargetKind::Http(http) = &target.kind else { panic!("{target:?}") };
     let question = Question { workspace: Some("w".to_owned()), ..Question::new("a", 3) };
     let outgoing = http.shape.outgoing(&TemplateValues { question: &question, vector: None });
@@ -73,7 +76,7 @@ fn other_kinds() {
     let stdio = good(json!({ "kind": "mcp", "command": ["gbrain", "mcp"] }));
     let TargetKind::Mcp(mcp) = &stdio.kind else { panic!("{stdio:?}") };
     assert_eq!((mcp.tool.as_str(), &mcp.reading), ("query", &AnswerFormat::Gbrain));
-    assert_eq!(stdio.place(), "gbrain");
+    assert_eq!(stdio.describe_address(), "gbrain");
     let http = good(json!({
         "kind": "mcp", "url": "http://127.0.0.1:1/mcp", "tool": "find", "arguments": { "t": "{{query}}" },
         "response": { "results": "$[*]", "document": "$" },
@@ -84,11 +87,11 @@ fn other_kinds() {
     let command = good(json!({ "kind": "command", "command": ["./ask"], "env": { "A": "b" } }));
     assert!(matches!(command.kind, TargetKind::Command(_)));
     let run = good(json!({ "kind": "run", "file": "bm25.run", "queries": "queries.jsonl" }));
-    assert_eq!(run.place(), "bm25.run");
+    assert_eq!(run.describe_address(), "bm25.run");
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn invalid_settings_are_explained() {
     let check = |value: Value, words: &str| {
         let (reason, _) = refused(value);
         assert!(reason.contains(words), "{reason:?} does not say {words:?}");

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_has_some_lengths() {
+    fn invalid_json_has_lengths() {
         for text in ["", "]]]", "[[[", "\"", ",,,", &"[".repeat(1000)] {
             Lengths::of(text.as_bytes()).of_next();
         }

@@ -111,7 +111,7 @@ fn a_case_that_a_deciding_recall_misses_is_failing() {
 
 /// What was asked until somebody stopped it is no sample, however bad it looks.
 #[test]
-fn what_somebody_stopped_does_not_fail() {
+fn a_cancelled_run_does_not_fail() {
     let misses = || (0..24).map(|at| at_rank(at, 0, RetrievalMode::Hybrid, 10.0)).collect();
     let stopped = report(misses(), of(25), RunEnd::Cancelled, &SuiteThresholds::default(), None);
     assert_eq!(
@@ -121,7 +121,7 @@ fn what_somebody_stopped_does_not_fail() {
     let late = report(misses(), of(25), RunEnd::OverTime, &SuiteThresholds::default(), None);
     assert_eq!(late.verdict, Verdict::Fail, "its own time is another matter");
     let mut failed = run(&[0; 25]);
-    failed.doubt(InconclusiveReason::Cancelled);
+    failed.add_inconclusive_reason(InconclusiveReason::Cancelled);
     assert_eq!(failed.verdict, Verdict::Inconclusive);
 }
 
@@ -180,16 +180,16 @@ fn a_fall_of_the_reranker_fails_the_run() {
 #[test]
 fn doubt_takes_a_pass_away_and_no_failure() {
     let mut passed = run(&[1; 25]);
-    passed.doubt(InconclusiveReason::IndexBehind);
-    passed.doubt(InconclusiveReason::IndexBehind);
+    passed.add_inconclusive_reason(InconclusiveReason::IndexBehind);
+    passed.add_inconclusive_reason(InconclusiveReason::IndexBehind);
     assert_eq!(
         (passed.verdict, &passed.reasons[..]),
         (Verdict::Inconclusive, &[InconclusiveReason::IndexBehind][..])
     );
     let mut failed = run(&[0; 25]);
-    failed.doubt(InconclusiveReason::IndexBehind);
+    failed.add_inconclusive_reason(InconclusiveReason::IndexBehind);
     assert_eq!(failed.verdict, Verdict::Fail);
-    assert_eq!(SuiteReport::unmade(InconclusiveReason::Broken).verdict, Verdict::Inconclusive);
+    assert_eq!(SuiteReport::not_started(InconclusiveReason::Broken).verdict, Verdict::Inconclusive);
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn pairs_that_are_missing_may_score_anything() {
 }
 
 #[test]
-fn an_outage_is_told_from_a_loss_of_recall() {
+fn an_outage_is_distinguished_from_a_loss_of_recall() {
     let check = |down: usize, misses: usize, is_outage: bool, is_unmeasured: bool| {
         let rank = |at: usize| if at < down + misses { 0 } else { 1 };
         let case = |at| match at < down {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::ranking::RERANK;
 use crate::target::mapping::AnswerMapping;
 use crate::target::path::Path;
-use crate::target::template::{Placeholder, RequestTemplate, TemplateValues, not_asked};
+use crate::target::template::{Placeholder, RequestTemplate, TemplateValues, unsupported_fields};
 use crate::target::{StageFallback, TargetAnswer};
 
 use super::{HttpMethod, OutgoingRequest};
@@ -44,7 +44,7 @@ impl CustomApi {
             params: texts(&self.params),
             headers: texts(&self.headers),
             body: self.body.as_ref().and_then(|body| body.fill(filling)),
-            not_asked: not_asked(filling.question, |slot| self.has(slot)),
+            not_asked: unsupported_fields(filling.question, |slot| self.has(slot)),
         }
     }
 

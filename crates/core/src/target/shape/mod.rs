@@ -10,7 +10,7 @@ use crate::named;
 
 use super::mapping::{AnswerMapping, ResultPaths, ScoreKind};
 use super::path::Path;
-use super::template::{Placeholder, TemplateValues, not_asked};
+use super::template::{Placeholder, TemplateValues, unsupported_fields};
 use super::{DocumentIdRule, TargetAnswer, TargetError};
 
 pub use custom::CustomApi;
@@ -120,7 +120,7 @@ impl RetrievalApi {
                 params: Vec::new(),
                 headers: Vec::new(),
                 body: Some(gbrain::body(filling)),
-                not_asked: not_asked(filling.question, |slot| self.has(slot)),
+                not_asked: unsupported_fields(filling.question, |slot| self.has(slot)),
             },
         }
     }

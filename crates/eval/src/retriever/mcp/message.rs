@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tool_says() {
+    fn tool_results_are_parsed() {
         let check = |result: Value, expected: Result<Value, (TargetErrorKind, &str)>| {
             let found = content(&result).map_err(|error| (error.kind, error.message));
             let expected = expected.map_err(|(kind, message)| (kind, message.to_owned()));

@@ -70,7 +70,7 @@ impl Wire for McpTool {
     }
 
     fn not_asked(&self, question: &Question) -> Vec<&'static str> {
-        self.arguments.not_asked(question)
+        self.arguments.unsupported_fields(question)
     }
 
     fn hide(&self, text: String) -> String {

@@ -1,6 +1,6 @@
 //! Delivery over HTTP: forms, faults, order, hanging receivers.
 
-use gbrain_core::alert::signed;
+use gbrain_core::alert::verify_signature;
 use gbrain_testkit::receivers::{Receivers, Refusal};
 
 use super::*;
@@ -45,7 +45,8 @@ fn every_form_is_taken() {
             .ends_with("about gbrain/default/s/run &lt;&amp;&gt;")
     );
     for hook in of("/hook") {
-        let at = signed(SECRETS[2], hook.header("x-gbrain-signature"), hook.text.as_bytes());
+        let at =
+            verify_signature(SECRETS[2], hook.header("x-gbrain-signature"), hook.text.as_bytes());
         let now = Timestamp::now().as_second();
         assert!(at.is_some_and(|at| (now - at).abs() < 60), "{hook:?}");
         assert!(
@@ -95,7 +96,7 @@ fn statuses_and_faults() {
 }
 
 #[test]
-fn what_is_asked_for_is_waited_for() {
+fn retry_after_is_respected() {
     let receivers = Receivers::start_with(|number, _| match number {
         1 => Refusal::Status(429, Some(7)),
         _ => Refusal::None,
@@ -139,7 +140,7 @@ fn waits_double_and_a_message_keeps_its_name() {
 
 /// A receiver that hangs keeps its own messages and nobody else's.
 #[test]
-fn a_hanging_receiver_holds_nobody_up() {
+fn a_hanging_receiver_does_not_delay_others() {
     let receivers = Receivers::start_with(|_, path| match path {
         "/hook" => Refusal::Hang(Duration::from_secs(30)),
         _ => Refusal::None,

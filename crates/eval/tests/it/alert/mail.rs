@@ -135,7 +135,7 @@ fn one_of_two_is_refused() {
 }
 
 #[test]
-fn nobody_is_trusted_who_is_not_known() {
+fn unknown_certificates_are_refused() {
     let options =
         MailboxOptions { tls: Some(server_config().unwrap()), ..MailboxOptions::default() };
     let mailbox = Mailbox::start(options).unwrap();

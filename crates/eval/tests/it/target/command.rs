@@ -91,7 +91,7 @@ fn every_failure_has_its_kind() {
 }
 
 #[test]
-fn what_it_says_may_pass_is_tried_again() {
+fn errors_the_program_calls_temporary_are_retried() {
     let (_dir, ask) = command("passing", json!({ "attempts": 2 }));
     assert_eq!(ask.retrieve(&question()).unwrap().attempts, 2);
 }
@@ -104,7 +104,7 @@ fn one_that_died_is_started_again() {
 }
 
 #[test]
-fn one_that_hangs_is_ended_and_the_time_is_kept() {
+fn a_hanging_program_is_killed_at_its_timeout() {
     let (_dir, ask) = command("hang", json!({ "timeout_seconds": 1, "attempts": 1 }));
     for _ in 0..2 {
         let started = Instant::now();
@@ -114,7 +114,7 @@ fn one_that_hangs_is_ended_and_the_time_is_kept() {
 }
 
 #[test]
-fn it_ends_with_whoever_started_it() {
+fn the_program_ends_with_its_parent() {
     let (dir, ask) = command("orphan", json!({}));
     ask.retrieve(&question()).unwrap();
     let pid = std::fs::read_to_string(dir.path().join("world.json.pid")).unwrap();

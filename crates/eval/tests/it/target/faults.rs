@@ -32,7 +32,7 @@ fn check(fault: Fault, kind: TargetErrorKind, requests: u64) {
 }
 
 #[test]
-fn what_may_pass_is_tried_again() {
+fn temporary_errors_are_retried() {
     check(Fault::Status(500, None), TargetErrorKind::Unavailable, 2);
     check(Fault::Status(503, None), TargetErrorKind::Unavailable, 2);
     check(Fault::Status(429, None), TargetErrorKind::RateLimited, 2);
@@ -42,7 +42,7 @@ fn what_may_pass_is_tried_again() {
 }
 
 #[test]
-fn what_does_not_pass_is_not() {
+fn permanent_errors_are_not_retried() {
     check(Fault::Status(400, None), TargetErrorKind::BadRequest, 1);
     check(Fault::Status(404, None), TargetErrorKind::BadRequest, 1);
     check(Fault::Status(422, None), TargetErrorKind::BadRequest, 1);
@@ -83,7 +83,7 @@ fn a_later_attempt_may_succeed() {
 }
 
 #[test]
-fn a_wait_that_is_asked_for_is_kept() {
+fn a_requested_wait_is_respected() {
     let server =
         server(
             |question| if question.number == 1 { Fault::Status(429, Some(1)) } else { Fault::None },
@@ -114,7 +114,7 @@ fn the_deadline_holds_for_all_attempts_together() {
 }
 
 #[test]
-fn nobody_there_is_unreachable() {
+fn a_closed_port_is_unreachable() {
     let ask = target(settings("lightfast-v1", "http://127.0.0.1:1", json!({})));
     assert_eq!(
         ask.retrieve(&Question::new("a", 5)).unwrap_err().kind,
@@ -128,7 +128,7 @@ fn nobody_there_is_unreachable() {
 }
 
 #[test]
-fn somebody_may_stop_it() {
+fn a_request_can_be_stopped() {
     let server = server(|_| Fault::Status(429, Some(20)));
     let cancel = Arc::new(AtomicBool::new(false));
     let around =

@@ -173,7 +173,7 @@ fn so_many_a_second_and_no_more() {
 }
 
 #[test]
-fn what_is_missing_is_said_before_anything_is_asked() {
+fn missing_settings_are_reported_before_the_first_request() {
     let check = |more: Value, words: &str| {
         let error = try_target(settings("lightfast-v1", "http://127.0.0.1:1", more));
         let error = error.err().unwrap();
@@ -187,7 +187,7 @@ fn what_is_missing_is_said_before_anything_is_asked() {
 }
 
 #[test]
-fn what_was_said_can_be_looked_at() {
+fn raw_answers_can_be_inspected() {
     let server = server(|_| Fault::WrongShape);
     let ask = target(settings("lightfast-v1", &server.url(), json!({})));
     let look = ask.inspect(&Question::new("a", 5));

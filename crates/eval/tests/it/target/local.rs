@@ -198,7 +198,7 @@ fn a_model_that_fails_is_a_fallback() {
 }
 
 #[test]
-fn what_it_can_not_do_is_said() {
+fn unsupported_options_are_reported() {
     let site = Site::new();
     let ask = site.ask(Settings::default(), None);
     let kind = |question: Question| ask.retrieve(&question).map_err(|error| error.kind);

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_row_is_refused() {
+    fn invalid_rows_are_refused() {
         refused("\"verified\":true,", "");
         refused("\"case\":\"happy-path\",", "");
         refused("\"verified\":true", "\"verified\":\"true\"");

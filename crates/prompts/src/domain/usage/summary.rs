@@ -65,12 +65,12 @@ impl VerdictCounts {
     }
 
     /// The number of counted rows; `None` if it overflows.
-    pub(crate) fn checked_all(&self) -> Option<u64> {
+    pub(crate) fn checked_total(&self) -> Option<u64> {
         self.verified.checked_add(self.refuted)?.checked_add(self.unverified)
     }
 
     /// Rows that the verifier did not refute.
-    pub fn unrefuted(&self) -> u64 {
+    pub fn not_refuted(&self) -> u64 {
         self.verified + self.unverified
     }
 

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_no_slot_is_counted_together() {
+    fn labels_beyond_the_limit_share_one_series() {
         let series: Series<Counter, 1> = Series::new(2);
         for word in ["a", "b", "a", "c", "d", "b", "c"] {
             series.at([word]).inc();

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_asked_so_nothing_is_sent() {
+    fn tracing_is_off_by_default() {
         check_endpoint(None, &[], None);
         check_endpoint(None, &[(ENDPOINT, " ")], None);
         check_endpoint(None, &[(HEADERS, "a=b")], None);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_and_secrets_are_not() {
+    fn invalid_options_are_named_without_secrets() {
         let wrong = |flag, env: &[(&str, &str)]| {
             resolved(flag, env).expect_err("it can't be read").to_string()
         };

@@ -20,7 +20,7 @@ impl Subject {
         })?;
         self.read_log()?;
         let mut server = self.server.take().context("a server was killed")?;
-        server.strike()?;
+        server.kill_and_wait()?;
         self.brain.settle()?;
         let since = Instant::now();
         self.start()?;

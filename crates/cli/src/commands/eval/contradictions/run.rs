@@ -26,7 +26,9 @@ use jiff::Timestamp;
 use crate::commands::CommandContext;
 use crate::commands::eval::gate::exit;
 use crate::error::{CliError, Exit};
-use crate::model_access::{BudgetedRun, ModelCallArgs, catalog, refuse_over_budget, settings, usd};
+use crate::model_access::{
+    BudgetedRun, ModelCallArgs, catalog, parse_usd, refuse_over_budget, settings,
+};
 use crate::models::EMBEDDING;
 
 /// The purpose under which judgements are charged.
@@ -86,7 +88,7 @@ pub(super) struct ContradictionsRunArgs {
     #[arg(long, value_name = "M")]
     judge: Option<String>,
     /// The most that judging may cost, in dollars [default: 5 at a terminal, 1 otherwise].
-    #[arg(long, alias = "max-usd", value_name = "USD", value_parser = usd)]
+    #[arg(long, alias = "max-usd", value_name = "USD", value_parser = parse_usd)]
     budget_usd: Option<Usd>,
     /// Planted pairs of each kind [default: 200 for the offline judge, 60 for a model].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(..=5000))]
@@ -157,7 +159,7 @@ pub(super) fn run(
         sampling,
         canary_seed: args.seed,
         judge_cost: chosen.as_ref().map_or(Usd::ZERO, |(client, _)| client.charged()),
-        embedding_cost: embedded_now.less(embedded),
+        embedding_cost: embedded_now.saturating_sub(embedded),
         duration_ms: started.elapsed().as_millis() as u64,
     };
     let report = Report::new(info, &docket, &outcomes, &planted);

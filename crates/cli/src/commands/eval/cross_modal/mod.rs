@@ -20,7 +20,9 @@ use serde::Serialize;
 use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 use crate::home::create_private;
-use crate::model_access::{BudgetedRun, ModelCallArgs, catalog, refuse_over_budget, settings, usd};
+use crate::model_access::{
+    BudgetedRun, ModelCallArgs, catalog, parse_usd, refuse_over_budget, settings,
+};
 
 /// The purpose under which votes are charged.
 const PURPOSE: &str = "cross_modal";
@@ -96,7 +98,7 @@ pub(super) struct CrossModalArgs {
     #[arg(long, value_name = "N", default_value_t = 3, conflicts_with = "task", value_parser = clap::value_parser!(u8).range(1..=64))]
     concurrent: u8,
     /// The most that it may cost, in dollars.
-    #[arg(long, alias = "budget-usd", value_name = "USD", default_value = "5", value_parser = usd)]
+    #[arg(long, alias = "budget-usd", value_name = "USD", default_value = "5", value_parser = parse_usd)]
     max_usd: Usd,
     #[command(flatten)]
     model_calls: ModelCallArgs,

@@ -13,7 +13,7 @@ use indicatif::ProgressBar;
 
 use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
-use crate::model_access::{CassetteArgs, interrupted, usd};
+use crate::model_access::{CassetteArgs, interrupted, parse_usd};
 use crate::models::configured_embedder;
 use crate::serving::probes;
 
@@ -44,7 +44,7 @@ pub(super) struct ProbeRunArgs {
     #[arg(long)]
     force: bool,
     /// The most that it may cost, in dollars [default: autopilot.nightly_quality_probe.max_usd].
-    #[arg(long, value_name = "USD", value_parser = usd)]
+    #[arg(long, value_name = "USD", value_parser = parse_usd)]
     max_usd: Option<Usd>,
     #[command(flatten)]
     recording: CassetteArgs,
