@@ -12,7 +12,6 @@ use gbrain_core::replay::ReplayedRow;
 
 use crate::{EvalError, JudgedRun, Pipeline, Replay, ReplayOptions, Retriever, judge, replay};
 
-/// The inputs of the gates.
 #[derive(Debug, Clone)]
 pub struct GateInputs<'a> {
     /// A baseline with the thresholds that apply to it.
@@ -25,7 +24,6 @@ pub struct GateInputs<'a> {
     pub confidence: Option<ConfidenceLevel>,
     /// The pipeline that answers judged queries.
     pub pipeline: Pipeline,
-    /// How baseline rows are replayed.
     pub replay: ReplayOptions,
 }
 
@@ -49,7 +47,6 @@ pub struct GateRun<'a> {
     /// The name of the judgements.
     pub qrels: &'a str,
     pub provenance: Option<&'a Provenance>,
-    /// The duration of the run, in milliseconds.
     pub elapsed_ms: f64,
 }
 

@@ -67,7 +67,6 @@ pub(crate) struct CaptureArgs {
     json: bool,
 }
 
-/// One block.
 struct Block {
     /// Microseconds by request.
     times: Vec<f64>,
@@ -173,7 +172,6 @@ fn tell_work(engine: Engine, blocks: &Blocks, report: &mut Report) -> Result<()>
     Ok(())
 }
 
-/// The 99th percentile over all blocks.
 fn p99(blocks: &[Block]) -> f64 {
     let all: Vec<f64> = blocks.iter().flat_map(|block| block.times.iter().copied()).collect();
     percentile(&sorted(&all), 0.99)

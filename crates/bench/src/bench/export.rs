@@ -65,13 +65,11 @@ enum Place {
     Postgres(Database),
 }
 
-/// A process to time.
 struct Runner {
     what: &'static str,
     command: Command,
 }
 
-/// The figures that an export reported.
 struct Export {
     seconds: f64,
     rows: u64,

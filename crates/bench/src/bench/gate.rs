@@ -246,7 +246,6 @@ fn parts<'a>(baseline: &'a Baseline, outcome: &'a GateOutcome) -> GateParts<'a> 
     }
 }
 
-/// A retriever whose time is added up.
 struct TimedRetriever<'a> {
     retriever: Box<dyn Retriever + 'a>,
     nanos: &'a AtomicU64,

@@ -72,7 +72,6 @@ struct Round {
     tantivy: f64,
 }
 
-/// The measurements for one size.
 struct Size {
     pages: usize,
     bytes: u64,

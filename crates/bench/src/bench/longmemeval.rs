@@ -46,7 +46,6 @@ const ROUNDS: usize = 3;
 /// Questions in a row: processor time is told in hundredths of a second.
 const FEW: usize = 10;
 const K: usize = 5;
-/// How deep rankings go.
 const DEPTH: usize = 50;
 const HEADERS: [&str; 8] =
     ["what", "n", "p50 ms", "p99 ms", "CPU ms", "CPU / tantivy", "whole run s", "whole run CPU s"];
@@ -88,7 +87,6 @@ impl Who {
     }
 }
 
-/// The measurements of one index.
 #[derive(Default)]
 struct Times {
     /// Milliseconds by question.
@@ -318,7 +316,6 @@ fn asking(who: Who, concurrency: usize) -> BenchmarkOptions<'static> {
     }
 }
 
-/// The text of each session.
 fn texts(haystack: &Haystack) -> Vec<String> {
     let sessions = haystack.documents.iter().map(|document| {
         let turns = document.turns().iter();
@@ -327,7 +324,6 @@ fn texts(haystack: &Haystack) -> Vec<String> {
     sessions.collect()
 }
 
-/// Indexes documents in memory.
 fn index(texts: &[String]) -> Result<()> {
     let (schema, field) = schema();
     let index = Index::create_in_ram(schema);

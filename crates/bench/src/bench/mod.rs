@@ -42,7 +42,6 @@ use gbrain_bench::campaign::parse;
 const NAMES: &str = "quality, meaning, search, vectors, import, cold, build, identity, export, \
                      scrub, score, capture, gate, serve, usage, longmemeval, suite";
 
-/// Runs the measurement called `name`.
 pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
     match name {
         "quality" => quality::run(&parse(name, args)?),
@@ -66,7 +65,6 @@ pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
     }
 }
 
-/// Where the data sets are.
 fn data_dir() -> Result<PathBuf> {
     let dir = std::env::var_os("GBRAIN_TEST_DATA").filter(|value| !value.is_empty());
     dir.map(PathBuf::from).context("GBRAIN_TEST_DATA is not set: say where the data sets are")

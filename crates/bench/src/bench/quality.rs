@@ -34,7 +34,6 @@ struct Set {
     relational: bool,
 }
 
-/// Where the pages of a set come from.
 enum Pages {
     Documents,
     Directory(&'static str),

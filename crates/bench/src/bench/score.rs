@@ -53,7 +53,6 @@ pub(crate) struct ScoreArgs {
     json: bool,
 }
 
-/// The two files.
 struct Files {
     qrels: PathBuf,
     run: PathBuf,

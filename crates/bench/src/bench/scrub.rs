@@ -81,7 +81,6 @@ pub(crate) struct ScrubArgs {
     json: bool,
 }
 
-/// Runs the measurement.
 pub(crate) fn run(args: &ScrubArgs) -> Result<ExitCode> {
     let data = super::data_dir()?;
     let headers = ["what", "of", "n", "precision", "recall", "ours", "ripgrep", "ratio"];

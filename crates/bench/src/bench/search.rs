@@ -69,7 +69,6 @@ enum How {
     Whole(Operation),
 }
 
-/// The system that answers.
 struct Answerers {
     home: Home,
     bare: Bare,
@@ -129,7 +128,6 @@ pub(crate) fn run(args: &SearchArgs) -> Result<ExitCode> {
     report.print(Output::of_flag(args.json))
 }
 
-/// The vectors of all chunks of a brain.
 fn vectors(home: &Home, table: &StaticTable) -> Result<FlatVectors> {
     let (store, workspace) = (home.brain.store(), home.brain.workspace());
     let mut vectors = FlatVectors::new(table.centre());

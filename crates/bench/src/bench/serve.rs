@@ -76,7 +76,6 @@ enum Capturing {
     On,
 }
 
-/// The queries and the address of the server.
 struct Bench<'a> {
     args: &'a ServeArgs,
     home: PathBuf,

@@ -31,7 +31,6 @@ use super::report::{Cell, Output, Report};
 
 /// How long the server takes.
 const ANSWER: Duration = Duration::from_millis(20);
-/// Calls under way at once.
 const CONCURRENCY: usize = 16;
 /// How much longer a suite may take.
 const MOST: f64 = 1.05;
@@ -50,7 +49,6 @@ pub(crate) struct SuiteArgs {
     json: bool,
 }
 
-/// Measures.
 pub(crate) fn run(args: &SuiteArgs) -> Result<ExitCode> {
     let server = RetrievalServer::start_with(
         ANSWER,

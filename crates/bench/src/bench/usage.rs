@@ -152,7 +152,6 @@ pub(crate) fn scan(file: &Path) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The most memory a process had, in MiB.
 fn peak_mib(mut command: Command) -> Result<f64> {
     let mut child = command.stdout(Stdio::null()).spawn()?;
     let mut peak = 0;

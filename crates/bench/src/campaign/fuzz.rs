@@ -101,10 +101,8 @@ pub struct FuzzArgs {
     gigabyte: bool,
 }
 
-/// The inputs to try.
 #[derive(Debug)]
 pub struct Fuzz {
-    /// The seed.
     pub seed: u64,
     /// The first case.
     pub from: u64,
@@ -122,7 +120,6 @@ pub struct Fuzz {
     pub findings: PathBuf,
 }
 
-/// The inputs that were tried.
 #[derive(Debug, Default)]
 pub struct Report {
     /// How many of each kind.
@@ -131,11 +128,9 @@ pub struct Report {
     pub slowest: (Duration, u64),
     /// The bytes of the case that took most memory and its number.
     pub largest: (u64, u64),
-    /// The findings of the run.
     pub findings: Vec<String>,
 }
 
-/// Runs the campaign.
 pub fn run(args: &FuzzArgs) -> Result<ExitCode> {
     let mut campaign = Campaign::start(&args.seed);
     let seed = campaign.seed;

@@ -84,21 +84,16 @@ fn parse_class(name: &str) -> Result<Class, String> {
 /// The outcome of one command on one case.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// The class.
     pub class: Class,
-    /// The case.
     pub case: String,
-    /// Whether it is an honest counterpart.
     pub is_honest: bool,
     /// The words behind `gbrain`.
     pub command: String,
-    /// The outcome of the command.
     pub reaction: Reaction,
     /// The exit code and what was printed.
     pub printed: String,
 }
 
-/// The findings of a survey.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Every command of every case.
@@ -116,7 +111,6 @@ impl Report {
         self.outcomes.iter().filter(is_bad).collect()
     }
 
-    /// How many lies were tried.
     pub fn lies(&self) -> usize {
         let mut names: Vec<(Class, &str)> = self
             .outcomes
@@ -170,7 +164,6 @@ impl Report {
     }
 }
 
-/// Runs the campaign.
 pub fn run(args: &LiesArgs) -> Result<ExitCode> {
     let mut campaign = Campaign::start(&args.seed);
     let setup = campaign.setup(&args.program)?;

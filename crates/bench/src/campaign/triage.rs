@@ -67,10 +67,8 @@ fn parse_kind(name: &str) -> Result<Kind, String> {
     Kind::from_name(name).ok_or_else(|| format!("there is no kind `{name}`"))
 }
 
-/// The findings of a survey.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Every variant.
     pub outcomes: Vec<Outcome>,
     /// Variants that did no harm, and were drawn again.
     pub redrawn: usize,
@@ -78,7 +76,6 @@ pub struct Report {
     pub violations: Vec<String>,
 }
 
-/// Runs the campaign.
 pub fn run(args: &TriageArgs) -> Result<ExitCode> {
     let mut campaign = Campaign::start(&args.seed);
     let setup = campaign.setup(&args.program)?;

@@ -93,7 +93,6 @@ impl Home {
         self.brain.database_url().unwrap()
     }
 
-    /// Whether its database is a PostgreSQL.
     pub(crate) fn is_postgres(&self) -> bool {
         self.brain.database_url().is_some()
     }

@@ -16,12 +16,10 @@ use gbrain_core::qrels::{Qrels, QrelsError, documents_of_jsonl, queries_of_jsonl
 use super::values::{Values, ValuesError};
 use crate::EvalError;
 
-/// Why a dataset cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum DatasetError {
     #[error(transparent)]
     Values(#[from] ValuesError),
-    /// An entry is malformed.
     #[error("entry {number}: {reason}")]
     Entry { number: usize, reason: String },
     #[error("entry {number}: question `{id}` appears a second time")]
@@ -34,7 +32,6 @@ pub enum DatasetError {
     /// The judgements belong to another corpus.
     #[error("none of the {judged} judged documents is in the corpus: check that the ids match")]
     NothingJudged {
-        /// Number of judged documents.
         judged: usize,
     },
     #[error("the dataset contains no questions")]
@@ -134,7 +131,6 @@ pub struct Collection {
     pub corpus: PathBuf,
     /// Queries: JSON lines with `_id`, `text`, or tab-separated lines of id and text.
     pub queries: PathBuf,
-    /// Judgements in any supported format.
     pub qrels: PathBuf,
 }
 

@@ -105,7 +105,6 @@ fn threshold_body(threshold: &RerankThreshold) -> ThresholdBody {
     serde_json::from_str(&threshold.body).unwrap_or_else(|_| unreadable())
 }
 
-/// A threshold as a wire body.
 pub fn info(threshold: &RerankThreshold) -> ThresholdInfo {
     let RerankThreshold {
         id,

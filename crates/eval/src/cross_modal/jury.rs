@@ -12,7 +12,6 @@ use crate::spread::spread;
 
 /// A panel of models that vote.
 pub struct Jury<'a> {
-    /// The client that calls them.
     pub client: &'a ModelClient,
     pub rubric: &'a Rubric,
     /// The model in each slot.
@@ -27,7 +26,6 @@ pub struct Jury<'a> {
 /// $0.70 for ten rows, as documented.
 const USUAL_REPLY: u32 = 1_500;
 
-/// The estimated cost of judging.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct JuryCost {
     /// The expected cost of all calls.
@@ -36,10 +34,8 @@ pub struct JuryCost {
     pub most: Usd,
 }
 
-/// Errors of a jury.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JuryError {
-    /// The panel is invalid.
     #[error(transparent)]
     Panel(#[from] PanelError),
     /// One of its models is unavailable.
@@ -64,7 +60,6 @@ impl From<JuryError> for Fault {
 }
 
 impl Jury<'_> {
-    /// The seats of the panel, by slot.
     pub fn panel_seats(&self) -> Vec<Seat> {
         let seat =
             |(slot, model): &(Slot, ModelRef)| Seat { slot: *slot, model: model.to_string() };

@@ -43,7 +43,6 @@ pub use scheduler::{ATTEMPTS, ScheduleResult, SuiteJob, enable, queue_due, remov
 pub use suites::{KEY_LIMIT, KIND, asked_key, drift, group, registered, run_key, stand_in};
 pub use targets::{FindTarget, TargetRegistry, local};
 
-/// Serialises a value of this crate as JSON.
 pub(crate) fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("our values have text keys only")
 }

@@ -57,7 +57,6 @@ impl Fault {
         value.get_name().to_owned()
     }
 
-    /// Whether it can happen to this engine.
     pub fn applies_to(self, engine: Engine) -> bool {
         match self {
             Self::MovedDatabase | Self::FlippedDatabase => engine == Engine::Sqlite,

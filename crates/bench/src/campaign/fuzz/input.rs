@@ -88,7 +88,6 @@ const PIECES: [&str; 72] = [
     "[REDACTED]",
 ];
 
-/// One thing to try.
 #[derive(Debug)]
 pub(super) enum Input {
     Page {

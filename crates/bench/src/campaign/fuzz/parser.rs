@@ -23,7 +23,6 @@ pub enum Parser {
     Beir,
     /// Runs, TREC and NDJSON, and measures over them.
     Run,
-    /// Names of measures.
     Measures,
     /// Lines of the audit log.
     Audit,
@@ -45,7 +44,6 @@ pub enum Parser {
     Flags,
     /// Addresses of databases.
     Location,
-    /// Cassettes.
     Cassette,
     /// Answers of model providers.
     Provider,
@@ -63,15 +61,12 @@ pub enum Parser {
     Dataset,
     /// Results to compare.
     Result,
-    /// Files of prompts.
     Prompt,
     /// Logs of prompts.
     Usage,
     /// Edits of the files of an index.
     Index,
-    /// Requests over HTTP.
     Http,
-    /// Messages of MCP.
     Mcp,
     /// `config.json` as the program reads it.
     Config,

@@ -8,10 +8,8 @@ use serde_json::Value;
 
 use super::scene::Scene;
 
-/// A kind of lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// A published baseline was edited.
     EditedBaseline,
     /// Captures were edited before they were published.
     EditedCapture,
@@ -21,7 +19,6 @@ pub enum Class {
     LyingTarget,
     /// There are too few rows to decide, or none.
     TinySample,
-    /// A benchmark's result was edited.
     ForgedResult,
     /// The rows that a benchmark goes on with were edited.
     ForgedRows,
@@ -57,9 +54,7 @@ pub enum Class {
     Purge,
     /// A report could not be written.
     UnwrittenReport,
-    /// A file of the index was damaged.
     DamagedIndex,
-    /// An argument has a mistake in it.
     MistypedArgument,
     /// A suite asks fewer queries than it requires, or requires fewer than the playbook.
     SmallSuite,
@@ -70,7 +65,6 @@ pub enum Class {
 }
 
 impl Class {
-    /// Every class.
     pub const ALL: [Self; 28] = [
         Self::EditedBaseline,
         Self::EditedCapture,
@@ -142,13 +136,11 @@ pub type Plant = Box<dyn Fn(&mut Scene, &mut Rng) -> Result<()> + Send + Sync>;
 
 /// A lie, or the honest counterpart of one.
 pub struct Case {
-    /// Its class.
     pub class: Class,
     /// The manipulation, in a few words.
     pub name: String,
     /// Does it.
     pub plant: Plant,
-    /// The input to try.
     pub attempts: Vec<Attempt>,
 }
 
@@ -157,11 +149,9 @@ pub struct Case {
 pub struct Attempt {
     /// The words behind `gbrain`; with `eva`, `kick` or `sh` in front, those of that program.
     pub args: Vec<String>,
-    /// The permitted outcomes.
     pub allowed: Allowed,
 }
 
-/// The permitted outcomes of a command.
 #[derive(Debug, Clone, Copy)]
 pub enum Allowed {
     /// Exit with 1 or 2.
@@ -180,7 +170,6 @@ pub enum Allowed {
     Step,
 }
 
-/// The outcome of a command on a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaction {
     /// Exit 2: no verdict.
@@ -200,7 +189,6 @@ pub enum Reaction {
 }
 
 impl Case {
-    /// A case.
     pub fn new(
         class: Class,
         name: impl Into<String>,
@@ -210,7 +198,6 @@ impl Case {
         Self { class, name: name.into(), plant: Box::new(plant), attempts }
     }
 
-    /// Whether this is an honest counterpart.
     pub fn is_honest(&self) -> bool {
         self.attempts
             .iter()
@@ -240,7 +227,6 @@ impl Attempt {
         self
     }
 
-    /// The outcome of the command.
     pub fn reaction(&self, output: &Output) -> Reaction {
         // `kick` ends as its command did, or with 128 and a signal.
         let most = if self.args.first().is_some_and(|word| word == "kick" || word == "sh") {

@@ -3,7 +3,6 @@
 use gbrain_core::named;
 use gbrain_core::triage::Class;
 
-/// A fault that is planted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// The vectors of some notes are gone from the index's files.
@@ -20,7 +19,6 @@ pub enum Kind {
     ThresholdRaised,
     /// The threshold is above everything for some questions.
     ThresholdAboveAll,
-    /// Notes were deleted.
     PageDeleted,
     /// Rows of passages are gone from the store, and the index was made from what is left.
     PassagesLost,
@@ -34,9 +32,7 @@ pub enum Kind {
     Hidden,
     /// Notes have another type than the question asks for.
     WrongType,
-    /// Notes have other tags.
     WrongTags,
-    /// Notes have another date.
     WrongDate,
     /// Some answers are a 5xx.
     Status,
@@ -50,7 +46,6 @@ pub enum Kind {
     RateLimited,
     /// A stage takes longer than the budget.
     SlowStage,
-    /// The reranker does not answer.
     RerankerDown,
     /// The model that embeds questions does not answer.
     EmbedderDown,
@@ -100,7 +95,6 @@ named! {
     }
 }
 
-/// The classes that are planted.
 pub const PLANTED: [Class; 5] = [
     Class::EmbeddingDrift,
     Class::Threshold,

@@ -544,7 +544,6 @@ part of it, from 0.5 to 2 (default 1): `gbrain config set search.source_weight.j
 
 ";
 
-/// Writes a table of rows.
 fn table(page: &mut String, name: &str, rows: &[Row]) {
     writeln!(page, "| {name} | default | meaning | example |\n|---|---|---|---|").unwrap();
     for (name, default, meaning, example) in rows {
