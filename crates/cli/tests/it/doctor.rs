@@ -10,7 +10,7 @@ use crate::support::Home;
 fn examine(home: &Home, args: &[&str]) -> (Option<i32>, Value) {
     let args: Vec<&str> = ["doctor", "--json"].iter().chain(args).copied().collect();
     let ran = home.run(&args);
-    (ran.code, serde_json::from_str(&ran.stdout).unwrap())
+    (ran.code, ran.json())
 }
 
 #[track_caller]
@@ -86,8 +86,7 @@ fn rights_that_are_too_wide_are_mended() {
 #[test]
 fn a_database_that_cannot_be_opened_is_not_called_well() {
     let home = Home::sqlite();
-    std::fs::write(home.path().join("brain.db"), "this is no database, however long it goes on")
-        .unwrap();
+    home.write("brain.db", "this is no database, however long it goes on");
     let (code, report) = examine(&home, &[]);
     assert_eq!((code, report["status"].as_str()), (Some(2), Some("unknown")), "{report:#}");
 }

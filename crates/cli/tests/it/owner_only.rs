@@ -176,9 +176,7 @@ fn a_home_that_cannot_be_written_to_is_read() {
         assert_eq!(ran.code, Some(0), "{args:?}: {}{}", ran.stdout, ran.stderr);
         assert_eq!(hits(&ran.stdout), *expected, "{args:?}");
     }
-    let refused = run(&["delete", "wiki::tickets/hrb-147"]);
-    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
-    assert!(refused.stderr.contains("read-only"), "{}", refused.stderr);
+    run(&["delete", "wiki::tickets/hrb-147"]).exits(2).stderr_has("read-only");
     open_up(&home);
 }
 
@@ -211,9 +209,8 @@ fn an_index_that_is_behind_and_cannot_be_written_says_so() {
     fs::remove_dir_all(&index).unwrap();
     fs::rename(&kept, &index).unwrap();
     let run = read_only(&home);
-    let ran = run(&["search", "plugs", "--json"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    let answer: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let ran = run(&["search", "plugs", "--json"]).exits(0);
+    let answer: serde_json::Value = ran.json();
     assert_eq!(answer["served"]["behind"], json!(1), "{answer}");
     let degraded = json!({ "stage": "index", "reason": "not_writable" });
     assert!(answer["degraded"].as_array().unwrap().contains(&degraded), "{answer}");

@@ -31,9 +31,7 @@ pub enum DatasetError {
     NoDocuments,
     /// The judgements belong to another corpus.
     #[error("none of the {judged} judged documents is in the corpus: check that the ids match")]
-    NothingJudged {
-        judged: usize,
-    },
+    NothingJudged { judged: usize },
     #[error("the dataset contains no questions")]
     Empty,
     #[error("{}", path.display())]

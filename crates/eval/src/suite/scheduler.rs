@@ -59,9 +59,16 @@ impl SuiteJob {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScheduleResult {
-    Fired { suite: String, key: String, job: i64 },
+    Fired {
+        suite: String,
+        key: String,
+        job: i64,
+    },
     /// A suite cannot be parsed.
-    Broken { suite: String, why: String },
+    Broken {
+        suite: String,
+        why: String,
+    },
 }
 
 /// Checks every enabled suite once and queues the due runs.

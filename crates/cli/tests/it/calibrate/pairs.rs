@@ -68,9 +68,10 @@ fn queries_are_scrubbed_and_lines_are_checked() {
     assert!(!query.contains("ada@example.com") && query.contains("what did"), "{query}");
     let path = lab.home().path().join("bad.jsonl");
     std::fs::write(&path, "{\"query\":\"q\",\"document\":\"d\",\"label\":null}\n").unwrap();
-    let ran = lab.run(&["calibrate", "collect", "--from", path.to_str().unwrap()]);
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("line 1") && ran.stderr.contains("borderline"), "{}", ran.stderr);
+    lab.run(&["calibrate", "collect", "--from", path.to_str().unwrap()])
+        .exits(2)
+        .stderr_has("line 1")
+        .stderr_has("borderline");
 }
 
 /// A pair whose text changed is the same pair, whichever label it has now.

@@ -41,8 +41,7 @@ fn a_judge_that_never_answers_is_an_error_by_name() {
         assert!(ran.stderr.contains("warning:"), "{}", ran.stderr);
         let text = provided.home.run(&["eval", super::VERB, "review"]).stdout;
         assert!(text.contains("judge of this run failed"), "{text}");
-        let doctor = provided.home.run(&["doctor", "--json"]);
-        let doctor: Value = serde_json::from_str(&doctor.stdout).unwrap();
+        let doctor = provided.home.run(&["doctor", "--json"]).json();
         let checks = doctor["checks"].as_array().unwrap();
         let check = checks.iter().find(|check| check["name"] == "contradictions").unwrap();
         assert_eq!(check["status"], "warn", "{check}");
@@ -100,8 +99,7 @@ fn money_ends_in_a_verdict() {
     assert_eq!(found["cost_usd"]["judge"].as_f64().unwrap(), spent);
     // What was paid for is remembered: the next run goes on from there.
     let sent = provided.server.requests();
-    let rest = provided.run(&about_the_berth(&["--judge", "openai:m"]));
-    assert_eq!(rest.code, Some(1), "{}", rest.stderr);
+    provided.run(&about_the_berth(&["--judge", "openai:m"])).exits(1);
     let judged = sent - found["judge_errors"]["total"].as_u64().unwrap().min(sent);
     assert!(judged == 0 || provided.server.requests() < sent + 81, "nothing is paid for twice");
 }
@@ -110,12 +108,16 @@ fn money_ends_in_a_verdict() {
 fn no_key_no_price_no_run() {
     let provided = Provided::new(Home::sqlite(), obedient(), |_| Fault::None);
     with_disagreement(&provided.home);
-    let keyless = provided.home.run(&about_the_berth(&["--judge", "openai:m"]));
-    assert_eq!(keyless.code, Some(2));
-    assert!(keyless.stderr.contains("TEST_KEY") && keyless.stderr.contains("--judge offline"));
-    let unpriced = provided.run(&about_the_berth(&["--judge", "openai:other"]));
-    assert_eq!(unpriced.code, Some(2));
-    assert!(unpriced.stderr.contains("openai:other"), "{}", unpriced.stderr);
+    provided
+        .home
+        .run(&about_the_berth(&["--judge", "openai:m"]))
+        .exits(2)
+        .stderr_has("TEST_KEY")
+        .stderr_has("--judge offline");
+    provided
+        .run(&about_the_berth(&["--judge", "openai:other"]))
+        .exits(2)
+        .stderr_has("openai:other");
     assert_eq!(provided.server.requests(), 0);
     assert_eq!(provided.home.json(&["eval", super::VERB, "trend"])["rows"], json!([]));
 }

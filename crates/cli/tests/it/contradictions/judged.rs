@@ -4,7 +4,6 @@ use gbrain_testkit::providers::Fault;
 use serde_json::{Value, json};
 
 use super::{about_the_berth, obedient, report, with_disagreement};
-use crate::benchmark::path;
 use crate::models::Provided;
 use crate::support::Home;
 
@@ -22,8 +21,7 @@ fn a_pair_is_judged_once_and_remembered_until_what_the_judge_sees_changes() {
         let provided = Provided::new(home, obedient(), |_| Fault::None);
         with_disagreement(&provided.home);
         let run = |args: &[&'static str]| provided.run(&judged(args));
-        let first = run(&["--query", "is the berth open?"]);
-        assert_eq!(first.code, Some(1), "{}", first.stderr);
+        let first = run(&["--query", "is the berth open?"]).exits(1);
         let found = report(&first);
         assert_eq!(found["judge_model"], "anthropic:m");
         assert_eq!(found["findings"].as_array().unwrap().len(), 1, "one pair, two queries");
@@ -84,7 +82,7 @@ fn private_pages_stay_at_home() {
 fn a_recorded_judge_needs_no_key_and_no_network() {
     let provided = Provided::new(Home::sqlite(), obedient(), |_| Fault::None);
     with_disagreement(&provided.home);
-    let tape = path(&provided.home, "tape.ndjson");
+    let tape = provided.home.file("tape.ndjson");
     let with_tape = |more: &[&'static str]| -> Vec<String> {
         let args = judged(more);
         args.into_iter().chain(["--cassette", &tape]).map(str::to_owned).collect()
@@ -93,16 +91,14 @@ fn a_recorded_judge_needs_no_key_and_no_network() {
     let run = |args: Vec<String>| {
         provided.run(&words(&args).iter().map(String::as_str).collect::<Vec<_>>())
     };
-    let recorded = run(with_tape(&[]));
-    assert_eq!(recorded.code, Some(1), "{}", recorded.stderr);
+    let recorded = run(with_tape(&[])).exits(1);
     let calls = provided.server.requests();
     let replay = |more: &[&'static str]| {
         let args = with_tape(&[&["--replay-only"], more].concat());
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         provided.home.run(&args)
     };
-    let replayed = replay(&[]);
-    assert_eq!(replayed.code, Some(1), "{}", replayed.stderr);
+    let replayed = replay(&[]).exits(1);
     assert_eq!(report(&replayed)["findings"], report(&recorded)["findings"]);
     assert_eq!(provided.server.requests(), calls);
     let cut = replay(&["--max-pair-chars", "51"]);
@@ -123,8 +119,7 @@ fn a_recorded_judge_needs_no_key_and_no_network() {
         .collect();
     assert_ne!(edited, text);
     std::fs::write(&tape, edited).unwrap();
-    let stale = replay(&[]);
-    assert_eq!(stale.code, Some(2), "{}", stale.stdout);
+    let stale = replay(&[]).exits(2);
     assert_eq!(report(&stale)["run_status"], "judge_failed");
     assert!(stale.stderr.contains("stale_cassette"), "{}", stale.stderr);
 }

@@ -12,7 +12,6 @@ use gbrain_core::format::probe::ProbeReport;
 use gbrain_testkit::providers::{Asked, Fault};
 use serde_json::{Value, json};
 
-use crate::benchmark::write;
 use crate::models::Provided;
 use crate::support::{Home, Ran};
 
@@ -85,7 +84,7 @@ fn staged(
     let models = ["anthropic:reader", "openai:a", "anthropic:b", "google:c", "voyage:m", "jina:m"];
     let prices: serde_json::Map<String, Value> =
         models.iter().map(|model| ((*model).to_owned(), price.clone())).collect();
-    write(&provided.home, "prices.json", &Value::Object(prices).to_string());
+    provided.home.write("prices.json", Value::Object(prices).to_string());
     for (key, value) in [
         ("models.eval.longmemeval", "anthropic:reader"),
         ("models.eval.cross_modal.slot_a", "openai:a"),
@@ -146,7 +145,7 @@ fn audited(home: &Home) -> Vec<(String, Value)> {
 }
 
 fn doctor(home: &Home) -> Value {
-    let report: Value = serde_json::from_str(&home.run(&["doctor", "--json"]).stdout).unwrap();
+    let report = home.run(&["doctor", "--json"]).json();
     let checks = report["checks"].as_array().unwrap();
     let check = checks.iter().find(|check| check["name"] == "nightly_quality_probe_health");
     check.unwrap().clone()

@@ -28,11 +28,7 @@ fn says(home: &Home, args: &[&str], code: i32, words: &str) {
 #[test]
 fn queries_that_say_nothing() {
     let home = Home::sqlite();
-    let file = |name: &str, text: &str| {
-        let path = home.path().join(name);
-        std::fs::write(&path, text).unwrap();
-        path.to_str().unwrap().to_owned()
-    };
+    let file = |name: &str, text: &str| home.write(name, text);
     let empty = file("empty.jsonl", "\n");
     says(&home, &["queries", "import", &empty], 2, "there are no queries in");
     let bad = file("bad.yaml", "- query: a\n- query: b\n  colour: red\n");
@@ -89,9 +85,9 @@ fn a_model_of_nobody_is_refused() {
     let set = ["config", "set", "models.rerank", "cohre:rerank-v3.5"];
     says(&home, &set, 2, "known providers: anthropic, openai");
     let described = r#"{"llm":{"providers":{"lab":{"base_url":"http://127.0.0.1:9/v1"}}}}"#;
-    std::fs::write(home.path().join("config.json"), described).unwrap();
+    home.write("config.json", described);
     let price = r#"{"lab:m":{"input_usd_per_million":0.1,"source":"test","date":"2026-01-31"}}"#;
-    std::fs::write(home.path().join("prices.json"), price).unwrap();
+    home.write("prices.json", price);
     home.ok(&["config", "set", "models.rerank", "lab:m"]);
     std::fs::remove_file(home.path().join("config.json")).unwrap();
     let report = home.json(&["doctor"]);
@@ -109,7 +105,7 @@ fn a_model_of_nobody_is_refused() {
 #[test]
 fn a_cooldown_that_is_none() {
     let home = Home::sqlite();
-    std::fs::write(home.path().join("config.json"), r#"{"alerts":{"cooldown":"banana"}}"#).unwrap();
+    home.write("config.json", r#"{"alerts":{"cooldown":"banana"}}"#);
     says(&home, &["alerts", "list"], 2, "`alerts.cooldown` takes a duration, such as \"4h\"");
 }
 
