@@ -38,13 +38,15 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Args, Parser};
+use clap::{Args, Parser, ValueEnum as _};
 use fastrand::Rng;
 use gbrain_eval::spread;
 
 use self::case::{Case, Class, Reaction};
 use self::scene::World;
-use super::scaffold::{Campaign, Part, ProgramArgs, Progress, SeedArgs, Setup, table};
+use super::scaffold::{
+    Campaign, FlagValue as _, Part, ProgramArgs, Progress, SeedArgs, Setup, table,
+};
 
 #[derive(Debug, Parser)]
 pub struct LiesArgs {
@@ -63,7 +65,7 @@ pub struct LiesArgs {
 #[derive(Debug, Clone, Args)]
 pub struct LiesPlan {
     /// One class of lies only.
-    #[arg(long, value_parser = parse_class)]
+    #[arg(long, value_enum)]
     pub class: Option<Class>,
     /// Only cases whose name contains this.
     #[arg(long = "case", value_name = "TEXT")]
@@ -74,11 +76,6 @@ pub struct LiesPlan {
     /// As many lies of each class, drawn by the seed; all if none is given.
     #[arg(skip)]
     pub per_class: Option<usize>,
-}
-
-fn parse_class(name: &str) -> Result<Class, String> {
-    let class = Class::ALL.into_iter().find(|class| class.name() == name);
-    class.ok_or_else(|| format!("there are {}", Class::ALL.map(Class::name).join(", ")))
 }
 
 /// The outcome of one command on one case.
@@ -137,7 +134,7 @@ impl Report {
             "false alarms",
             "broken",
         ]);
-        for class in Class::ALL {
+        for &class in Class::value_variants() {
             let own: Vec<&Outcome> =
                 self.outcomes.iter().filter(|one| one.class == class).collect();
             if !own.is_empty() {
@@ -279,7 +276,7 @@ fn row(class: Class, own: &[&Outcome]) -> Vec<String> {
     let judged = lies.iter().filter(|one| one.reaction != Reaction::NotJudged).count();
     let broken = own.iter().filter(|one| one.reaction == Reaction::Broken).count();
     vec![
-        class.name().to_owned(),
+        class.name(),
         names.len().to_string(),
         judged.to_string(),
         count(&lies, Reaction::Refused),

@@ -45,6 +45,16 @@ impl Engines {
     }
 }
 
+/// The values of a flag: reports call them as the command line does.
+pub trait FlagValue: ValueEnum + Copy {
+    fn name(self) -> String {
+        let value = self.to_possible_value().expect("no value is left out of the command line");
+        value.get_name().to_owned()
+    }
+}
+
+impl<T: ValueEnum + Copy> FlagValue for T {}
+
 /// The flag of every campaign.
 #[derive(Debug, clap::Args)]
 pub struct SeedArgs {

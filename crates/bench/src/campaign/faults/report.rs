@@ -5,7 +5,7 @@ use std::time::Duration;
 use gbrain_testkit::engine::Engine;
 
 use super::fault::Fault;
-use crate::campaign::scaffold::table;
+use crate::campaign::scaffold::{FlagValue as _, table};
 
 const HEADER: [&str; 10] = [
     "fault",
@@ -138,7 +138,7 @@ impl FaultRow {
     fn cells(&self) -> Vec<String> {
         use FindingKind::{FalseGreen, Leak, LostWrite, Panic, Unrecovered};
         let mut cells = vec![
-            self.fault.name().to_owned(),
+            self.fault.name(),
             self.engine.name().to_owned(),
             self.rounds.to_string(),
             self.acknowledged.to_string(),

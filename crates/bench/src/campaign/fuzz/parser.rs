@@ -3,13 +3,15 @@
 use std::path::Path;
 
 use anyhow::Result;
+use clap::ValueEnum;
 use fastrand::Rng;
 
 use super::corpus;
 use super::mutate::{mutated, raw};
 
 /// A target: a parser of external input, with what must hold for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+#[value(rename_all = "snake_case")]
 pub enum Parser {
     /// Captures and baselines.
     Captures,
@@ -90,43 +92,6 @@ impl Parser {
             Self::Result | Self::Prompt | Self::Usage | Self::Index => false,
             Self::Http | Self::Mcp | Self::Config => false,
         }
-    }
-}
-
-gbrain_core::named! {
-    Parser {
-        Captures = "captures",
-        Publish = "publish",
-        Replay = "replay",
-        Qrels = "qrels",
-        Beir = "beir",
-        Run = "run",
-        Measures = "measures",
-        Audit = "audit",
-        Report = "report",
-        Signed = "signed",
-        Settings = "settings",
-        Prices = "prices",
-        Suites = "suites",
-        Queries = "queries",
-        Rows = "rows",
-        Flags = "flags",
-        Location = "location",
-        Cassette = "cassette",
-        Provider = "provider",
-        Reply = "reply",
-        Answer = "answer",
-        Saved = "saved",
-        Remote = "remote",
-        Mail = "mail",
-        Dataset = "dataset",
-        Result = "result",
-        Prompt = "prompt",
-        Usage = "usage",
-        Index = "index",
-        Http = "http",
-        Mcp = "mcp",
-        Config = "config",
     }
 }
 
@@ -226,8 +191,8 @@ impl Files {
             let files = paths.filter_map(|path| std::fs::read(path).ok()).map(head);
             all.extend(files.map(|bytes| (*parser, bytes)));
         }
-        for parser in Parser::ALL {
-            for path in corpus::paths(parser.name())? {
+        for parser in Parser::value_variants() {
+            for path in corpus::paths(*parser)? {
                 all.push((*parser, std::fs::read(path)?));
             }
         }

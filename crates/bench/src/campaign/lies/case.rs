@@ -1,6 +1,7 @@
 //! A case: a lie, the commands that could believe it, and what each of them may do.
 
 use anyhow::Result;
+use clap::ValueEnum;
 use fastrand::Rng;
 use gbrain_core::defect::reports_panic;
 use gbrain_testkit::process::Output;
@@ -8,7 +9,8 @@ use serde_json::Value;
 
 use super::scene::Scene;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+#[value(rename_all = "snake_case")]
 pub enum Class {
     EditedBaseline,
     /// Captures were edited before they were published.
@@ -62,73 +64,6 @@ pub enum Class {
     EarlyRecovery,
     /// A trial of a threshold does not speak for what is there.
     ForgedTrial,
-}
-
-impl Class {
-    pub const ALL: [Self; 28] = [
-        Self::EditedBaseline,
-        Self::EditedCapture,
-        Self::MergedIdentity,
-        Self::LyingTarget,
-        Self::TinySample,
-        Self::ForgedResult,
-        Self::ForgedRows,
-        Self::ForgedTitle,
-        Self::BadJudgements,
-        Self::Comparison,
-        Self::MergedQueries,
-        Self::SkewedClock,
-        Self::BankedLoss,
-        Self::HostileSlug,
-        Self::ForgedEvidence,
-        Self::UnreadableScore,
-        Self::CutRun,
-        Self::Outage,
-        Self::Silence,
-        Self::ForgedSetting,
-        Self::ForeignQueries,
-        Self::Purge,
-        Self::UnwrittenReport,
-        Self::DamagedIndex,
-        Self::MistypedArgument,
-        Self::SmallSuite,
-        Self::EarlyRecovery,
-        Self::ForgedTrial,
-    ];
-
-    /// The name that reports and flags use.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::EditedBaseline => "edited_baseline",
-            Self::EditedCapture => "edited_capture",
-            Self::MergedIdentity => "merged_identity",
-            Self::LyingTarget => "lying_target",
-            Self::TinySample => "tiny_sample",
-            Self::ForgedResult => "forged_result",
-            Self::ForgedRows => "forged_rows",
-            Self::ForgedTitle => "forged_title",
-            Self::BadJudgements => "bad_judgements",
-            Self::Comparison => "comparison",
-            Self::MergedQueries => "merged_queries",
-            Self::SkewedClock => "skewed_clock",
-            Self::BankedLoss => "banked_loss",
-            Self::HostileSlug => "hostile_slug",
-            Self::ForgedEvidence => "forged_evidence",
-            Self::UnreadableScore => "unreadable_score",
-            Self::CutRun => "cut_run",
-            Self::Outage => "outage",
-            Self::Silence => "silence",
-            Self::ForgedSetting => "forged_setting",
-            Self::ForeignQueries => "foreign_queries",
-            Self::Purge => "purge",
-            Self::UnwrittenReport => "unwritten_report",
-            Self::DamagedIndex => "damaged_index",
-            Self::MistypedArgument => "mistyped_argument",
-            Self::SmallSuite => "small_suite",
-            Self::EarlyRecovery => "early_recovery",
-            Self::ForgedTrial => "forged_trial",
-        }
-    }
 }
 
 /// Makes a lie in a home of its own.
