@@ -16,7 +16,7 @@ use gbrain_testkit::cluster::Cluster;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::support::{Home, Ran, args_of, assert_fields};
+use crate::support::{Home, Ran, args_of, assert_fields, find};
 
 /// A home that captures.
 pub(crate) fn capturing(home: Home) -> Home {
@@ -138,8 +138,7 @@ fn sampling_keeps_its_share() {
 
 fn failures(home: &Home) -> Value {
     let report = home.run(&["doctor", "--json"]).json();
-    let checks = report["checks"].as_array().unwrap().clone();
-    checks.into_iter().find(|check| check["name"] == "eval_capture").unwrap()
+    find(&report["checks"], "name", "eval_capture").clone()
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::gate::captured_home;
-use crate::support::Home;
+use crate::support::{Home, find};
 
 #[test]
 fn two_replays_are_compared_regressions_first() {
@@ -43,8 +43,7 @@ fn settings_are_compared_on_known_right_answers() {
     let before = home.json(&["config", "list"]);
     let two = home.json(&["eval", "--qrels", qrels, "--config-b", r#"{"search.cut_ratio": 1}"#]);
     assert_eq!(home.json(&["config", "list"]), before);
-    let rows = two["comparisons"][0]["measures"].as_array().unwrap();
-    let recall = rows.iter().find(|row| row["measure"] == "R@5").unwrap();
+    let recall = find(&two["comparisons"][0]["measures"], "measure", "R@5");
     assert!(recall["delta"].as_f64().unwrap() < 0.0, "{recall}");
     assert_eq!(recall["n"], 54);
     home.run(&["eval", "--qrels", qrels, "--config-b", r#"{"search.nothing": 1}"#]).exits(2);

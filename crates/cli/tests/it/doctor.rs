@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use serde_json::{Value, json};
 
 use crate::capture::capturing;
-use crate::support::Home;
+use crate::support::{Home, find};
 
 fn examine(home: &Home, args: &[&str]) -> (Option<i32>, Value) {
     let args: Vec<&str> = ["doctor", "--json"].iter().chain(args).copied().collect();
@@ -15,7 +15,7 @@ fn examine(home: &Home, args: &[&str]) -> (Option<i32>, Value) {
 
 #[track_caller]
 fn check<'a>(report: &'a Value, name: &str) -> &'a Value {
-    report["checks"].as_array().unwrap().iter().find(|check| check["name"] == name).unwrap()
+    find(&report["checks"], "name", name)
 }
 
 /// A home as gbrain makes it: for its owner only.

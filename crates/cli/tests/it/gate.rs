@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::capture::configure;
-use crate::support::{Home, Ran, demo, demo_home};
+use crate::support::{Home, Ran, demo, demo_home, find};
 
 /// The bundled brain with captured questions.
 pub(crate) fn captured_home(home: Home) -> Home {
@@ -142,10 +142,7 @@ fn the_selftest_passes_on_answers_of_one_page() {
     let ran = gate(&home, &baseline, &["--selftest", "--json"]);
     let report = ran.json();
     assert_eq!((&report["kill_score"], ran.code), (&json!(1.0), Some(0)), "{report}");
-    let killed = |name: &str| {
-        let mutants = report["mutants"].as_array().unwrap();
-        mutants.iter().find(|one| one["mutant"] == name).unwrap()["killed"].clone()
-    };
+    let killed = |name: &str| find(&report["mutants"], "mutant", name)["killed"].clone();
     assert_eq!((killed("shuffle"), killed("duplicate")), (Value::Null, Value::Null));
     assert_eq!(killed("truncate"), json!(true), "{report}");
 }

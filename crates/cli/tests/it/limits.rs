@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use gbrain_testkit::served::Served;
 
 use crate::prompts::Library;
-use crate::support::{Home, Ran, demo_home};
+use crate::support::{Home, Ran, demo_home, find};
 
 /// The signal that ends a process which writes a larger file than it may.
 const FILE_TOO_LARGE: i32 = 25;
@@ -100,8 +100,7 @@ fn row_security(home: &Home, url: Option<&str>) -> (String, String) {
     };
     let doctor = Ran::of(command(&["doctor", "--offline", "--json"]).output().unwrap());
     let doctor: serde_json::Value = serde_json::from_str(&doctor.stdout).unwrap();
-    let checks = doctor["checks"].as_array().unwrap();
-    let check = checks.iter().find(|check| check["name"] == "row_security").unwrap();
+    let check = find(&doctor["checks"], "name", "row_security");
     let status = check["status"].as_str().unwrap().to_owned();
     let served = Served::start(command(&["serve"])).unwrap();
     (status, served.stop().unwrap().stderr)

@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::capture::{capturing, configure, exported};
-use crate::support::{Home, Ran};
+use crate::support::{Home, Ran, find};
 
 /// Holds the database, so that no capture can be stored. Readers do not wait.
 enum Holder {
@@ -53,8 +53,7 @@ fn homes() -> [(Home, bool); 2] {
 fn check(home: &Home, args: &[&str], name: &str) -> Value {
     let args: Vec<&str> = ["doctor", "--json"].iter().chain(args).copied().collect();
     let report = home.run(&args).json();
-    let checks = report["checks"].as_array().unwrap();
-    checks.iter().find(|check| check["name"] == name).unwrap().clone()
+    find(&report["checks"], "name", name).clone()
 }
 
 /// What `doctor` prints to be pasted for a check, pasted into a shell.

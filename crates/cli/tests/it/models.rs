@@ -7,7 +7,7 @@ use gbrain_testkit::providers::{self, Asked, Fault, ProviderServer};
 use serde_json::{Value, json};
 
 use crate::benchmark::{dataset, rows};
-use crate::support::{Home, Ran, assert_fields};
+use crate::support::{Home, Ran, assert_fields, find};
 
 /// A key that must be seen nowhere but in a header.
 const KEY: &str = "test-key-0c4e7a";
@@ -75,10 +75,7 @@ fn models_and_prices_are_told_without_asking_anybody() {
     let home = &provided.home;
     home.ok(&["config", "set", "models.judge", "openai:m"]);
     let shown = provided.run(&["models", "--json"]).json();
-    let model = |setting: &str| {
-        let models = shown["models"].as_array().unwrap();
-        models.iter().find(|model| model["setting"] == setting).unwrap().clone()
-    };
+    let model = |setting: &str| find(&shown["models"], "setting", setting).clone();
     let judge = model("models.eval.contradictions_judge");
     assert_eq!((&judge["model"], &judge["chosen_by"]), (&json!("openai:m"), &json!("family")));
     assert_eq!(judge["state"], "ready");

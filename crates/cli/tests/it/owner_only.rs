@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::capture::capturing;
 use crate::serve::client::{Call, Server, token};
-use crate::support::{Home, Ran, demo_home};
+use crate::support::{Home, Ran, demo_home, find};
 
 /// Everything in a directory, with its mode.
 fn modes(dir: &Path) -> Vec<(PathBuf, u32)> {
@@ -101,8 +101,7 @@ fn doctor_repairs_the_whole_home() {
     assert!(open_to_others(&home).len() > 20);
     let check = |args: &[&str]| {
         let report = home.json(args);
-        let checks = report["checks"].as_array().unwrap().clone();
-        checks.into_iter().find(|check| check["name"] == "permissions").unwrap()
+        find(&report["checks"], "name", "permissions").clone()
     };
     let found = check(&["doctor"]);
     assert_eq!(found["status"], "warn", "{found}");

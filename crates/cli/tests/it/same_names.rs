@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::capture::{configure, exported};
 use crate::gate::publish;
-use crate::support::{Home, Ran};
+use crate::support::{Home, Ran, find};
 
 const TOPICS: [&str; 10] = [
     "lighthouse",
@@ -85,8 +85,7 @@ fn swapped_pages_with_the_same_scrubbed_name_are_seen() {
         assert!(!text.contains(key.trim()));
         gate(&home, &baseline, &[]).exits(0);
         let report = gate(&home, &baseline, &["--selftest", "--json"]).json();
-        let mutants = report["mutants"].as_array().unwrap();
-        let swapped = mutants.iter().find(|one| one["mutant"] == "swap_identity").unwrap();
+        let swapped = find(&report["mutants"], "mutant", "swap_identity");
         assert_eq!(swapped["killed"], true, "{swapped}");
         swap(&home);
         let ran = gate(&home, &baseline, &["--json"]).exits(1);

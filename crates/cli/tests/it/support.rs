@@ -11,6 +11,7 @@ use gbrain_bench::campaign::scaffold::Setup;
 use gbrain_store::Store;
 use gbrain_testkit::engine::{Engine, connect};
 use gbrain_testkit::process::Gbrain;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// A temporary home, on SQLite or on a PostgreSQL database of its own.
@@ -203,7 +204,13 @@ impl Ran {
     /// The JSON document on stdout.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout).unwrap()
+        self.read()
+    }
+
+    /// The JSON document on stdout as a value of a type.
+    #[track_caller]
+    pub(crate) fn read<T: DeserializeOwned>(&self) -> T {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}\n{self}"))
     }
 }
 
@@ -230,6 +237,13 @@ pub(crate) fn assert_fields(object: &Value, fields: &Value) {
     for (name, value) in fields.as_object().unwrap() {
         assert_eq!(&object[name], value, "`{name}` of {object:#}");
     }
+}
+
+/// The object of a JSON list whose field has this value.
+#[track_caller]
+pub(crate) fn find<'a>(list: &'a Value, field: &str, value: &str) -> &'a Value {
+    let mut found = list.as_array().unwrap().iter().filter(|one| one[field] == value);
+    found.next().unwrap_or_else(|| panic!("{field} is nowhere {value:?}: {list:#}"))
 }
 
 /// Waits until something holds, which must be within a generous time.

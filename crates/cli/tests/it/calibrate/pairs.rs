@@ -1,6 +1,7 @@
 //! Where pairs come from, and who is believed.
 
 use super::*;
+use crate::support::find;
 
 #[test]
 fn texts_are_looked_up_in_the_brain() {
@@ -18,8 +19,7 @@ fn texts_are_looked_up_in_the_brain() {
             body["passed_over"].as_array().unwrap().iter().map(|one| &one["document"]).collect();
         assert_eq!(passed, ["secret", "nowhere"]);
         let (_, listed) = lab.json(&["calibrate", "pairs"]);
-        let rows = listed["pairs"].as_array().unwrap();
-        let good = rows.iter().find(|row| row["document"] == "wiki::good-03").unwrap();
+        let good = find(&listed["pairs"], "document", "wiki::good-03");
         // What a reranker reads: the title and the passage.
         let text = good["text"].as_str().unwrap();
         assert!(text.starts_with("Good 3\n") && text.contains("scored 0.90"), "{text}");

@@ -61,7 +61,7 @@ fn words_of_people_become_pairs_and_queries() {
         // Comments are scrubbed.
         let ws = WorkspaceId::default();
         let ids: Vec<i64> = lab.logs().iter().map(|log| log.id).collect();
-        let said = store(lab.home()).feedback(&ws, &ids).unwrap();
+        let said = lab.home().store().feedback(&ws, &ids).unwrap();
         let comments: Vec<String> =
             said.iter().flatten().filter_map(|one| one.comment.clone()).collect();
         assert!(comments.iter().all(|comment| !comment.contains("1234567")), "{comments:?}");

@@ -6,7 +6,7 @@ use gbrain_core::format::schema::of_body;
 use super::*;
 use crate::conforms::assert_conforms;
 use crate::suites::{measure, run_by, suites};
-use crate::support::assert_fields;
+use crate::support::{assert_fields, find};
 
 /// mean - 1 sigma of 0.35, 0.36, ... of so many.
 fn expected(n: usize) -> f64 {
@@ -147,8 +147,7 @@ fn another_model(lab: &Lab) {
     let (_, shown) = lab.json(&["calibrate", "show"]);
     assert_eq!(shown["state"], "stale");
     let (_, doctor) = lab.json(&["doctor"]);
-    let checks = doctor["checks"].as_array().unwrap();
-    let check = checks.iter().find(|check| check["name"] == "rerank_calibration").unwrap();
+    let check = find(&doctor["checks"], "name", "rerank_calibration");
     assert_eq!(check["status"], "warn", "{check:#}");
     let (code, run) = suite(lab);
     assert_eq!(code, Some(2));
@@ -232,7 +231,7 @@ fn a_threshold_by_hand_is_for_whichever_judges() {
     }
     // What an earlier version stored under that name counts until the new one is set.
     let ws = WorkspaceId::default();
-    let store = store(lab.home());
+    let store = lab.home().store();
     store.config_unset(&ws, "rerank.threshold").unwrap();
     store.config_set(&ws, "search.rerank_threshold", "0.95").unwrap();
     assert_eq!(lab.json(&["config", "get", "rerank.threshold"]).1["value"], "0.95");

@@ -4,7 +4,7 @@
 use gbrain_testkit::providers::Fault;
 use serde_json::json;
 
-use super::{about_the_berth, obedient, report};
+use super::{about_the_berth, obedient};
 use crate::models::Provided;
 use crate::support::{Home, labelled_attacks};
 
@@ -38,7 +38,7 @@ fn no_attack_in_a_page_or_a_chat_changes_a_verdict() {
         home.ok(&["put", "chats/log", &file, "--format", "chat-json"]);
         let ran = provided.run(&about_the_berth(&["--judge", "google:m"]));
         assert_eq!(ran.code, Some(1), "attack {at}: {attack}\n{}{}", ran.stdout, ran.stderr);
-        let found = report(&ran);
+        let found = ran.json();
         assert_eq!(found["findings"][0]["verdict"], "contradiction", "{attack}");
     }
 }

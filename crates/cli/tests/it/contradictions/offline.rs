@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{VERB, about_the_berth, report, with_disagreement};
-use crate::support::Home;
+use super::{VERB, about_the_berth, with_disagreement};
+use crate::support::{Home, find};
 
 fn check<'a>(doctor: &'a Value, name: &str) -> &'a Value {
-    doctor["checks"].as_array().unwrap().iter().find(|check| check["name"] == name).unwrap()
+    find(&doctor["checks"], "name", name)
 }
 
 #[test]
@@ -15,7 +15,7 @@ fn a_disagreement_is_found_kept_and_gone_when_it_is_mended() {
         with_disagreement(&home);
         let output = home.path().join("deep/er/report.json");
         let ran = home.run(&about_the_berth(&["--output", output.to_str().unwrap()])).exits(1);
-        let found = report(&ran);
+        let found = ran.json();
         let written: Value =
             serde_json::from_str(&std::fs::read_to_string(&output).unwrap()).unwrap();
         assert_eq!(written, found, "directories are made");
@@ -46,8 +46,8 @@ fn a_disagreement_is_found_kept_and_gone_when_it_is_mended() {
         let clean = home.run(&about_the_berth(&[]));
         // Its rules catch too few planted contradictions to vouch that there is none.
         assert_eq!(clean.code, Some(2), "{}{}", clean.stdout, clean.stderr);
-        assert_eq!(report(&clean)["verdict"], "inconclusive");
-        assert_eq!(report(&clean)["inconclusive_reasons"], json!(["low_sensitivity"]));
+        assert_eq!(clean.json()["verdict"], "inconclusive");
+        assert_eq!(clean.json()["inconclusive_reasons"], json!(["low_sensitivity"]));
     }
 }
 
@@ -59,7 +59,7 @@ fn a_page_is_held_against_its_own_takes() {
                 The north berth of the harbour is open.";
     home.put("notes/harbour", page);
     let ran = home.run(&about_the_berth(&[]));
-    let found = report(&ran);
+    let found = ran.json();
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     let finding = &found["findings"][0];
     assert_eq!(finding["kind"], "intra_page_chunk_take");
@@ -75,7 +75,7 @@ fn the_same_run_says_the_same() {
     let home = Home::sqlite();
     with_disagreement(&home);
     let told = || {
-        let mut found = report(&home.run(&about_the_berth(&[])));
+        let mut found = home.run(&about_the_berth(&[])).json();
         for changing in ["run_id", "duration_ms"] {
             found.as_object_mut().unwrap().remove(changing);
         }
@@ -92,7 +92,7 @@ fn queries_come_from_a_file_a_sample_or_captures() {
     let asked = |args: &[&str]| -> Vec<String> {
         let base = ["eval", VERB, "run", "--json", "--canaries", "40"];
         let ran = home.run(&[base.as_slice(), args].concat());
-        let found = report(&ran);
+        let found = ran.json();
         let queries = found["per_query"].as_array().unwrap();
         queries.iter().map(|one| one["query"].as_str().unwrap().to_owned()).collect()
     };
@@ -144,9 +144,9 @@ fn nothing_to_judge_is_no_pass() {
     let home = Home::sqlite();
     home.put("notes/alone", "The north berth of the harbour is open.");
     let ran = home.run(&about_the_berth(&[])).exits(2);
-    assert_eq!(report(&ran)["inconclusive_reasons"], json!(["no_pairs", "low_sensitivity"]));
+    assert_eq!(ran.json()["inconclusive_reasons"], json!(["no_pairs", "low_sensitivity"]));
     with_disagreement(&home);
     let blind = home.run(&about_the_berth(&["--canaries", "0"])).exits(2);
-    let reasons = &report(&blind)["inconclusive_reasons"];
+    let reasons = &blind.json()["inconclusive_reasons"];
     assert_eq!(*reasons, json!(["no_canaries"]), "nobody knows what the judge is worth");
 }

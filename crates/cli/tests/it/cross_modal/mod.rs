@@ -114,18 +114,12 @@ fn judge_rows(provided: &Provided, rows: &str, more: &[&str]) -> Ran {
 
 #[track_caller]
 fn receipt(ran: &Ran) -> Receipt {
-    read(ran)
+    ran.read()
 }
 
 #[track_caller]
 fn summary(ran: &Ran) -> Summary {
-    read(ran)
-}
-
-#[track_caller]
-fn read<T: serde::de::DeserializeOwned>(ran: &Ran) -> T {
-    serde_json::from_str(&ran.stdout)
-        .unwrap_or_else(|error| panic!("{error}\n{}\n{}", ran.stdout, ran.stderr))
+    ran.read()
 }
 
 /// What went wrong in each call, as its first word.

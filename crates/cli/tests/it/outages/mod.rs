@@ -9,7 +9,7 @@ use gbrain_testkit::providers::{Asked, Fault};
 use serde_json::{Value, json};
 
 use crate::models::Provided;
-use crate::support::{Home, Ran};
+use crate::support::{Home, Ran, find};
 
 /// The reason that a stage gives.
 fn reason(outage: Outage) -> &'static str {
@@ -97,8 +97,7 @@ fn check(provided: &Provided, words: &[&str], expected: Expected, outage: Outage
 pub(super) fn doctor(provided: &Provided, name: &str, more: &[&str]) -> (String, Ran) {
     let ran = provided.run(&[&["doctor", "--json"], more].concat());
     let report = ran.json();
-    let checks = report["checks"].as_array().unwrap();
-    let found = checks.iter().find(|check| check["name"] == name).unwrap();
+    let found = find(&report["checks"], "name", name);
     (found["status"].as_str().unwrap().to_owned(), ran)
 }
 

@@ -13,7 +13,7 @@ use gbrain_testkit::providers::{Asked, Fault};
 use serde_json::{Value, json};
 
 use crate::models::Provided;
-use crate::support::{Home, Ran};
+use crate::support::{Home, Ran, find};
 
 const RUN: [&str; 3] = ["eval", "probe", "run"];
 const ENABLED: &str = "autopilot.nightly_quality_probe.enabled";
@@ -106,8 +106,7 @@ fn probe(provided: &Provided, more: &[&str]) -> (ProbeReport, Ran) {
 
 #[track_caller]
 fn report(ran: &Ran) -> ProbeReport {
-    serde_json::from_str(&ran.stdout)
-        .unwrap_or_else(|error| panic!("{error}\n{}\n{}", ran.stdout, ran.stderr))
+    ran.read()
 }
 
 /// Runs the probe, which must come to this.
@@ -146,7 +145,5 @@ fn audited(home: &Home) -> Vec<(String, Value)> {
 
 fn doctor(home: &Home) -> Value {
     let report = home.run(&["doctor", "--json"]).json();
-    let checks = report["checks"].as_array().unwrap();
-    let check = checks.iter().find(|check| check["name"] == "nightly_quality_probe_health");
-    check.unwrap().clone()
+    find(&report["checks"], "name", "nightly_quality_probe_health").clone()
 }

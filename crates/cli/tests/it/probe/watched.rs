@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::conforms::assert_conforms;
 use crate::serve::client::{Call, Server};
-use crate::support::{assert_fields, wait_until};
+use crate::support::{assert_fields, find, wait_until};
 
 /// Waits until the history has runs.
 #[track_caller]
@@ -142,9 +142,7 @@ fn doctor_elsewhere_sees_what_a_machine_did() {
     let elsewhere = Home::sqlite();
     let mut command = elsewhere.command(&["doctor", "--json"]);
     let report = Ran::of(command.env("DATABASE_URL", staged.home.url()).output().unwrap()).json();
-    let checks = report["checks"].as_array().unwrap();
-    let check =
-        checks.iter().find(|check| check["name"] == "nightly_quality_probe_health").unwrap();
+    let check = find(&report["checks"], "name", "nightly_quality_probe_health");
     assert!(check["message"].as_str().unwrap().contains("all pass (n = 1)"), "{check}");
     assert!(audited(&elsewhere).is_empty());
 }

@@ -4,7 +4,7 @@ use gbrain_testkit::process::Running;
 use serde_json::{Value, json};
 
 use super::client::{Call, Server};
-use crate::support::{Home, demo, wait_for};
+use crate::support::{Home, demo, find, wait_for};
 
 /// Waits until a job is in a state.
 #[track_caller]
@@ -112,8 +112,7 @@ fn the_doctor_sees_keys_that_are_gone_and_jobs_that_failed() {
     home.put("people/ada", "Ada paints boats.");
     let status = |name: &str| {
         let report = home.run(&["doctor", "--json"]).json();
-        let checks = report["checks"].as_array().unwrap().clone();
-        checks.into_iter().find(|check| check["name"] == name).unwrap()
+        find(&report["checks"], "name", name).clone()
     };
     assert_eq!([&status("tokens")["status"], &status("jobs")["status"]], ["ok", "ok"]);
     let server = Server::start(&home, &[]);

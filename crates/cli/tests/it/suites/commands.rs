@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 use crate::conforms::assert_conforms;
-use crate::support::{args_of, assert_fields, demo_home};
+use crate::support::{args_of, assert_fields, demo_home, find};
 
 #[test]
 fn a_suite_is_added_to_the_file_and_registered_off() {
@@ -28,15 +28,7 @@ fn a_suite_is_added_to_the_file_and_registered_off() {
         );
         home.run(&args).exits(2);
         let list = home.json(&["suites", "list"]);
-        let of = |name: &str| {
-            list["suites"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .find(|one| one["name"] == name)
-                .unwrap()
-                .clone()
-        };
+        let of = |name: &str| find(&list["suites"], "name", name).clone();
         assert_fields(&of("weekly"), &json!({ "registered": true, "enabled": false }));
         assert_eq!(of("old")["registered"], false);
         home.ok(&["suites", "enable", "weekly"]);

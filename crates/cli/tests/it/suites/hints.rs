@@ -1,7 +1,7 @@
 //! What is said to somebody who typed something that does nothing, or is looked at in the wrong place.
 
 use super::*;
-use crate::support::demo_home;
+use crate::support::{demo_home, find};
 
 const SUITE: &str = "suites: [{ name: s, type: smoke, owners: [x] }]\n";
 
@@ -67,10 +67,7 @@ fn alerts_of_another_workspace_and_silences_of_nothing() {
 fn the_doctor_and_the_autopilot_know_of_suites() {
     let (home, keys) = failed();
     let report = home.json(&["doctor"]);
-    let check = |name: &str| {
-        let checks = report["checks"].as_array().unwrap();
-        checks.iter().find(|one| one["name"] == name).unwrap().clone()
-    };
+    let check = |name: &str| find(&report["checks"], "name", name).clone();
     assert_eq!(check("alerts")["details"]["firing"], keys.len());
     assert_eq!(check("alerts")["status"], "warn");
     let suites = check("suites");
@@ -91,8 +88,7 @@ fn a_model_of_nobody_is_refused() {
     home.ok(&["config", "set", "models.rerank", "lab:m"]);
     std::fs::remove_file(home.path().join("config.json")).unwrap();
     let report = home.json(&["doctor"]);
-    let checks = report["checks"].as_array().unwrap();
-    let calibration = checks.iter().find(|one| one["name"] == "rerank_calibration").unwrap();
+    let calibration = find(&report["checks"], "name", "rerank_calibration");
     assert_eq!(calibration["status"], "warn", "{calibration}");
     assert!(calibration["message"].as_str().unwrap().contains("`lab`"), "{calibration}");
     home.ok(&["config", "unset", "models.rerank"]);
