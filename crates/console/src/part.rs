@@ -55,9 +55,12 @@ impl Tone {
     /// The tone of a verdict, a status or a state by its word.
     pub(crate) fn of(word: &str) -> Self {
         match word {
-            "pass" | "ok" | "healthy" | "done" | "resolved" | "better" | "delivered" | "sent" => Self::Good,
+            "pass" | "ok" | "healthy" | "done" | "resolved" | "better" | "delivered" | "sent" => {
+                Self::Good
+            }
             "fail" | "failed" | "broken" | "firing" | "worse" | "critical" | "errored" => Self::Bad,
-            "inconclusive" | "shifted" | "warning" | "not_measured" | "too_few_rows" | "queued" | "cancelled" => Self::Warning,
+            "inconclusive" | "shifted" | "warning" | "not_measured" | "too_few_rows" | "queued"
+            | "cancelled" => Self::Warning,
             "running" => Self::Accent,
             _ => Self::Neutral,
         }
@@ -196,7 +199,9 @@ pub(crate) fn percent_encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                out.push(char::from(byte))
+            }
             byte => out.push_str(&format!("%{byte:02X}")),
         }
     }

@@ -91,20 +91,26 @@ impl Section {
 }
 
 const NAVIGATION: [(&str, &[Section]); 4] = [
-    ("Measure", &[
-        Section::Overview,
-        Section::Runs,
-        Section::Compare,
-        Section::Explain,
-        Section::Benchmarks,
-    ]),
-    ("Monitor", &[
-        Section::Suites,
-        Section::Alerts,
-        Section::Incidents,
-        Section::Probe,
-        Section::Calibration,
-    ]),
+    (
+        "Measure",
+        &[
+            Section::Overview,
+            Section::Runs,
+            Section::Compare,
+            Section::Explain,
+            Section::Benchmarks,
+        ],
+    ),
+    (
+        "Monitor",
+        &[
+            Section::Suites,
+            Section::Alerts,
+            Section::Incidents,
+            Section::Probe,
+            Section::Calibration,
+        ],
+    ),
     ("Review", &[Section::Captures, Section::Labels, Section::Contradictions]),
     ("Manage", &[Section::Memory, Section::Prompts, Section::Spending]),
 ];

@@ -17,13 +17,11 @@ use crate::probe::{
     ProbeInitiator, ProbeRequest, ProbeResult, Probes, ScheduleCheck, probe_switch,
 };
 
-/// The result of a scheduled check.
 #[derive(Debug)]
 pub enum ProbeTickResult {
     /// The probe ran, or should have run and failed.
     Ran(Box<ProbeResult>),
     NotDue,
-    /// The run was stopped early.
     Stopped,
     /// It failed or panicked.
     Broken(String),

@@ -29,10 +29,8 @@ pub enum EvalError {
         #[source]
         source: BaselineError,
     },
-    /// A dataset is invalid.
     #[error("{}", path.display())]
     Dataset { path: PathBuf, source: Box<DatasetError> },
-    /// The specification of a run is invalid.
     #[error(transparent)]
     Spec(#[from] BenchmarkSpecError),
     /// The rows belong to another run.
@@ -60,7 +58,6 @@ pub enum EvalError {
     /// A file is not UTF-8 text.
     #[error("{}: line {line} is not UTF-8", path.display())]
     NotText { path: PathBuf, line: usize },
-    /// A line of a file is invalid.
     #[error("{}: line {line}: {why}", path.display())]
     Line { path: PathBuf, line: usize, why: String },
     /// A line exceeds the maximum length of a row.
@@ -73,10 +70,8 @@ pub enum EvalError {
         judged: usize,
         example: String,
     },
-    /// The brain has no pages.
     #[error("the brain has no pages: nothing can be found again in it")]
     EmptyBrain,
-    /// A document exceeds the maximum size.
     #[error("{} is larger than {} MiB, which is the most that is read as one document", path.display(), limit >> 20)]
     LargeDocument { path: PathBuf, limit: u64 },
 }

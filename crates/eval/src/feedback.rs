@@ -56,7 +56,6 @@ impl From<FeedbackError> for Fault {
     }
 }
 
-/// Stores feedback on an answer.
 pub fn add_feedback(
     store: &Store,
     workspace: &WorkspaceId,

@@ -14,7 +14,6 @@ use crate::{
     EvalError, JudgedPipeline, JudgedRun, Replay, ReplayOptions, Retriever, judge, replay,
 };
 
-/// The inputs of the gates.
 #[derive(Debug, Clone)]
 pub struct GateInputs<'a> {
     /// A baseline with the thresholds that apply to it.
@@ -27,7 +26,6 @@ pub struct GateInputs<'a> {
     pub confidence: Option<ConfidenceLevel>,
     /// The pipeline that answers judged queries.
     pub pipeline: JudgedPipeline,
-    /// How baseline rows are replayed.
     pub replay: ReplayOptions,
 }
 
@@ -51,7 +49,6 @@ pub struct GateRun<'a> {
     /// The name of the judgements.
     pub qrels: &'a str,
     pub provenance: Option<&'a Provenance>,
-    /// The duration of the run, in milliseconds.
     pub elapsed_ms: f64,
 }
 

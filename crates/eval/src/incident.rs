@@ -16,7 +16,6 @@ use gbrain_core::scrub::Scrubber;
 use gbrain_store::{DeliveryAction, Incident, IncidentState, NewDelivery, Store, StoreError};
 use jiff::Timestamp;
 
-/// Errors of opening, editing and resolving incidents.
 #[derive(Debug, thiserror::Error)]
 pub enum IncidentProblem {
     /// A text is empty, too long or otherwise invalid.
@@ -60,7 +59,6 @@ impl From<IncidentProblem> for Fault {
 pub struct IncidentEditor<'a> {
     pub store: &'a Store,
     pub workspace: &'a WorkspaceId,
-    /// Removes personal data and secrets from texts.
     pub scrubber: &'a Scrubber,
     pub author: &'a str,
     pub now: Timestamp,
@@ -71,7 +69,6 @@ pub struct IncidentEditor<'a> {
 pub struct ResolutionText<'a> {
     pub root_cause: &'a str,
     pub fix: &'a str,
-    /// Work that remains to be done.
     pub follow_ups: &'a [String],
 }
 

@@ -38,12 +38,9 @@ pub enum ReplayCorpus {
     Capture,
 }
 
-/// The options of a replay.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplayOptions {
-    /// The corpus that rows run against.
     pub as_of: ReplayCorpus,
-    /// The origin of the search settings.
     pub settings: SettingsSource,
     /// Number of rows that run at once.
     pub concurrency: usize,
@@ -71,12 +68,10 @@ impl Default for ReplayOptions {
     }
 }
 
-/// The result of a replay.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replay {
     /// Every row, in the order of the file.
     pub rows: Vec<ReplayedRow>,
-    /// The figures over all rows.
     pub summary: ReplaySummary,
 }
 

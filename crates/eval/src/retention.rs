@@ -12,7 +12,6 @@ const JOB_RETENTION: SignedDuration = SignedDuration::from_hours(24 * 30);
 /// Maximum number of rows deleted in one transaction, which blocks other writers.
 const BATCH: usize = 2_000;
 
-/// The number of deleted rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PruneCounts {
     pub jobs: u64,

@@ -25,13 +25,11 @@ use crate::gate::{GateInputs, GateOutcome, gate};
 use crate::retriever::RetrieverInfo;
 use crate::{EvalError, Retriever, SlowedRetriever};
 
-/// The factor of the slowed retriever.
 const SLOWDOWN: u32 = 3;
 
 /// A way to break a retriever, or the file that gates it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Mutant {
-    /// Removes the first page.
     DropFirst,
     /// Returns the same pages in another order.
     Shuffle,
@@ -70,7 +68,6 @@ named! {
     }
 }
 
-/// The result of one mutant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MutantReport {
     pub mutant: Mutant,
@@ -80,7 +77,6 @@ pub struct MutantReport {
     pub note: String,
 }
 
-/// The result of the mutation test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Selftest {
     /// The verdict without any mutant: if the gate fails anyway, the test says nothing.

@@ -196,7 +196,9 @@ impl Authenticator {
         seconds: i64,
     ) -> Result<String, AuthError> {
         let id = principal.token_id.as_deref().ok_or_else(|| unauthorised("a token is needed"))?;
-        let token = self.stored_token(id, clock, now)?.ok_or_else(|| unauthorised("the token was revoked"))?;
+        let token = self
+            .stored_token(id, clock, now)?
+            .ok_or_else(|| unauthorised("the token was revoked"))?;
         let key = self.key.as_ref().ok_or_else(|| unauthorised("the key of tokens is missing"))?;
         let end = (now.as_second() + seconds).to_string();
         let mac = key.sign(&session_parts(&token, &end, &hex_of(&token.digest.0)));

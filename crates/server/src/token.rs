@@ -72,7 +72,8 @@ impl TokenKey {
 
     /// Whether [`TokenKey::sign`] made this signature of the same parts, in constant time.
     pub(crate) fn is_signed(&self, parts: &[&str], signature: &str) -> bool {
-        bytes_of_hex::<32>(signature).is_some_and(|bytes| self.console_mac(parts).verify_slice(&bytes).is_ok())
+        bytes_of_hex::<32>(signature)
+            .is_some_and(|bytes| self.console_mac(parts).verify_slice(&bytes).is_ok())
     }
 
     /// With a key of its own, so that no digest of a token is a signature. Lengths keep parts apart.

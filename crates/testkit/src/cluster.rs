@@ -73,7 +73,6 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// The connection string of the server.
     pub fn url(&self) -> String {
         format!("host={} user=gbrain dbname=postgres", self.directory.path().display())
     }

@@ -24,7 +24,6 @@ pub struct Database {
 }
 
 impl Engine {
-    /// The name of the engine.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sqlite => "sqlite",
@@ -53,7 +52,6 @@ pub fn with_setting(url: &str, key: &str, value: &str) -> String {
     settings.join(" ")
 }
 
-/// A connection to a PostgreSQL database.
 pub fn connect(url: &str) -> Result<postgres::Client> {
     postgres::Client::connect(url, postgres::NoTls).context("PostgreSQL can't be reached")
 }

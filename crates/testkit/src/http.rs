@@ -15,7 +15,6 @@ use serde_json::Value;
 /// Longer than any answer may take on a busy machine: past this the server hangs.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// A connection to a server.
 #[derive(Debug)]
 pub struct Caller {
     stream: BufReader<TcpStream>,
@@ -25,21 +24,17 @@ pub struct Caller {
     request: Vec<u8>,
 }
 
-/// The response to a request.
 #[derive(Debug, Default)]
 pub struct Answer {
-    /// The HTTP status code.
     pub status: u16,
     /// When to come back, in seconds, if the server said so.
     pub retry_after: Option<u64>,
-    /// The body of the response.
     pub body: Vec<u8>,
     length: Option<usize>,
     is_chunked: bool,
 }
 
 impl Caller {
-    /// Connects to an address.
     pub fn connect(address: SocketAddr) -> io::Result<Self> {
         Self::over(TcpStream::connect(address)?, address, PATIENCE)
     }
@@ -63,12 +58,10 @@ impl Caller {
         self.headers = format!("authorization: Bearer {token}\r\n");
     }
 
-    /// Asks for something without a body.
     pub fn get(&mut self, path: &str) -> io::Result<Answer> {
         self.call("GET", path, &[])
     }
 
-    /// Sends a JSON document.
     pub fn send(&mut self, method: &str, path: &str, body: &Value) -> io::Result<Answer> {
         self.call(method, path, body.to_string().as_bytes())
     }
@@ -107,7 +100,6 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
-    /// The body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }

@@ -8,18 +8,15 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A request as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Incoming {
     /// The number of the request, from 1.
     pub number: u64,
-    /// The verb, such as `POST`.
     pub method: String,
     /// With what comes after the `?`.
     pub path: String,
     /// The headers as they came.
     pub head: String,
-    /// The body of the request.
     pub body: String,
 }
 
@@ -89,7 +86,6 @@ impl Listener {
         Ok(Self { address, shared })
     }
 
-    /// The address it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -99,7 +95,6 @@ impl Listener {
         format!("http://{}", self.address)
     }
 
-    /// How many requests came.
     pub fn requests(&self) -> u64 {
         self.shared.requests.load(Ordering::SeqCst)
     }

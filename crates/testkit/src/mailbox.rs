@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-/// A mail that was taken.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Mail {
     /// The sender of the envelope.
@@ -18,13 +17,11 @@ pub struct Mail {
     pub to: Vec<String>,
     /// All that came after DATA, dots taken out again.
     pub data: String,
-    /// Whether it came encrypted.
     pub is_encrypted: bool,
     /// The credentials of the sender: the argument of AUTH, unchanged.
     pub login: Vec<String>,
 }
 
-/// How a mailbox is.
 #[derive(Clone, Default)]
 pub struct MailboxOptions {
     /// The TLS configuration, if it encrypts.
@@ -45,7 +42,6 @@ pub struct Mailbox {
 }
 
 impl Mailbox {
-    /// Opens a mailbox on loopback.
     pub fn start(options: MailboxOptions) -> std::io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let address = listener.local_addr()?;
@@ -61,7 +57,6 @@ impl Mailbox {
         Ok(Self { address, mails, lines })
     }
 
-    /// The port it listens on.
     pub fn port(&self) -> u16 {
         self.address.port()
     }

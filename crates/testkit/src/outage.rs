@@ -3,7 +3,6 @@
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 
-/// How an address is down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outage {
     /// Nothing listens on the port.
@@ -15,7 +14,6 @@ pub enum Outage {
 }
 
 impl Outage {
-    /// Every kind of outage.
     pub const ALL: [Self; 3] = [Self::Refusing, Self::Hanging, Self::Failing];
 
     /// The outage in words.

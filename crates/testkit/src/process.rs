@@ -43,20 +43,15 @@ pub struct Gbrain {
     database: Option<Database>,
 }
 
-/// The result of a finished process.
 #[derive(Debug)]
 pub struct Output {
     /// Its exit code; none when a signal ended it.
     pub code: Option<i32>,
-    /// The text of stdout.
     pub stdout: String,
-    /// The text of stderr.
     pub stderr: String,
-    /// How long it ran.
     pub took: Duration,
 }
 
-/// A process at work.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -171,7 +166,6 @@ impl Gbrain {
         self.database.as_ref().map_or(Ok(()), Database::settle)
     }
 
-    /// Throws the index away.
     pub fn remove_index(&self) -> Result<()> {
         match std::fs::remove_dir_all(self.home().join("index")) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
@@ -201,12 +195,10 @@ impl Running {
         Ok(Self { child, stdout, stderr, started })
     }
 
-    /// The number of the process.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Whether the process has ended.
     pub fn has_ended(&mut self) -> Result<bool> {
         Ok(self.child.try_wait()?.is_some())
     }
@@ -330,7 +322,6 @@ impl Output {
         Some(format!("ended with {code}: {} {}", self.stderr.trim(), self.stdout.trim()))
     }
 
-    /// The JSON document on stdout.
     pub fn json(&self) -> Result<Value> {
         serde_json::from_str(&self.stdout)
             .with_context(|| format!("not one JSON document: {:?} {}", self.stdout, self.stderr))

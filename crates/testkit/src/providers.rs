@@ -15,7 +15,6 @@ use serde_json::{Map, Value, json};
 
 use crate::listener::{Incoming, Listener, respond};
 
-/// The maximum number of connections.
 const CONNECTIONS: usize = 1024;
 
 /// The providers that are asked with a key, and where their APIs begin.
@@ -41,40 +40,27 @@ pub fn price() -> Value {
     })
 }
 
-/// A request to a model.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Asked {
-    /// A chat: what to do, and with what.
     Chat {
-        /// The name of the model.
         model: String,
-        /// The system prompt, with the instructions.
         system: String,
-        /// The user's part of the prompt.
         user: String,
     },
-    /// A request to embed texts.
     Embed {
-        /// The texts to embed.
         texts: Vec<String>,
         /// How many numbers a vector has.
         dims: usize,
     },
-    /// A request to score documents.
     Rerank {
-        /// The name of the model.
         model: String,
-        /// The query to score against.
         query: String,
-        /// The documents to score.
         documents: Vec<String>,
     },
 }
 
-/// The fault injected into a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// No fault is injected.
     None,
     /// A status, with the seconds of a `retry-after`.
     Status(u16, Option<u64>),
@@ -96,19 +82,15 @@ pub type Says = dyn Fn(&Asked) -> String + Send + Sync;
 /// The fault injected into the request of a number, from 1.
 pub type Faults = dyn Fn(u64) -> Fault + Send + Sync;
 
-/// A request that came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// The name of the model.
     pub model: String,
-    /// The fault that was injected.
     pub fault: Fault,
 }
 
 /// One answer that a provider would bill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Billed {
-    /// The name of the model.
     pub model: String,
     /// The number of prompt tokens.
     pub input: u64,
@@ -166,7 +148,6 @@ impl ProviderServer {
         self.listener.url()
     }
 
-    /// How many requests came.
     pub fn requests(&self) -> u64 {
         self.listener.requests()
     }
@@ -181,12 +162,10 @@ impl ProviderServer {
         self.shared.billed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The bodies of all requests.
     pub fn bodies(&self) -> Vec<String> {
         self.listener.kept().into_iter().map(|incoming| incoming.body).collect()
     }
 
-    /// The headers of all requests.
     pub fn headers(&self) -> Vec<String> {
         self.listener.kept().into_iter().map(|incoming| incoming.head).collect()
     }

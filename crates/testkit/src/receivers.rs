@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 
 use crate::listener::{Incoming, Listener, respond};
 
-/// The fault injected into a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// Nothing: it is taken.
@@ -33,13 +32,11 @@ pub enum Refusal {
 /// A message that was taken.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Taken {
-    /// The path that it was sent to.
     pub path: String,
     /// The headers as they came.
     pub head: String,
     /// The body as it came.
     pub text: String,
-    /// The body of the message.
     pub body: Value,
 }
 
@@ -63,7 +60,6 @@ pub struct Receivers {
     taken: Arc<Mutex<Vec<Taken>>>,
 }
 
-/// The maximum number of connections.
 const CONNECTIONS: usize = 128;
 
 impl Receivers {
@@ -72,7 +68,6 @@ impl Receivers {
         Self::start_with(|_, _| Refusal::None)
     }
 
-    /// Starts receivers with faults.
     pub fn start_with(
         refusals: impl Fn(u64, &str) -> Refusal + Send + Sync + 'static,
     ) -> std::io::Result<Self> {
@@ -92,12 +87,10 @@ impl Receivers {
         Ok(Self { listener, taken })
     }
 
-    /// The address of the receivers.
     pub fn address(&self) -> SocketAddr {
         self.listener.address()
     }
 
-    /// Their address with a path.
     pub fn url(&self, path: &str) -> String {
         format!("{}{path}", self.listener.url())
     }

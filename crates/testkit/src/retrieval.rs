@@ -27,43 +27,30 @@ pub enum ApiShape {
     Plain,
 }
 
-/// A request to the target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
     /// The number of the request, from 1.
     pub number: u64,
-    /// The API of the request.
     pub shape: ApiShape,
-    /// The text of the query.
     pub text: String,
-    /// How many results, as asked.
     pub k: usize,
-    /// The mode, as asked.
     pub mode: Option<String>,
-    /// The workspace, as asked.
     pub workspace: Option<String>,
     /// Whether reasons were asked for.
     pub rationale: bool,
-    /// Whether highlights were asked for.
     pub highlights: bool,
-    /// The whole request body.
     pub body: Value,
 }
 
-/// One result of an answer.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Hit {
     /// The id of the document.
     pub document: String,
     /// The id of the chunk.
     pub chunk: Option<String>,
-    /// The score of the result.
     pub score: f64,
-    /// The title of the document.
     pub title: String,
-    /// The source of the document.
     pub source: String,
-    /// The snippet of the document.
     pub snippet: String,
 }
 
@@ -97,12 +84,10 @@ pub struct Stages {
     pub total: f64,
 }
 
-/// The response to a query.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reply {
     /// The results, best first. As many as were asked for are sent.
     pub hits: Vec<Hit>,
-    /// The times of the stages.
     pub stages: Stages,
     /// `{"entities": [...], "edges": [...], "evidenceChunks": [...]}`, for shapes that have it.
     pub graph: Option<Value>,
@@ -110,7 +95,6 @@ pub struct Reply {
     pub mode: Option<String>,
     /// Whether more was kept than the threshold allows.
     pub fallback: Option<bool>,
-    /// How many were considered.
     pub candidates: Option<u64>,
 }
 
@@ -122,14 +106,11 @@ impl Reply {
     }
 }
 
-/// The fault injected into a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// No fault is injected.
     None,
     /// A status, with the seconds of a `retry-after`.
     Status(u16, Option<u64>),
-    /// A redirect to somewhere.
     Redirect,
     /// The answer, after so long.
     Slow(Duration),
@@ -147,7 +128,6 @@ pub enum Fault {
     Huge(usize),
     /// The answer is nested so deep.
     Deep(usize),
-    /// The results have no ids.
     NullIds,
 }
 
@@ -169,7 +149,6 @@ struct SharedState {
     asked: Mutex<Vec<Question>>,
 }
 
-/// The maximum number of connections.
 const CONNECTIONS: usize = 256;
 
 impl RetrievalServer {
@@ -205,7 +184,6 @@ impl RetrievalServer {
         self.listener.url()
     }
 
-    /// How many requests came.
     pub fn requests(&self) -> u64 {
         self.listener.requests()
     }
@@ -300,7 +278,6 @@ fn huge(stream: &mut TcpStream, bytes: usize) -> Option<()> {
     Some(())
 }
 
-/// Parses a request by its path and body.
 fn understood(incoming: &Incoming) -> Question {
     let body: Value = serde_json::from_str(&incoming.body).unwrap_or_default();
     let (path, params) = incoming.path.split_once('?').unwrap_or((&incoming.path, ""));

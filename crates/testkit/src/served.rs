@@ -9,7 +9,6 @@ use crate::http::Caller;
 use crate::process::{Output, Running};
 use crate::vitals::{Vitals, cpu_seconds};
 
-/// A server that takes requests.
 #[derive(Debug)]
 pub struct Served {
     running: Running,
@@ -27,17 +26,14 @@ impl Served {
         Ok(Self { running, address })
     }
 
-    /// The address it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The number of its process.
     pub fn pid(&self) -> u32 {
         self.running.pid()
     }
 
-    /// A new connection to it.
     pub fn connect(&self) -> Result<Caller> {
         Caller::connect(self.address).context("the server does not take connections")
     }
@@ -47,7 +43,6 @@ impl Served {
         self.running.log()
     }
 
-    /// The resources that its process uses.
     pub fn vitals(&self) -> Result<Vitals> {
         Vitals::of(self.running.pid())
     }

@@ -7,7 +7,6 @@ use anyhow::{Context as _, Result};
 /// The unit of processor time in `/proc`: `USER_HZ`, which Linux has fixed at 100.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// A process at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Vitals {
     /// Resident memory in KiB, files that are mapped included.
@@ -16,14 +15,12 @@ pub struct Vitals {
     pub anonymous_kib: u64,
     /// The number of open descriptors.
     pub descriptors: u64,
-    /// The number of threads.
     pub threads: u64,
     /// Mapped pieces of files that are deleted: space that can't be given back yet.
     pub deleted: u64,
 }
 
 impl Vitals {
-    /// Looks at a process.
     pub fn of(pid: u32) -> Result<Self> {
         let proc = Path::new("/proc").join(pid.to_string());
         let status = std::fs::read_to_string(proc.join("status"))

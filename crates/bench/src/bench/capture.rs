@@ -8,7 +8,6 @@
 //! are compared by the logarithm of their ratio, which noise moves up as often as down.
 
 use std::path::Path;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -27,7 +26,7 @@ use super::asked::requests;
 use super::data_dir;
 use super::machine::{cpu_seconds, thread_seconds};
 use super::percentile::{mean, median, percentile, sorted};
-use super::report::{Cell, Output, Report};
+use super::report::{Cell, Report};
 
 const CALLERS: usize = 2;
 /// Of so many requests one holds an address, which is scrubbed and asked again by the recorder.
@@ -48,7 +47,7 @@ const HEADERS: [&str; 10] = [
 ];
 
 /// Measures the latency that capturing adds to queries.
-#[derive(Debug, clap::Parser)]
+#[derive(Debug, clap::Args)]
 pub(crate) struct CaptureArgs {
     /// Pages of the markdown trees, beside the demo corpus.
     #[arg(long, default_value_t = 3_000)]
@@ -62,12 +61,8 @@ pub(crate) struct CaptureArgs {
     /// Which databases.
     #[arg(long, value_enum, default_value = "both")]
     engine: Engines,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
-/// One block.
 struct Block {
     /// Microseconds by request.
     times: Vec<f64>,
@@ -90,7 +85,7 @@ enum Capturing {
     On,
 }
 
-pub(crate) fn run(args: &CaptureArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &CaptureArgs) -> Result<Report> {
     ensure!(args.pairs >= 2, "an interval needs two pairs at least");
     let mut corpus = demo()?;
     corpus.extend(markdown(&data_dir()?, args.pages, 0)?);
@@ -99,7 +94,7 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<ExitCode> {
     for engine in args.engine.list() {
         measure(args, *engine, &corpus, &mut report)?;
     }
-    report.print(Output::of_flag(args.json))
+    Ok(report)
 }
 
 fn measure(args: &CaptureArgs, engine: Engine, corpus: &Corpus, report: &mut Report) -> Result<()> {
@@ -173,7 +168,6 @@ fn tell_work(engine: Engine, blocks: &Blocks, report: &mut Report) -> Result<()>
     Ok(())
 }
 
-/// The 99th percentile over all blocks.
 fn p99(blocks: &[Block]) -> f64 {
     let all: Vec<f64> = blocks.iter().flat_map(|block| block.times.iter().copied()).collect();
     percentile(&sorted(&all), 0.99)

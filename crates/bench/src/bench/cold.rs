@@ -4,7 +4,7 @@
 //! Files are in the page cache for both; what is cold is the process.
 
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use anyhow::{Result, ensure};
 use gbrain_bench::program::built_program;
@@ -13,13 +13,13 @@ use super::build::{ensure_built, read_questions};
 use super::home::tantivy_dir;
 use super::percentile::{median, percentile, sorted};
 use super::process::milliseconds;
-use super::report::{Cell, Output, Report};
+use super::report::{Cell, Report};
 
 const TARGET: f64 = 2.0;
 const HEADERS: [&str; 5] = ["process", "n", "median ms", "p95 ms", "ratio"];
 
 /// A new process beside a bare one.
-#[derive(Debug, clap::Parser)]
+#[derive(Debug, clap::Args)]
 pub(crate) struct ColdArgs {
     /// How many chunks the brain has.
     #[arg(long, default_value_t = 100_000)]
@@ -30,12 +30,9 @@ pub(crate) struct ColdArgs {
     /// How many processes of each kind.
     #[arg(long, default_value_t = 30)]
     processes: usize,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
-pub(crate) fn run(args: &ColdArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &ColdArgs) -> Result<Report> {
     let temporary = tempfile::tempdir()?;
     let dir = args.dir.clone().unwrap_or_else(|| temporary.path().join("brain"));
     let built = ensure_built(args.chunks, &dir)?;
@@ -80,7 +77,7 @@ pub(crate) fn run(args: &ColdArgs) -> Result<ExitCode> {
         format!("median of `gbrain search` is {ratio:.2}x the bare process's, at most {TARGET}"),
         ratio <= TARGET,
     );
-    report.print(Output::of_flag(args.json))
+    Ok(report)
 }
 
 fn row(name: &str, times: &[f64], ratio: f64) -> Vec<Cell> {

@@ -8,7 +8,6 @@ use gbrain_core::qrels::{Judgement, Qrels, queries_of_jsonl};
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
-/// A document.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Document {
     #[serde(rename = "_id")]
@@ -26,7 +25,6 @@ pub(crate) struct Query {
     pub(crate) judgements: Vec<Judgement>,
 }
 
-/// The documents of a collection.
 pub(crate) fn documents(dir: &Path) -> Result<Vec<Document>> {
     lines(&dir.join("corpus.jsonl"))
 }

@@ -21,7 +21,6 @@ const TYPES: [&str; 5] = ["note", "concept", "project", "meeting", "company"];
 /// Pages of one directory.
 const SHARD: usize = 1000;
 
-/// A page of the real trees.
 pub(crate) struct RealPage {
     /// Its path below the trees' directory.
     pub(crate) path: PathBuf,
@@ -87,7 +86,6 @@ impl Generator {
     }
 }
 
-/// The sentences of a markdown text's prose.
 pub(crate) fn sentences(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut is_fenced = false;

@@ -25,7 +25,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::machine::{mib, status_kib};
 use super::percentile::median;
-use super::report::{Cell, Output, Report};
+use super::report::{Cell, Report};
 
 const SEED: u64 = 20_260_801;
 /// The rate of an export, as a share of the fastest client's.
@@ -40,7 +40,7 @@ const HEADERS: [&str; 7] =
     ["engine", "what", "rows", "n", "rows/s", "share of fastest client", "peak MiB"];
 
 /// Rows per second and memory of an export.
-#[derive(Debug, clap::Parser)]
+#[derive(Debug, clap::Args)]
 pub(crate) struct ExportArgs {
     /// How many captures.
     #[arg(long, default_value_t = 1_000_000)]
@@ -54,9 +54,6 @@ pub(crate) struct ExportArgs {
     /// Where the SQLite file is made; a temporary directory by default.
     #[arg(long)]
     dir: Option<PathBuf>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 /// A place to export from, for as long as it lives.
@@ -65,25 +62,23 @@ enum Place {
     Postgres(Database),
 }
 
-/// A process to time.
 struct Runner {
     what: &'static str,
     command: Command,
 }
 
-/// The figures that an export reported.
 struct Export {
     seconds: f64,
     rows: u64,
     peak_kib: u64,
 }
 
-pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &ExportArgs) -> Result<Report> {
     let mut report = Report::new("export", &HEADERS);
     for engine in args.engine.list() {
         measure(args, *engine, &mut report)?;
     }
-    report.print(Output::of_flag(args.json))
+    Ok(report)
 }
 
 fn measure(args: &ExportArgs, engine: Engine, report: &mut Report) -> Result<()> {

@@ -13,7 +13,6 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    /// The figures of one ranking.
     pub(crate) fn of(ranked: &[&str], judgements: &[Judgement]) -> Self {
         let graded = GradedRanking::of(judgements, ranked.iter().copied());
         Self {
@@ -24,7 +23,6 @@ impl Figures {
         }
     }
 
-    /// The means over queries.
     pub(crate) fn mean(all: &[Self]) -> Self {
         let mean = |of: fn(&Self) -> f64| all.iter().map(of).sum::<f64>() / all.len().max(1) as f64;
         Self {

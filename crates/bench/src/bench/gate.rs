@@ -6,7 +6,6 @@
 //! once with another setting, so that there are moved rows to blame, explain and report.
 
 use std::path::Path;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -39,7 +38,7 @@ use serde_json::{Value, json};
 use super::asked::requests;
 use super::data_dir;
 use super::percentile::median;
-use super::report::{Cell, Output, Report};
+use super::report::{Cell, Report};
 
 const K: usize = 10;
 /// The most that a gate may take for itself, as a share of retrieval.
@@ -51,7 +50,7 @@ const PHASES: [&str; 8] =
     ["read", "compare, measure", "text", "json", "markdown", "html", "junit", "write"];
 
 /// The resources that a gate uses.
-#[derive(Debug, clap::Parser)]
+#[derive(Debug, clap::Args)]
 pub(crate) struct GateArgs {
     /// Pages of the markdown trees, beside the demo corpus.
     #[arg(long, default_value_t = 3_000)]
@@ -62,9 +61,6 @@ pub(crate) struct GateArgs {
     /// How often each gate is run.
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 /// How long one run took, in milliseconds.
@@ -74,7 +70,7 @@ struct Times {
     own: [f64; 8],
 }
 
-pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &GateArgs) -> Result<Report> {
     let mut corpus = demo()?;
     corpus.extend(markdown(&data_dir()?, args.pages, 0)?);
     let place = Place::new(Engine::Sqlite)?;
@@ -98,7 +94,7 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
         let times: Vec<Times> = times.skip(1).collect::<Result<_>>()?;
         tell(name, &times, &mut report);
     }
-    report.print(Output::of_flag(args.json))
+    Ok(report)
 }
 
 fn tell(name: &'static str, times: &[Times], report: &mut Report) {
@@ -246,7 +242,6 @@ fn parts<'a>(baseline: &'a Baseline, outcome: &'a GateOutcome) -> GateParts<'a> 
     }
 }
 
-/// A retriever whose time is added up.
 struct TimedRetriever<'a> {
     retriever: Box<dyn Retriever + 'a>,
     nanos: &'a AtomicU64,

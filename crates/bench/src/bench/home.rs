@@ -25,7 +25,6 @@ impl Home {
         Self::open_with(dir, gbrain_brain::built_in_models())
     }
 
-    /// The same with other models for vectors.
     pub(crate) fn open_with(dir: &Path, models: Models) -> Result<Self> {
         std::fs::create_dir_all(dir)?;
         let options = BrainOptions {
@@ -91,7 +90,6 @@ impl Home {
         }
     }
 
-    /// Answers a request.
     pub(crate) fn run(&self, request: &Request) -> Result<QueryResponse> {
         let ask = QueryOptions::default();
         Ok(self.brain.answer(request, &ask)?)

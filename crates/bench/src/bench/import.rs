@@ -7,7 +7,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
@@ -25,7 +24,7 @@ use super::data_dir;
 use super::home::Home;
 use super::machine::mib;
 use super::percentile::median;
-use super::report::{Cell, Output, Report};
+use super::report::{Cell, Report};
 
 const SEED: u64 = 20_260_602;
 /// The rate of the largest import, as a share of the smallest's.
@@ -49,7 +48,7 @@ const HEADERS: [&str; 10] = [
 ];
 
 /// Pages per second.
-#[derive(Debug, clap::Parser)]
+#[derive(Debug, clap::Args)]
 pub(crate) struct ImportArgs {
     /// How many pages, smallest first.
     #[arg(long, value_delimiter = ',', default_values_t = [2_000, 200_000])]
@@ -57,9 +56,6 @@ pub(crate) struct ImportArgs {
     /// Where brains and indexes are made; a temporary directory by default, where pages always are.
     #[arg(long)]
     dir: Option<PathBuf>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 /// The seconds that one round took.
@@ -72,7 +68,6 @@ struct Round {
     tantivy: f64,
 }
 
-/// The measurements for one size.
 struct Size {
     pages: usize,
     bytes: u64,
@@ -80,7 +75,7 @@ struct Size {
     rounds: Vec<Round>,
 }
 
-pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &ImportArgs) -> Result<Report> {
     let temporary = tempfile::tempdir()?;
     let dir = args.dir.clone().unwrap_or_else(|| temporary.path().to_owned());
     fs::create_dir_all(&dir)?;
@@ -92,7 +87,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode> {
     for pages in &args.pages {
         sizes.push(measure(*pages, &generator, &dir)?);
     }
-    report(&sizes).print(Output::of_flag(args.json))
+    Ok(report(&sizes))
 }
 
 fn measure(pages: usize, generator: &Generator, dir: &Path) -> Result<Size> {

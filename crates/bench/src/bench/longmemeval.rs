@@ -9,7 +9,7 @@
 //! stemmer, keeps frequencies and no positions, stores nothing, and answers nothing.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -29,7 +29,7 @@ use tantivy::{Index, IndexWriter, TantivyDocument, doc};
 use super::data_dir;
 use super::machine::{cpu_seconds, status_kib};
 use super::percentile::{median, percentile, sorted};
-use super::report::{Cell, Output, Report};
+use super::report::{Cell, Report};
 
 /// The time of a question with words alone, beside tantivy's indexing.
 const WORDS_TARGET: f64 = 0.5;
@@ -46,13 +46,12 @@ const ROUNDS: usize = 3;
 /// Questions in a row: processor time is told in hundredths of a second.
 const FEW: usize = 10;
 const K: usize = 5;
-/// How deep rankings go.
 const DEPTH: usize = 50;
 const HEADERS: [&str; 8] =
     ["what", "n", "p50 ms", "p99 ms", "CPU ms", "CPU / tantivy", "whole run s", "whole run CPU s"];
 
 /// Questions in brains of their own, beside tantivy's indexing.
-#[derive(Debug, clap::Parser)]
+#[derive(Debug, clap::Args)]
 pub(crate) struct LongMemEvalArgs {
     /// How many questions.
     #[arg(long, default_value_t = 500)]
@@ -63,9 +62,6 @@ pub(crate) struct LongMemEvalArgs {
     /// How many turns a session has, more or less.
     #[arg(long, default_value_t = 28)]
     turns: usize,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 /// The index that a haystack is loaded into.
@@ -88,7 +84,6 @@ impl Who {
     }
 }
 
-/// The measurements of one index.
 #[derive(Default)]
 struct Times {
     /// Milliseconds by question.
@@ -101,7 +96,7 @@ struct Times {
     whole_cpu: f64,
 }
 
-pub(crate) fn run(args: &LongMemEvalArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &LongMemEvalArgs) -> Result<Report> {
     let dir = tempfile::tempdir()?;
     let file = generate(args, dir.path())?;
     let cores = std::thread::available_parallelism()?.get();
@@ -114,7 +109,7 @@ pub(crate) fn run(args: &LongMemEvalArgs) -> Result<ExitCode> {
     report.fact("turns a question", Cell::number(size.turns as f64 / args.questions as f64, 0));
     report.fact("words a question", Cell::number(size.words as f64 / args.questions as f64, 0));
     add_memory(&mut report, &memory);
-    report.print(Output::of_flag(args.json))
+    Ok(report)
 }
 
 /// The whole file by all of them in turn; the memory of the first that asks it, with vectors.
@@ -318,7 +313,6 @@ fn asking(who: Who, concurrency: usize) -> BenchmarkOptions<'static> {
     }
 }
 
-/// The text of each session.
 fn texts(haystack: &Haystack) -> Vec<String> {
     let sessions = haystack.documents.iter().map(|document| {
         let turns = document.turns().iter();
@@ -327,7 +321,6 @@ fn texts(haystack: &Haystack) -> Vec<String> {
     sessions.collect()
 }
 
-/// Indexes documents in memory.
 fn index(texts: &[String]) -> Result<()> {
     let (schema, field) = schema();
     let index = Index::create_in_ram(schema);

@@ -4,7 +4,6 @@
 //! query without vectors, vectors a query whose words weigh nothing.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 use gbrain_core::request::{Operation, RetrievalMode};
@@ -15,7 +14,7 @@ use super::collection;
 use super::data_dir;
 use super::figures::Figures;
 use super::home::Home;
-use super::report::{Cell, Output, Report};
+use super::report::{Cell, Report};
 
 const DEPTH: usize = 10;
 const ROUNDS: u32 = 20_000;
@@ -53,11 +52,8 @@ const SETS: [Set; 7] = [
 ];
 
 /// Words, vectors and both on the collections of the data directory.
-#[derive(Debug, clap::Parser)]
+#[derive(Debug, clap::Args)]
 pub(crate) struct MeaningArgs {
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
     /// Only sets whose name holds this.
     #[arg(long, default_value = "")]
     set: String,
@@ -74,7 +70,7 @@ struct Measured {
     hybrid: Vec<Figures>,
 }
 
-pub(crate) fn run(args: &MeaningArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &MeaningArgs) -> Result<Report> {
     let data = data_dir()?;
     let mut report = Report::new("meaning", &HEADERS);
     let mut all = Vec::new();
@@ -85,7 +81,7 @@ pub(crate) fn run(args: &MeaningArgs) -> Result<ExitCode> {
         all.push(measured);
     }
     add_average(&all, &mut report);
-    report.print(Output::of_flag(args.json))
+    Ok(report)
 }
 
 fn beir(data: &Path, dir: &str) -> Result<Vec<Corpus>> {

@@ -39,34 +39,53 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use gbrain_bench::campaign::parse;
 
+use report::{Output, Report};
+
 const NAMES: &str = "quality, meaning, search, vectors, import, cold, build, identity, export, \
                      scrub, score, capture, gate, serve, usage, longmemeval, suite";
 
-/// Runs the measurement called `name`.
 pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
     match name {
-        "quality" => quality::run(&parse(name, args)?),
-        "meaning" => meaning::run(&parse(name, args)?),
-        "search" => search::run(&parse(name, args)?),
-        "vectors" => vectors::run(&parse(name, args)?),
-        "import" => import::run(&parse(name, args)?),
-        "cold" => cold::run(&parse(name, args)?),
+        "quality" => measure(name, args, quality::run),
+        "meaning" => measure(name, args, meaning::run),
+        "search" => measure(name, args, search::run),
+        "vectors" => measure(name, args, vectors::run),
+        "import" => measure(name, args, import::run),
+        "cold" => measure(name, args, cold::run),
         "build" => build::run(&parse(name, args)?),
         "identity" => identity::run(&parse(name, args)?),
-        "export" => export::run(&parse(name, args)?),
-        "scrub" => scrub::run(&parse(name, args)?),
-        "score" => score::run(&parse(name, args)?),
-        "capture" => capture::run(&parse(name, args)?),
-        "gate" => gate::run(&parse(name, args)?),
-        "serve" => serve::run(&parse(name, args)?),
-        "suite" => suite::run(&parse(name, args)?),
-        "usage" => usage::run(&parse(name, args)?),
-        "longmemeval" => longmemeval::run(&parse(name, args)?),
+        "export" => measure(name, args, export::run),
+        "scrub" => measure(name, args, scrub::run),
+        "score" => measure(name, args, score::run),
+        "capture" => measure(name, args, capture::run),
+        "gate" => measure(name, args, gate::run),
+        "serve" => measure(name, args, serve::run),
+        "suite" => measure(name, args, suite::run),
+        "usage" => measure(name, args, usage::run),
+        "longmemeval" => measure(name, args, longmemeval::run),
         _ => bail!("there is no bench `{name}`; there are {NAMES}"),
     }
 }
 
-/// Where the data sets are.
+/// The arguments of a measurement, and how its report is printed.
+#[derive(Debug, clap::Parser)]
+struct MeasurementArgs<A: clap::Args> {
+    #[command(flatten)]
+    args: A,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+fn measure<A: clap::Args>(
+    name: &str,
+    words: &[String],
+    run: fn(&A) -> Result<Report>,
+) -> Result<ExitCode> {
+    let MeasurementArgs { args, json } = parse(name, words)?;
+    run(&args)?.print(Output::of_flag(json))
+}
+
 fn data_dir() -> Result<PathBuf> {
     let dir = std::env::var_os("GBRAIN_TEST_DATA").filter(|value| !value.is_empty());
     dir.map(PathBuf::from).context("GBRAIN_TEST_DATA is not set: say where the data sets are")

@@ -6,7 +6,6 @@ pub(crate) fn percentile(sorted: &[f64], p: f64) -> f64 {
     sorted.get(rank.max(1) - 1).copied().unwrap_or(f64::NAN)
 }
 
-/// The middle value.
 pub(crate) fn median(values: &[f64]) -> f64 {
     percentile(&sorted(values), 0.5)
 }

@@ -5,7 +5,6 @@
 //! documents, which tells what chunking costs from what tokens cost.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 use gbrain_bench::campaign::scaffold::progress;
@@ -14,7 +13,7 @@ use gbrain_core::request::Operation;
 use super::collection::{self, Query};
 use super::figures::Figures;
 use super::home::Home;
-use super::report::{Cell, Output, Report};
+use super::report::{Cell, Report};
 use super::{data_dir, whole};
 
 /// How far below its bar a set may be, in nDCG@10.
@@ -34,7 +33,6 @@ struct Set {
     relational: bool,
 }
 
-/// Where the pages of a set come from.
 enum Pages {
     Documents,
     Directory(&'static str),
@@ -67,11 +65,8 @@ const SETS: [Set; 5] = [
 ];
 
 /// Rankings against judgements on the collections of the data directory.
-#[derive(Debug, clap::Parser)]
+#[derive(Debug, clap::Args)]
 pub(crate) struct QualityArgs {
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
     /// Only sets whose name holds this.
     #[arg(long, default_value = "")]
     set: String,
@@ -83,13 +78,13 @@ pub(crate) struct QualityArgs {
     with: Vec<String>,
 }
 
-pub(crate) fn run(args: &QualityArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &QualityArgs) -> Result<Report> {
     let data = data_dir()?;
     let mut report = Report::new("quality", &HEADERS);
     for set in SETS.iter().filter(|set| set.name.contains(&args.set)) {
         measure(set, &data, args, &mut report)?;
     }
-    report.print(Output::of_flag(args.json))
+    Ok(report)
 }
 
 fn measure(set: &Set, data: &Path, args: &QualityArgs, report: &mut Report) -> Result<()> {

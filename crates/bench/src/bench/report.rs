@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde_json::{Map, Value, json};
 
-/// How to print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Output {
     Table,
@@ -19,7 +18,6 @@ impl Output {
     }
 }
 
-/// A cell.
 #[derive(Debug, Clone)]
 pub(crate) enum Cell {
     Text(String),
@@ -53,14 +51,12 @@ impl Cell {
     }
 }
 
-/// A target and whether it was met.
 #[derive(Debug, Clone)]
 struct Target {
     what: String,
     is_met: bool,
 }
 
-/// A measurement.
 #[derive(Debug, Clone)]
 pub(crate) struct Report {
     name: &'static str,

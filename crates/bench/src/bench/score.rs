@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::percentile::{median, percentile, sorted};
 use super::process::{milliseconds, timed};
 use super::python::programs_of;
-use super::report::{Cell, Output, Report};
+use super::report::{Cell, Report};
 
 const PEER: (&str, &str) = ("ir_measures", "0.4.3");
 const MEASURES: [&str; 7] = ["nDCG@10", "nDCG", "AP", "RR@10", "P@10", "R@100", "Judged@10"];
@@ -34,7 +34,7 @@ const TOLERANCE: f64 = 1e-4;
 const HEADERS: [&str; 5] = ["process", "n", "median ms", "p95 ms", "beside gbrain"];
 
 /// Scoring beside ir_measures and beside reading.
-#[derive(Debug, clap::Parser)]
+#[derive(Debug, clap::Args)]
 pub(crate) struct ScoreArgs {
     /// How many queries.
     #[arg(long, default_value_t = 10_000)]
@@ -48,12 +48,8 @@ pub(crate) struct ScoreArgs {
     /// How many times ir_measures runs.
     #[arg(long, default_value_t = 3)]
     peer_rounds: usize,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
-/// The two files.
 struct Files {
     qrels: PathBuf,
     run: PathBuf,
@@ -68,7 +64,7 @@ struct Times {
     peer: Vec<f64>,
 }
 
-pub(crate) fn run(args: &ScoreArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &ScoreArgs) -> Result<Report> {
     let temporary = tempfile::tempdir()?;
     let files = write_files(args, temporary.path())?;
     let peer = programs_of(PEER.0, PEER.1)?.join("ir_measures");
@@ -109,7 +105,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<ExitCode> {
             times.ours.push(milliseconds(ours())?);
         }
     }
-    report(args, &files, &times, &means, &peer_means).print(Output::of_flag(args.json))
+    Ok(report(args, &files, &times, &means, &peer_means))
 }
 
 /// Reads files and splits them into fields: what no reader of TREC lines can do without.

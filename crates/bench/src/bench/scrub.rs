@@ -10,16 +10,14 @@ mod variants;
 
 use std::hint::black_box;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::Result;
-use clap::Parser;
 use gbrain_bench::campaign::scaffold::progress;
 use gbrain_core::scrub::Scrubber;
 
 use super::percentile::median;
-use super::report::{Cell, Output, Report};
+use super::report::{Cell, Report};
 use labelled::Score;
 use rival::Ripgrep;
 
@@ -55,7 +53,7 @@ const HOSTILE: [&str; 19] = [
     "password=a",
 ];
 
-#[derive(Debug, Parser)]
+#[derive(Debug, clap::Args)]
 #[command(name = "cargo xtask bench scrub")]
 pub(crate) struct ScrubArgs {
     /// Megabytes of query-like lines.
@@ -76,13 +74,9 @@ pub(crate) struct ScrubArgs {
     /// Measure precision and recall only.
     #[arg(long)]
     quality: bool,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
-/// Runs the measurement.
-pub(crate) fn run(args: &ScrubArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &ScrubArgs) -> Result<Report> {
     let data = super::data_dir()?;
     let headers = ["what", "of", "n", "precision", "recall", "ours", "ripgrep", "ratio"];
     let mut report = Report::new("scrub", &headers);
@@ -93,7 +87,7 @@ pub(crate) fn run(args: &ScrubArgs) -> Result<ExitCode> {
         report.row(quality_row(&score));
     }
     if args.quality {
-        return report.print(Output::of_flag(args.json));
+        return Ok(report);
     }
     let ripgrep = Ripgrep::find(&args.tools)?;
     let texts = labelled::texts(&data)?;
@@ -109,7 +103,7 @@ pub(crate) fn run(args: &ScrubArgs) -> Result<ExitCode> {
     )?;
     linearity(args.repeats, &mut report);
     report.fact("ripgrep", Cell::text(ripgrep.version()?));
-    report.print(Output::of_flag(args.json))
+    Ok(report)
 }
 
 fn quality_row(score: &Score) -> Vec<Cell> {

@@ -7,7 +7,6 @@
 //! vector ready made and gives the numbers of the ten nearest.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::Result;
@@ -25,7 +24,7 @@ use super::build::{Built, ensure_built, read_questions};
 use super::home::Home;
 use super::machine::{disk_bytes, mib, status_kib};
 use super::percentile::{mean, median, percentile, sorted};
-use super::report::{Cell, Output, Report};
+use super::report::{Cell, Report};
 
 const LIMIT: usize = 10;
 const SEARCH_TARGET: f64 = 1.5;
@@ -35,7 +34,7 @@ const HEADERS: [&str; 8] =
     ["what", "n", "p50 us", "p95 us", "p99 us", "p50 ratio", "p95 ratio", "p99 ratio"];
 
 /// How long answers take, beside bare tantivy.
-#[derive(Debug, clap::Parser)]
+#[derive(Debug, clap::Args)]
 pub(crate) struct SearchArgs {
     /// How many chunks the brain has.
     #[arg(long, default_value_t = 100_000)]
@@ -46,9 +45,6 @@ pub(crate) struct SearchArgs {
     /// How often each question is asked.
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 /// One way of answering, and how long it took.
@@ -69,7 +65,6 @@ enum How {
     Whole(Operation),
 }
 
-/// The system that answers.
 struct Answerers {
     home: Home,
     bare: Bare,
@@ -78,7 +73,7 @@ struct Answerers {
     depth: usize,
 }
 
-pub(crate) fn run(args: &SearchArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &SearchArgs) -> Result<Report> {
     let temporary = tempfile::tempdir()?;
     let dir = args.dir.clone().unwrap_or_else(|| temporary.path().join("brain"));
     let built = ensure_built(args.chunks, &dir)?;
@@ -126,10 +121,9 @@ pub(crate) fn run(args: &SearchArgs) -> Result<ExitCode> {
         report.target(what, ratios.iter().all(|ratio| ratio <= target));
     }
     size_facts(&answerers.home, &built, &answerers.bare, args.rounds, &mut report);
-    report.print(Output::of_flag(args.json))
+    Ok(report)
 }
 
-/// The vectors of all chunks of a brain.
 fn vectors(home: &Home, table: &StaticTable) -> Result<FlatVectors> {
     let (store, workspace) = (home.brain.store(), home.brain.workspace());
     let mut vectors = FlatVectors::new(table.centre());

@@ -10,7 +10,7 @@
 mod blocks;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ use self::blocks::{Block, Overload, in_process, over_http, overload};
 use super::build::{ensure_built, read_questions};
 use super::home::Home;
 use super::percentile::{mean, median, percentile, sorted};
-use super::report::{Cell, Output, Report};
+use super::report::{Cell, Report};
 
 const CONNECTIONS: usize = 32;
 /// Server processor time of a request, beside that of the call.
@@ -48,7 +48,7 @@ const HEADERS: [&str; 8] =
     ["what", "blocks", "n", "cpu us", "requests/s", "p50 ms", "p95 ms", "p99 ms"];
 
 /// Measures the cost of an answer over HTTP.
-#[derive(Debug, clap::Parser)]
+#[derive(Debug, clap::Args)]
 pub(crate) struct ServeArgs {
     /// How many chunks the brain has.
     #[arg(long, default_value_t = 100_000)]
@@ -65,9 +65,6 @@ pub(crate) struct ServeArgs {
     /// Seconds of overload.
     #[arg(long, default_value_t = 20)]
     seconds: u64,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -76,7 +73,6 @@ enum Capturing {
     On,
 }
 
-/// The queries and the address of the server.
 struct Bench<'a> {
     args: &'a ServeArgs,
     home: PathBuf,
@@ -93,7 +89,7 @@ struct Blocks {
     served: Vec<Block>,
 }
 
-pub(crate) fn run(args: &ServeArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &ServeArgs) -> Result<Report> {
     ensure!(args.pairs >= 2, "an interval needs two pairs at least");
     let temporary = tempfile::tempdir()?;
     let dir = args.dir.clone().unwrap_or_else(|| temporary.path().join("brain"));
@@ -115,7 +111,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<ExitCode> {
     tell(&blocks, Capturing::On, &mut report)?;
     end(server)?;
     bench.brain.store().prune_captures(bench.brain.workspace(), &CaptureFilter::default())?;
-    report.print(Output::of_flag(args.json))
+    Ok(report)
 }
 
 impl<'a> Bench<'a> {

@@ -1,13 +1,11 @@
 //! `bench suite`: what a suite costs beside the calls that it makes, against a server with a fixed answer
 //! time. Bare calls and suites take turns in one run.
 
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use clap::Parser;
 use gbrain_core::format::suite::QueryEntry;
 use gbrain_core::format::target::read_target;
 use gbrain_core::gate::Verdict;
@@ -27,16 +25,15 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::percentile::median;
-use super::report::{Cell, Output, Report};
+use super::report::{Cell, Report};
 
 /// How long the server takes.
 const ANSWER: Duration = Duration::from_millis(20);
-/// Calls under way at once.
 const CONCURRENCY: usize = 16;
 /// How much longer a suite may take.
 const MOST: f64 = 1.05;
 
-#[derive(Debug, Parser)]
+#[derive(Debug, clap::Args)]
 #[command(name = "cargo xtask bench suite")]
 pub(crate) struct SuiteArgs {
     /// Questions of a suite.
@@ -45,13 +42,9 @@ pub(crate) struct SuiteArgs {
     /// Turns.
     #[arg(long, default_value_t = 5)]
     turns: usize,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
-/// Measures.
-pub(crate) fn run(args: &SuiteArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &SuiteArgs) -> Result<Report> {
     let server = RetrievalServer::start_with(
         ANSWER,
         64,
@@ -113,7 +106,7 @@ pub(crate) fn run(args: &SuiteArgs) -> Result<ExitCode> {
             whole.push(suites);
         }
     }
-    told(args, &bare, &whole).print(Output::of_flag(args.json))
+    Ok(told(args, &bare, &whole))
 }
 
 fn text(at: usize) -> String {

@@ -18,7 +18,7 @@ use gbrain_testkit::vitals::status_kib;
 
 use super::percentile::median;
 use super::process::{milliseconds, timed};
-use super::report::{Cell, Output, Report};
+use super::report::{Cell, Report};
 
 /// How fast ours must be, beside `wc -l` and the scan together.
 const TARGET: f64 = 0.5;
@@ -26,7 +26,7 @@ const TARGET: f64 = 0.5;
 const MEMORY_TARGET: f64 = 1.1;
 
 /// Summing up a usage log.
-#[derive(Debug, clap::Parser)]
+#[derive(Debug, clap::Args)]
 pub(crate) struct UsageArgs {
     /// How many rows.
     #[arg(long, default_value_t = 5_000_000)]
@@ -34,12 +34,9 @@ pub(crate) struct UsageArgs {
     /// How many times each runs.
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
-pub(crate) fn run(args: &UsageArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &UsageArgs) -> Result<Report> {
     let (large, small) = (tempfile::tempdir()?, tempfile::tempdir()?);
     progress("writing rows");
     write_library(small.path(), args.rows / 10)?;
@@ -92,7 +89,7 @@ pub(crate) fn run(args: &UsageArgs) -> Result<ExitCode> {
         format!("{growth:.2} times the memory for ten times the rows, at most {MEMORY_TARGET}"),
         growth <= MEMORY_TARGET,
     );
-    report.print(Output::of_flag(args.json))
+    Ok(report)
 }
 
 const LOG: &str = "prompts/greet/.usage.jsonl";
@@ -152,7 +149,6 @@ pub(crate) fn scan(file: &Path) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The most memory a process had, in MiB.
 fn peak_mib(mut command: Command) -> Result<f64> {
     let mut child = command.stdout(Stdio::null()).spawn()?;
     let mut peak = 0;

@@ -4,7 +4,6 @@
 //! stands beside that of adding up the same bytes. Passages are those of the real trees, in
 //! their order, and after them of pages made from their sentences.
 
-use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::Result;
@@ -20,7 +19,7 @@ use super::corpus::Corpus;
 use super::data_dir;
 use super::percentile::{median, percentile, sorted};
 use super::questions::questions;
-use super::report::{Cell, Output, Report};
+use super::report::{Cell, Report};
 
 const K: usize = 10;
 const DEPTHS: [usize; 5] = [100, 400, 1600, 3200, 12_800];
@@ -32,7 +31,7 @@ const HEADERS: [&str; 6] =
     ["chunks", "depth", "n", "recall@10 of exact", "p50 us", "ratio to reading the codes"];
 
 /// Measures the recall loss and the cost of the scan of one-bit codes.
-#[derive(Debug, clap::Parser)]
+#[derive(Debug, clap::Args)]
 pub(crate) struct VectorsArgs {
     /// How many chunks; may be given again.
     #[arg(long = "chunks", default_values_t = [10_000, 100_000, 1_000_000])]
@@ -40,9 +39,6 @@ pub(crate) struct VectorsArgs {
     /// How many questions.
     #[arg(long, default_value_t = 200)]
     questions: usize,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 /// Vectors both ways.
@@ -51,7 +47,7 @@ struct Both {
     flat: FlatVectors,
 }
 
-pub(crate) fn run(args: &VectorsArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &VectorsArgs) -> Result<Report> {
     let scratch = tempfile::tempdir()?;
     let corpus = Corpus::load(&data_dir()?, scratch.path())?;
     let table = StaticTable::built_in();
@@ -69,7 +65,7 @@ pub(crate) fn run(args: &VectorsArgs) -> Result<ExitCode> {
         let both = embed(&table, &passages);
         measure(&table, &both, &asked, &mut report)?;
     }
-    report.print(Output::of_flag(args.json))
+    Ok(report)
 }
 
 /// The passages of real pages, then of made ones.

@@ -41,18 +41,15 @@ pub struct Import {
     pub texts: BTreeMap<String, Hash>,
 }
 
-/// The state of the brain.
 #[derive(Debug, Default)]
 pub struct Aftermath {
     /// Versions of pages that were compared with what was told.
     pub versions: usize,
-    /// Jobs.
     pub jobs: usize,
     /// Jobs that were claimed more than once.
     pub resumed: usize,
     /// How often a job was claimed at most, by kind.
     pub attempts: BTreeMap<String, u32>,
-    /// The violations that were found.
     pub violations: Vec<String>,
 }
 

@@ -28,7 +28,6 @@ use super::{HASTE, is_behind};
 
 /// Processes that look and send.
 const SENDERS: usize = 2;
-/// The channels.
 const CHANNELS: usize = 2;
 /// How often a suite fails and recovers, together.
 const ROUNDS: usize = 10;
@@ -53,7 +52,6 @@ pub struct AlertsPlan {
     pub down: Duration,
 }
 
-/// The counts of a campaign run.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Kills while messages were queued.
@@ -64,7 +62,6 @@ pub struct Report {
     pub again: usize,
     /// Messages that were turned away while the receiver was down.
     pub turned_away: u64,
-    /// The violations that were found.
     pub violations: Vec<String>,
 }
 

@@ -32,14 +32,10 @@ pub struct ApiPlan {
     pub phases: &'static str,
 }
 
-/// The counts of a campaign run.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Operations that were tried.
     pub operations: u64,
-    /// Requests.
     pub requests: u64,
-    /// The violations that were found.
     pub violations: Vec<String>,
 }
 
@@ -51,7 +47,6 @@ pub fn run(args: &CampaignArgs<ApiPlan>) -> Result<ExitCode> {
     })
 }
 
-/// Hunts on one engine.
 pub fn run_on_engine(setup: &Setup, plan: &ApiPlan) -> Result<Report> {
     let brain = setup.brain()?;
     let config = json!({ "format": "gbrain/1", "eval": { "capture": true } });

@@ -78,30 +78,21 @@ pub enum Purse {
 pub struct Hunt {
     /// `gbrain-bench`.
     pub program: PathBuf,
-    /// The engine.
     pub engine: Engine,
-    /// How much there is to spend.
     pub purse: Purse,
-    /// Calls.
     pub calls: usize,
-    /// Kills.
     pub kills: usize,
-    /// The seed.
     pub seed: u64,
 }
 
-/// The result of the run.
 #[derive(Debug)]
 pub struct Report {
     /// The totals of the ledger.
     pub audit: Audit,
-    /// Kills.
     pub kills: usize,
     /// How often the ledger was read meanwhile.
     pub looks: usize,
-    /// How long it took.
     pub took: Duration,
-    /// The violations that were found.
     pub violations: Vec<String>,
 }
 
@@ -114,7 +105,6 @@ struct Terms {
     per_day: i64,
     /// The parts that calls are made of.
     seed: u64,
-    /// How many there are.
     calls: usize,
 }
 
@@ -164,7 +154,6 @@ pub fn run(args: &BudgetArgs) -> Result<ExitCode> {
     Ok(campaign.end())
 }
 
-/// The columns of the report.
 const HEADER: [&str; 17] = [
     "engine",
     "purse",

@@ -61,7 +61,6 @@ pub struct ContradictionsArgs {
     seed: SeedArgs,
 }
 
-/// The work to do.
 #[derive(Debug, Clone, Copy)]
 pub struct Survey {
     /// The rate at which contradictions are planted.
@@ -89,7 +88,6 @@ pub struct Run {
     pub estimate: f64,
     /// The same as a reader sees it.
     pub shown: f64,
-    /// The report's interval.
     pub interval: Interval,
     /// The interval of the rate that is not corrected.
     pub raw: Interval,
@@ -98,17 +96,14 @@ pub struct Run {
 /// All runs of a survey.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// The runs.
     pub runs: Vec<Run>,
     /// Pairs that were judged, planted ones not included.
     pub pairs: usize,
     /// Judgements that came over a wire.
     pub wired: usize,
-    /// The violations that were found.
     pub violations: Vec<String>,
 }
 
-/// Runs the campaign.
 pub fn run(args: &ContradictionsArgs) -> Result<ExitCode> {
     let mut campaign = Campaign::start(&args.seed);
     let seed = campaign.seed;

@@ -26,7 +26,7 @@ pub use report::{FaultReport, FaultRow, Finding, FindingKind, HealthTimes};
 
 use subject::Subject;
 
-use super::scaffold::{CampaignArgs, Part, Setup, progress};
+use super::scaffold::{CampaignArgs, FlagValue as _, Part, Setup, progress};
 
 /// Findings of one fault after which it is not tried again: they would be the same.
 const FINDINGS_LIMIT: usize = 200;

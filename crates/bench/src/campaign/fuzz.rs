@@ -43,8 +43,8 @@ use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result};
-use clap::Parser;
+use anyhow::Result;
+use clap::{Parser, ValueEnum as _};
 use fastrand::Rng;
 
 use gbrain_brain::cpu::thread_cpu_time;
@@ -80,8 +80,8 @@ pub struct FuzzArgs {
     #[arg(long)]
     case: Option<u64>,
     /// Only this target, as the table in docs/campaigns.md names it.
-    #[arg(long)]
-    only: Option<String>,
+    #[arg(long, value_enum)]
+    only: Option<FileParser>,
     /// Only this file, through the target that `--only` names.
     #[arg(long, requires = "only")]
     file: Option<PathBuf>,
@@ -101,10 +101,8 @@ pub struct FuzzArgs {
     gigabyte: bool,
 }
 
-/// The inputs to try.
 #[derive(Debug)]
 pub struct Fuzz {
-    /// The seed.
     pub seed: u64,
     /// The first case.
     pub from: u64,
@@ -122,20 +120,17 @@ pub struct Fuzz {
     pub findings: PathBuf,
 }
 
-/// The inputs that were tried.
 #[derive(Debug, Default)]
 pub struct Report {
     /// How many of each kind.
-    pub cases: BTreeMap<&'static str, u64>,
+    pub cases: BTreeMap<String, u64>,
     /// The processor time of the slowest case and its number.
     pub slowest: (Duration, u64),
     /// The bytes of the case that took most memory and its number.
     pub largest: (u64, u64),
-    /// The findings of the run.
     pub findings: Vec<String>,
 }
 
-/// Runs the campaign.
 pub fn run(args: &FuzzArgs) -> Result<ExitCode> {
     let mut campaign = Campaign::start(&args.seed);
     let seed = campaign.seed;
@@ -155,7 +150,7 @@ impl FuzzArgs {
         say(format!("findings are kept in {}", findings.display()));
         let (from, to) = self.case.map_or((0, u64::MAX), |case| (case, case + 1));
         let time = Duration::from_secs(self.minutes.map_or(self.seconds, |minutes| 60 * minutes));
-        let only = self.only.as_deref().map(reader).transpose()?;
+        let only = self.only;
         let data = std::env::var_os("GBRAIN_TEST_DATA").map(PathBuf::from);
         let wants_program = only.map_or(!self.library, FileParser::is_of_program);
         let program = wants_program.then(|| self.program.path()).transpose()?;
@@ -187,18 +182,12 @@ impl FuzzArgs {
     }
 }
 
-fn reader(name: &str) -> Result<FileParser> {
-    let names: Vec<&str> = FileParser::ALL.iter().map(|parser| parser.name()).collect();
-    FileParser::from_name(name)
-        .with_context(|| format!("there is no target `{name}`: {}", names.join(", ")))
-}
-
 /// Tries every file of the corpus through its target, of the library or of the program.
 pub fn replay_corpus(program: Option<&Path>, findings: &Path) -> Result<Report> {
     let is_tried = |parser: &&FileParser| parser.is_of_program() == program.is_some();
     let mut files = Vec::new();
-    for parser in FileParser::ALL.iter().filter(is_tried) {
-        files.extend(corpus::paths(parser.name())?.into_iter().map(|path| (*parser, path)));
+    for parser in FileParser::value_variants().iter().filter(is_tried) {
+        files.extend(corpus::paths(*parser)?.into_iter().map(|path| (*parser, path)));
     }
     try_files(files, program, findings)
 }
@@ -330,7 +319,8 @@ mod tests {
         };
         let report = super::fuzz(fuzz).unwrap();
         assert!(report.findings.is_empty(), "{:#?}", report.findings);
-        let of_library = FileParser::ALL.iter().filter(|parser| !parser.is_of_program());
+        let of_library =
+            FileParser::value_variants().iter().filter(|parser| !parser.is_of_program());
         assert_eq!(report.cases.len(), 2 + of_library.count(), "{report:?}");
         assert!(report.cases.values().all(|count| *count > 5), "{report:?}");
     }
@@ -340,9 +330,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let report = replay_corpus(None, dir.path()).unwrap();
         assert!(report.findings.is_empty(), "{:#?}", report.findings);
-        for parser in FileParser::ALL {
-            let has_files = !corpus::paths(parser.name()).unwrap().is_empty();
-            assert!(has_files || parser.has_own_seeds(), "{} has no corpus", parser.name());
+        for parser in FileParser::value_variants() {
+            let has_files = !corpus::paths(*parser).unwrap().is_empty();
+            assert!(has_files || parser.has_own_seeds(), "{parser:?} has no corpus");
         }
     }
 

@@ -33,15 +33,12 @@ use super::scaffold::say;
 /// How a brain came to hold the corpus.
 #[derive(Debug, Clone, Copy)]
 pub struct Way {
-    /// The engine.
     pub engine: Engine,
     /// Threads that read files.
     pub threads: usize,
-    /// The way there.
     pub route: Route,
 }
 
-/// What to compare.
 #[derive(Debug)]
 pub struct Comparison<'a> {
     /// What every brain holds at the end.
@@ -57,7 +54,6 @@ pub struct Comparison<'a> {
     pub seed: u64,
 }
 
-/// What was compared.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Brains, times the indexes each was asked through.
@@ -66,7 +62,6 @@ pub struct Report {
     pub compared: usize,
     /// Hits in the first brain's answers: identity of empty answers would prove nothing.
     pub hits: usize,
-    /// What differs.
     pub differences: Vec<String>,
 }
 
@@ -156,7 +151,6 @@ pub struct Place {
 }
 
 impl Place {
-    /// An empty one.
     pub fn new(engine: Engine) -> Result<Self> {
         let home = tempfile::Builder::new().prefix("gbrain-home-").tempdir()?;
         let database = match engine {
@@ -170,7 +164,6 @@ impl Place {
         Ok(Self { location, home, _database: database })
     }
 
-    /// Its brain.
     pub fn open(&self, index: IndexKind) -> Result<Brain> {
         let options = BrainOptions {
             location: self.location.clone(),
@@ -240,7 +233,6 @@ impl Report {
         }
     }
 
-    /// Prints counts and what differs.
     pub fn print(&self) {
         say(format!(
             "{} answers compared in {} configurations, {} hits in the reference, {} differences",

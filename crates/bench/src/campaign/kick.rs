@@ -34,10 +34,8 @@ pub struct KickArgs {
     seed: SeedArgs,
 }
 
-/// What to hunt.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// The program.
     pub kick: PathBuf,
     /// How many at once.
     pub parallel: usize,
@@ -49,7 +47,6 @@ pub struct Plan {
     pub seed: u64,
 }
 
-/// The findings of the run.
 #[derive(Debug, Default)]
 pub struct Found {
     /// Whole rows.
@@ -64,11 +61,9 @@ pub struct Found {
     pub interrupted: usize,
     /// Records of the text of runs.
     pub records: usize,
-    /// The violations that were found.
     pub failures: Vec<String>,
 }
 
-/// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     /// It ended with 0.

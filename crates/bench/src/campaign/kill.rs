@@ -47,17 +47,12 @@ pub struct KillPlan {
 /// A command that is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Victim {
-    /// `gbrain init`.
     Init,
-    /// `gbrain import`.
     Import,
-    /// `gbrain put`.
     Put,
-    /// `gbrain reindex`.
     Reindex,
 }
 
-/// The counts of a campaign run.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Kills that landed in a running process, by command.
@@ -74,11 +69,9 @@ pub struct Report {
     pub index_removals: usize,
     /// Processes that wrote beside one that was killed.
     pub neighbours: usize,
-    /// Brains begun.
     pub brains: usize,
     /// Pages compared with the model.
     pub compared: usize,
-    /// The violations that were found.
     pub violations: Vec<String>,
 }
 

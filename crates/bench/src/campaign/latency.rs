@@ -64,7 +64,6 @@ pub struct LatencyPlan {
 /// What one gate ran under.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
-    /// Nothing is changed.
     Unchanged,
     /// Loops run during the gate.
     BusyGate,
@@ -86,9 +85,7 @@ pub enum Capturer {
 /// What a gate said of latency.
 #[derive(Debug, Clone)]
 pub struct Gated {
-    /// What captured.
     pub capturer: Capturer,
-    /// What it ran under.
     pub condition: Condition,
     /// The ratio of times.
     pub ratio: Option<f64>,
@@ -98,16 +95,12 @@ pub struct Gated {
     pub n: usize,
 }
 
-/// The measured values.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Every gate.
     pub gates: Vec<Gated>,
-    /// The violations that were found.
     pub violations: Vec<String>,
 }
 
-/// Runs the campaign.
 pub fn run(args: &LatencyArgs) -> Result<ExitCode> {
     let mut campaign = Campaign::start(&args.seed);
     let setup = campaign.setup(&ProgramArgs::default())?;
@@ -243,7 +236,6 @@ impl Site<'_> {
     }
 }
 
-/// The measurements of one gate.
 struct Measured {
     ratio: Option<f64>,
     status: String,
@@ -313,7 +305,6 @@ impl Gated {
         format!("{}, {}", self.capturer.name(), self.condition.name())
     }
 
-    /// The violation, in words.
     fn violation(&self, plan: &LatencyPlan) -> Option<String> {
         let (fail, pass) = (CheckStatus::Fail.name(), CheckStatus::Pass.name());
         let is_in_range = self.ratio.is_some_and(|ratio| UNCHANGED.contains(&ratio));

@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 use gbrain_core::hash::Hash;
 use gbrain_store::VersionOp;
 
-/// A change of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
     /// This text.
@@ -39,7 +38,6 @@ pub struct Ledger {
 /// A version of a page, as its history tells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Version {
-    /// Its number.
     pub number: u32,
     /// The request that made it.
     pub op: VersionOp,

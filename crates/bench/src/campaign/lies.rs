@@ -38,13 +38,15 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Args, Parser};
+use clap::{Args, Parser, ValueEnum as _};
 use fastrand::Rng;
 use gbrain_eval::spread;
 
 use self::case::{Case, Class, Reaction};
 use self::scene::World;
-use super::scaffold::{Campaign, Part, ProgramArgs, Progress, SeedArgs, Setup, table};
+use super::scaffold::{
+    Campaign, FlagValue as _, Part, ProgramArgs, Progress, SeedArgs, Setup, table,
+};
 
 #[derive(Debug, Parser)]
 pub struct LiesArgs {
@@ -63,7 +65,7 @@ pub struct LiesArgs {
 #[derive(Debug, Clone, Args)]
 pub struct LiesPlan {
     /// One class of lies only.
-    #[arg(long, value_parser = parse_class)]
+    #[arg(long, value_enum)]
     pub class: Option<Class>,
     /// Only cases whose name contains this.
     #[arg(long = "case", value_name = "TEXT")]
@@ -76,29 +78,19 @@ pub struct LiesPlan {
     pub per_class: Option<usize>,
 }
 
-fn parse_class(name: &str) -> Result<Class, String> {
-    let class = Class::ALL.into_iter().find(|class| class.name() == name);
-    class.ok_or_else(|| format!("there are {}", Class::ALL.map(Class::name).join(", ")))
-}
-
 /// The outcome of one command on one case.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// The class.
     pub class: Class,
-    /// The case.
     pub case: String,
-    /// Whether it is an honest counterpart.
     pub is_honest: bool,
     /// The words behind `gbrain`.
     pub command: String,
-    /// The outcome of the command.
     pub reaction: Reaction,
     /// The exit code and what was printed.
     pub printed: String,
 }
 
-/// The findings of a survey.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Every command of every case.
@@ -116,7 +108,6 @@ impl Report {
         self.outcomes.iter().filter(is_bad).collect()
     }
 
-    /// How many lies were tried.
     pub fn lies(&self) -> usize {
         let mut names: Vec<(Class, &str)> = self
             .outcomes
@@ -143,7 +134,7 @@ impl Report {
             "false alarms",
             "broken",
         ]);
-        for class in Class::ALL {
+        for &class in Class::value_variants() {
             let own: Vec<&Outcome> =
                 self.outcomes.iter().filter(|one| one.class == class).collect();
             if !own.is_empty() {
@@ -170,7 +161,6 @@ impl Report {
     }
 }
 
-/// Runs the campaign.
 pub fn run(args: &LiesArgs) -> Result<ExitCode> {
     let mut campaign = Campaign::start(&args.seed);
     let setup = campaign.setup(&args.program)?;
@@ -286,7 +276,7 @@ fn row(class: Class, own: &[&Outcome]) -> Vec<String> {
     let judged = lies.iter().filter(|one| one.reaction != Reaction::NotJudged).count();
     let broken = own.iter().filter(|one| one.reaction == Reaction::Broken).count();
     vec![
-        class.name().to_owned(),
+        class.name(),
         names.len().to_string(),
         judged.to_string(),
         count(&lies, Reaction::Refused),

@@ -34,18 +34,14 @@ pub struct LoadPlan {
     pub pages: usize,
 }
 
-/// The counts of the run.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Imports that were run.
     pub imports: usize,
-    /// Searches that were run.
     pub searches: usize,
     /// Searches that were behind, and said so.
     pub behind: usize,
     /// Pages compared with their files at the end.
     pub compared: usize,
-    /// The violations that were found.
     pub violations: Vec<String>,
 }
 
@@ -62,7 +58,6 @@ pub fn run(args: &CampaignArgs<LoadPlan>) -> Result<ExitCode> {
     })
 }
 
-/// Loads one engine.
 pub fn load(setup: &Setup, plan: &LoadPlan) -> Result<Report> {
     let mut rng = setup.rng();
     let dir = tempfile::Builder::new().prefix("gbrain-tree-").tempdir()?;

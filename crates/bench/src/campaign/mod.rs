@@ -40,7 +40,6 @@ use clap::Parser;
 const NAMES: &str = "kill, faults, noninterference, load, fuzz, replay, serve, workers, api, kick, resume, budget, \
      contradictions, schedule, alerts, triage, latency, lies, statistics, purge";
 
-/// Runs the campaign called `name`.
 pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
     match name {
         "kill" => kill::run(&parse(name, args)?),

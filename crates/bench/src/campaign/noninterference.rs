@@ -43,22 +43,18 @@ pub struct NoninterferencePlan {
 /// What was asked and what differed.
 #[derive(Debug, Default)]
 pub struct NoninterferenceReport {
-    /// Requests by interface.
     pub requests: BTreeMap<&'static str, usize>,
     /// Requests by operation, those of MCP and commands included.
     pub operations: BTreeMap<String, OperationCounts>,
     /// Operations of the OpenAPI document that were never asked for.
     pub never: Vec<String>,
-    /// Answers that differed.
     pub differences: Vec<String>,
 }
 
 /// The outcomes of the requests to one operation.
 #[derive(Debug, Default)]
 pub struct OperationCounts {
-    /// How many there were.
     pub requests: usize,
-    /// How many of them succeeded.
     pub succeeded: usize,
     /// The answer to the last that did not.
     pub last_refusal: String,
@@ -75,7 +71,6 @@ pub fn run(args: &CampaignArgs<NoninterferencePlan>) -> Result<ExitCode> {
     })
 }
 
-/// Asks two brains the same.
 pub fn compare(setup: &Setup, plan: &NoninterferencePlan) -> Result<NoninterferenceReport> {
     let mut pair = Pair::make(setup, plan)?;
     let mut report = NoninterferenceReport::default();
@@ -106,7 +101,6 @@ pub fn compare(setup: &Setup, plan: &NoninterferencePlan) -> Result<Noninterfere
 }
 
 impl NoninterferenceReport {
-    /// Requests through an interface.
     pub fn through(&self, interface: Interface) -> usize {
         self.requests.get(interface.name()).copied().unwrap_or(0)
     }

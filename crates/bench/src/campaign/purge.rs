@@ -37,10 +37,8 @@ pub struct PurgePlan {
     pub kill_every: usize,
 }
 
-/// The counts of a campaign run.
 #[derive(Debug, Default)]
 pub struct PurgeReport {
-    /// Purges that were checked.
     pub purges: usize,
     /// Of them, killed before their end and run again.
     pub killed: usize,
@@ -48,7 +46,6 @@ pub struct PurgeReport {
     pub changed: usize,
     /// Records that were compared and are the same.
     pub same: usize,
-    /// The violations that were found.
     pub violations: Vec<String>,
 }
 

@@ -56,10 +56,8 @@ pub struct ReplayArgs {
     engine: EngineArgs,
 }
 
-/// The work for one engine.
 #[derive(Debug)]
 pub struct Hunt<'a> {
-    /// The engine.
     pub engine: Engine,
     /// The pages before and after.
     pub growth: &'a Growth,
@@ -93,7 +91,6 @@ pub fn prepare(corpus: Corpus, requests: usize, seed: u64) -> (Growth, Vec<Quest
     (corpus::grown(corpus, seed), questions)
 }
 
-/// Runs every step on one engine.
 pub fn run_on_engine(hunt: &Hunt<'_>) -> Result<Report> {
     let place = Place::new(hunt.engine)?;
     let mut steps = Steps { place, hunt, folder: Folder::new()?, report: Report::default() };

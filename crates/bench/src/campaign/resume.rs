@@ -26,7 +26,6 @@ pub struct ResumeArgs {
     program: ProgramArgs,
 }
 
-/// Runs the campaign.
 pub fn run(args: &ResumeArgs) -> Result<ExitCode> {
     let mut campaign = Campaign::start(&args.seed);
     let (program, seed) = (args.program.path()?, campaign.seed);

@@ -36,7 +36,6 @@ pub enum Engines {
 }
 
 impl Engines {
-    /// The engines, in order.
     pub fn list(self) -> &'static [Engine] {
         match self {
             Self::Sqlite => &[Engine::Sqlite],
@@ -45,6 +44,16 @@ impl Engines {
         }
     }
 }
+
+/// The values of a flag: reports call them as the command line does.
+pub trait FlagValue: ValueEnum + Copy {
+    fn name(self) -> String {
+        let value = self.to_possible_value().expect("no value is left out of the command line");
+        value.get_name().to_owned()
+    }
+}
+
+impl<T: ValueEnum + Copy> FlagValue for T {}
 
 /// The flag of every campaign.
 #[derive(Debug, clap::Args)]
@@ -117,14 +126,10 @@ impl<P: clap::Args> CampaignArgs<P> {
     }
 }
 
-/// The context of a part.
 #[derive(Debug, Clone)]
 pub struct Setup {
-    /// The program.
     pub program: PathBuf,
-    /// The engine.
     pub engine: Engine,
-    /// The seed.
     pub seed: u64,
 }
 
@@ -151,13 +156,11 @@ pub fn minutes(text: &str) -> Result<Duration, ParseIntError> {
 }
 
 impl EngineArgs {
-    /// The engines, in order.
     pub fn list(&self) -> &'static [Engine] {
         self.engine.list()
     }
 }
 
-/// A campaign that runs.
 #[derive(Debug)]
 pub struct Campaign {
     /// The seed: the one given, or one made up and printed, so that the run can be repeated.
@@ -178,7 +181,6 @@ impl Campaign {
         Ok(Setup { program: program.path()?, engine: Engine::Sqlite, seed: self.seed })
     }
 
-    /// Runs one part and prints its report.
     pub fn part(&mut self, name: &str, run: impl FnOnce() -> Result<Part>) -> Result<()> {
         progress(format!("{name}: started"));
         let start = Instant::now();

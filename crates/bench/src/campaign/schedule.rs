@@ -48,16 +48,13 @@ pub struct SchedulePlan {
     pub runs: usize,
 }
 
-/// The counts of a campaign run.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Kills while runs were open.
     pub kills: usize,
-    /// Runs that were recorded.
     pub recorded: usize,
     /// Runs that were begun more than once.
     pub resumed: usize,
-    /// The violations that were found.
     pub violations: Vec<String>,
 }
 

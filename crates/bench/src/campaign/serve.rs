@@ -57,7 +57,6 @@ pub struct ServePlan {
     pub crowds: Duration,
 }
 
-/// The counts of the run.
 #[derive(Debug, Default)]
 pub struct Report {
     /// The outcomes of every kind of request.
@@ -76,9 +75,7 @@ pub struct Report {
     pub acknowledged: usize,
     /// The index in the end, and made anew, in MiB.
     pub index: (u64, u64),
-    /// The state at the end of the run.
     pub aftermath: Aftermath,
-    /// The violations that were found.
     pub violations: Vec<String>,
 }
 
@@ -91,7 +88,6 @@ pub fn run(args: &CampaignArgs<ServePlan>) -> Result<ExitCode> {
     })
 }
 
-/// Loads one engine.
 pub fn serve(setup: &Setup, plan: &ServePlan) -> Result<Report> {
     let mut rng = setup.rng();
     let dir = tempfile::Builder::new().prefix("gbrain-tree-").tempdir()?;

@@ -24,7 +24,6 @@ use clap::Parser;
 pub const COVERAGE: f64 = 0.93;
 /// How far a printed power may be off.
 pub const OFF: f64 = 0.03;
-/// Sample sizes.
 pub const SIZES: [usize; 10] = [4, 5, 8, 10, 15, 20, 30, 50, 100, 200];
 
 #[derive(Debug, Parser)]
@@ -43,7 +42,6 @@ pub struct StatisticsArgs {
     seed: SeedArgs,
 }
 
-/// Runs the campaign.
 pub fn run(args: &StatisticsArgs) -> Result<ExitCode> {
     let mut campaign = Campaign::start(&args.seed);
     let seed = campaign.seed;

@@ -18,15 +18,11 @@ const WORDS: [&str; 24] = [
 /// How much a tree changes at once.
 #[derive(Debug, Clone, Copy)]
 pub struct Change {
-    /// Pages with a new text.
     pub edits: usize,
-    /// New pages.
     pub additions: usize,
-    /// Pages that go.
     pub deletions: usize,
 }
 
-/// A directory of pages.
 #[derive(Debug)]
 pub struct Tree {
     root: PathBuf,
@@ -44,7 +40,6 @@ impl Tree {
         Ok(Self { root, name: name.to_owned(), pages: BTreeMap::new(), next: 0, versions: 0 })
     }
 
-    /// Where it is.
     pub fn root(&self) -> &str {
         self.root.to_str().expect("its parent is a temporary directory with a plain name")
     }
@@ -103,7 +98,6 @@ pub fn page(rng: &mut Rng, slug: &str, marker: &str) -> String {
     text
 }
 
-/// The marker of a page's text.
 pub fn marker(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once("The mark is ")?;
     rest.split_once('.').map(|(marker, _)| marker)

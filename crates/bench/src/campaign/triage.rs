@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Args, Parser};
+use clap::{Args, Parser, ValueEnum as _};
 use fastrand::Rng;
 use gbrain_core::triage::FailureCause;
 use gbrain_eval::spread;
@@ -56,21 +56,15 @@ pub struct TriagePlan {
     #[arg(long, default_value_t = 100)]
     pub variants: usize,
     /// One kind of fault only.
-    #[arg(long, value_parser = parse_kind)]
+    #[arg(long, value_enum)]
     pub kind: Option<Kind>,
     /// Variants at once.
     #[arg(long, default_value_t = 2)]
     pub threads: usize,
 }
 
-fn parse_kind(name: &str) -> Result<Kind, String> {
-    Kind::from_name(name).ok_or_else(|| format!("there is no kind `{name}`"))
-}
-
-/// The findings of a survey.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Every variant.
     pub outcomes: Vec<Outcome>,
     /// Variants that did no harm, and were drawn again.
     pub redrawn: usize,
@@ -78,7 +72,6 @@ pub struct Report {
     pub violations: Vec<String>,
 }
 
-/// Runs the campaign.
 pub fn run(args: &TriageArgs) -> Result<ExitCode> {
     let mut campaign = Campaign::start(&args.seed);
     let setup = campaign.setup(&args.program)?;
@@ -179,7 +172,7 @@ impl Report {
             }
         }
         let mut lines = vec![table.to_string()];
-        for kind in Kind::ALL {
+        for kind in Kind::value_variants() {
             let own: Vec<&Outcome> = self.outcomes.iter().filter(|one| one.kind == *kind).collect();
             let right = own.iter().filter(|one| one.is_right()).count();
             let cases: usize = own.iter().map(|one| one.cases.len()).sum();

@@ -12,7 +12,6 @@ use gbrain_testkit::process::Output;
 pub struct Violations(Mutex<Vec<String>>);
 
 impl Violations {
-    /// Adds one.
     pub fn add(&self, text: impl Into<String>) {
         self.0.lock().expect("nobody panics while holding it").push(text.into());
     }
@@ -40,12 +39,10 @@ impl Violations {
         log.lines().filter(is_alarm).for_each(|line| self.add(format!("{what} said: {line}")));
     }
 
-    /// Whether there is any.
     pub fn any(&self) -> bool {
         !self.0.lock().expect("nobody panics while holding it").is_empty()
     }
 
-    /// All of them.
     pub fn into_list(self) -> Vec<String> {
         self.0.into_inner().expect("nobody panics while holding it")
     }

@@ -52,13 +52,10 @@ pub struct WorkersPlan {
 /// A process that is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Victim {
-    /// `gbrain serve`.
     Server,
-    /// `gbrain worker`.
     Worker,
 }
 
-/// The counts of a campaign run.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Kills, by process.
@@ -73,9 +70,7 @@ pub struct Report {
     pub answers: usize,
     /// Imports whose number was never heard.
     pub unheard_imports: usize,
-    /// The state at the end of the run.
     pub aftermath: Aftermath,
-    /// The violations that were found.
     pub violations: Vec<String>,
 }
 

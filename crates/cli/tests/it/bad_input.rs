@@ -43,8 +43,7 @@ impl Bench {
         bench.write("good.qrels", "q1 0 default::people/ada 1\n");
         bench.write("good.run", "q1 Q0 default::people/ada 1 2.5 tag\n");
         bench.write("good.qrels.json", qrels());
-        let ran = bench.run("bench publish --from good.ndjson --to good.baseline.ndjson", "");
-        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        bench.run("bench publish --from good.ndjson --to good.baseline.ndjson", "").exits(0);
         bench
     }
 
@@ -184,9 +183,10 @@ fn baselines_that_are_not_what_was_published() {
         good.replace("\"jaccard\":0.85", "\"jaccard\":1.5"),
         "threshold `jaccard` is 1.5",
     );
-    let ran = bench.run("eval gate --baseline good.ndjson", "");
-    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
-    assert!(ran.stderr.contains("good.ndjson: it is no baseline"), "{}", ran.stderr);
+    bench
+        .run("eval gate --baseline good.ndjson", "")
+        .exits(2)
+        .stderr_has("good.ndjson: it is no baseline");
 }
 
 #[test]
@@ -268,9 +268,7 @@ fn texts_that_cannot_be_read() {
     bench.refuse(Reads::Texts, "missing", "No such file");
     bench.write("empty", "");
     for (command, _) in COMMANDS.iter().filter(|(_, reads)| *reads == Reads::Texts) {
-        let ran = bench.run(command, "empty");
-        assert_eq!(ran.code, Some(2), "{}", ran.stdout);
-        assert!(ran.stderr.contains("query `q1` has no text to ask"), "{}", ran.stderr);
+        bench.run(command, "empty").exits(2).stderr_has("query `q1` has no text to ask");
     }
 }
 

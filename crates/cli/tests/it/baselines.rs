@@ -77,15 +77,13 @@ fn a_signed_baseline_is_checked_by_every_command() {
     let signed = signed.to_str().unwrap();
     let from = home.path().join("c.ndjson");
     let sign = ["bench", "publish", "--from", from.to_str().unwrap(), "--to", signed, "--json"];
-    let ran = run_with(&home, Some(KEY), &sign);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    let body: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let body = run_with(&home, Some(KEY), &sign).exits(0).json();
     assert_eq!(body["key_id"].as_str().unwrap().len(), 16, "{body}");
     assert!(!std::fs::read_to_string(signed).unwrap().contains(KEY));
 
     let verdict = |key: Option<&str>, file: &str| {
         let ran = run_with(&home, key, &gate(file));
-        let body: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let body = ran.json();
         (ran.code, body["regression_gate"]["baseline"]["integrity"].clone())
     };
     assert_eq!(verdict(Some(KEY), signed), (Some(0), json!("signature_verified")));
@@ -119,9 +117,7 @@ fn a_signed_baseline_is_checked_by_every_command() {
     std::fs::write(&file, "short").unwrap();
     assert_eq!(run_with(&home, None, &with_file).code, Some(2));
     for empty in ["", "short"] {
-        let ran = run_with(&home, Some(empty), &gate(signed));
-        assert_eq!(ran.code, Some(2), "{}", ran.stdout);
-        assert!(ran.stderr.contains("GBRAIN_BASELINE_KEY"), "{}", ran.stderr);
+        run_with(&home, Some(empty), &gate(signed)).exits(2).stderr_has("GBRAIN_BASELINE_KEY");
     }
 }
 
@@ -134,7 +130,7 @@ fn the_public_baseline_is_judged_with_a_remark() {
     let home = captured_home(Home::sqlite());
     let file = data.join("gbrain/v0.41-launch.baseline.ndjson");
     let file = file.to_str().unwrap();
-    let path = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
+    let path = |name: &str| home.file(name);
     let (xml, md, html) = (path("g.xml"), path("g.md"), path("g.html"));
     let args = ["eval", "gate", "--baseline", file, "--github", "--junit", &xml, "--markdown", &md];
     let ran = home.run(&[&args[..], &["--html", &html, "--repeats", "1"]].concat());
@@ -197,19 +193,19 @@ fn a_ratchet_refuses_losses() {
     let words = Words::new();
     let before = words.text();
     words.home.ok(&["delete", "notes/boats"]);
-    let ran = words.ratchet(&[]);
-    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
-    assert!(ran.stderr.contains("it finds nothing any more"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("no longer finds default::notes/boats"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("--accept-loss"), "{}", ran.stderr);
+    words
+        .ratchet(&[])
+        .exits(2)
+        .stderr_has("it finds nothing any more")
+        .stderr_has("no longer finds default::notes/boats")
+        .stderr_has("--accept-loss");
     assert_eq!(words.text(), before);
     // A reason is needed to accept a loss, too.
     let args = ["bench", "ratchet", "--baseline", &words.baseline, "--accept-loss"];
     assert_eq!(words.home.run(&args).code, Some(2));
     assert_eq!(words.home.run(&[&args[..], &["--why", " "]].concat()).code, Some(2));
 
-    let ran = words.ratchet(&["--accept-loss"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    words.ratchet(&["--accept-loss"]).exits(0);
     // A row that finds nothing is no ranking: it stays as it was, and goes on failing.
     assert_eq!(words.pages("boats"), json!(["notes/boats"]));
     assert_eq!(words.pages("harbour"), json!(["notes/trains"]));
@@ -222,18 +218,18 @@ fn a_ratchet_banks_only_what_improved() {
     let before = words.text();
     assert_eq!(words.pages("trains"), json!(["notes/trains"]));
     // Nothing changed: there is nothing to bank.
-    let ran = words.ratchet(&[]);
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("no row is known to have improved"), "{}", ran.stderr);
+    words.ratchet(&[]).exits(2).stderr_has("no row is known to have improved");
     // Judgements of other queries judge nothing.
     let qrels = words.qrels(&json!([{ "query": "planes", "relevant_slugs": ["notes/other"] }]));
-    let ran = words.ratchet(&["--qrels", &qrels]);
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("none of its queries is in the baseline"), "{}", ran.stderr);
+    words
+        .ratchet(&["--qrels", &qrels])
+        .exits(2)
+        .stderr_has("none of its queries is in the baseline");
     // A looser gate is a loss.
-    let ran = words.ratchet(&["--threshold-jaccard", "0.1"]);
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("threshold jaccard falls from 0.85 to 0.1"), "{}", ran.stderr);
+    words
+        .ratchet(&["--threshold-jaccard", "0.1"])
+        .exits(2)
+        .stderr_has("threshold jaccard falls from 0.85 to 0.1");
     assert_eq!(words.text(), before);
 
     // One page more for `trains`, which is judged, and for `harbour`, which is not.
@@ -243,14 +239,14 @@ fn a_ratchet_banks_only_what_improved() {
     let qrels = words.qrels(&json!([
         { "query": "trains", "relevant_slugs": ["notes/other", "notes/trains"] },
     ]));
-    let ran = words.ratchet(&["--qrels", &qrels]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert!(ran.stderr.contains("1 of 3 rows are judged"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("1 rows improved; 1 moved"), "{}", ran.stderr);
+    words
+        .ratchet(&["--qrels", &qrels])
+        .exits(0)
+        .stderr_has("1 of 3 rows are judged")
+        .stderr_has("1 rows improved; 1 moved");
     assert_eq!(words.pages("trains").as_array().unwrap().len(), 2);
     assert_eq!(words.pages("harbour").as_array().unwrap().len(), 2, "as it was");
-    let tighter = words.ratchet(&["--threshold-jaccard", "0.9"]);
-    assert_eq!(tighter.code, Some(0), "{}", tighter.stderr);
+    words.ratchet(&["--threshold-jaccard", "0.9"]).exits(0);
 }
 
 #[test]
@@ -266,18 +262,20 @@ fn publishing_over_a_baseline_tells_what_is_lost() {
     let rows: Vec<String> = rows.iter().map(ToString::to_string).collect();
     std::fs::write(&captured, rows.join("\n")).unwrap();
     let from = captured.to_str().unwrap();
-    let ran = words.home.run(&[
-        "bench",
-        "publish",
-        "--from",
-        from,
-        "--to",
-        &words.baseline,
-        "--force",
-        "--threshold-top1",
-        "0.5",
-    ]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let ran = words
+        .home
+        .run(&[
+            "bench",
+            "publish",
+            "--from",
+            from,
+            "--to",
+            &words.baseline,
+            "--force",
+            "--threshold-top1",
+            "0.5",
+        ])
+        .exits(0);
     for expected in [
         "1 of 3 captures can't be gated on",
         "threshold top1 falls from 0.8 to 0.5",
@@ -291,9 +289,7 @@ fn publishing_over_a_baseline_tells_what_is_lost() {
 #[test]
 fn a_check_with_too_few_rows_is_refused_and_named() {
     let words = Words::new();
-    let ran = words.home.run(&gate(&words.baseline));
-    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
-    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let report = words.home.run(&gate(&words.baseline)).exits(2).json();
     assert_eq!(report["verdict"], "inconclusive");
     assert_eq!(report["regression_gate"]["checks"][0]["status"], "too_few_rows");
     let text = words.home.run(&["eval", "gate", "--baseline", &words.baseline]).stdout;
@@ -302,9 +298,7 @@ fn a_check_with_too_few_rows_is_refused_and_named() {
     let strict = ["--threshold-jaccard", "1", "--threshold-top1", "1"];
     let args =
         [&["eval", "gate", "--baseline", &words.baseline][..], &ANY_LATENCY, &strict].concat();
-    let ran = words.home.run(&args);
-    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
-    assert!(ran.stdout.contains("mean_jaccard n=3"), "{}", ran.stdout);
+    words.home.run(&args).exits(0).stdout_has("mean_jaccard n=3");
     // One expected first page among twenty queries is one.
     let path = words.home.path().join("q.json");
     let mut entries = vec![json!({ "query": "boats", "relevant_slugs": ["notes/boats"] }); 4];
@@ -313,9 +307,11 @@ fn a_check_with_too_few_rows_is_refused_and_named() {
         entry["query_id"] = format!("q{at}").into();
     }
     std::fs::write(&path, json!({ "schema_version": 1, "queries": entries }).to_string()).unwrap();
-    let ran = words.home.run(&["eval", "gate", "--qrels", path.to_str().unwrap()]);
-    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
-    assert!(ran.stdout.contains("expected_top1_hit_rate has 1 row, and a floor of 0.5 needs 2"));
+    words
+        .home
+        .run(&["eval", "gate", "--qrels", path.to_str().unwrap()])
+        .exits(2)
+        .stdout_has("expected_top1_hit_rate has 1 row, and a floor of 0.5 needs 2");
 }
 
 #[test]
@@ -326,18 +322,13 @@ fn replaying_an_empty_brain_is_no_success() {
     let replay = ["eval", "replay", "--against", captured, "--repeats", "1"];
     assert_eq!(words.home.run(&replay).code, Some(0));
     for home in Home::both() {
-        let ran = home.run(&replay);
-        assert_eq!(ran.code, Some(2), "{}", ran.stdout);
-        assert!(ran.stderr.contains("the brain has no pages"), "{}", ran.stderr);
-        let ran = home.run(&gate(&words.baseline));
-        assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+        home.run(&replay).exits(2).stderr_has("the brain has no pages");
+        home.run(&gate(&words.baseline)).exits(2);
     }
     // A brain with pages in which nothing is found again is not success either.
     let other = Home::sqlite();
     other.put("notes/x", "something else");
-    let ran = other.run(&replay);
-    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
-    assert!(ran.stderr.contains("nothing was found for any row"), "{}", ran.stderr);
+    other.run(&replay).exits(2).stderr_has("nothing was found for any row");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use gbrain_core::format::benchmark::BenchmarkResult;
 use serde_json::{Value, json};
 
-use crate::support::{Home, Ran};
+use crate::support::{Home, Ran, assert_fields};
 
 const TYPES: [&str; 3] = ["single-session-user", "multi-session", "temporal-reasoning"];
 const THINGS: [&str; 8] =
@@ -51,16 +51,6 @@ pub(crate) fn dataset(questions: usize, name: impl Fn(&str) -> String) -> Value 
     Value::Array((0..questions).map(question).collect())
 }
 
-pub(crate) fn write(home: &Home, name: &str, text: &str) -> String {
-    let path = home.path().join(name);
-    fs::write(&path, text).unwrap();
-    path.to_str().unwrap().to_owned()
-}
-
-pub(crate) fn path(home: &Home, name: &str) -> String {
-    home.path().join(name).to_str().unwrap().to_owned()
-}
-
 /// A result with a hash of what it holds now, as someone who edits on purpose would give it.
 pub(crate) fn resealed(result: &Value) -> String {
     let result: BenchmarkResult = serde_json::from_value(result.clone()).unwrap();
@@ -89,9 +79,8 @@ fn timeless(text: &str) -> Vec<Value> {
 #[test]
 fn rows_come_in_order_with_one_summary_at_the_end() {
     let home = Home::sqlite();
-    let file = write(&home, "lme.json", &dataset(10, str::to_owned).to_string());
-    let ran = longmemeval(&home, &file, &["--by-type", "--quiet"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let file = home.write("lme.json", dataset(10, str::to_owned).to_string());
+    let ran = longmemeval(&home, &file, &["--by-type", "--quiet"]).exits(0);
     let all = rows(&ran.stdout);
     let ids: Vec<&str> = all.iter().map(|row| row["question_id"].as_str().unwrap()).collect();
     let expected: Vec<String> =
@@ -126,7 +115,7 @@ fn rows_come_in_order_with_one_summary_at_the_end() {
 #[test]
 fn concurrency_changes_nothing_but_time() {
     let home = Home::sqlite();
-    let file = write(&home, "lme.json", &dataset(12, str::to_owned).to_string());
+    let file = home.write("lme.json", dataset(12, str::to_owned).to_string());
     let one = longmemeval(&home, &file, &["--concurrency", "1", "--quiet"]);
     let many = longmemeval(&home, &file, &["--concurrency", "7", "--quiet"]);
     assert_eq!(timeless(&one.stdout), timeless(&many.stdout));
@@ -135,10 +124,10 @@ fn concurrency_changes_nothing_but_time() {
 #[test]
 fn ids_are_never_indexed() {
     let home = Home::sqlite();
-    let plain = write(&home, "a.json", &dataset(8, str::to_owned).to_string());
+    let plain = home.write("a.json", dataset(8, str::to_owned).to_string());
     // The new names are words of the questions: were they indexed, they would be found.
     let renamed = |id: &str| format!("coins-harbour-market-{}", id.replace("answer", "Z"));
-    let other = write(&home, "b.json", &dataset(8, renamed).to_string());
+    let other = home.write("b.json", dataset(8, renamed).to_string());
     let anonymous = |text: &str| {
         let mut rows = timeless(text);
         for row in &mut rows {
@@ -178,9 +167,9 @@ fn nothing_leaks_from_question_to_question_or_from_the_users_brain() {
     for at in 1..6 {
         data[at]["question"] = json!("where is the zanzibarite marker?");
     }
-    let file = write(&home, "lme.json", &data.to_string());
-    let ran = longmemeval(&home, &file, &["--concurrency", "1", "--keyword-only", "--quiet"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let file = home.write("lme.json", data.to_string());
+    let ran =
+        longmemeval(&home, &file, &["--concurrency", "1", "--keyword-only", "--quiet"]).exits(0);
     let all = rows(&ran.stdout);
     assert!(
         all.iter().skip(1).all(|row| !row["hypothesis"].as_str().unwrap().contains("zanzibarite"))
@@ -189,8 +178,8 @@ fn nothing_leaks_from_question_to_question_or_from_the_users_brain() {
     assert_eq!(before, fs::read(home.path().join("brain.db")).unwrap());
     // A brain that can't even be opened is in nobody's way.
     let broken = Home::sqlite();
-    fs::write(broken.path().join("brain.db"), "no database").unwrap();
-    let file = write(&broken, "lme.json", &dataset(2, str::to_owned).to_string());
+    broken.write("brain.db", "no database");
+    let file = broken.write("lme.json", dataset(2, str::to_owned).to_string());
     assert_eq!(longmemeval(&broken, &file, &["--quiet"]).code, Some(0));
     assert!(!broken.path().join("index").exists());
 }
@@ -204,11 +193,11 @@ fn a_floor_fails_and_says_which_type() {
         data[at]["answer_session_ids"] = json!(["answer_missing_1"]);
         data[at]["question_id"] = json!(format!("m{at}"));
     }
-    let file = write(&home, "lme.json", &data.to_string());
-    let out = path(&home, "run.jsonl");
-    let ran = longmemeval(&home, &file, &["--by-type-floor", "0.8", "--output", &out]);
-    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
-    assert!(ran.stderr.contains("multi-session: 0 of 2"), "{}", ran.stderr);
+    let file = home.write("lme.json", data.to_string());
+    let out = home.file("run.jsonl");
+    longmemeval(&home, &file, &["--by-type-floor", "0.8", "--output", &out])
+        .exits(1)
+        .stderr_has("multi-session: 0 of 2");
     assert_eq!(longmemeval(&home, &file, &["--by-type-floor", "1.5"]).code, Some(2));
     assert_eq!(longmemeval(&home, &file, &["--by-type-floor", "NaN"]).code, Some(2));
 }
@@ -216,8 +205,8 @@ fn a_floor_fails_and_says_which_type() {
 #[test]
 fn cut_off_anywhere_and_resumed_it_ends_the_same() {
     let home = Home::sqlite();
-    let file = write(&home, "lme.json", &dataset(9, str::to_owned).to_string());
-    let out = path(&home, "run.jsonl");
+    let file = home.write("lme.json", dataset(9, str::to_owned).to_string());
+    let out = home.file("run.jsonl");
     let args = ["--by-type", "--quiet", "--output", &out];
     assert_eq!(longmemeval(&home, &file, &args).code, Some(0));
     let whole = fs::read_to_string(&out).unwrap();
@@ -241,10 +230,10 @@ fn cut_off_anywhere_and_resumed_it_ends_the_same() {
 #[test]
 fn killed_and_resumed_it_ends_the_same() {
     let home = Home::sqlite();
-    let file = write(&home, "lme.json", &dataset(40, str::to_owned).to_string());
-    let whole = path(&home, "whole.jsonl");
+    let file = home.write("lme.json", dataset(40, str::to_owned).to_string());
+    let whole = home.file("whole.jsonl");
     assert_eq!(longmemeval(&home, &file, &["--by-type", "--output", &whole]).code, Some(0));
-    let out = path(&home, "run.jsonl");
+    let out = home.file("run.jsonl");
     let args = [
         "eval",
         "longmemeval",
@@ -273,12 +262,11 @@ fn killed_and_resumed_it_ends_the_same() {
 #[test]
 fn rows_of_another_run_are_refused_and_failures_are_asked_again() {
     let home = Home::sqlite();
-    let file = write(&home, "lme.json", &dataset(4, str::to_owned).to_string());
-    let out = path(&home, "run.jsonl");
+    let file = home.write("lme.json", dataset(4, str::to_owned).to_string());
+    let out = home.file("run.jsonl");
     assert_eq!(longmemeval(&home, &file, &["--output", &out, "--quiet"]).code, Some(0));
     let resume = ["--output", &out, "--resume-from", &out, "--quiet"];
-    let other = longmemeval(&home, &file, &[&resume[..], &["--top-k", "3"]].concat());
-    assert_eq!(other.code, Some(2));
+    let other = longmemeval(&home, &file, &[&resume[..], &["--top-k", "3"]].concat()).exits(2);
     assert!(other.stderr.contains("another") || other.stderr.contains("run "), "{}", other.stderr);
     let text = fs::read_to_string(&out).unwrap();
     let mut all = rows(&text);
@@ -286,8 +274,7 @@ fn rows_of_another_run_are_refused_and_failures_are_asked_again() {
     all[1]["hypothesis"] = json!("");
     let broken: Vec<String> = all.iter().map(Value::to_string).collect();
     fs::write(&out, format!("{}\nnot a row\n", broken.join("\n"))).unwrap();
-    let ran = longmemeval(&home, &file, &resume);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    longmemeval(&home, &file, &resume).exits(0);
     let again = fs::read_to_string(&out).unwrap();
     assert_eq!(again.lines().next(), Some("not a row"), "lines that are not ours stay");
     let ours: Vec<&str> = again.lines().skip(1).collect();
@@ -298,12 +285,11 @@ fn rows_of_another_run_are_refused_and_failures_are_asked_again() {
 fn every_published_format_is_read_and_bad_files_are_reported() {
     let home = Home::sqlite();
     let data = dataset(4, str::to_owned);
-    let array = write(&home, "a.json", &data.to_string());
+    let array = home.write("a.json", data.to_string());
     let lines: Vec<String> = data.as_array().unwrap().iter().map(Value::to_string).collect();
-    let lines = write(&home, "b.jsonl", &lines.join("\n"));
+    let lines = home.write("b.jsonl", lines.join("\n"));
     let asked = |file: &str| {
-        let ran = longmemeval(&home, file, &["--quiet"]);
-        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let ran = longmemeval(&home, file, &["--quiet"]).exits(0);
         let mut rows = timeless(&ran.stdout);
         for row in &mut rows {
             row["run"] = Value::Null;
@@ -313,7 +299,7 @@ fn every_published_format_is_read_and_bad_files_are_reported() {
     };
     assert_eq!(asked(&array), asked(&lines));
     let bad = |name: &str, text: &str, says: &str| {
-        let ran = longmemeval(&home, &write(&home, name, text), &[]);
+        let ran = longmemeval(&home, &home.write(name, text), &[]);
         assert_eq!(ran.code, Some(2), "{name}");
         assert!(ran.stderr.contains(says), "{name}: {}", ran.stderr);
         assert!(ran.stdout.is_empty(), "{name}");
@@ -325,18 +311,15 @@ fn every_published_format_is_read_and_bad_files_are_reported() {
     bad("other.json", r#"[{"a":1}]"#, "question_id");
     let twice = json!([data[0], data[0]]).to_string();
     bad("twice.json", &twice, "a second time");
-    let missing = longmemeval(&home, "/nowhere.json", &[]);
-    assert_eq!(missing.code, Some(2));
-    let no_model = home.run(&["eval", "longmemeval", &array]);
-    assert_eq!(no_model.code, Some(2));
-    assert!(no_model.stderr.contains("--retrieval-only"), "{}", no_model.stderr);
+    longmemeval(&home, "/nowhere.json", &[]).exits(2);
+    home.run(&["eval", "longmemeval", &array]).exits(2).stderr_has("--retrieval-only");
 }
 
 #[test]
 fn the_official_log_has_the_official_shape() {
     let home = Home::sqlite();
-    let file = write(&home, "lme.json", &dataset(5, str::to_owned).to_string());
-    let log = path(&home, "log.jsonl");
+    let file = home.write("lme.json", dataset(5, str::to_owned).to_string());
+    let log = home.file("log.jsonl");
     for level in ["session", "turn"] {
         let args = ["--retrieval-log", &log, "--granularity", level, "--quiet"];
         assert_eq!(longmemeval(&home, &file, &args).code, Some(0));
@@ -359,10 +342,9 @@ fn the_official_log_has_the_official_shape() {
 #[test]
 fn a_report_says_what_its_numbers_are() {
     let home = Home::sqlite();
-    let file = write(&home, "lme.json", &dataset(5, str::to_owned).to_string());
-    let out = path(&home, "run.jsonl");
-    let ran = longmemeval(&home, &file, &["--output", &out, "--top-k", "8"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let file = home.write("lme.json", dataset(5, str::to_owned).to_string());
+    let out = home.file("run.jsonl");
+    let ran = longmemeval(&home, &file, &["--output", &out, "--top-k", "8"]).exits(0);
     for said in [
         "retrieval, not answers: whether any (recall_any@k) or all (recall_all@k) sessions",
         "No answers were judged",
@@ -383,34 +365,25 @@ fn a_report_says_what_its_numbers_are() {
     ] {
         assert!(ran.stdout.contains(said), "{said:?} is missing in\n{}", ran.stdout);
     }
-    let titled = longmemeval(&home, &file, &["--title", "LongMemEval score"]);
-    assert_eq!(titled.code, Some(2));
-    assert!(titled.stderr.contains("score"), "{}", titled.stderr);
+    longmemeval(&home, &file, &["--title", "LongMemEval score"]).exits(2).stderr_has("score");
 }
 
 #[test]
 fn a_result_is_reproduced_row_by_row() {
     let home = Home::sqlite();
-    let file = write(&home, "lme.json", &dataset(6, str::to_owned).to_string());
-    let result = path(&home, "run.json.gz");
-    let ran = longmemeval(&home, &file, &["--result", &result, "--quiet", "--set", "pool=60"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    let same = home.run(&["eval", "reproduce", &result]);
-    assert_eq!(same.code, Some(0), "{}{}", same.stdout, same.stderr);
-    assert!(same.stdout.contains("6 of 6 rows are the same"), "{}", same.stdout);
-    let plain = path(&home, "run.json");
+    let file = home.write("lme.json", dataset(6, str::to_owned).to_string());
+    let result = home.file("run.json.gz");
+    longmemeval(&home, &file, &["--result", &result, "--quiet", "--set", "pool=60"]).exits(0);
+    home.run(&["eval", "reproduce", &result]).exits(0).stdout_has("6 of 6 rows are the same");
+    let plain = home.file("run.json");
     longmemeval(&home, &file, &["--result", &plain, "--quiet"]);
     let mut edited: Value = serde_json::from_str(&fs::read_to_string(&plain).unwrap()).unwrap();
     edited["per_question"][2]["retrieved_session_ids"][0] = json!("another session");
     fs::write(&plain, edited.to_string()).unwrap();
-    let differs = home.run(&["eval", "reproduce", &plain]);
-    assert_eq!(differs.code, Some(2), "{}", differs.stdout);
-    assert!(differs.stderr.contains("result_hash"), "{}", differs.stderr);
+    home.run(&["eval", "reproduce", &plain]).exits(2).stderr_has("result_hash");
     fs::write(&plain, resealed(&edited)).unwrap();
-    let differs = home.run(&["eval", "reproduce", &plain]);
-    assert_eq!(differs.code, Some(1), "{}", differs.stderr);
-    assert!(differs.stdout.contains("rank 1"), "{}", differs.stdout);
-    let moved = write(&home, "other.json", &dataset(7, str::to_owned).to_string());
+    home.run(&["eval", "reproduce", &plain]).exits(1).stdout_has("rank 1");
+    let moved = home.write("other.json", dataset(7, str::to_owned).to_string());
     assert_eq!(home.run(&["eval", "reproduce", &plain, "--dataset", &moved]).code, Some(2));
     assert_eq!(home.run(&["eval", "reproduce", &file]).code, Some(2));
 }
@@ -418,8 +391,8 @@ fn a_result_is_reproduced_row_by_row() {
 #[test]
 fn a_result_is_gated_and_nothing_wrong_is_green() {
     let home = Home::sqlite();
-    let file = write(&home, "lme.json", &dataset(6, str::to_owned).to_string());
-    let result = path(&home, "run.json");
+    let file = home.write("lme.json", dataset(6, str::to_owned).to_string());
+    let result = home.file("run.json");
     longmemeval(&home, &file, &["--result", &result, "--quiet"]);
     let gate =
         |floor: &str| home.run(&["eval", "gate", "--result", &result, "--floor", floor]).code;
@@ -428,7 +401,7 @@ fn a_result_is_gated_and_nothing_wrong_is_green() {
     assert_eq!(gate("qa_accuracy=0.1"), Some(2), "nobody measured that");
     assert_eq!(gate("recall_all@5=NaN"), Some(2));
     // Reports that were asked for are written, and those that a result has not are refused.
-    let (junit, markdown) = (path(&home, "gate.xml"), path(&home, "gate.md"));
+    let (junit, markdown) = (home.file("gate.xml"), home.file("gate.md"));
     let with = |floor: &str, more: &[&str]| {
         home.run(&[&["eval", "gate", "--result", &result, "--floor", floor][..], more].concat())
             .code
@@ -439,7 +412,7 @@ fn a_result_is_gated_and_nothing_wrong_is_green() {
     assert_eq!(with("qa_accuracy=0.1", &reports), Some(2));
     assert!(!fs::read_to_string(&junit).unwrap().contains("errors=\"0\""));
     assert!(fs::read_to_string(&markdown).unwrap().contains("qa_accuracy"));
-    assert_eq!(with("recall_all@5=1.0", &["--html", &path(&home, "gate.html")]), Some(2));
+    assert_eq!(with("recall_all@5=1.0", &["--html", &home.file("gate.html")]), Some(2));
     assert_eq!(with("recall_all@5=1.0", &["--github"]), Some(2));
     let whole = fs::read_to_string(&result).unwrap();
     let edit = |change: &dyn Fn(&mut Value)| {
@@ -455,7 +428,7 @@ fn a_result_is_gated_and_nothing_wrong_is_green() {
     assert_eq!(gate("recall_all@5=1.0"), Some(2), "nothing was measured");
     let mut data = dataset(6, str::to_owned);
     data[1]["answer_session_ids"] = json!(["answer_missing_1"]);
-    let worse = write(&home, "worse.json", &data.to_string());
+    let worse = home.write("worse.json", data.to_string());
     longmemeval(&home, &worse, &["--result", &result, "--quiet"]);
     assert_eq!(gate("recall_all@5=1.0"), Some(1), "4 of 5 found");
 }
@@ -463,13 +436,13 @@ fn a_result_is_gated_and_nothing_wrong_is_green() {
 #[test]
 fn results_and_rows_are_compared() {
     let home = Home::sqlite();
-    let file = write(&home, "lme.json", &dataset(6, str::to_owned).to_string());
-    let (one, two) = (path(&home, "one.json"), path(&home, "two.json.gz"));
+    let file = home.write("lme.json", dataset(6, str::to_owned).to_string());
+    let (one, two) = (home.file("one.json"), home.file("two.json.gz"));
     longmemeval(&home, &file, &["--result", &one, "--quiet"]);
     longmemeval(&home, &file, &["--result", &two, "--keyword-only", "--quiet"]);
     let compared = home.json(&["eval", "compare", &one, &two]);
     assert!(compared.to_string().contains("recall_all@5"), "{compared}");
-    let deeper = path(&home, "deep.json");
+    let deeper = home.file("deep.json");
     longmemeval(&home, &file, &["--result", &deeper, "--top-k", "3", "--quiet"]);
     assert_eq!(home.run(&["eval", "compare", &one, &deeper]).code, Some(2), "unequal k");
 }
@@ -496,10 +469,7 @@ fn collections_run_in_a_brain_of_their_own() {
     let found = home.json(&["eval", "beir", dir]);
     assert_eq!(found["summary"]["nDCG@10"], 1.0, "{found}");
     assert_eq!(found["label"]["benchmark"], "beir");
-    assert_eq!(
-        (&found["label"]["granularity"], &found["label"]["depth"]),
-        (&json!("document"), &json!(100))
-    );
+    assert_fields(&found["label"], &json!({ "granularity": "document", "depth": 100 }));
     assert_eq!(found["summary"]["AP@100"], 1.0, "AP is of the 100 documents that are kept");
     assert_eq!(found["summary"].get("AP"), None);
     let headline = found["headline"].as_str().unwrap();

@@ -16,7 +16,7 @@ use gbrain_testkit::cluster::Cluster;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::support::{Home, Ran};
+use crate::support::{Home, Ran, args_of, assert_fields, find};
 
 /// A home that captures.
 pub(crate) fn capturing(home: Home) -> Home {
@@ -26,7 +26,7 @@ pub(crate) fn capturing(home: Home) -> Home {
 
 pub(crate) fn configure(home: &Home, eval: &Value) {
     let config = json!({ "format": "gbrain/1", "eval": eval });
-    std::fs::write(home.path().join("config.json"), config.to_string()).unwrap();
+    home.write("config.json", config.to_string());
 }
 
 /// What was captured, newest first.
@@ -58,47 +58,19 @@ fn capture_is_off_by_default() {
 fn a_row_says_everything_its_ranking_depended_on() {
     for home in Home::both().map(capturing) {
         home.put("people/ada", "---\ntype: person\ntags: [paint]\n---\nAda paints boats.");
-        home.ok(&[
-            "query",
-            "boats",
-            "--limit",
-            "3",
-            "--mode",
-            "knowledge",
-            "--detail",
-            "high",
-            "--type",
-            "person",
-            "--tag",
-            "paint",
-            "--untrusted",
-            "--now",
-            "2026-01-01T00:00:00Z",
-        ]);
+        home.ok(&args_of("query boats --limit 3 --mode knowledge --detail high --type person --tag paint --untrusted --now 2026-01-01T00:00:00Z"));
         home.ok(&["search", "boats"]);
         let rows = exported(&home);
         let (search, query) = (&rows[0], &rows[1]);
-        assert_eq!(
-            (search["tool_name"].as_str(), &search["expand_enabled"]),
-            (Some("search"), &Value::Null)
-        );
+        assert_fields(search, &json!({ "tool_name": "search", "expand_enabled": null }));
         assert_eq!(query["expand_enabled"], json!(false));
         assert_eq!((&query["cache_hit"], &query["cache"]), (&json!(false), &json!("off")));
         assert_eq!(query["schema_version"], json!(1));
         assert_eq!(query["retrieved"], json!([{ "source_id": "default", "slug": "people/ada" }]));
-        assert_eq!(
-            (query["limit"].as_u64(), query["retrieval_mode"].as_str()),
-            (Some(3), Some("knowledge"))
-        );
-        assert_eq!(
-            (query["detail"].as_str(), query["detail_resolved"].as_str()),
-            (Some("high"), Some("high"))
-        );
+        assert_fields(query, &json!({ "limit": 3, "retrieval_mode": "knowledge" }));
+        assert_fields(query, &json!({ "detail": "high", "detail_resolved": "high" }));
         assert_eq!(query["filters"]["types"], json!(["person"]));
-        assert_eq!(
-            (query["trust"].as_str(), query["remote"].as_bool()),
-            (Some("untrusted"), Some(false))
-        );
+        assert_fields(query, &json!({ "trust": "untrusted", "remote": false }));
         assert_eq!(query["now"], json!("2026-01-01T00:00:00Z"));
         assert_eq!(query["vector_enabled"], json!(true));
         assert!(query["embedder"].as_str().unwrap().starts_with("static-256"));
@@ -133,10 +105,7 @@ fn personal_data_never_reaches_the_disk() {
     home.ok(&["query", "mail wilhelmina.krasniqi@example.org about boats"]);
     let row = exported(&home).remove(0);
     assert_eq!(row["query"], json!("mail [REDACTED] about boats"));
-    assert_eq!(
-        (row["scrubbed"].as_bool(), &row["scrub_families"]),
-        (Some(true), &json!(["email"]))
-    );
+    assert_fields(&row, &json!({ "scrubbed": true, "scrub_families": ["email"] }));
     assert!(row["scrubbed_retrieved"].is_array());
     assert!(!holds(home.path(), b"wilhelmina.krasniqi"));
     configure(&home, &json!({ "capture": true, "scrub_pii": false }));
@@ -151,9 +120,8 @@ fn slugs_that_carry_an_address_are_scrubbed_and_still_replay() {
     home.ok(&["query", "boats"]);
     let row = exported(&home).remove(0);
     assert!(!row.to_string().contains("ada@example.com"), "{row}");
-    let file = home.path().join("c.ndjson");
-    std::fs::write(&file, format!("{row}\n")).unwrap();
-    let replay = home.json(&["eval", "replay", "--against", file.to_str().unwrap()]);
+    let file = home.write("c.ndjson", format!("{row}\n"));
+    let replay = home.json(&["eval", "replay", "--against", &file]);
     assert_eq!(replay["summary"]["mean_jaccard"], json!(1.0));
 }
 
@@ -169,9 +137,8 @@ fn sampling_keeps_its_share() {
 }
 
 fn failures(home: &Home) -> Value {
-    let report: Value = serde_json::from_str(&home.run(&["doctor", "--json"]).stdout).unwrap();
-    let checks = report["checks"].as_array().unwrap().clone();
-    checks.into_iter().find(|check| check["name"] == "eval_capture").unwrap()
+    let report = home.run(&["doctor", "--json"]).json();
+    find(&report["checks"], "name", "eval_capture").clone()
 }
 
 #[test]
@@ -218,8 +185,7 @@ fn row_level_security_rejections_are_counted() {
          WITH CHECK (false)"
     ));
     let url = format!("{} user={role}", home.url());
-    let ran = Ran::of(home.command(&["query", "boats"]).env("DATABASE_URL", url).output().unwrap());
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    Ran::of(home.command(&["query", "boats"]).env("DATABASE_URL", url).output().unwrap()).exits(0);
     let check = failures(&home);
     home.sql(&format!(
         "DROP POLICY nobody ON eval_candidates; DROP OWNED BY {role}; DROP ROLE {role}"
@@ -356,10 +322,10 @@ fn a_query_service_closes_while_a_query_runs() {
 #[test]
 fn the_switch_lives_in_the_file_and_says_so() {
     let home = Home::sqlite();
-    let ran = home.run(&["config", "set", "eval.capture", "false"]);
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains(r#""eval": { "capture": false }"#), "{}", ran.stderr);
-    assert!(ran.stderr.contains("before a database is opened"));
+    home.run(&["config", "set", "eval.capture", "false"])
+        .exits(2)
+        .stderr_has(r#""eval": { "capture": false }"#)
+        .stderr_has("before a database is opened");
 }
 
 #[test]
@@ -367,9 +333,8 @@ fn measuring_is_not_captured() {
     let home = capturing(Home::sqlite());
     home.put("people/ada", "Ada paints boats.");
     home.ok(&["query", "boats"]);
-    let file = home.path().join("c.ndjson");
-    std::fs::write(&file, home.ok(&["eval", "export", "--quiet"])).unwrap();
-    home.ok(&["eval", "replay", "--against", file.to_str().unwrap()]);
+    let file = home.write("c.ndjson", home.ok(&["eval", "export", "--quiet"]));
+    home.ok(&["eval", "replay", "--against", &file]);
     assert_eq!(exported(&home).len(), 1);
 }
 
@@ -415,23 +380,16 @@ fn pruning_counts_exactly_and_zero_days_is_everything() {
 #[test]
 fn the_scrubber_can_be_tried() {
     use std::io::Write as _;
-    use std::process::Stdio;
+
     let home = Home::sqlite();
     let scrubbed = |args: &[&str], input: &[u8]| {
-        let mut child = home
-            .command(args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = home.spawn(args);
         child.stdin.take().unwrap().write_all(input).unwrap();
         Ran::of(child.wait_with_output().unwrap())
     };
     let ran = scrubbed(&["eval", "scrub"], b"to ada@example.com\nnothing here\n");
     assert_eq!(ran.stdout, "to [REDACTED]\nnothing here\n");
-    let ran = scrubbed(&["eval", "scrub", "--json"], b"to ada@example.com\n");
-    let row: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let row = scrubbed(&["eval", "scrub", "--json"], b"to ada@example.com\n").json();
     assert_eq!((row["changed"].as_bool(), &row["families"]), (Some(true), &json!(["email"])));
     assert_eq!(scrubbed(&["eval", "scrub"], b"").stdout, "");
     assert_eq!(scrubbed(&["eval", "scrub"], b"\xff\xfe").code, Some(0));

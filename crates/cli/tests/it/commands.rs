@@ -3,11 +3,10 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 use gbrain_core::defect::reports_panic;
 
-use crate::support::{Home, demo, demo_home};
+use crate::support::{Home, demo, demo_home, wait_until};
 
 #[test]
 fn init_makes_a_private_home_and_changes_nothing_the_second_time() {
@@ -61,9 +60,7 @@ fn purge_erases_from_every_file_of_the_home() {
     home.put("notes/secret", "the marker is xyzzyplugh");
     home.put("notes/other", "something else");
     assert_eq!(home.hits(&["search", "xyzzyplugh"]), ["default::notes/secret"]);
-    let refused = home.run(&["purge", "notes/secret"]);
-    assert_eq!(refused.code, Some(2));
-    assert!(refused.stderr.contains("--yes"), "{}", refused.stderr);
+    home.run(&["purge", "notes/secret"]).exits(2).stderr_has("--yes");
     home.ok(&["purge", "notes/secret", "--yes"]);
     assert!(home.hits(&["search", "xyzzyplugh"]).is_empty());
     assert_eq!(home.run(&["history", "notes/secret"]).code, Some(2));
@@ -98,9 +95,8 @@ fn import_tells_what_it_did_and_one_bad_file_stops_nothing() {
     write("a.txt", b"takes the slug of a.md");
     write("photo.png", b"\x89PNG");
     let path = notes.path().to_str().unwrap();
-    let ran = home.run(&["import", path, "--json"]);
-    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
-    let summary: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let ran = home.run(&["import", path, "--json"]).exits(2);
+    let summary: serde_json::Value = ran.json();
     assert_eq!((summary["added"].as_u64(), summary["unchanged"].as_u64()), (Some(2), Some(0)));
     let failed: Vec<_> = summary["failed"]
         .as_array()
@@ -149,9 +145,7 @@ fn a_directory_that_lost_everything_does_not_empty_the_brain() {
     let path = notes.path().to_str().unwrap();
     home.ok(&["import", path]);
     fs::remove_file(notes.path().join("a.md")).unwrap();
-    let ran = home.run(&["import", path]);
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("--allow-empty"), "{}", ran.stderr);
+    home.run(&["import", path]).exits(2).stderr_has("--allow-empty");
     assert_eq!(home.hits(&["search", "alpha"]), ["default::a"]);
     home.ok(&["import", path, "--allow-empty"]);
     assert!(home.hits(&["search", "alpha"]).is_empty());
@@ -172,11 +166,7 @@ fn import_watches() {
     let ready = talk.next().unwrap().unwrap();
     assert!(ready.contains("watching"), "{ready}");
     fs::write(notes.path().join("b.md"), "bravo").unwrap();
-    let patience = Instant::now() + Duration::from_secs(20);
-    while home.hits(&["search", "bravo"]).is_empty() {
-        assert!(Instant::now() < patience, "the new file was not imported");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    wait_until("the new file is imported", || !home.hits(&["search", "bravo"]).is_empty());
     child.kill().unwrap();
     child.wait().unwrap();
 }
@@ -223,10 +213,8 @@ fn settings_live_in_the_database_and_change_answers() {
 #[test]
 fn a_foreign_database_is_never_touched() {
     let home = Home::sqlite();
-    fs::write(home.path().join("brain.db"), "this is not a database, it is a diary").unwrap();
-    let ran = home.run(&["search", "x"]);
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("brain.db"), "{}", ran.stderr);
+    home.write("brain.db", "this is not a database, it is a diary");
+    home.run(&["search", "x"]).exits(2).stderr_has("brain.db");
     assert_eq!(
         fs::read_to_string(home.path().join("brain.db")).unwrap(),
         "this is not a database, it is a diary"
@@ -277,8 +265,7 @@ fn verify_finds_what_was_tampered_with() {
     let mut changed = changed;
     changed[at] = b'A';
     fs::write(&database, changed).unwrap();
-    let ran = home.run(&["reindex", "--verify"]);
-    assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
+    home.run(&["reindex", "--verify"]).exits(1);
 }
 
 #[test]

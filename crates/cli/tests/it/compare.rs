@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use crate::gate::captured_home;
-use crate::support::Home;
+use crate::support::{Home, find};
 
 #[test]
 fn two_replays_are_compared_regressions_first() {
     let home = captured_home(Home::sqlite());
-    let path = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
+    let path = |name: &str| home.file(name);
     std::fs::write(path("c.ndjson"), home.ok(&["eval", "export", "-q"])).unwrap();
     let replay = |name: &str| {
         let text =
@@ -43,12 +43,10 @@ fn settings_are_compared_on_known_right_answers() {
     let before = home.json(&["config", "list"]);
     let two = home.json(&["eval", "--qrels", qrels, "--config-b", r#"{"search.cut_ratio": 1}"#]);
     assert_eq!(home.json(&["config", "list"]), before);
-    let rows = two["comparisons"][0]["measures"].as_array().unwrap();
-    let recall = rows.iter().find(|row| row["measure"] == "R@5").unwrap();
+    let recall = find(&two["comparisons"][0]["measures"], "measure", "R@5");
     assert!(recall["delta"].as_f64().unwrap() < 0.0, "{recall}");
     assert_eq!(recall["n"], 54);
-    let bad = home.run(&["eval", "--qrels", qrels, "--config-b", r#"{"search.nothing": 1}"#]);
-    assert_eq!(bad.code, Some(2));
+    home.run(&["eval", "--qrels", qrels, "--config-b", r#"{"search.nothing": 1}"#]).exits(2);
 }
 
 /// Scores of so many queries in eight measures; the first `fallen` queries have lost everything.
@@ -65,9 +63,8 @@ fn scores(home: &Home, name: &str, n: usize, fallen: usize) -> String {
         "schema_version": 1, "summary": of((n - fallen) as f64 / n as f64), "per_query": per_query,
         "counts": { "judged_queries": n, "judgements": n },
     });
-    let path = home.path().join(name);
-    std::fs::write(&path, scores.to_string()).unwrap();
-    path.to_str().unwrap().to_owned()
+
+    home.write(name, scores.to_string())
 }
 
 #[test]
@@ -99,13 +96,9 @@ fn the_caller_chooses_what_decides() {
     };
     assert_eq!(run("R@10").code, Some(1));
     // Seven tests of 2 / 256 are above .05.
-    let many = run("nDCG@10 P@10 R@10 R@100 RR AP RBP");
-    assert_eq!(many.code, Some(2));
-    assert!(many.stderr.contains("at least 9 are needed"), "{}", many.stderr);
+    run("nDCG@10 P@10 R@10 R@100 RR AP RBP").exits(2).stderr_has("at least 9 are needed");
     for refused in ["Judged@10", "nDCG@7"] {
-        let run = run(refused);
-        assert_eq!(run.code, Some(2));
-        assert!(run.stderr.contains("cannot decide"), "{}", run.stderr);
+        run(refused).exits(2).stderr_has("cannot decide");
     }
 }
 

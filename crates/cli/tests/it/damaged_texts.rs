@@ -7,7 +7,7 @@ use gbrain_testkit::process::Running;
 use serde_json::{Value, json};
 
 use crate::serve::client::{Call, Server};
-use crate::support::Home;
+use crate::support::{Home, wait_until};
 
 const PAGE: &str = "notes/ferry";
 const TEXT: &str = "# Ferry\n\nThe ferry leaves the quay at seven.\n";
@@ -89,10 +89,7 @@ fn a_file_that_is_imported_again_is_repaired() {
         damage(&home);
         home.ok(&["import", root, "--background"]);
         let worker = Running::start(home.command(&["worker"]), "").unwrap();
-        let is_done = || home.json(&["jobs", "show", "1"])["state"] == "done";
-        while !is_done() {
-            std::thread::sleep(std::time::Duration::from_millis(100));
-        }
+        wait_until("the job is done", || home.json(&["jobs", "show", "1"])["state"] == "done");
         worker.terminate().unwrap();
         assert_eq!(worker.wait().unwrap().code, Some(0));
         check_repaired(&home, "job");

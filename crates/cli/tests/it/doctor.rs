@@ -5,17 +5,17 @@ use std::os::unix::fs::PermissionsExt as _;
 use serde_json::{Value, json};
 
 use crate::capture::capturing;
-use crate::support::Home;
+use crate::support::{Home, find};
 
 fn examine(home: &Home, args: &[&str]) -> (Option<i32>, Value) {
     let args: Vec<&str> = ["doctor", "--json"].iter().chain(args).copied().collect();
     let ran = home.run(&args);
-    (ran.code, serde_json::from_str(&ran.stdout).unwrap())
+    (ran.code, ran.json())
 }
 
 #[track_caller]
 fn check<'a>(report: &'a Value, name: &str) -> &'a Value {
-    report["checks"].as_array().unwrap().iter().find(|check| check["name"] == name).unwrap()
+    find(&report["checks"], "name", name)
 }
 
 /// A home as gbrain makes it: for its owner only.
@@ -86,8 +86,7 @@ fn rights_that_are_too_wide_are_mended() {
 #[test]
 fn a_database_that_cannot_be_opened_is_not_called_well() {
     let home = Home::sqlite();
-    std::fs::write(home.path().join("brain.db"), "this is no database, however long it goes on")
-        .unwrap();
+    home.write("brain.db", "this is no database, however long it goes on");
     let (code, report) = examine(&home, &[]);
     assert_eq!((code, report["status"].as_str()), (Some(2), Some("unknown")), "{report:#}");
 }

@@ -200,7 +200,7 @@ fn a_warning_can_not_write_lines_that_look_like_ours() {
 #[test]
 fn no_command_lets_a_terminal_obey() {
     let home = hostile(Home::sqlite());
-    fs::write(home.path().join("config.json"), r#"{"eval":{"capture":true}}"#).unwrap();
+    home.write("config.json", r#"{"eval":{"capture":true}}"#);
     home.ok(&["query", &format!("boats {HOSTILE}")]);
     let dir = home.path().join(format!("folder {HOSTILE}"));
     let dir = dir.to_str().unwrap();

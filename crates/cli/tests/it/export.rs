@@ -132,9 +132,9 @@ fn a_run_of_what_was_retrieved_can_be_scored() {
     let run = home.ok(&["eval", "export", "-q", "--format", "trec"]);
     assert_eq!(run.lines().count(), 3);
     assert!(run.starts_with("3 Q0 default::people/ada 1 1 gbrain\n"), "{run}");
-    std::fs::write(home.path().join("r.run"), &run).unwrap();
-    std::fs::write(home.path().join("q.txt"), "1 0 default::people/ada 1\n").unwrap();
-    let path = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
+    home.write("r.run", &run);
+    home.write("q.txt", "1 0 default::people/ada 1\n");
+    let path = |name: &str| home.file(name);
     let score = home.json(&["eval", "score", "--qrels", &path("q.txt"), "--run", &path("r.run")]);
     assert_eq!(score["summary"]["RR"], serde_json::json!(1.0));
 }

@@ -6,7 +6,6 @@ use gbrain_core::defect::reports_panic;
 use gbrain_testkit::providers::{Asked, Fault};
 use serde_json::json;
 
-use crate::benchmark::write;
 use crate::models::Provided;
 use crate::prompts::Library;
 use crate::serve::client::{Call, Server};
@@ -53,7 +52,7 @@ fn provided(home: Home) -> Provided {
     // `init` made an index before the embedder was named.
     let _ = std::fs::remove_dir_all(provided.home.path().join("index"));
     let suites = "suites:\n  - name: s\n    type: smoke\n    owners: [x]\n";
-    write(&provided.home, "suites.yaml", suites);
+    provided.home.write("suites.yaml", suites);
     let pages = provided.home.path().join("pages");
     std::fs::create_dir(&pages).unwrap();
     std::fs::write(pages.join("ferry.md"), "The ferry leaves the quay.").unwrap();

@@ -6,28 +6,27 @@ use gbrain_core::benchmark::{DatasetRunLabel, run_id};
 use gbrain_core::format::benchmark::{BenchmarkResult, BenchmarkRow, recomputed};
 use serde_json::{Value, json};
 
-use crate::benchmark::{dataset, longmemeval, path, resealed, rows, write};
-use crate::support::Home;
+use crate::benchmark::{dataset, longmemeval, resealed, rows};
+use crate::support::{Home, args_of};
 
 /// A home with a dataset, one of whose questions can't be found, and its result.
 fn measured(home: &Home) -> (String, Value) {
     let mut data = dataset(6, str::to_owned);
     data[1]["answer_session_ids"] = json!(["answer_missing_1"]);
-    let file = write(home, "lme.json", &data.to_string());
-    let result = path(home, "honest.json");
-    let ran = longmemeval(home, &file, &["--result", &result, "--keyword-only", "--quiet"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let file = home.write("lme.json", data.to_string());
+    let result = home.file("honest.json");
+    longmemeval(home, &file, &["--result", &result, "--keyword-only", "--quiet"]).exits(0);
     (file, serde_json::from_str(&fs::read_to_string(result).unwrap()).unwrap())
 }
 
 fn gate(home: &Home, text: &str) -> (Option<i32>, String) {
-    let file = write(home, "gated.json", text);
+    let file = home.write("gated.json", text);
     let ran = home.run(&["eval", "gate", "--result", &file, "--floor", "recall_all@5=0.5"]);
     (ran.code, ran.stdout + &ran.stderr)
 }
 
 fn reproduce(home: &Home, text: &str) -> (Option<i32>, String) {
-    let file = write(home, "reproduced.json", text);
+    let file = home.write("reproduced.json", text);
     let ran = home.run(&["eval", "reproduce", &file]);
     (ran.code, ran.stdout + &ran.stderr)
 }
@@ -207,8 +206,8 @@ fn forged_scores(
 #[test]
 fn edited_foreign_and_repeated_rows_are_not_resumed_from() {
     let home = Home::sqlite();
-    let file = write(&home, "lme.json", &dataset(6, str::to_owned).to_string());
-    let out = path(&home, "run.jsonl");
+    let file = home.write("lme.json", dataset(6, str::to_owned).to_string());
+    let out = home.file("run.jsonl");
     let args = ["--output", &out, "--keyword-only", "--quiet"];
     assert_eq!(longmemeval(&home, &file, &args).code, Some(0));
     let honest = rows(&fs::read_to_string(&out).unwrap());
@@ -263,8 +262,7 @@ fn edited_foreign_and_repeated_rows_are_not_resumed_from() {
     let less = longmemeval(&home, &file, &[&resume[..], &["--limit", "3"]].concat());
     assert_eq!(less.code, Some(2), "rows beyond --limit: {}", less.stdout);
     fs::write(&out, lines(&honest[..3])).unwrap();
-    let ran = longmemeval(&home, &file, &resume);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    longmemeval(&home, &file, &resume).exits(0);
     let again = rows(&fs::read_to_string(&out).unwrap());
     let hashes =
         |rows: &[Value]| rows.iter().map(|row| row["row_hash"].clone()).collect::<Vec<_>>();
@@ -274,8 +272,8 @@ fn edited_foreign_and_repeated_rows_are_not_resumed_from() {
 #[test]
 fn a_title_never_stands_alone() {
     let home = Home::sqlite();
-    let file = write(&home, "lme.json", &dataset(5, str::to_owned).to_string());
-    let (out, result) = (path(&home, "run.jsonl"), path(&home, "run.json"));
+    let file = home.write("lme.json", dataset(5, str::to_owned).to_string());
+    let (out, result) = (home.file("run.jsonl"), home.file("run.json"));
     let words = ["--keyword-only", "--output", &out, "--result", &result];
     let titled = |title: &str, more: &[&str]| {
         longmemeval(&home, &file, &[&words[..], &["--title", title], more].concat())
@@ -298,8 +296,7 @@ fn a_title_never_stands_alone() {
         assert_eq!(ran.code, Some(2), "{title}: {}", ran.stdout);
         assert!(ran.stderr.contains("title"), "{title}: {}", ran.stderr);
     }
-    let ran = titled("nightly run", &[]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let ran = titled("nightly run", &[]).exits(0);
     let beside = "nightly run [longmemeval: retrieval, not answers: whether any (recall_any@k)";
     assert!(ran.stdout.starts_with(beside), "{}", ran.stdout);
     let json: Value = serde_json::from_str(&titled("nightly run", &["--json"]).stdout).unwrap();
@@ -322,7 +319,7 @@ fn published_files_are_verified_and_others_are_unknown() {
     let listed = home.json(&["eval", "datasets"]);
     assert_eq!(listed[0]["sha256"]["longmemeval_s_cleaned.json"], sha256);
     assert!(home.ok(&["eval", "datasets"]).contains(sha256));
-    let file = write(&home, "longmemeval_s_cleaned.json", &dataset(3, str::to_owned).to_string());
+    let file = home.write("longmemeval_s_cleaned.json", dataset(3, str::to_owned).to_string());
     let hashed = home.ok(&["eval", "datasets", "--hash", &file]);
     assert!(hashed.contains("unknown file"), "{hashed}");
     assert_eq!(home.json(&["eval", "datasets", "--hash", &file])["known_as"], Value::Null);
@@ -340,7 +337,7 @@ fn dataset_problems_are_counted_in_the_label_or_refused() {
     data[1]["answer_session_ids"] = json!(["answer_missing_1"]);
     data[2].as_object_mut().unwrap().remove("question_date");
     data[3]["haystack_session_ids"][2] = Value::Null;
-    let file = write(&home, "lme.json", &data.to_string());
+    let file = home.write("lme.json", data.to_string());
     let ran = home.json(&["eval", "longmemeval", &file, "--retrieval-only", "--keyword-only"]);
     let expected = json!({
         "missing_document": 1, "no_id": 1, "no_question_date": 1, "no_session_date": 8,
@@ -348,42 +345,28 @@ fn dataset_problems_are_counted_in_the_label_or_refused() {
     assert_eq!(ran["label"]["data_problems"], expected);
     assert!(ran["warnings"].to_string().contains("1 judged documents that are not in the corpus"));
     data[0]["haystack_sessions"] = json!([]);
-    let empty = longmemeval(&home, &write(&home, "empty.json", &data.to_string()), &[]);
-    assert_eq!(empty.code, Some(2));
-    assert!(empty.stderr.contains("no session that says anything"), "{}", empty.stderr);
+    longmemeval(&home, &home.write("empty.json", data.to_string()), &[])
+        .exits(2)
+        .stderr_has("no session that says anything");
     let collection = |corpus: &str, qrels: &str| {
         let files = [
             ("corpus", corpus),
             ("qrels", qrels),
             ("queries", "{\"_id\":\"q1\",\"text\":\"tide\"}\n"),
         ];
-        let [corpus, qrels, queries] = files.map(|(name, text)| write(&home, name, text));
-        home.run(&[
-            "eval",
-            "trec",
-            "--corpus",
-            &corpus,
-            "--queries",
-            &queries,
-            "--qrels",
-            &qrels,
-            "--keyword-only",
-            "--json",
-        ])
+        let [corpus, qrels, queries] = files.map(|(name, text)| home.write(name, text));
+        home.run(&args_of(&format!(
+            "eval trec --corpus {corpus} --queries {queries} --qrels {qrels} --keyword-only --json"
+        )))
     };
     let corpus = "{\"_id\":\"a\",\"title\":\"\",\"text\":\"the tide rises at noon\"}\n";
-    let none = collection("", "q1 0 a 1\n");
-    assert_eq!(none.code, Some(2), "{}", none.stdout);
-    assert!(none.stderr.contains("no documents"), "{}", none.stderr);
-    let foreign = collection(corpus, "q1 0 x 1\nq1 0 y 1\n");
-    assert_eq!(foreign.code, Some(2), "{}", foreign.stdout);
-    assert!(foreign.stderr.contains("none of the 2 judged documents"), "{}", foreign.stderr);
-    let some = collection(corpus, "q1 0 a 1\nq1 0 gone 1\n");
-    assert_eq!(some.code, Some(0), "{}", some.stderr);
-    let some: Value = serde_json::from_str(&some.stdout).unwrap();
+    let _none = collection("", "q1 0 a 1\n").exits(2).stderr_has("no documents");
+    collection(corpus, "q1 0 x 1\nq1 0 y 1\n")
+        .exits(2)
+        .stderr_has("none of the 2 judged documents");
+    let some = collection(corpus, "q1 0 a 1\nq1 0 gone 1\n").exits(0).json();
     assert_eq!(some["label"]["data_problems"], json!({ "missing_document": 1 }));
     // A judged document that is not relevant is no hit.
-    let wrong = collection(corpus, "q1 0 a 0\nq1 0 gone 1\n");
-    let wrong: Value = serde_json::from_str(&wrong.stdout).unwrap();
+    let wrong = collection(corpus, "q1 0 a 0\nq1 0 gone 1\n").json();
     assert_eq!(wrong["per_question"][0]["recall_hit"], false);
 }

@@ -13,7 +13,7 @@ fn every_file_of_the_corpus_holds() {
     let dir = tempfile::tempdir().unwrap();
     let report = replay_corpus(Some(Path::new(PROGRAM)), dir.path()).unwrap();
     assert!(report.findings.is_empty(), "{:#?}", report.findings);
-    let names: Vec<&str> = report.cases.keys().copied().collect();
+    let names: Vec<&str> = report.cases.keys().map(String::as_str).collect();
     assert_eq!(names, ["config", "http", "mcp"]);
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::capture::configure;
-use crate::support::{Home, Ran, demo, demo_home};
+use crate::support::{Home, Ran, demo, demo_home, find};
 
 /// The bundled brain with captured questions.
 pub(crate) fn captured_home(home: Home) -> Home {
@@ -64,16 +64,12 @@ fn qrels() -> String {
 fn the_loop_is_green_until_something_breaks() {
     for home in Home::both().map(captured_home) {
         let baseline = publish(&home);
-        let ran = gate(&home, &baseline, &["--json"]);
-        assert_eq!(ran.code, Some(0), "{}\n{}", ran.stdout, ran.stderr);
-        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let report = gate(&home, &baseline, &["--json"]).exits(0).json();
         assert_eq!(report["verdict"], json!("pass"));
         assert_eq!(report["regression_gate"]["summary"]["mean_jaccard"], json!(1.0));
         assert_eq!(report["regression_gate"]["results"].as_array().unwrap().len(), 8);
         home.ok(&["config", "set", "search.cut_ratio", "0.95"]);
-        let ran = gate(&home, &baseline, &["--json"]);
-        assert_eq!(ran.code, Some(1));
-        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let report = gate(&home, &baseline, &["--json"]).exits(1).json();
         assert_eq!(report["regression_gate"]["breaches"][0]["metric"], json!("mean_jaccard"));
         let rows = report["regression_gate"]["results"].as_array().unwrap();
         let moved: Vec<&Value> = rows.iter().filter(|row| row["jaccard"] != json!(1.0)).collect();
@@ -81,8 +77,7 @@ fn the_loop_is_green_until_something_breaks() {
         assert!(moved.iter().all(|row| row["blame"] == json!("settings")));
         assert!(moved.iter().any(|row| row["lost"][0]["stage"] == json!("cut")), "{moved:?}");
         // The settings of the captures bring it back.
-        let ran = gate(&home, &baseline, &["--settings", "capture"]);
-        assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+        gate(&home, &baseline, &["--settings", "capture"]).exits(0);
     }
 }
 
@@ -92,7 +87,7 @@ fn the_same_inputs_give_the_same_bytes_apart_from_timing() {
     let baseline = publish(&home);
     let run = || {
         let ran = gate(&home, &baseline, &["--json", "--qrels", &qrels()]);
-        let mut report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let mut report = ran.json();
         assert!(report["timing"]["elapsed_ms"].as_f64().unwrap() > 0.0);
         report["timing"] = Value::Null;
         report.to_string()
@@ -106,9 +101,7 @@ fn an_edited_baseline_gives_no_verdict() {
     let baseline = publish(&home);
     let text = std::fs::read_to_string(&baseline).unwrap();
     std::fs::write(&baseline, text.replace("\"jaccard\":0.85", "\"jaccard\":0.05")).unwrap();
-    let ran = gate(&home, &baseline, &[]);
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("edited or cut off"), "{}", ran.stderr);
+    gate(&home, &baseline, &[]).exits(2).stderr_has("edited or cut off");
     assert_eq!(home.run(&["bench", "verify", baseline.to_str().unwrap()]).code, Some(1));
     assert_eq!(home.run(&["doctor"]).code, Some(1));
 }
@@ -136,7 +129,7 @@ fn the_selftest_kills_every_mutant_on_the_bundled_fixture() {
     let home = captured_home(Home::sqlite());
     let baseline = publish(&home);
     let ran = gate(&home, &baseline, &["--qrels", &qrels(), "--selftest", "--json"]);
-    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let report = ran.json();
     assert_eq!(report["kill_score"], json!(1.0), "{report}");
     assert_eq!((report["applied"].as_u64(), ran.code), (Some(10), Some(0)));
 }
@@ -147,12 +140,9 @@ fn the_selftest_passes_on_answers_of_one_page() {
     let home = captured_with(Home::sqlite(), &["--limit", "1"]);
     let baseline = publish(&home);
     let ran = gate(&home, &baseline, &["--selftest", "--json"]);
-    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let report = ran.json();
     assert_eq!((&report["kill_score"], ran.code), (&json!(1.0), Some(0)), "{report}");
-    let killed = |name: &str| {
-        let mutants = report["mutants"].as_array().unwrap();
-        mutants.iter().find(|one| one["mutant"] == name).unwrap()["killed"].clone()
-    };
+    let killed = |name: &str| find(&report["mutants"], "mutant", name)["killed"].clone();
     assert_eq!((killed("shuffle"), killed("duplicate")), (Value::Null, Value::Null));
     assert_eq!(killed("truncate"), json!(true), "{report}");
 }
@@ -160,9 +150,8 @@ fn the_selftest_passes_on_answers_of_one_page() {
 #[test]
 fn known_right_answers_are_gated_with_their_source() {
     let home = demo_home(Home::sqlite());
-    let ran = home.run(&["eval", "gate", "--qrels", &qrels(), "--json"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
-    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let ran = home.run(&["eval", "gate", "--qrels", &qrels(), "--json"]).exits(0);
+    let report = ran.json();
     assert_eq!(report["regression_gate"], json!({ "ran": false }));
     assert_eq!(report["correctness_gate"]["summary"]["queries_total"], json!(54));
     let wrong = home.path().join("wrong.json");
@@ -176,7 +165,7 @@ fn reports_are_written_for_every_reader() {
     let home = captured_home(Home::sqlite());
     let baseline = publish(&home);
     home.ok(&["config", "set", "search.cut_ratio", "0.95"]);
-    let path = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
+    let path = |name: &str| home.file(name);
     let mut command = home.command(&[
         "eval",
         "gate",
@@ -190,8 +179,8 @@ fn reports_are_written_for_every_reader() {
         &path("g.html"),
         "--github",
     ]);
-    let ran = Ran::of(command.env("GITHUB_STEP_SUMMARY", path("summary.md")).output().unwrap());
-    assert_eq!(ran.code, Some(1));
+    let ran =
+        Ran::of(command.env("GITHUB_STEP_SUMMARY", path("summary.md")).output().unwrap()).exits(1);
     let read = |name: &str| std::fs::read_to_string(path(name)).unwrap();
     assert!(read("g.xml").contains("<failure") && !read("g.xml").contains("<error"));
     assert!(
@@ -222,20 +211,16 @@ fn an_improvement_is_banked_with_a_reason_and_stays_in_the_history() {
         home.run(&[&args[..], more].concat())
     };
     for more in [&["--qrels", &qrels()][..], &[]] {
-        let ran = with(more);
-        assert_eq!(ran.code, Some(2), "{}", ran.stdout);
-        assert!(ran.stderr.contains("would get worse"), "{}", ran.stderr);
+        with(more).exits(2).stderr_has("would get worse");
         assert_eq!(std::fs::read_to_string(&baseline).unwrap(), before);
     }
-    let ran = with(&["--accept-loss"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    with(&["--accept-loss"]).exits(0);
     assert_eq!(gate(&home, &baseline, &[]).code, Some(0));
     let log = home.json(&["bench", "log", file]);
     assert_eq!(log["chain"].as_array().unwrap().len(), 2);
     assert_eq!(log["chain"][0]["why"], json!("shorter answers"));
-    let old = home.path().join("old.ndjson");
-    std::fs::write(&old, before).unwrap();
-    let diff = home.json(&["bench", "diff", old.to_str().unwrap(), file]);
+    let old = home.write("old.ndjson", before);
+    let diff = home.json(&["bench", "diff", &old, file]);
     assert!(!diff["changed"].as_array().unwrap().is_empty());
 }
 
@@ -245,18 +230,16 @@ fn captures_of_real_use_stay_at_home() {
     configure(&home, &json!({ "capture": true }));
     home.put("people/ada", "Ada paints boats.");
     home.ok(&["query", "boats"]);
-    let captured = home.path().join("c.ndjson");
-    std::fs::write(&captured, home.ok(&["eval", "export", "-q"])).unwrap();
+    let captured = home.write("c.ndjson", home.ok(&["eval", "export", "-q"]));
     let publish = |to: &str, more: &[&str]| {
-        let from = captured.to_str().unwrap();
+        let from = &captured;
         let args: Vec<&str> =
             ["bench", "publish", "--from", from, "--to", to].iter().chain(more).copied().collect();
         home.run(&args)
     };
     let outside = tempfile::tempdir().unwrap();
     let there = outside.path().join("b.ndjson");
-    let ran = publish(there.to_str().unwrap(), &[]);
-    assert_eq!(ran.code, Some(2));
+    let ran = publish(there.to_str().unwrap(), &[]).exits(2);
     assert!(!there.exists() && ran.stderr.contains("real use"), "{}", ran.stderr);
     // A link inside of the own directory that leads out is outside.
     std::fs::create_dir_all(home.path().join("baselines")).unwrap();
@@ -280,15 +263,13 @@ fn files_of_other_gbrains_gate_unchanged() {
     let file = |name: &str| data.join("gbrain").join(name).to_str().unwrap().to_owned();
     // Another brain: the rows are asked, nothing is found again, and that is red, not an error.
     let (baseline, qrels) = (file("v0.41-launch.baseline.ndjson"), file("v0.41-launch.qrels.json"));
-    let ran = home.run(&["eval", "gate", "--baseline", &baseline, "--json"]);
-    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
-    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let report = home.run(&["eval", "gate", "--baseline", &baseline, "--json"]).exits(1).json();
     assert_eq!(report["regression_gate"]["summary"]["rows_replayed"], json!(12));
     assert_eq!(report["regression_gate"]["baseline"]["tamper_evident"], json!(false));
     // Judgements of pages that are not there say nothing about this brain.
-    let ran = home.run(&["eval", "gate", "--baseline", &baseline, "--qrels", &qrels]);
-    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
-    assert!(ran.stderr.contains("judged pages exists in this brain"), "{}", ran.stderr);
+    home.run(&["eval", "gate", "--baseline", &baseline, "--qrels", &qrels])
+        .exits(2)
+        .stderr_has("judged pages exists in this brain");
     // With the pages there, all twelve are judged.
     let judged: Value = serde_json::from_str(&std::fs::read_to_string(&qrels).unwrap()).unwrap();
     for query in judged["queries"].as_array().unwrap() {
@@ -297,8 +278,7 @@ fn files_of_other_gbrains_gate_unchanged() {
             home.put(slug.as_str().unwrap(), &format!("# {text}\n\n{text}."));
         }
     }
-    let ran = home.run(&["eval", "gate", "--qrels", &qrels, "--json"]);
-    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let report = home.run(&["eval", "gate", "--qrels", &qrels, "--json"]).json();
     assert!(matches!(report["verdict"].as_str(), Some("pass" | "fail")), "{report}");
     assert_eq!(report["correctness_gate"]["summary"]["queries_run"], json!(12));
     let replay = home.json(&[
@@ -319,9 +299,7 @@ fn questions_without_a_page_are_gated_like_others() {
     let home = captured_home(Home::sqlite());
     home.ok(&["query", "Who invested in Zorblatt Industries?"]);
     let baseline = publish(&home);
-    let ran = gate(&home, &baseline, &["--json"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
-    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let report = gate(&home, &baseline, &["--json"]).exits(0).json();
     assert_eq!(report["regression_gate"]["summary"]["rows_total"], json!(9));
     assert_eq!(report["regression_gate"]["summary"]["rows_confounded"], json!(0));
 }

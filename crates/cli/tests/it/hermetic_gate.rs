@@ -4,8 +4,6 @@
 //! `GBRAIN_REPLAY_GATE_RECALL_FLOOR` tighten or loosen it; CONTRIBUTING says when the fixture may
 //! change.
 
-use serde_json::Value;
-
 use crate::support::{Home, demo, demo_home};
 
 /// A floor from the environment; one that is no rate is an error, not the default.
@@ -20,8 +18,7 @@ fn floor(name: &str, default: f64) -> f64 {
 fn the_bundled_brain_finds_what_it_must() {
     let home = demo_home(Home::sqlite());
     let qrels = demo("qrels.json");
-    let report = home.run(&["eval", "gate", "--qrels", qrels.to_str().unwrap(), "--json"]);
-    let report: Value = serde_json::from_str(&report.stdout).unwrap();
+    let report = home.run(&["eval", "gate", "--qrels", qrels.to_str().unwrap(), "--json"]).json();
     let summary = &report["correctness_gate"]["summary"];
     assert_eq!(summary["queries_errored"], 0);
     let judged = summary["expected_top1_denominator"].as_u64().unwrap();

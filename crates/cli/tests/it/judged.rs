@@ -119,19 +119,19 @@ fn a_target_whose_ids_match_nothing_gives_no_verdict() {
     let home = home();
     let run_file: String =
         PAGES.iter().map(|(id, slug, _)| format!("{id} Q0 doc-{slug} 1 1.0 t\n")).collect();
-    std::fs::write(home.path().join("other.run"), run_file).unwrap();
+    home.write("other.run", run_file);
     let bare: String =
         PAGES.iter().map(|(id, slug, _)| format!("{id} Q0 {slug} 1 1.0 t\n")).collect();
-    std::fs::write(home.path().join("bare.run"), &bare).unwrap();
+    home.write("bare.run", &bare);
     let whole: String =
         PAGES.iter().map(|(id, slug, _)| format!("{id} Q0 default::{slug} 1 1.0 t\n")).collect();
-    std::fs::write(home.path().join("whole.run"), whole).unwrap();
+    home.write("whole.run", whole);
     let target = |file: &str| json!({ "kind": "run", "file": file });
     let targets = json!({
         "other": target("other.run"), "bare": target("bare.run"), "whole": target("whole.run"),
     });
     let config = json!({ "format": "gbrain/1", "targets": targets });
-    std::fs::write(home.path().join("config.json"), config.to_string()).unwrap();
+    home.write("config.json", config.to_string());
     let judged = shapes(home.path(), str::to_owned);
     for judged in &judged {
         for command in [
@@ -162,8 +162,8 @@ fn a_target_whose_ids_match_nothing_gives_no_verdict() {
         })
         .collect();
     let explicit = json!({ "schema_version": 1, "queries": entries }).to_string();
-    std::fs::write(home.path().join("explicit.json"), explicit).unwrap();
-    let file = home.path().join("explicit.json").to_str().unwrap().to_owned();
+    home.write("explicit.json", explicit);
+    let file = home.file("explicit.json");
     let (ran, _) =
         run(&home, &["eval", "-k", "1", "--target", "bare"], &["--qrels".to_owned(), file]);
     assert_eq!(ran.code, Some(2), "{}", ran.stdout);
@@ -177,21 +177,18 @@ fn a_target_whose_ids_match_nothing_gives_no_verdict() {
 fn a_saved_run_whose_ids_match_nothing_is_not_scored() {
     let home = Home::sqlite();
     let write = |name: &str, text: &str| {
-        std::fs::write(home.path().join(name), text).unwrap();
-        home.path().join(name).to_str().unwrap().to_owned()
+        home.write(name, text);
+        home.file(name)
     };
     let qrels = write("q.qrels", "q1 0 people/ada 1\nq2 0 people/bo 1\n");
     let other = write("a.run", "q1 Q0 default::people/ada 1 1 t\nq2 Q0 default::people/bo 1 1 t\n");
     let good = write("b.run", "q1 Q0 people/ada 1 1 t\nq2 Q0 people/bo 1 1 t\n");
     let score = |run: &str| home.run(&["eval", "score", "--qrels", &qrels, "--run", run]);
     assert_eq!(score(&good).code, Some(0));
-    let ran = score(&other);
-    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
-    assert!(ran.stderr.contains("no retrieved document is judged"), "{}", ran.stderr);
+    score(&other).exits(2).stderr_has("no retrieved document is judged");
     let compare = |a: &str, b: &str| home.run(&["eval", "compare", a, b, "--qrels", &qrels]);
     assert_eq!(compare(&good, &good).code, Some(0));
-    let ran = compare(&other, &good);
-    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+    compare(&other, &good).exits(2);
     let ran = compare(&good, &other);
     assert!(ran.stdout.contains("no retrieved document is judged"), "{}", ran.stdout);
 }
@@ -200,8 +197,7 @@ fn a_saved_run_whose_ids_match_nothing_is_not_scored() {
 fn the_explicit_shape_needs_the_source_of_every_page() {
     let home = home();
     let path = home.path().join("explicit.json");
-    let run_file = home.path().join("r.run");
-    std::fs::write(&run_file, "q1 Q0 default::people/ada 1 1 t\n").unwrap();
+    let run_file = home.write("r.run", "q1 Q0 default::people/ada 1 1 t\n");
     let file = path.to_str().unwrap();
     let page = json!({ "source_id": "default", "slug": "people/ada" });
     for bad in [
@@ -221,7 +217,7 @@ fn the_explicit_shape_needs_the_source_of_every_page() {
             for args in [
                 &["eval", "gate", "--qrels", file][..],
                 &["eval", "--qrels", file],
-                &["eval", "score", "--qrels", file, "--run", run_file.to_str().unwrap()],
+                &["eval", "score", "--qrels", file, "--run", &run_file],
             ] {
                 let ran = home.run(args);
                 assert_eq!(ran.code, Some(2), "{args:?} {qrels}: {}", ran.stdout);

@@ -80,11 +80,9 @@ fn rows_without_cpu_time_neither_pass_nor_fail() {
         row["latency_ms"] = json!(0.001);
     }
     let from = write(&home, "old.ndjson", &rows);
-    let to = home.path().join("baselines/old.baseline.ndjson").to_str().unwrap().to_owned();
+    let to = home.file("baselines/old.baseline.ndjson");
     home.ok(&["bench", "publish", "--from", &from, "--to", &to]);
-    let ran = home.run(&["eval", "gate", "--baseline", &to, "--json"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
-    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let report = home.run(&["eval", "gate", "--baseline", &to, "--json"]).exits(0).json();
     let check = &report["timing"]["latency"];
     assert_eq!((&check["status"], &check["n"]), (&json!("not_compared"), &json!(0)));
     assert_eq!(check["observed"], Value::Null);
@@ -110,11 +108,9 @@ fn a_capture_that_was_faster_than_anything_fails_the_gate() {
         });
     }
     let from = write(&home, "fast.ndjson", &rows);
-    let to = home.path().join("baselines/fast.baseline.ndjson").to_str().unwrap().to_owned();
+    let to = home.file("baselines/fast.baseline.ndjson");
     home.ok(&["bench", "publish", "--from", &from, "--to", &to]);
-    let ran = home.run(&["eval", "gate", "--baseline", &to, "--json"]);
-    assert_eq!(ran.code, Some(1), "{}", ran.stdout);
-    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let report = home.run(&["eval", "gate", "--baseline", &to, "--json"]).exits(1).json();
     assert_eq!(report["regression_gate"]["breaches"][0]["metric"], json!("latency_ratio"));
     // A threshold above it passes.
     let more = ["--threshold-latency-multiplier", "1e12"];

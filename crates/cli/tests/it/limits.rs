@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use gbrain_testkit::served::Served;
 
 use crate::prompts::Library;
-use crate::support::{Home, Ran, demo_home};
+use crate::support::{Home, Ran, demo_home, find};
 
 /// The signal that ends a process which writes a larger file than it may.
 const FILE_TOO_LARGE: i32 = 25;
@@ -37,22 +37,21 @@ fn with_file_limit(command: &Command, blocks: usize, signal: bool) -> Command {
 fn a_database_file_that_cant_grow_is_not_called_unreachable() {
     let home = demo_home(Home::sqlite());
     let text = "word ".repeat(100_000);
-    let file = home.path().join("long.md");
-    fs::write(&file, text).unwrap();
-    let import = home.command(&["import", file.to_str().unwrap()]);
-    let ran = Ran::of(with_file_limit(&import, 400, false).output().unwrap());
-    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-    assert!(ran.stderr.contains("ulimit -f"), "{}", ran.stderr);
+    let file = home.write("long.md", text);
+    let import = home.command(&["import", &file]);
+    let ran = Ran::of(with_file_limit(&import, 400, false).output().unwrap())
+        .exits(2)
+        .stderr_has("ulimit -f");
     assert!(!ran.stderr.contains("check that it runs"), "{}", ran.stderr);
-    home.ok(&["import", file.to_str().unwrap()]);
+    home.ok(&["import", &file]);
 }
 
 #[test]
 fn an_index_that_has_no_room_says_so_and_not_to_make_it_again() {
     let home = demo_home(Home::sqlite());
-    let ran = Ran::of(with_file_limit(&home.command(&["reindex"]), 80, false).output().unwrap());
-    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-    assert!(ran.stderr.contains("`ulimit -f`"), "{}", ran.stderr);
+    let ran = Ran::of(with_file_limit(&home.command(&["reindex"]), 80, false).output().unwrap())
+        .exits(2)
+        .stderr_has("`ulimit -f`");
     assert!(!ran.stderr.contains("can be made again"), "{}", ran.stderr);
     home.ok(&["reindex"]);
     home.ok(&["reindex", "--verify"]);
@@ -65,10 +64,10 @@ fn a_report_on_a_full_disk_names_the_file_and_the_remedy() {
     fs::write(dir.path().join("r"), "q1 Q0 a 1 2.5 ours\n").unwrap();
     let home = Home::sqlite();
     let words = ["eval", "score", "--qrels", "q", "--run", "r", "--output", "/dev/full"];
-    let ran = Ran::of(home.command(&words).current_dir(dir.path()).output().unwrap());
-    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-    assert!(ran.stderr.contains("/dev/full"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("hint: the disk is full"), "{}", ran.stderr);
+    Ran::of(home.command(&words).current_dir(dir.path()).output().unwrap())
+        .exits(2)
+        .stderr_has("/dev/full")
+        .stderr_has("hint: the disk is full");
 }
 
 /// A role of the test's own server.
@@ -101,8 +100,7 @@ fn row_security(home: &Home, url: Option<&str>) -> (String, String) {
     };
     let doctor = Ran::of(command(&["doctor", "--offline", "--json"]).output().unwrap());
     let doctor: serde_json::Value = serde_json::from_str(&doctor.stdout).unwrap();
-    let checks = doctor["checks"].as_array().unwrap();
-    let check = checks.iter().find(|check| check["name"] == "row_security").unwrap();
+    let check = find(&doctor["checks"], "name", "row_security");
     let status = check["status"].as_str().unwrap().to_owned();
     let served = Served::start(command(&["serve"])).unwrap();
     (status, served.stop().unwrap().stderr)
@@ -162,7 +160,7 @@ fn kill_at_first_write(command: &Command) {
 fn a_writer_that_is_killed_leaves_no_file() {
     let home = demo_home(Home::sqlite());
     let config = r#"{"eval":{"capture":true,"synthetic":true}}"#;
-    fs::write(home.path().join("config.json"), config).unwrap();
+    home.write("config.json", config);
     home.ok(&["query", "charge floor"]);
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
@@ -234,7 +232,7 @@ fn a_new_prompt_removes_nothing_of_the_user() {
 fn the_next_publish_removes_files_of_a_killed_one() {
     let home = demo_home(Home::sqlite());
     let config = r#"{"eval":{"capture":true,"synthetic":true}}"#;
-    fs::write(home.path().join("config.json"), config).unwrap();
+    home.write("config.json", config);
     home.ok(&["query", "charge floor"]);
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
@@ -252,7 +250,6 @@ fn the_next_publish_removes_files_of_a_killed_one() {
     // What a kill leaves where a file must have a name before it is whole.
     fs::write(at(".gbrain-k1lled.tmp"), "half of it").unwrap();
     make_old(&at(".gbrain-k1lled.tmp"));
-    let ran = Ran::of(publish().output().unwrap());
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    Ran::of(publish().output().unwrap()).exits(0);
     assert_eq!(names(dir.path()), [".gbrain-notes.tmp", "captured.ndjson", "one.ndjson"]);
 }

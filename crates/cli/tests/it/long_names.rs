@@ -40,7 +40,7 @@ fn names_without_end_are_refused() {
         assert!(ran.stderr.contains("characters; shorten it"), "{}", ran.stderr);
         assert!(ran.stderr.len() < 500, "{}", ran.stderr);
     }
-    let ran = home.run(&["sources", "add", "wiki", "--name", &"x".repeat(10_000)]);
-    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-    assert!(ran.stderr.contains("at most 200"), "{}", ran.stderr);
+    home.run(&["sources", "add", "wiki", "--name", &"x".repeat(10_000)])
+        .exits(2)
+        .stderr_has("at most 200");
 }

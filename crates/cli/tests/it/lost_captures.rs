@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::capture::{capturing, configure, exported};
-use crate::support::{Home, Ran};
+use crate::support::{Home, Ran, find};
 
 /// Holds the database, so that no capture can be stored. Readers do not wait.
 enum Holder {
@@ -52,10 +52,8 @@ fn homes() -> [(Home, bool); 2] {
 #[track_caller]
 fn check(home: &Home, args: &[&str], name: &str) -> Value {
     let args: Vec<&str> = ["doctor", "--json"].iter().chain(args).copied().collect();
-    let ran = home.run(&args);
-    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
-    let checks = report["checks"].as_array().unwrap();
-    checks.iter().find(|check| check["name"] == name).unwrap().clone()
+    let report = home.run(&args).json();
+    find(&report["checks"], "name", name).clone()
 }
 
 /// What `doctor` prints to be pasted for a check, pasted into a shell.
@@ -85,8 +83,7 @@ fn assert_told_and_cleared(home: &Home, reason: &str, failures: u64) {
     assert_eq!(found["status"], "warn", "{found}");
     assert_eq!(found["details"]["failures_last_24h"], json!({ reason: failures }), "{found}");
     assert!(!found.to_string().contains("sailcloth"), "{found}");
-    let pasted = paste_remedy(home, &[], "eval_capture");
-    assert_eq!(pasted.code, Some(0), "{}", pasted.stderr);
+    paste_remedy(home, &[], "eval_capture").exits(0);
     let found = check(home, &[], "eval_capture");
     assert_eq!(found["status"], "ok", "{found}");
     assert_eq!(exported(home).len(), 1, "the capture is still there");
@@ -96,9 +93,7 @@ fn assert_told_and_cleared(home: &Home, reason: &str, failures: u64) {
 fn a_locked_database_leaves_a_failure() {
     for (home, is_sqlite) in homes() {
         let holder = Holder::new(&home, is_sqlite);
-        let ran = home.run(&["query", "sailcloth"]);
-        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-        assert!(ran.stderr.contains("1 capture was not stored in time"), "{}", ran.stderr);
+        home.run(&["query", "sailcloth"]).exits(0).stderr_has("1 capture was not stored in time");
         let found = check(&home, &[], "eval_capture");
         assert_eq!(found["status"], "warn", "while it is locked: {found}");
         assert_eq!(found["details"]["waiting_in_files"], json!(1));
@@ -162,13 +157,7 @@ fn a_server_that_ends_while_the_database_is_locked_leaves_failures() {
     home.put("people/ada", "Ada paints boats.");
     home.ok(&["query", "boats"]);
     let holder = Holder::new(&home, true);
-    let mut child = home
-        .command(&["mcp"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = home.spawn(&["mcp"]);
     let client = json!({ "name": "test", "version": "1" });
     let begin =
         json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
@@ -195,8 +184,7 @@ fn a_server_that_ends_while_the_database_is_locked_leaves_failures() {
     let found = check(&home, &[], "eval_capture");
     let lost = found["details"]["failures_last_24h"].as_object().unwrap();
     assert_eq!(lost.values().filter_map(Value::as_u64).sum::<u64>(), 3, "{found}");
-    let pasted = paste_remedy(&home, &[], "eval_capture");
-    assert_eq!(pasted.code, Some(0), "{}", pasted.stderr);
+    paste_remedy(&home, &[], "eval_capture").exits(0);
     assert_eq!(check(&home, &[], "eval_capture")["status"], "ok");
     assert_eq!(exported(&home).len(), 1);
 }
@@ -218,15 +206,13 @@ fn failures_are_cleared_on_their_own_in_the_workspace_that_was_named() {
             0
         );
         let of_team = ["--workspace", "team"];
-        let pasted = paste_remedy(&home, &of_team, "eval_capture");
-        assert_eq!(pasted.code, Some(0), "{}", pasted.stderr);
+        paste_remedy(&home, &of_team, "eval_capture").exits(0);
         assert_eq!(check(&home, &of_team, "eval_capture")["status"], "ok");
         assert_eq!(check(&home, &[], "eval_capture")["status"], "warn", "the other is left alone");
         assert_eq!(exported(&home).len(), 1);
         let of_team = home.ok(&["--workspace", "team", "eval", "export", "--quiet"]);
         assert_eq!(of_team.lines().count(), 1);
-        let both = home.run(&["eval", "prune", "--failures", "--tool", "query"]);
-        assert_eq!(both.code, Some(2));
+        home.run(&["eval", "prune", "--failures", "--tool", "query"]).exits(2);
     }
 }
 
@@ -246,8 +232,7 @@ fn a_capture_from_the_future_hides_no_other_and_is_named() {
             (&found["status"], &found["details"]["future_rows"]),
             (&json!("warn"), &json!(1))
         );
-        let pasted = paste_remedy(&home, &[], "capture_clock");
-        assert_eq!(pasted.code, Some(0), "{}", pasted.stderr);
+        paste_remedy(&home, &[], "capture_clock").exits(0);
         assert_eq!(check(&home, &[], "capture_clock")["status"], "ok");
         assert_eq!(exported(&home).len(), 3);
         store.add_captures(&ws, &[any_capture(&store, &ws)], future).unwrap();
@@ -268,10 +253,10 @@ fn any_capture(store: &Store, ws: &WorkspaceId) -> CaptureFields {
 #[test]
 fn a_window_that_ends_before_it_begins_is_refused() {
     let home = capturing(Home::sqlite());
-    let ran = home.run(&["eval", "export", "--since", "1d", "--until", "2d"]);
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("the window is empty"), "{}", ran.stderr);
-    let ran = home.run(&["eval", "export", "--since", "2999-01-01"]);
-    assert_eq!(ran.code, Some(0));
-    assert!(ran.stderr.contains("--since is in the future"), "{}", ran.stderr);
+    home.run(&["eval", "export", "--since", "1d", "--until", "2d"])
+        .exits(2)
+        .stderr_has("the window is empty");
+    home.run(&["eval", "export", "--since", "2999-01-01"])
+        .exits(0)
+        .stderr_has("--since is in the future");
 }

@@ -12,7 +12,7 @@ use gbrain_testkit::served::Served;
 use serde_json::{Value, json};
 
 use crate::capture::{capturing, exported};
-use crate::support::Home;
+use crate::support::{Home, assert_fields};
 
 use peer::{ERAS, Entrance, Era, Role, Talk, talk};
 
@@ -338,10 +338,7 @@ fn check_captures(rows: &[Value]) {
     assert_eq!(search["query"], "boats for [REDACTED]");
     assert_eq!((&search["job_id"], &search["subagent_id"]), (&json!(8), &Value::Null));
     assert_eq!((&search["detail"], &search["detail_resolved"]), (&json!("high"), &json!("high")));
-    assert_eq!(
-        (&search["expand_enabled"], &search["vector_enabled"]),
-        (&Value::Null, &json!(false))
-    );
+    assert_fields(search, &json!({ "expand_enabled": null, "vector_enabled": false }));
     assert_eq!(ghost["query"], "ghost");
     assert_eq!((&ghost["job_id"], &ghost["subagent_id"]), (&Value::Null, &Value::Null));
 }

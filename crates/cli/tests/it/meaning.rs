@@ -3,12 +3,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use gbrain_bench::campaign::triage::vectors::reseal;
 use serde_json::Value;
 
-use crate::support::{Home, demo_home, keys};
+use crate::support::{Home, demo_home, keys, wait_until};
 
 fn notes(home: &Home) {
     for (slug, text) in [
@@ -112,7 +111,7 @@ fn vectors_of_another_model_are_named_and_replaced() {
     pretend_other_model(home.path(), &id, other);
 
     let ran = home.run(&["query", "doctor visit", "--json"]);
-    let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let answer = ran.json();
     assert_eq!(answer["vector_enabled"], false);
     assert_eq!(answer["degraded"][0]["stage"], "vectors");
     assert_eq!(answer["degraded"][0]["reason"], "other_model");
@@ -147,11 +146,7 @@ fn re_embedding_can_go_on_behind() {
     let id = home.json(&["query", "doctor"])["embedder"].as_str().unwrap().to_owned();
     pretend_other_model(home.path(), &id, "static-256-000000000000");
     assert!(home.json(&["reembed", "--background"])["process"].as_u64().unwrap() > 0);
-    let begun = Instant::now();
-    while home.json(&["reembed", "--status"])["is_settled"] == false {
-        assert!(begun.elapsed() < Duration::from_secs(60), "it never came about");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_until("it is settled", || home.json(&["reembed", "--status"])["is_settled"] != false);
 }
 
 #[test]
@@ -167,9 +162,7 @@ fn verifying_sees_vectors_that_do_not_fit() {
     // A file whose checksum is wrong is made again; this one is whole, and wrong.
     reseal(&mut bytes);
     fs::write(&file, bytes).unwrap();
-    let ran = home.run(&["reindex", "--verify"]);
-    assert_eq!(ran.code, Some(1), "{}", ran.stdout);
-    assert!(ran.stdout.contains("index vectors"), "{}", ran.stdout);
+    home.run(&["reindex", "--verify"]).exits(1).stdout_has("index vectors");
     home.ok(&["reindex"]);
     assert!(home.ok(&["reindex", "--verify"]).starts_with("clean"));
 }

@@ -25,8 +25,7 @@ fn addresses_of_other_databases_make_no_brain() {
         let ran = Ran::of(command.output().unwrap());
         // An empty variable says nothing.
         assert_eq!(ran.code, Some(if url.is_empty() { 0 } else { 2 }), "{url:?}: {}", ran.stderr);
-        fs::write(home.path().join("config.json"), format!("{{\"database_url\":{url:?}}}"))
-            .unwrap();
+        home.write("config.json", format!("{{\"database_url\":{url:?}}}"));
         assert_eq!(home.run(&["list"]).code, Some(2), "{url:?}");
         let mut left: Vec<_> = fs::read_dir(home.path())
             .unwrap()
@@ -72,10 +71,10 @@ fn unknown_sources_are_refused_and_known_ones_named() {
 #[test]
 fn filters_that_match_no_page_are_reported() {
     let home = demo_home(Home::sqlite());
-    let ran = home.run(&["query", "charge floor", "--type", "meetng", "--tag", "nothing-like-it"]);
-    assert_eq!(ran.code, Some(0));
-    assert!(ran.stderr.contains("no page has the type `meetng`"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("no page has the tag `nothing-like-it`"), "{}", ran.stderr);
+    home.run(&["query", "charge floor", "--type", "meetng", "--tag", "nothing-like-it"])
+        .exits(0)
+        .stderr_has("no page has the type `meetng`")
+        .stderr_has("no page has the tag `nothing-like-it`");
     let ran = home.run(&["search", "zzqx", "--type", "meeting"]);
     assert!(!ran.stderr.contains("no page"), "{}", ran.stderr);
 }
@@ -85,8 +84,7 @@ fn an_empty_brain_and_a_new_home_are_reported() {
     for home in Home::both() {
         home.ok(&["init"]);
         for verb in ["query", "search"] {
-            let ran = home.run(&[verb, "anything", "--quiet"]);
-            assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+            let ran = home.run(&[verb, "anything", "--quiet"]).exits(0);
             assert!(ran.stderr.contains("has no pages"), "{verb}: {}", ran.stderr);
         }
         home.put("a", "something");
@@ -113,9 +111,8 @@ fn files_that_an_import_passes_over_are_counted_by_kind() {
         fs::write(notes.join(name), "text").unwrap();
     }
     symlink(notes.join("a.md"), notes.join("link.md")).unwrap();
-    let ran = home.run(&["import", notes.to_str().unwrap(), "--quiet"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert!(ran.stdout.contains("1 added"), "{}", ran.stdout);
+    let ran =
+        home.run(&["import", notes.to_str().unwrap(), "--quiet"]).exits(0).stdout_has("1 added");
     for kind in ["2 x .pdf", "1 x .docx", "1 x no extension", "1 x symbolic link"] {
         assert!(ran.stderr.contains(kind), "{kind}: {}", ran.stderr);
     }

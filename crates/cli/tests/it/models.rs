@@ -6,8 +6,8 @@ use std::time::Duration;
 use gbrain_testkit::providers::{self, Asked, Fault, ProviderServer};
 use serde_json::{Value, json};
 
-use crate::benchmark::{dataset, path, rows, write};
-use crate::support::{Home, Ran};
+use crate::benchmark::{dataset, rows};
+use crate::support::{Home, Ran, assert_fields, find};
 
 /// A key that must be seen nowhere but in a header.
 const KEY: &str = "test-key-0c4e7a";
@@ -27,7 +27,7 @@ impl Provided {
         let server = ProviderServer::start(says, faults).unwrap();
         let provided = Self { home, server };
         provided.configure(json!({}));
-        write(&provided.home, "prices.json", &Value::Object(providers::prices()).to_string());
+        provided.home.write("prices.json", Value::Object(providers::prices()).to_string());
         provided
     }
 
@@ -40,7 +40,7 @@ impl Provided {
         for (key, value) in more.as_object().unwrap() {
             config[key] = value.clone();
         }
-        write(&self.home, "config.json", &config.to_string());
+        self.home.write("config.json", config.to_string());
     }
 
     pub(crate) fn run(&self, args: &[&str]) -> Ran {
@@ -74,11 +74,8 @@ fn models_and_prices_are_listed_without_calling_a_model() {
     let provided = Provided::new(Home::sqlite(), repeats, |_| Fault::None);
     let home = &provided.home;
     home.ok(&["config", "set", "models.judge", "openai:m"]);
-    let shown: Value = serde_json::from_str(&provided.run(&["models", "--json"]).stdout).unwrap();
-    let model = |setting: &str| {
-        let models = shown["models"].as_array().unwrap();
-        models.iter().find(|model| model["setting"] == setting).unwrap().clone()
-    };
+    let shown = provided.run(&["models", "--json"]).json();
+    let model = |setting: &str| find(&shown["models"], "setting", setting).clone();
     let judge = model("models.eval.contradictions_judge");
     assert_eq!((&judge["model"], &judge["chosen_by"]), (&json!("openai:m"), &json!("family")));
     assert_eq!(judge["state"], "ready");
@@ -90,12 +87,9 @@ fn models_and_prices_are_listed_without_calling_a_model() {
     assert!(prices.iter().all(|price| !price["source"].as_str().unwrap().is_empty()));
     assert!(prices.iter().any(|price| price["model"] == "openai:m"), "the user's own");
     assert_eq!(provided.server.requests(), 0);
-    let refused = home.run(&["config", "set", "models.judge", "gpt"]);
-    assert_eq!(refused.code, Some(2));
-    write(home, "prices.json", "{\"openai:m\": {\"input_usd_per_million\": 1}}");
-    let broken = provided.run(&["models"]);
-    assert_eq!(broken.code, Some(2));
-    assert!(broken.stderr.contains("source"), "{}", broken.stderr);
+    home.run(&["config", "set", "models.judge", "gpt"]).exits(2);
+    home.write("prices.json", "{\"openai:m\": {\"input_usd_per_million\": 1}}");
+    provided.run(&["models"]).exits(2).stderr_has("source");
 }
 
 #[test]
@@ -106,8 +100,9 @@ fn non_numeric_settings_are_stored_and_checked() {
         home.ok(&["config", "set", key, "true"]);
         assert_eq!(home.json(&["config", "get", key])["value"], "true");
         assert_eq!(home.run(&["config", "set", key, "yes"]).code, Some(2));
-        let typo = home.run(&["config", "set", "autopilot.nightly_quality_probe.enable", "true"]);
-        assert!(typo.code == Some(2) && typo.stderr.contains(key), "{}", typo.stderr);
+        home.run(&["config", "set", "autopilot.nightly_quality_probe.enable", "true"])
+            .exits(2)
+            .stderr_has(key);
         let listed = home.json(&["config", "list"]);
         let others = listed["others"].as_array().unwrap();
         assert!(others.iter().any(|other| other["key"] == key && other["value"] == "true"));
@@ -125,8 +120,8 @@ fn a_model_answers_a_benchmark_and_it_is_charged() {
             _ => Fault::None,
         });
         let home = &provided.home;
-        let file = write(home, "lme.json", &dataset(6, str::to_owned).to_string());
-        let out = path(home, "rows.jsonl");
+        let file = home.write("lme.json", dataset(6, str::to_owned).to_string());
+        let out = home.file("rows.jsonl");
         let args = [
             "eval",
             "longmemeval",
@@ -138,8 +133,7 @@ fn a_model_answers_a_benchmark_and_it_is_charged() {
             "--output",
             &out,
         ];
-        let ran = provided.run(&args);
-        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let ran = provided.run(&args).exits(0);
         let rows = rows(&std::fs::read_to_string(&out).unwrap());
         assert_eq!(rows.len(), 6);
         for row in &rows {
@@ -151,10 +145,7 @@ fn a_model_answers_a_benchmark_and_it_is_charged() {
         assert_eq!(provided.server.requests(), 7, "one was asked again");
         let spent = home.json(&["spend"]);
         assert_eq!(spent["lines"][0]["purpose"], "longmemeval");
-        assert_eq!(
-            (&spent["lines"][0]["calls"], &spent["lines"][0]["unsettled"]),
-            (&json!(7), &json!(0))
-        );
+        assert_fields(&spent["lines"][0], &json!({ "calls": 7, "unsettled": 0 }));
         assert!(spent["usd"].as_f64().unwrap() > 0.0);
         assert!(!ran.stderr.contains(KEY) && !spent.to_string().contains(KEY));
     }
@@ -162,7 +153,7 @@ fn a_model_answers_a_benchmark_and_it_is_charged() {
 
 #[test]
 fn model_failures_never_pass() {
-    let file_of = |home: &Home| write(home, "lme.json", &dataset(4, str::to_owned).to_string());
+    let file_of = |home: &Home| home.write("lme.json", dataset(4, str::to_owned).to_string());
     let check = |faults: fn(u64) -> Fault, more: &[&str], says: &str| {
         let provided = Provided::new(Home::sqlite(), repeats, faults);
         let file = file_of(&provided.home);
@@ -189,24 +180,24 @@ fn model_failures_never_pass() {
     assert_eq!(unpriced.server.requests(), 0);
     let provided = Provided::new(Home::sqlite(), repeats, |_| Fault::None);
     let file = file_of(&provided.home);
-    let keyless = provided.home.run(&["eval", "longmemeval", &file, "--model", "openai:m"]);
-    assert_eq!(keyless.code, Some(2));
-    assert!(keyless.stderr.contains("TEST_KEY"), "{}", keyless.stderr);
+    provided
+        .home
+        .run(&["eval", "longmemeval", &file, "--model", "openai:m"])
+        .exits(2)
+        .stderr_has("TEST_KEY");
 }
 
 #[test]
 fn a_recorded_benchmark_needs_no_key_and_no_network() {
     let provided = Provided::new(Home::sqlite(), repeats, |_| Fault::None);
-    let file = write(&provided.home, "lme.json", &dataset(4, str::to_owned).to_string());
-    let tape = path(&provided.home, "tape.ndjson");
+    let file = provided.home.write("lme.json", dataset(4, str::to_owned).to_string());
+    let tape = provided.home.file("tape.ndjson");
     let args = ["eval", "longmemeval", &file, "--model", "openai:m", "--cassette", &tape];
-    let recorded = provided.run(&args);
-    assert_eq!(recorded.code, Some(0), "{}", recorded.stderr);
+    let recorded = provided.run(&args).exits(0);
     let Provided { home, server } = provided;
     drop(server);
     let args: Vec<&str> = args.iter().copied().chain(["--replay-only"]).collect();
-    let replayed = home.run(&args);
-    assert_eq!(replayed.code, Some(0), "{}", replayed.stderr);
+    let replayed = home.run(&args).exits(0);
     let hypotheses = |text: &str| -> Vec<String> {
         rows(text).iter().map(|row| row["hypothesis"].to_string()).collect()
     };
@@ -250,9 +241,8 @@ fn a_query_is_put_in_other_words_once() {
         provided.home.ok(&["config", "set", "models.expansion", "anthropic:m"]);
         let ask = |flags: &[&str]| -> Value {
             let args = [&["query", "felines", "--no-vector", "--json"], flags].concat();
-            let ran = provided.run(&args);
-            assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-            serde_json::from_str(&ran.stdout).unwrap()
+            let ran = provided.run(&args).exits(0);
+            ran.json()
         };
         let plain = ask(&[]);
         assert_eq!((first(&plain), &plain["expansion_applied"]), ("nothing", &json!(false)));
@@ -262,16 +252,11 @@ fn a_query_is_put_in_other_words_once() {
         assert_eq!((first(&expanded), &expanded["expansion_applied"]), ("pets/tom", &json!(true)));
         assert_eq!(ask(&["--expand"])["hits"], expanded["hits"]);
         assert_eq!(provided.server.requests(), 1, "the second time it is known");
-        let other: Value =
-            serde_json::from_str(&provided.run(&["query", "tulips", "--expand", "--json"]).stdout)
-                .unwrap();
+        let other = provided.run(&["query", "tulips", "--expand", "--json"]).json();
         let failed = json!([{ "stage": "expansion", "reason": "failed" }]);
         assert_eq!(other["degraded"], failed, "a reply of another form is none");
         let spent = provided.home.json(&["spend"]);
-        assert_eq!(
-            (&spent["lines"][0]["purpose"], &spent["lines"][0]["calls"]),
-            (&json!("query"), &json!(2))
-        );
+        assert_fields(&spent["lines"][0], &json!({ "purpose": "query", "calls": 2 }));
     }
 }
 
@@ -290,9 +275,8 @@ fn a_reranker_orders_or_is_left_out() {
         home.put(&format!("notes/n{n}"), &format!("The lantern number {n} stands here.{more}"));
     }
     let ask = || -> Value {
-        let ran = provided.run(&["query", "blue lantern stands", "--json"]);
-        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-        serde_json::from_str(&ran.stdout).unwrap()
+        let ran = provided.run(&["query", "blue lantern stands", "--json"]).exits(0);
+        ran.json()
     };
     let plain = ask();
     assert_eq!(plain["rerank_model"], Value::Null);
@@ -316,9 +300,8 @@ fn a_brain_moves_to_a_remote_embedder_and_lives_without_it() {
     let provided = Provided::new(Home::sqlite(), expands, |_| Fault::None);
     with_pages(&provided.home);
     let ask = |run: &dyn Fn(&[&str]) -> Ran| -> Value {
-        let ran = run(&["query", "who feeds cats?", "--json"]);
-        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-        serde_json::from_str(&ran.stdout).unwrap()
+        let ran = run(&["query", "who feeds cats?", "--json"]).exits(0);
+        ran.json()
     };
     let with_key = |args: &[&str]| provided.run(args);
     let before = ask(&with_key);
@@ -326,19 +309,16 @@ fn a_brain_moves_to_a_remote_embedder_and_lives_without_it() {
     let waiting = ask(&with_key);
     assert_eq!(waiting["hits"], before["hits"], "the old vectors answer until the switch");
     assert_eq!(provided.server.requests(), 0);
-    let moved = provided.run(&["reembed", "--json"]);
-    assert_eq!(moved.code, Some(0), "{}", moved.stderr);
-    assert!(moved.stderr.contains("3 of 3 texts"), "{}", moved.stderr);
+    provided.run(&["reembed", "--json"]).exits(0).stderr_has("3 of 3 texts");
     let after = ask(&with_key);
     assert_eq!((&after["vector_enabled"], first(&after)), (&json!(true), "pets/tom"));
     let requests = provided.server.requests();
-    let rebuilt = provided.run(&["reindex"]);
-    assert_eq!(rebuilt.code, Some(0), "{}", rebuilt.stderr);
+    provided.run(&["reindex"]).exits(0);
     assert_eq!(provided.server.requests(), requests, "vectors are kept, and cost nothing again");
     assert_eq!(ask(&with_key)["hits"], after["hits"], "and are the same");
     // A query that nobody asked before, without a key.
     let keyless = provided.home.run(&["query", "where does the dog sleep?", "--json"]);
-    let answer: Value = serde_json::from_str(&keyless.stdout).unwrap();
+    let answer = keyless.json();
     assert_eq!((keyless.code, &answer["vector_enabled"]), (Some(0), &json!(false)));
     assert_eq!(answer["degraded"], json!([{ "stage": "vectors", "reason": "no_key" }]));
     assert_eq!(first(&answer), "pets/rex", "words answer");
@@ -365,17 +345,12 @@ fn vectors_that_find_nothing_are_not_switched_to() {
         judged(5, "Note 5 tells of thing 35."),
     ];
     let qrels = json!({ "schema_version": 1, "queries": queries });
-    let file = write(&provided.home, "qrels.json", &qrels.to_string());
+    let file = provided.home.write("qrels.json", qrels.to_string());
     provided.configure(json!({ "embedder": { "model": "voyage:m", "dims": 64 } }));
-    let refused = provided.run(&["reembed", "--qrels", &file]);
-    assert_eq!(refused.code, Some(1), "{}{}", refused.stdout, refused.stderr);
-    assert!(refused.stderr.contains("the old ones stay"), "{}", refused.stderr);
-    let status: Value =
-        serde_json::from_str(&provided.run(&["reembed", "--status", "--json"]).stdout).unwrap();
+    provided.run(&["reembed", "--qrels", &file]).exits(1).stderr_has("the old ones stay");
+    let status = provided.run(&["reembed", "--status", "--json"]).json();
     assert_ne!(status["held"], "voyage:m/64");
-    let forced = provided.run(&["reembed", "--qrels", &file, "--force", "--json"]);
-    assert_eq!(forced.code, Some(0), "{}", forced.stderr);
-    let status: Value =
-        serde_json::from_str(&provided.run(&["reembed", "--status", "--json"]).stdout).unwrap();
+    provided.run(&["reembed", "--qrels", &file, "--force", "--json"]).exits(0);
+    let status = provided.run(&["reembed", "--status", "--json"]).json();
     assert_eq!(status["held"], "voyage:m/64");
 }

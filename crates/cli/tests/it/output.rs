@@ -73,7 +73,7 @@ fn run_closed(mut command: Command) -> Ran {
 fn a_full_stdout_ends_every_command_with_2_and_a_closed_pipe_with_0() {
     let home = demo_home(Home::sqlite());
     // A query, so that there is something to export.
-    fs::write(home.path().join("config.json"), r#"{"eval":{"capture":true}}"#).unwrap();
+    home.write("config.json", r#"{"eval":{"capture":true}}"#);
     home.ok(&["query", "charge floor"]);
     for words in PRINTING {
         let wanted = home.run(words);
@@ -188,8 +188,7 @@ fn writing() -> Vec<Vec<String>> {
 
 fn reports() -> (Home, Vec<Vec<String>>) {
     let home = demo_home(Home::sqlite());
-    fs::write(home.path().join("config.json"), r#"{"eval":{"capture":true,"synthetic":true}}"#)
-        .unwrap();
+    home.write("config.json", r#"{"eval":{"capture":true,"synthetic":true}}"#);
     home.ok(&["query", "charge floor"]);
     let dir = home.path();
     fs::write(dir.join("judged.qrels"), "q1 0 a 1\n").unwrap();
@@ -279,9 +278,7 @@ fn an_unfinished_report_leaves_the_old_one() {
     let two = report.to_str().unwrap();
     let qrels = demo("qrels.json");
     let gate = ["eval", "gate", "--qrels", qrels.to_str().unwrap(), "--junit", two, "--html", two];
-    let ran = home.run(&gate);
-    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
-    assert!(ran.stderr.contains("two flags"), "{}", ran.stderr);
+    home.run(&gate).exits(2).stderr_has("two flags");
 }
 
 #[test]
@@ -304,9 +301,6 @@ fn an_mcp_client_that_gets_no_answer_is_no_success() {
         drop(input);
         Ran::of(child.wait_with_output().unwrap())
     };
-    let answered = run(Stdio::piped());
-    assert_eq!(answered.code, Some(0), "{}", answered.stderr);
-    assert!(answered.stdout.contains("protocolVersion"), "{}", answered.stdout);
-    let unanswered = run(full().into());
-    assert_eq!(unanswered.code, Some(2), "{}", unanswered.stderr);
+    run(Stdio::piped()).exits(0).stdout_has("protocolVersion");
+    run(full().into()).exits(2);
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::capture::capturing;
 use crate::serve::client::{Call, Server, token};
-use crate::support::{Home, Ran, demo_home};
+use crate::support::{Home, Ran, demo_home, find};
 
 /// Everything in a directory, with its mode.
 fn modes(dir: &Path) -> Vec<(PathBuf, u32)> {
@@ -101,8 +101,7 @@ fn doctor_repairs_the_whole_home() {
     assert!(open_to_others(&home).len() > 20);
     let check = |args: &[&str]| {
         let report = home.json(args);
-        let checks = report["checks"].as_array().unwrap().clone();
-        checks.into_iter().find(|check| check["name"] == "permissions").unwrap()
+        find(&report["checks"], "name", "permissions").clone()
     };
     let found = check(&["doctor"]);
     assert_eq!(found["status"], "warn", "{found}");
@@ -176,9 +175,7 @@ fn a_home_that_cannot_be_written_to_is_read() {
         assert_eq!(ran.code, Some(0), "{args:?}: {}{}", ran.stdout, ran.stderr);
         assert_eq!(hits(&ran.stdout), *expected, "{args:?}");
     }
-    let refused = run(&["delete", "wiki::tickets/hrb-147"]);
-    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
-    assert!(refused.stderr.contains("read-only"), "{}", refused.stderr);
+    run(&["delete", "wiki::tickets/hrb-147"]).exits(2).stderr_has("read-only");
     open_up(&home);
 }
 
@@ -211,9 +208,8 @@ fn an_index_that_is_behind_and_cannot_be_written_says_so() {
     fs::remove_dir_all(&index).unwrap();
     fs::rename(&kept, &index).unwrap();
     let run = read_only(&home);
-    let ran = run(&["search", "plugs", "--json"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    let answer: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let ran = run(&["search", "plugs", "--json"]).exits(0);
+    let answer: serde_json::Value = ran.json();
     assert_eq!(answer["served"]["behind"], json!(1), "{answer}");
     let degraded = json!({ "stage": "index", "reason": "not_writable" });
     assert!(answer["degraded"].as_array().unwrap().contains(&degraded), "{answer}");

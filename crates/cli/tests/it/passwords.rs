@@ -173,7 +173,7 @@ fn a_url_that_was_typed_in_the_wrong_place_is_not_repeated() {
         serde_json::json!(format!("mysql://ada:{CANARY}@h/x")),
     ] {
         let text = serde_json::json!({ "database_url": value }).to_string();
-        fs::write(home.path().join("config.json"), text).unwrap();
+        home.write("config.json", text);
         let database = home.path().join("brain.db");
         let database = database.to_str().unwrap();
         for words in [

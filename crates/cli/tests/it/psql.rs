@@ -56,8 +56,7 @@ impl Owned {
         if let Some(options) = options {
             command.env("PGOPTIONS", options);
         }
-        let ran = Ran::of(command.output().unwrap());
-        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let ran = Ran::of(command.output().unwrap()).exits(0);
         ran.stdout.trim().to_owned()
     }
 }

@@ -3,11 +3,11 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::capture::{configure, exported};
 use crate::gate::publish;
-use crate::support::{Home, Ran};
+use crate::support::{Home, Ran, find};
 
 const TOPICS: [&str; 10] = [
     "lighthouse",
@@ -35,8 +35,7 @@ fn people_home(home: Home) -> Home {
 }
 
 fn put(home: &Home, slug: &str, topic: &str) {
-    let ran = home.put(slug, &format!("Everything about the {topic} is kept here."));
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    home.put(slug, &format!("Everything about the {topic} is kept here.")).exits(0);
 }
 
 /// Every page gives way to another one that has its text and, once scrubbed, its name.
@@ -69,8 +68,7 @@ fn a_replay_that_compares_few_of_its_rows_is_not_green() {
     let file = home.path().join("rows.ndjson");
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     std::fs::write(&file, text).unwrap();
-    let ran = home.run(&["eval", "replay", "--against", file.to_str().unwrap()]);
-    assert_eq!(ran.code, Some(2), "{}\n{}", ran.stdout, ran.stderr);
+    let ran = home.run(&["eval", "replay", "--against", file.to_str().unwrap()]).exits(2);
     assert!(!ran.stdout.contains("[healthy]"), "{}", ran.stdout);
     assert!(ran.stderr.contains("3 of 4 rows were not compared"), "{}", ran.stderr);
 }
@@ -85,17 +83,13 @@ fn swapped_pages_with_the_same_scrubbed_name_are_seen() {
         assert!(!text.contains("at-example-com"), "{text}");
         let key = std::fs::read_to_string(home.path().join("identity.key")).unwrap();
         assert!(!text.contains(key.trim()));
-        let ran = gate(&home, &baseline, &[]);
-        assert_eq!(ran.code, Some(0), "{}\n{}", ran.stdout, ran.stderr);
-        let ran = gate(&home, &baseline, &["--selftest", "--json"]);
-        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
-        let mutants = report["mutants"].as_array().unwrap();
-        let swapped = mutants.iter().find(|one| one["mutant"] == "swap_identity").unwrap();
+        gate(&home, &baseline, &[]).exits(0);
+        let report = gate(&home, &baseline, &["--selftest", "--json"]).json();
+        let swapped = find(&report["mutants"], "mutant", "swap_identity");
         assert_eq!(swapped["killed"], true, "{swapped}");
         swap(&home);
-        let ran = gate(&home, &baseline, &["--json"]);
-        assert_eq!(ran.code, Some(1), "{}\n{}", ran.stdout, ran.stderr);
-        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let ran = gate(&home, &baseline, &["--json"]).exits(1);
+        let report = ran.json();
         assert_eq!(report["regression_gate"]["summary"]["mean_jaccard"], 0.0, "{report}");
         assert!(!ran.stdout.contains("at-example-com"), "{}", ran.stdout);
     }
@@ -135,17 +129,13 @@ fn without_the_key_such_rows_are_not_compared() {
         }
         let ran = gate(&home, &baseline, &["--json"]);
         assert_eq!(ran.code, Some(2), "{other:?}: {}\n{}", ran.stdout, ran.stderr);
-        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let report = ran.json();
         assert_eq!(report["verdict"], "inconclusive");
         assert_eq!(report["regression_gate"]["summary"]["rows_not_comparable"], 10);
-        let replayed = home.run(&["eval", "replay", "--against", baseline.to_str().unwrap()]);
-        assert_eq!(replayed.code, Some(2), "{}", replayed.stdout);
-        assert!(
-            replayed.stdout.contains("10 of the skipped are not comparable"),
-            "{}",
-            replayed.stdout
-        );
-        assert!(replayed.stdout.contains("identity.key"), "{}", replayed.stdout);
+        home.run(&["eval", "replay", "--against", baseline.to_str().unwrap()])
+            .exits(2)
+            .stdout_has("10 of the skipped are not comparable")
+            .stdout_has("identity.key");
     }
     let with_key = |key: &str| {
         let baseline = baseline.to_str().unwrap();
@@ -184,8 +174,7 @@ fn old_rows_with_scrubbed_names_are_neither_equal_nor_published() {
     let path = home.path().join("old.ndjson");
     std::fs::write(&path, old).unwrap();
     let against = path.to_str().unwrap();
-    let ran = home.run(&["eval", "replay", "--against", against, "--verbose", "--json"]);
-    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let report = home.run(&["eval", "replay", "--against", against, "--verbose", "--json"]).json();
     let skipped = report["summary"]["rows_not_comparable"].as_u64().unwrap();
     assert!(skipped >= 10, "{report}");
     assert!(report["diagnosis"].to_string().contains("not comparable"), "{report}");
@@ -220,18 +209,11 @@ fn filters_are_scrubbed_and_such_rows_are_not_asked_again() {
             assert!(!text.contains("ada@") && !text.contains("555-0132"), "{text}");
             assert_eq!(row["filters_scrubbed"], true);
         }
-        let path = home.path().join("filtered.ndjson");
-        std::fs::write(&path, home.ok(&["eval", "export", "--quiet"])).unwrap();
-        let ran = home.run(&[
-            "eval",
-            "replay",
-            "--against",
-            path.to_str().unwrap(),
-            "--json",
-            "--verbose",
-        ]);
-        assert_eq!(ran.code, Some(2), "{}", ran.stdout);
-        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let path = home.write("filtered.ndjson", home.ok(&["eval", "export", "--quiet"]));
+        let report = home
+            .run(&["eval", "replay", "--against", &path, "--json", "--verbose"])
+            .exits(2)
+            .json();
         assert_eq!(report["summary"]["rows_not_comparable"], 3, "{report}");
         assert_eq!(report["results"][0]["skip_reason"], "a filter was scrubbed");
     }
@@ -251,13 +233,9 @@ fn imported_queries_with_the_same_scrubbed_text_stay_apart() {
         let path = home.path().join("queries.jsonl");
         std::fs::write(&path, &lines).unwrap();
         let path = path.to_str().unwrap();
-        let ran = home.run(&["queries", "import", path]);
-        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-        assert!(
-            ran.stderr.contains("6 lines became 6 queries (6 with a scrubbed text)"),
-            "{}",
-            ran.stderr
-        );
+        home.run(&["queries", "import", path])
+            .exits(0)
+            .stderr_has("6 lines became 6 queries (6 with a scrubbed text)");
         let list = home.json(&["queries", "list"]);
         let queries = list["queries"].as_array().unwrap();
         assert_eq!(queries.len(), 6);

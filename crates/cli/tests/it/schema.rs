@@ -128,11 +128,7 @@ fn bodies_of_measurements() {
         let qrels = demo("qrels.json");
         let qrels = qrels.to_str().unwrap();
         let gate = ["eval", "gate", "--baseline", baseline, "--qrels", qrels];
-        let report = |name: &str, body: &Value| {
-            let path = home.path().join(name);
-            std::fs::write(&path, body.to_string()).unwrap();
-            path.to_str().unwrap().to_owned()
-        };
+        let report = |name: &str, body: &Value| home.write(name, body.to_string());
         let green = report("green.json", &check(&home, gate_schema(), &gate));
         home.ok(&["config", "set", "search.cut_ratio", "0.95"]);
         let red = report("red.json", &check(&home, gate_schema(), &gate));
@@ -153,11 +149,7 @@ fn gate_schema() -> &'static Value {
 #[test]
 fn scores() {
     let home = Home::sqlite();
-    let write = |name: &str, text: &str| {
-        let path = home.path().join(name);
-        std::fs::write(&path, text).unwrap();
-        path.to_str().unwrap().to_owned()
-    };
+    let write = |name: &str, text: &str| home.write(name, text);
     let qrels = write("qrels", "1 0 a 1\n2 0 b 1\n");
     let run = write("run", "1 Q0 a 1 1 t\n3 Q0 x 1 1 t\n");
     check!(home, ScoreReport, "eval", "score", "--qrels", &qrels, "--run", &run, "--per-query");

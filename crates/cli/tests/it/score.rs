@@ -12,11 +12,7 @@ const RUN: &str = "1 Q0 b 1 3 t\n1 Q0 x 2 2 t\n1 Q0 a 3 1 t\n3 Q0 a 1 1 t\n";
 
 /// Scores one text against another.
 fn score(home: &Home, qrels: &str, run: &str, more: &[&str]) -> Ran {
-    let write = |name: &str, text: &str| {
-        let path = home.path().join(name);
-        fs::write(&path, text).unwrap();
-        path.to_str().unwrap().to_owned()
-    };
+    let write = |name: &str, text: &str| home.write(name, text);
     let (qrels, run) = (write("qrels", qrels), write("run", run));
     let args = ["eval", "score", "--qrels", &qrels, "--run", &run];
     home.run(&args.iter().chain(more).copied().collect::<Vec<_>>())
@@ -25,8 +21,7 @@ fn score(home: &Home, qrels: &str, run: &str, more: &[&str]) -> Ran {
 #[test]
 fn means_are_a_table_and_warnings_are_talk() {
     let home = Home::sqlite();
-    let ran = score(&home, QRELS, RUN, &["--measures", "RR AP nDCG@10"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let ran = score(&home, QRELS, RUN, &["--measures", "RR AP nDCG@10"]).exits(0);
     insta::assert_snapshot!(ran.stdout, @r"
     measure  mean
     RR       0.5000
@@ -126,17 +121,16 @@ fn unscorable_input_exits_2_with_a_reason() {
         assert_eq!(ran.code, Some(2), "{expected}: {}", ran.stdout);
         assert!(ran.stderr.contains(expected), "{}", ran.stderr);
     }
-    let missing = home.run(&["eval", "score", "--qrels", "/nowhere", "--run", "/nowhere"]);
-    assert_eq!(missing.code, Some(2));
-    assert!(missing.stderr.contains("/nowhere"), "{}", missing.stderr);
+    home.run(&["eval", "score", "--qrels", "/nowhere", "--run", "/nowhere"])
+        .exits(2)
+        .stderr_has("/nowhere");
 }
 
 #[test]
 fn near_ties_are_distinguished_and_fractional_grades_refused() {
     let home = Home::sqlite();
     let run = "1 Q0 a 1 0.12345678902 t\n1 Q0 b 2 0.12345678901 t\n";
-    let ran = score(&home, "1 0 a 1\n", run, &["--measures", "RR Rprec Bpref ERR@10"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let ran = score(&home, "1 0 a 1\n", run, &["--measures", "RR Rprec Bpref ERR@10"]).exits(0);
     insta::assert_snapshot!(ran.stdout, @r"
     measure  mean
     RR       1.0000
@@ -147,9 +141,9 @@ fn near_ties_are_distinguished_and_fractional_grades_refused() {
     over 1 queries; 2 hits, 1 of them judged
     ");
     for qrels in ["1 0 a 0.5\n", "query-id\tcorpus-id\tscore\n1\ta\t0.5\n"] {
-        let ran = score(&home, qrels, run, &[]);
-        assert_eq!(ran.code, Some(2), "{}", ran.stdout);
-        assert!(ran.stderr.contains("not a whole number; trec_eval would read it as 0"));
+        score(&home, qrels, run, &[])
+            .exits(2)
+            .stderr_has("not a whole number; trec_eval would read it as 0");
     }
 }
 

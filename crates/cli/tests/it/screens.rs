@@ -1,7 +1,5 @@
 //! Text on a terminal of 80 and of 120 columns: it fits, verdicts are coloured, and the words say the same without colour.
 
-use std::fs;
-
 use crate::escapes::{OnTerminal, on_terminal};
 use crate::support::{Home, demo, demo_home};
 
@@ -66,7 +64,7 @@ fn verdicts_are_coloured_and_the_words_say_the_same() {
     assert!(plain.starts_with("PASS  ") && plain.contains("Correctness gate: PASS"), "{plain}");
     let piped = home.ok(&words);
     assert!(piped.starts_with("PASS  ") && !piped.contains('\u{1b}'), "{piped}");
-    fs::write(home.path().join("suites.yaml"), SUITES).unwrap();
+    home.write("suites.yaml", SUITES);
     let (raw, plain) = screen(&home, &["suites", "run", "smoke"], 80);
     assert!(raw.contains("\u{1b}[33mINCONCLUSIVE\u{1b}[0m"), "{raw}");
     assert!(plain.starts_with("INCONCLUSIVE  "), "{plain}");
@@ -90,7 +88,6 @@ fn messages_name_the_next_step() {
     home.ok(&["search", "charge floor", "--since", "yesterday"]);
     home.ok(&["tokens", "create", "--name", "ci"]);
     assert!(home.ok(&["tokens", "revoke", "ci"]).contains("revoked"));
-    fs::write(home.path().join("config.json"), r#"{"format":"gbrain/1","search":{"pool":60}}"#)
-        .unwrap();
+    home.write("config.json", r#"{"format":"gbrain/1","search":{"pool":60}}"#);
     check(&["stats"], &["gbrain config set search.pool 60"]);
 }

@@ -4,13 +4,11 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::Home;
-
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::support::{Home, wait_until};
 
 /// A process that does not outlive its test.
 struct Process(Child);
@@ -33,15 +31,6 @@ impl Drop for Process {
         // It has ended, unless the test failed.
         let _ = self.0.kill();
         let _ = self.0.wait();
-    }
-}
-
-#[track_caller]
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let started = Instant::now();
-    while !is_so() {
-        assert!(started.elapsed() < PATIENCE, "not in time: {what}");
-        std::thread::sleep(Duration::from_millis(20));
     }
 }
 
@@ -109,7 +98,7 @@ done
 #[test]
 fn an_interrupted_measurement_gives_no_verdict() {
     let home = Home::sqlite();
-    let path = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
+    let path = |name: &str| home.file(name);
     let row = |n: usize| {
         json!({
             "schema_version": 1, "tool_name": "query", "query": format!("question {n}"),
@@ -139,7 +128,7 @@ fn an_interrupted_measurement_gives_no_verdict() {
         ] {
             let ran = home.run(&[args, &["--target", "mine", "--json"]].concat());
             assert_eq!(ran.code, Some(2), "{signal} {args:?}\n{}\n{}", ran.stdout, ran.stderr);
-            let body: Value = serde_json::from_str(&ran.stdout).unwrap();
+            let body = ran.json();
             assert_eq!(body["error"]["kind"], "cancelled", "{body}");
             assert!(body.get("verdict").is_none() && body.get("summary").is_none(), "{body}");
         }

@@ -1,14 +1,17 @@
 //! Running the real binary in a home of its own.
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use gbrain_bench::campaign::scaffold::Setup;
 use gbrain_store::Store;
 use gbrain_testkit::engine::{Engine, connect};
 use gbrain_testkit::process::Gbrain;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// A temporary home, on SQLite or on a PostgreSQL database of its own.
@@ -63,7 +66,7 @@ impl Home {
     #[track_caller]
     pub(crate) fn ok(&self, args: &[&str]) -> String {
         let ran = self.run(args);
-        assert_eq!(ran.code, Some(0), "gbrain {args:?}\n{}\n{}", ran.stdout, ran.stderr);
+        assert_eq!(ran.code, Some(0), "gbrain {args:?}\n{ran}");
         ran.stdout
     }
 
@@ -74,18 +77,40 @@ impl Home {
         serde_json::from_str(&self.ok(&args)).unwrap()
     }
 
+    /// Starts a command with pipes to its stdin, stdout and stderr.
+    #[track_caller]
+    pub(crate) fn spawn(&self, args: &[&str]) -> Child {
+        let mut command = self.command(args);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    }
+
+    /// Runs a command with this text on its stdin.
+    #[track_caller]
+    pub(crate) fn run_with_input(&self, args: &[&str], input: impl AsRef<[u8]>) -> Ran {
+        let mut child = self.spawn(args);
+        // A command that refuses its arguments does not read.
+        let _ = child.stdin.take().unwrap().write_all(input.as_ref());
+        Ran::of(child.wait_with_output().unwrap())
+    }
+
     #[track_caller]
     pub(crate) fn put(&self, slug: &str, text: &str) -> Ran {
-        let mut child = self
-            .command(&["put", slug])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        // A command that refuses its arguments does not read.
-        let _ = child.stdin.take().unwrap().write_all(text.as_bytes());
-        Ran::of(child.wait_with_output().unwrap())
+        self.run_with_input(&["put", slug], text)
+    }
+
+    /// The path of a file in the home.
+    pub(crate) fn file(&self, name: &str) -> String {
+        self.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    /// Writes a file into the home and returns its path.
+    #[track_caller]
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.file(name);
+        std::fs::create_dir_all(Path::new(&path).parent().unwrap()).unwrap();
+        std::fs::write(&path, content).unwrap();
+        path
     }
 
     /// The database's URL, on PostgreSQL.
@@ -93,7 +118,6 @@ impl Home {
         self.brain.database_url().unwrap()
     }
 
-    /// Whether its database is a PostgreSQL.
     pub(crate) fn is_postgres(&self) -> bool {
         self.brain.database_url().is_some()
     }
@@ -156,6 +180,88 @@ impl Ran {
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         }
+    }
+
+    /// Asserts that the process ended with this exit code.
+    #[track_caller]
+    pub(crate) fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self}");
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn stdout_has(self, text: &str) -> Self {
+        assert!(self.stdout.contains(text), "{text:?} is not in stdout:\n{self}");
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn stderr_has(self, text: &str) -> Self {
+        assert!(self.stderr.contains(text), "{text:?} is not in stderr:\n{self}");
+        self
+    }
+
+    /// The JSON document on stdout.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        self.read()
+    }
+
+    /// The JSON document on stdout as a value of a type.
+    #[track_caller]
+    pub(crate) fn read<T: DeserializeOwned>(&self) -> T {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}\n{self}"))
+    }
+}
+
+impl fmt::Display for Ran {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n{}", self.stdout, self.stderr)
+    }
+}
+
+/// The words of a command line; single quotes make one word of several.
+pub(crate) fn args_of(line: &str) -> Vec<&str> {
+    let parts = line.split('\'').enumerate();
+    parts
+        .flat_map(|(at, part)| match at % 2 {
+            0 => part.split_whitespace().collect(),
+            _ => vec![part],
+        })
+        .collect()
+}
+
+/// Asserts that a JSON object has these fields, perhaps among others; `null` stands for a field that is missing.
+#[track_caller]
+pub(crate) fn assert_fields(object: &Value, fields: &Value) {
+    for (name, value) in fields.as_object().unwrap() {
+        assert_eq!(&object[name], value, "`{name}` of {object:#}");
+    }
+}
+
+/// The object of a JSON list whose field has this value.
+#[track_caller]
+pub(crate) fn find<'a>(list: &'a Value, field: &str, value: &str) -> &'a Value {
+    let mut found = list.as_array().unwrap().iter().filter(|one| one[field] == value);
+    found.next().unwrap_or_else(|| panic!("{field} is nowhere {value:?}: {list:#}"))
+}
+
+/// Waits until something holds, which must be within a generous time.
+#[track_caller]
+pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    wait_for(what, || holds().then_some(()));
+}
+
+/// Waits until there is a value.
+#[track_caller]
+pub(crate) fn wait_for<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + Duration::from_secs(120);
+    loop {
+        if let Some(found) = find() {
+            return found;
+        }
+        assert!(Instant::now() < end, "not in time: {what}");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

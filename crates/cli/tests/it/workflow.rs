@@ -7,15 +7,14 @@ use serde_json::{Value, json};
 
 use crate::capture::configure;
 use crate::gate::publish;
-use crate::support::{Home, demo};
+use crate::support::{Home, demo, find};
 
 /// The script of a step of the workflow.
 fn script(step: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/ci/gbrain-eval-gate.yml");
     let text = std::fs::read_to_string(path).unwrap();
     let workflow: serde_json::Value = serde_saphyr::from_str(&text).unwrap();
-    let steps = workflow["jobs"]["gate"]["steps"].as_array().unwrap();
-    let step = steps.iter().find(|found| found["name"] == step).unwrap();
+    let step = find(&workflow["jobs"]["gate"]["steps"], "name", step);
     step["run"].as_str().unwrap().to_owned()
 }
 

@@ -19,11 +19,16 @@ pub fn page(section: Section, message: &Message<'_>) -> Page {
         title: title.to_owned(),
         section,
         header: heading("", title, Some(Tone::Warning), &part::text(text)),
-        main: part::section("next", "What to do", "", &html! {
-            @if !hints.is_empty() {
-                ul.plain { @for hint in hints { li { (part::text(hint)) } } }
-            }
-        }),
+        main: part::section(
+            "next",
+            "What to do",
+            "",
+            &html! {
+                @if !hints.is_empty() {
+                    ul.plain { @for hint in hints { li { (part::text(hint)) } } }
+                }
+            },
+        ),
         ..Page::default()
     }
 }

@@ -47,7 +47,10 @@ pub fn page(list: &RunList) -> Page {
         command: "gbrain jobs list".to_owned(),
         header: heading("", "Runs", None, "Replays and gates of this workspace, newest first."),
         main: if rows.is_empty() {
-            empty("No replay or gate has run on this server yet.", "gbrain eval gate --baseline FILE")
+            empty(
+                "No replay or gate has run on this server yet.",
+                "gbrain eval gate --baseline FILE",
+            )
         } else {
             section("runs", "All runs", "", &body)
         },

@@ -24,7 +24,6 @@ pub struct ChannelSettings {
 /// The channel descriptions of all workspaces, and where their secrets are read.
 #[derive(Clone)]
 pub struct ChannelRegistry {
-    /// Reads the current settings.
     pub read: Arc<dyn Fn() -> ChannelSettings + Send + Sync>,
     pub environment: EnvLookup,
 }

@@ -20,7 +20,6 @@ use jiff::{SignedDuration, Timestamp};
 use super::channels::{ChannelRegistry, ChannelSettings};
 use super::transport::{MessageId, SendResult, Transport};
 
-/// How often the stop flag is checked.
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// Retry policy of a message: from one second, doubling to 15 minutes, without a limit of attempts.
 const RETRY: RetryPolicy = RetryPolicy {
@@ -47,9 +46,7 @@ pub struct SendLimits {
     pub timeout: Duration,
     /// Lease of a message: longer than the timeout, or it would be sent twice.
     pub lease: Duration,
-    /// Maximum number of deliveries at once.
     pub concurrency: usize,
-    /// Concurrent deliveries per channel.
     pub per_channel: usize,
     /// How often to check for due messages.
     pub poll: Duration,
@@ -62,7 +59,6 @@ impl Default for SendLimits {
 }
 
 impl SendLimits {
-    /// The limits for a given lease.
     pub fn for_lease(lease: Duration) -> Self {
         let lease = lease.max(Duration::from_secs(3));
         let timeout = (lease / 3).min(Duration::from_secs(10));
@@ -78,7 +74,6 @@ pub enum DeliveryMode {
     Due(Instant),
 }
 
-/// The outcome of one delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeliveryOutcome {
     Sent,
@@ -88,7 +83,6 @@ pub enum DeliveryOutcome {
     Dead(String),
 }
 
-/// Outcomes of deliveries, counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DeliveryCount {
     pub sent: usize,
@@ -110,7 +104,6 @@ pub struct DeliveryWorker<'a> {
     pub limits: SendLimits,
 }
 
-/// One attempt to send a message.
 struct DeliveryAttempt {
     channel: String,
     outcome: DeliveryOutcome,

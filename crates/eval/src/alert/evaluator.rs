@@ -21,7 +21,6 @@ use serde_json::json;
 use super::channels::{AlertSettings, ChannelRegistry, ChannelSettings};
 use crate::suite::{history, recorder, registered, stored};
 
-/// Number of suite runs read per batch.
 const BATCH_SIZE: usize = 100;
 /// How many conflicts with other processes are tolerated.
 const MAX_CONFLICTS: usize = 20;
@@ -34,10 +33,8 @@ pub struct AlertEvaluator<'a> {
     pub settings: &'a AlertSettings,
 }
 
-/// The result of an evaluation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AlertEvaluation {
-    /// Number of evaluated runs.
     pub runs: usize,
     /// Keys of alerts that began, or that are sent to a channel for the first time.
     pub raised: Vec<String>,
@@ -227,7 +224,6 @@ impl<'a> EvaluationPass<'a> {
         })
     }
 
-    /// Reads the current alerts of a workspace.
     fn states(&self) -> AlertStates<'_> {
         AlertStates { alerts: &self.alerts, silenced: &self.silenced }
     }

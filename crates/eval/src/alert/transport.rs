@@ -14,7 +14,6 @@ use super::channels::ChannelRegistry;
 
 /// How much of a receiver's response is stored, in characters.
 const MAX_RESPONSE_CHARS: usize = 300;
-/// Idle connections kept open.
 const IDLE_CONNECTIONS: usize = 16;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +42,6 @@ pub struct MessageId {
     pub now: Timestamp,
 }
 
-/// Sends messages to channels.
 pub struct Transport {
     client: Client,
     timeout: Duration,

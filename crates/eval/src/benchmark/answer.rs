@@ -52,12 +52,10 @@ impl<'a> AnswerReader<'a> {
         }
     }
 
-    /// The cost of the answers so far.
     pub fn cost(&self) -> Usd {
         self.spent.lock().unwrap_or_else(PoisonError::into_inner).cost
     }
 
-    /// Whether the budget is exhausted.
     pub fn is_over_budget(&self) -> bool {
         self.spent.lock().unwrap_or_else(PoisonError::into_inner).is_over
     }

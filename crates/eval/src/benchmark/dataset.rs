@@ -16,12 +16,10 @@ use gbrain_core::qrels::{Qrels, QrelsError, documents_of_jsonl, queries_of_jsonl
 use super::values::{DatasetObjectError, DatasetObjectReader};
 use crate::EvalError;
 
-/// Why a dataset cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum DatasetError {
     #[error(transparent)]
     Values(#[from] DatasetObjectError),
-    /// An entry is malformed.
     #[error("entry {number}: {reason}")]
     Entry { number: usize, reason: String },
     #[error("entry {number}: question `{id}` appears a second time")]
@@ -33,10 +31,7 @@ pub enum DatasetError {
     NoDocuments,
     /// The judgements belong to another corpus.
     #[error("none of the {judged} judged documents is in the corpus: check that the ids match")]
-    NothingJudged {
-        /// Number of judged documents.
-        judged: usize,
-    },
+    NothingJudged { judged: usize },
     #[error("the dataset contains no questions")]
     Empty,
     #[error("{}", path.display())]
@@ -134,7 +129,6 @@ pub struct Collection {
     pub corpus: PathBuf,
     /// Queries: JSON lines with `_id`, `text`, or tab-separated lines of id and text.
     pub queries: PathBuf,
-    /// Judgements in any supported format.
     pub qrels: PathBuf,
 }
 

@@ -12,10 +12,8 @@ use gbrain_index::Models;
 
 use super::run::Expander;
 
-/// A haystack indexed for search.
 pub(super) struct HaystackBrain {
     snapshot: Snapshot,
-    /// The text of each document.
     texts: Vec<DocumentText>,
 }
 

@@ -240,7 +240,6 @@ pub(super) struct BadRows {
 }
 
 impl BadRows {
-    /// How many are listed individually.
     const MAX_SHOWN: usize = 5;
 
     pub(super) fn new(path: &Path) -> Self {

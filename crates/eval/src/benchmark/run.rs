@@ -42,18 +42,15 @@ pub type Answerer<'a> = &'a (dyn Fn(&ReadingPrompt) -> Result<String, String> + 
 /// A model that expands queries.
 pub type Expander<'a> = &'a (dyn Fn(&str) -> Result<Vec<String>, HookError> + Sync);
 
-/// Options of a benchmark run.
 pub struct BenchmarkOptions<'a> {
     /// Number of top documents that count.
     pub k: usize,
-    /// Depth of the rankings.
     pub depth: usize,
     pub measures: Vec<Measure>,
     pub retrieval: Retrieval,
     /// The unit that counts as a document: a session or a turn.
     pub granularity: Granularity,
     pub settings: Settings,
-    /// The available embedding models.
     pub models: Models,
     /// Seed of the random ranking.
     pub seed: u64,
@@ -161,7 +158,6 @@ fn work<F: FnMut() -> Result<Option<NextHaystack>, EvalError>>(
     }
 }
 
-/// Runs every question of a haystack.
 pub fn ask_all(
     options: &BenchmarkOptions<'_>,
     haystack: Haystack,
@@ -186,7 +182,6 @@ pub fn ask_all(
 }
 
 impl BenchmarkOptions<'_> {
-    /// How rankings are scored.
     pub fn scoring(&self) -> ScoringRules {
         ScoringRules {
             k: self.k,
@@ -198,7 +193,6 @@ impl BenchmarkOptions<'_> {
     }
 }
 
-/// One question of one haystack.
 struct QuestionRun<'a> {
     options: &'a BenchmarkOptions<'a>,
     scoring: &'a ScoringRules,

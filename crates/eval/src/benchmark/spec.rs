@@ -23,7 +23,6 @@ use super::rows::{BadRows, ResumeState, RowFile};
 use super::run::{Answerer, BenchmarkOptions, Expander, NextHaystack, Retrieval, run};
 use crate::{EvalError, OutputFile};
 
-/// The largest allowed `k`.
 const MAX_K: usize = 1000;
 
 /// The specification of a run: everything that the numbers depend on.
@@ -50,18 +49,15 @@ pub struct BenchmarkRunSpec {
 pub struct RunOptions<'a> {
     /// Number of questions processed at once.
     pub concurrency: usize,
-    /// The available embedding models.
     pub models: Models,
     /// The expander and its model name.
     pub expander: Option<(Expander<'a>, &'a str)>,
     /// The answering model and its name.
     pub answerer: Option<(Answerer<'a>, &'a str)>,
     pub output: Option<&'a Path>,
-    /// Rows to resume from.
     pub resume_from: Option<&'a Path>,
     /// Whether the row file ends with recall by type.
     pub by_type: bool,
-    /// Path of LongMemEval's own retrieval log.
     pub retrieval_log: Option<&'a Path>,
     /// Called with the resumed state, before any question.
     pub on_resume: &'a dyn Fn(&ResumeState),
@@ -69,13 +65,11 @@ pub struct RunOptions<'a> {
     pub on_row: &'a mut dyn FnMut(&str),
 }
 
-/// The result of a run.
 pub struct BenchmarkRun {
     pub result: BenchmarkResult,
     /// Description of what its numbers depend on.
     pub labelled: LabelText,
     pub by_type: ByType,
-    /// Problems in the data.
     pub problems: Vec<DataProblem>,
 }
 
@@ -98,15 +92,12 @@ impl BenchmarkRun {
     }
 }
 
-/// Why a specification is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchmarkSpecError {
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// The number of files is wrong.
     #[error("{benchmark} takes {takes}, but {found} paths were given")]
     Files { benchmark: &'static str, takes: &'static str, found: usize },
-    /// A flag of a result file is unknown.
     #[error("unknown value `{value}` for `{flag}`")]
     Flag { flag: String, value: String },
 }
@@ -232,7 +223,6 @@ impl BenchmarkRunSpec {
         Ok(BenchmarkRun { result, labelled, by_type, problems: reading.problems })
     }
 
-    /// SHA-256 of the dataset.
     pub fn dataset_sha256(&self) -> Result<String, EvalError> {
         Ok(dataset::sha256(&self.dataset_files()?)?.to_hex())
     }
@@ -413,7 +403,6 @@ impl<'p> RetrievalLogFile<'p> {
     }
 }
 
-/// Reads the haystacks of a dataset.
 struct HaystackReader {
     source: HaystackSource,
     known: FxHashSet<String>,

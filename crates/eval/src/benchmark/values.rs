@@ -35,7 +35,6 @@ pub enum DatasetObjectError {
 pub struct DatasetObjectReader<R> {
     reader: R,
     buffer: Vec<u8>,
-    /// Position in the buffer.
     at: usize,
     /// Bytes before the buffer.
     before: u64,
@@ -56,7 +55,6 @@ impl<R: Read> DatasetObjectReader<R> {
         Self { reader, buffer: Vec::new(), at: 0, before: 0, number: 0, state: ParserState::Start }
     }
 
-    /// The bytes of the next object.
     pub fn next_object_bytes(&mut self) -> Result<Option<Vec<u8>>, DatasetObjectError> {
         loop {
             let Some(byte) = self.peek()? else {

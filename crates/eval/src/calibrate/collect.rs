@@ -37,7 +37,6 @@ const NEAR_DEPTH: usize = 20;
 /// Size limit of a passage text in bytes.
 const MAX_TEXT_BYTES: usize = 100_000;
 
-/// Where pairs come from.
 #[derive(Debug, Clone, Default)]
 pub struct PairSources {
     pub entries: Vec<PairEntry>,
@@ -49,7 +48,6 @@ pub struct PairSources {
 pub struct PairCollector<'a> {
     pub store: &'a Store,
     pub workspace: &'a WorkspaceId,
-    /// Looks up passage texts.
     pub passages: Passages<'a>,
     /// Scrubs queries before they are stored.
     pub scrubber: &'a Scrubber,
@@ -58,7 +56,6 @@ pub struct PairCollector<'a> {
     pub now: Timestamp,
 }
 
-/// A pair to store.
 struct CollectedPair {
     query: String,
     passage: Passage,
@@ -67,7 +64,6 @@ struct CollectedPair {
 }
 
 impl PairCollector<'_> {
-    /// Collects from all sources.
     pub fn collect(&self, sources: &PairSources) -> Result<PairCollectionBody, CalibrateError> {
         let mut passed_over = Vec::new();
         let mut fresh = if sources.canonical { self.canonical()? } else { Vec::new() };

@@ -69,7 +69,6 @@ pub fn record_rerank_change(
     store.add_event(workspace, &event, now).map(|_| ())
 }
 
-/// The obstacles to deploying a threshold.
 fn find_obstacles(
     found: &RerankThreshold,
     reranker: Option<&str>,

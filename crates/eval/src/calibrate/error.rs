@@ -51,7 +51,6 @@ pub enum CalibrateError {
     /// It was computed for another reranker.
     #[error("threshold {id} was computed for {model}, but the configured reranker is {set}")]
     OtherModel { id: i64, model: String, set: String },
-    /// A pair is invalid.
     #[error("pair {at}: {why}")]
     Pair { at: usize, why: String },
     /// The target could not be queried.

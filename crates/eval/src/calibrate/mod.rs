@@ -107,7 +107,6 @@ fn threshold_body(threshold: &RerankThreshold) -> ThresholdBody {
     serde_json::from_str(&threshold.body).unwrap_or_else(|_| unreadable())
 }
 
-/// A threshold as a wire body.
 pub fn threshold_info(threshold: &RerankThreshold) -> ThresholdInfo {
     let RerankThreshold {
         id,

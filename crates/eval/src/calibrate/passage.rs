@@ -16,7 +16,6 @@ use crate::retriever::Retriever;
 /// How many results are searched for a document.
 const DEPTH: usize = 50;
 
-/// A passage with its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passage {
     pub document: String,
@@ -27,7 +26,6 @@ pub struct Passage {
     pub is_named: bool,
 }
 
-/// Looks up the passages of documents.
 pub struct Passages<'a> {
     /// The target that ranks passages for a query.
     pub target: &'a dyn Retriever,

@@ -43,9 +43,7 @@ pub struct PairScoring<'a> {
     pub cost: &'a CostFn<'a>,
     /// Budget for the run; `None` if a cassette answers.
     pub allowance: Option<Allowance>,
-    /// Maximum number of calls at once.
     pub concurrency: usize,
-    /// Set to stop the run.
     pub stop: &'a AtomicBool,
     /// Progress callback: pairs done and total.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),

@@ -45,14 +45,12 @@ pub struct ThresholdTrial<'a> {
     pub threshold: &'a RerankThreshold,
     /// Generation of the local corpus.
     pub generation: Option<i64>,
-    /// Set to stop the verification.
     pub stop: &'a AtomicBool,
     /// Progress callback: queries done and total.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
     pub clock: fn() -> Timestamp,
 }
 
-/// Effects of a threshold on one answer.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ThresholdEffect {
     pub(super) leaked: u64,
@@ -152,7 +150,6 @@ fn note(notes: &mut Vec<String>, word: &str) {
     }
 }
 
-/// The effects of a threshold on an answer.
 pub(super) fn threshold_effect(
     query: &CanonicalQuery,
     answer: &TargetAnswer,

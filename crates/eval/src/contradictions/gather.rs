@@ -14,11 +14,9 @@ use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode,
 use gbrain_core::source::SourceTrust;
 use rustc_hash::FxHashMap;
 
-/// Options for gathering pairs.
 #[derive(Debug, Clone)]
 pub struct GatherOptions {
     pub live: LiveContext,
-    /// Number of results per query.
     pub top_k: usize,
     /// Maximum number of characters of a statement that a judge sees.
     pub max_chars: usize,

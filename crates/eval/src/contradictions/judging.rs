@@ -24,20 +24,15 @@ use crate::spread::spread;
 const JUDGEMENT_TOKENS: u32 = 512;
 /// Typical tokens of a judgement, for the estimate.
 const USUAL_TOKENS: u64 = 120;
-/// How long a judgement is cached.
 const CACHE_TTL: SignedDuration = SignedDuration::from_hours(24 * 30);
 /// Planted pairs of each kind for a paid judge: half the certainty, for a third of the price.
 const PAID_CANARIES_OF_EACH: usize = 60;
 
-/// The judge of a run.
 pub enum Judge<'a> {
-    /// The rules built into gbrain.
     Offline,
-    /// A model, called through a client.
     Model(&'a ModelClient, ModelRef),
 }
 
-/// A cache of earlier judgements.
 pub struct JudgementCache<'a> {
     pub store: &'a Store,
     pub workspace: &'a WorkspaceId,
@@ -71,11 +66,9 @@ enum PairRef {
     PairSet(usize),
 }
 
-/// The result of a judging session.
 pub struct SessionResult {
     /// The outcome of each pair of the docket, in its order.
     pub outcomes: Vec<JudgingOutcome>,
-    /// The planted pairs with their outcomes.
     pub planted: Vec<(Canary, JudgingOutcome)>,
     /// The first error, or the one that ended the run.
     pub first_error: Option<ModelCallError>,

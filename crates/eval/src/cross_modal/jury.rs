@@ -13,7 +13,6 @@ use crate::spread::spread;
 
 /// A panel of models that vote.
 pub struct Jury<'a> {
-    /// The client that calls them.
     pub client: &'a ModelClient,
     pub rubric: &'a Rubric,
     /// The model in each slot.
@@ -28,7 +27,6 @@ pub struct Jury<'a> {
 /// $0.70 for ten rows, as documented.
 const USUAL_REPLY: u32 = 1_500;
 
-/// The estimated cost of judging.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct JuryCost {
     /// The expected cost of all calls.
@@ -37,15 +35,13 @@ pub struct JuryCost {
     pub most: Usd,
 }
 
-/// Errors of a jury.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JuryError {
-    /// The panel is invalid.
     #[error(transparent)]
     Panel(#[from] PanelError),
     /// One of its models is unavailable.
     #[error("slot {slot}: {model} can't be asked")]
-    Seat { slot: PanelSlot, model: ModelRef, source: ModelCallError },
+    PanelSeat { slot: PanelSlot, model: ModelRef, source: ModelCallError },
 }
 
 impl From<JuryError> for Fault {
@@ -53,7 +49,7 @@ impl From<JuryError> for Fault {
         match error {
             JuryError::Panel(error) => Self::new(FaultKind::Usage, error.to_string())
                 .hint("name three different models with --slot-a-model, --slot-b-model and --slot-c-model"),
-            JuryError::Seat { slot, model, source } => {
+            JuryError::PanelSeat { slot, model, source } => {
                 let Self { kind, message, hints, .. } = Self::from(source);
                 let flag = format!("--slot-{}-model", slot.name().to_lowercase());
                 let fault = Self::new(kind, format!("slot {slot}: {model} can't be asked: {message}"));
@@ -65,7 +61,6 @@ impl From<JuryError> for Fault {
 }
 
 impl Jury<'_> {
-    /// The seats of the panel, by slot.
     pub fn panel_seats(&self) -> Vec<PanelSeat> {
         let seat = |(slot, model): &(PanelSlot, ModelRef)| PanelSeat {
             slot: *slot,
@@ -78,7 +73,8 @@ impl Jury<'_> {
     pub fn ready(&self) -> Result<(), JuryError> {
         self.panel()?;
         for (slot, model) in &self.seats {
-            let unready = |source| JuryError::Seat { slot: *slot, model: model.clone(), source };
+            let unready =
+                |source| JuryError::PanelSeat { slot: *slot, model: model.clone(), source };
             self.client.ready(model).map_err(unready)?;
         }
         Ok(())

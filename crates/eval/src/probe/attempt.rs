@@ -80,7 +80,6 @@ impl ProbeAttempt {
         }
     }
 
-    /// The full report of the run.
     pub(super) fn report(self, event: &Event, cap: Usd) -> ProbeReport {
         let report = ProbeReport::bare(ProbeEvent::from(event), cap.as_f64());
         ProbeReport { measured: self.measured, ..report }

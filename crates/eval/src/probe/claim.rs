@@ -21,12 +21,10 @@ const ATTEMPTS: u32 = 4;
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const MAX_HEARTBEAT_INTERVAL: Duration = Duration::from_secs(2);
 
-/// The cause of an early end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StopCause {
     /// This process is shutting down.
     Stopped,
-    /// The job was cancelled.
     Cancelled,
     /// The lease expired and another process took the job.
     Lost,

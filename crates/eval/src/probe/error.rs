@@ -42,19 +42,16 @@ pub(super) enum ProbeError {
     /// A model is unavailable.
     #[error("{kind}: {message}", kind = .0.kind, message = .0.message)]
     Ask(#[from] ModelCallError),
-    /// The panel is unavailable.
     #[error(transparent)]
     Jury(#[from] JuryError),
     /// The questions could not be run.
     #[error(transparent)]
     Eval(#[from] EvalError),
-    /// The store returned an error.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl ProbeError {
-    /// The outcome of a run with this error.
     pub(super) fn outcome(&self) -> ProbeOutcome {
         match self {
             Self::TooDear { .. } => ProbeOutcome::BudgetExceeded,

@@ -27,7 +27,6 @@ const FRAME: usize = 64;
 /// The number of query variants, as in `brain`.
 const VARIANTS: Expansion = Expansion { variants: 5 };
 
-/// The inputs of the estimate.
 pub(super) struct EstimateInputs<'a> {
     pub(super) client: &'a ModelClient,
     pub(super) selection: &'a ModelSelection,

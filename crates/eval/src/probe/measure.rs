@@ -39,7 +39,6 @@ use crate::cross_modal::{Jury, judge_batch};
 
 /// Number of sessions that the model reads. Each haystack has eight, so recall is meaningful.
 pub(super) const K: usize = 3;
-/// Depth of the rankings.
 const DEPTH: usize = 8;
 /// Maximum tokens of a judge's reply, including reasoning.
 pub(super) const VOTE_TOKENS: u32 = 4_000;
@@ -54,13 +53,11 @@ pub(super) struct ProbeContext<'a> {
     pub(super) config: &'a BTreeMap<String, String>,
     /// The budget; `None` if only a cassette answers.
     pub(super) budget: Option<Budget>,
-    /// Set to stop the run.
     pub(super) halt: Arc<AtomicBool>,
     /// Progress callback: stage, done and total.
     pub(super) progress: &'a (dyn Fn(&'static str, u64, u64) + Sync),
 }
 
-/// The result of a run.
 pub(super) struct Measurement {
     pub(super) conclusion: ProbeConclusion,
     pub(super) report: ProbeMeasured,
@@ -111,7 +108,6 @@ impl<'a> PreparedProbe<'a> {
         Ok(ready)
     }
 
-    /// The estimated cost of the run.
     pub(super) fn estimate(&self) -> Result<Usd, ProbeError> {
         let inputs = estimate::EstimateInputs {
             client: &self.client,

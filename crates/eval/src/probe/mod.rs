@@ -44,11 +44,8 @@ use jiff::Timestamp;
 pub struct Probes {
     /// Stores settings, claims, charges and runs.
     pub store: Arc<Store>,
-    /// The models that can be asked.
     pub catalog: ModelCatalog,
-    /// The source of embeddings.
     pub embedding: EmbeddingSource,
-    /// The directory of the audit files.
     pub audit_dir: PathBuf,
     /// The name of this process; each running process has its own.
     pub worker: String,
@@ -57,15 +54,12 @@ pub struct Probes {
     pub clock: fn() -> Timestamp,
 }
 
-/// The source of embeddings.
 #[derive(Debug, Clone)]
 pub enum EmbeddingSource {
     /// Models on this machine.
     Own(Models),
-    /// A model behind an API.
     Remote {
         model: ModelRef,
-        /// The dimensions of its vectors.
         dims: usize,
     },
 }

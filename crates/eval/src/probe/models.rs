@@ -14,7 +14,6 @@ pub(super) struct ModelSelection {
     pub(super) seats: Vec<(PanelSlot, ModelRef)>,
     /// The query expander, if the settings expand every query.
     pub(super) expander: Option<ModelRef>,
-    /// The reranker, if the settings name one.
     pub(super) reranker: Option<ModelRef>,
 }
 

@@ -23,7 +23,6 @@ use super::claim::{Claim, StopCause};
 use super::measure::ProbeContext;
 use super::{EmbeddingSource, Probes, audit, history};
 
-/// The initiator of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProbeInitiator {
     /// A person at a terminal; an interrupt cancels the run.
@@ -43,7 +42,6 @@ pub enum ScheduleCheck {
     Ignored,
 }
 
-/// The parameters of a run.
 pub struct ProbeRequest<'a> {
     pub workspace: &'a WorkspaceId,
     pub initiator: ProbeInitiator,
@@ -54,19 +52,15 @@ pub struct ProbeRequest<'a> {
     /// The cassette to record to or replay. A run that only replays needs no claim and is not
     /// stored.
     pub cassette: Option<Cassette>,
-    /// Set to stop the run.
     pub stop: Arc<AtomicBool>,
     /// Progress callback: stage, done and total.
     pub progress: &'a (dyn Fn(&'static str, u64, u64) + Sync),
 }
 
-/// The result of a run.
 #[derive(Debug)]
 pub struct ProbeResult {
-    /// The outcome and its counts.
     pub event: Event,
     pub report: ProbeReport,
-    /// Whether the result is stored.
     pub storage: ProbeStorage,
 }
 
@@ -75,9 +69,7 @@ pub struct ProbeResult {
 pub enum ProbeStorage {
     /// It is in both.
     Stored,
-    /// There was nothing to store.
     NotStored,
-    /// Storing failed, with the error.
     Failed(String),
 }
 

@@ -21,7 +21,6 @@ use serde_json::Value;
 use super::TargetEnvironment;
 use super::limiter::cancelled;
 
-/// Maximum length of a line.
 const LONGEST_LINE: u64 = super::http::LARGEST_ANSWER;
 /// Number of last stderr lines that are quoted in errors.
 const LAST_LINES: usize = 3;
@@ -42,7 +41,6 @@ pub(super) enum Route {
     Pass,
 }
 
-/// Decides how to handle a message.
 pub(super) type Router = fn(&Value) -> Route;
 
 /// Initialises a program after its start, before the first question.
@@ -291,7 +289,6 @@ impl ChildState {
         }
     }
 
-    /// Collects the last lines of stderr.
     fn read_stderr(&self, stderr: ChildStderr) {
         let mut reader = BufReader::new(stderr);
         let mut buffer = Vec::new();

@@ -16,7 +16,6 @@ use super::TargetEnvironment;
 use super::limiter::AttemptError;
 use super::remote::{IdMapping, Wire};
 
-/// Maximum size of a response.
 pub(super) const LARGEST_ANSWER: u64 = 32 << 20;
 
 /// An HTTP endpoint with its headers, secrets and client.
@@ -106,7 +105,6 @@ fn no_key(message: String) -> TargetError {
     TargetError::new(TargetErrorKind::NoKey, message)
 }
 
-/// Appends query parameters to an URL.
 fn with_params(url: &str, params: &[(String, String)]) -> String {
     let mut whole = url.to_owned();
     for (name, value) in params {

@@ -12,7 +12,6 @@ const FIRST_WAIT: Duration = Duration::from_millis(200);
 /// The longest delay that a target may request.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// The error of a failed attempt.
 #[derive(Debug)]
 pub(super) struct AttemptError {
     pub(super) error: TargetError,
@@ -28,7 +27,6 @@ impl From<TargetError> for AttemptError {
     }
 }
 
-/// The result of a successful attempt.
 #[derive(Debug)]
 pub(super) struct AttemptResult<T> {
     pub(super) value: T,

@@ -29,7 +29,6 @@ use crate::EvalError;
 
 type Progress<'a> = dyn Fn(i64, i64) -> Result<(), BrainError> + Sync + 'a;
 
-/// Options of the local retriever.
 pub struct LocalOptions<'a> {
     /// Settings and time for questions that specify none.
     pub live: LiveContext,
@@ -46,7 +45,6 @@ impl LocalOptions<'_> {
     }
 }
 
-/// A retriever on the local brain.
 pub struct LocalRetriever<'a> {
     snapshot: Snapshot,
     workspace: WorkspaceId,
@@ -56,7 +54,6 @@ pub struct LocalRetriever<'a> {
     history: Option<History<'a>>,
 }
 
-/// The source of past corpora.
 struct History<'a> {
     brain: &'a Brain,
     past: PastCorpora<'a>,

@@ -134,7 +134,6 @@ pub struct RetrieverInfo {
     pub capabilities: Capabilities,
 }
 
-/// Abilities of a retriever beside answering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Capabilities {
     /// Answers from the corpus of a capture ([`Retriever::at_corpus`]).

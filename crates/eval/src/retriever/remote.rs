@@ -35,7 +35,6 @@ pub(super) trait Wire: Sync + Send {
     }
 }
 
-/// A retriever for a remote target.
 pub(super) struct RemoteRetriever {
     pub(super) info: RetrieverInfo,
     pub(super) workspace: Option<String>,

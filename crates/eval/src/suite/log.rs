@@ -18,7 +18,6 @@ use super::batch::QueryAnswer;
 /// The user in logs of measurements.
 pub(super) const USER: &str = "eval";
 
-/// The log of one run.
 pub(super) struct RunLog<'a> {
     pub(super) suite: &'a Suite,
     pub(super) key: &'a str,

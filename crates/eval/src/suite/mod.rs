@@ -45,7 +45,6 @@ pub use suites::{
 };
 pub use targets::{FindTarget, TargetRegistry, local};
 
-/// Serialises a value of this crate as JSON.
 pub(crate) fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("our values have text keys only")
 }

@@ -43,7 +43,6 @@ struct QueryUsage {
     labelled: Vec<String>,
     /// First results of answers that were voted up.
     liked: Vec<String>,
-    /// Whether an answer was voted down.
     is_disliked: bool,
 }
 

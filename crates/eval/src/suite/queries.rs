@@ -15,7 +15,6 @@ use jiff::Timestamp;
 /// Maximum number of queries in a workspace.
 const MOST: usize = 1_000_000;
 
-/// A stored canonical query with its number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredQuery {
     pub number: i64,
@@ -25,7 +24,6 @@ pub struct StoredQuery {
 /// Errors of an import.
 #[derive(Debug, thiserror::Error)]
 pub enum QueryProblem {
-    /// An entry is not a valid query.
     #[error("query {at}: {source}")]
     Query { at: usize, source: QueryError },
     /// Its id belongs to a query with another text.
@@ -41,7 +39,6 @@ pub enum QueryProblem {
     Store(#[from] StoreError),
 }
 
-/// The result of importing one query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportedQuery {
     pub number: i64,
@@ -52,16 +49,13 @@ pub struct ImportedQuery {
     pub kind: WriteKind,
 }
 
-/// All queries of a workspace.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct AllQueries {
     /// The readable queries, by number, including retired ones.
     pub read: Vec<StoredQuery>,
-    /// The numbers of unreadable queries.
     pub unreadable: Vec<i64>,
 }
 
-/// Reads every query of a workspace.
 pub fn all_queries(store: &Store, ws: &WorkspaceId) -> Result<AllQueries, StoreError> {
     let mut all = AllQueries::default();
     for row in store.canonical_queries(ws, &QueryFilter::default(), MOST)? {
@@ -84,12 +78,10 @@ pub fn stored(store: &Store, ws: &WorkspaceId) -> Result<Vec<CanonicalQuery>, St
     Ok(all_queries(store, ws)?.read.into_iter().map(|one| one.query).collect())
 }
 
-/// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct QueryImport {
     /// Each query once, in the order of the entries.
     pub queries: Vec<ImportedQuery>,
-    /// The number of entries.
     pub entries: usize,
     /// The number of queries whose text was scrubbed.
     pub scrubbed: usize,

@@ -78,7 +78,6 @@ impl Reranker {
         self.client.max_rerank_cost(&self.model, query, texts).map_err(|error| error.to_string())
     }
 
-    /// Scores a query's passages.
     pub fn score(&self, query: &str, texts: &[&str]) -> Result<Vec<f64>, String> {
         let scored = self.client.rerank(&self.model, query, texts);
         scored.map(|(scores, _)| scores).map_err(|error| error.to_string())

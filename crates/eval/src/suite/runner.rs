@@ -43,11 +43,9 @@ const INDEX_POLL: Duration = Duration::from_millis(100);
 pub struct RunContext<'a> {
     /// Where queries are read and logs are written.
     pub store: &'a Store,
-    /// The workspace of the suite.
     pub workspace: &'a WorkspaceId,
     /// Scrubs the texts that are logged.
     pub scrubber: &'a Scrubber,
-    /// Set to stop the run.
     pub stop: &'a Arc<AtomicBool>,
     /// Progress callback: questions done and total.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
@@ -68,9 +66,7 @@ pub struct RunTarget<'a> {
 /// Runs suites against the targets that they name.
 pub struct SuiteRunner<'a> {
     pub context: RunContext<'a>,
-    /// The brain of the workspace.
     pub brain: &'a Brain,
-    /// Opens targets by name.
     pub targets: &'a TargetRegistry,
     /// A target to ask instead of the suite's own.
     pub instead: Option<&'a str>,

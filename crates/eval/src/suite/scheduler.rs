@@ -52,19 +52,23 @@ pub struct SuiteJob {
 }
 
 impl SuiteJob {
-    /// The trigger of the run.
     pub fn trigger(&self) -> RunTrigger<'_> {
         RunTrigger { key: &self.key, trigger: &self.trigger }
     }
 }
 
-/// The result of scheduling a suite.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScheduleResult {
-    /// A run was queued.
-    Fired { suite: String, key: String, job: i64 },
+    Fired {
+        suite: String,
+        key: String,
+        job: i64,
+    },
     /// A suite cannot be parsed.
-    Broken { suite: String, why: String },
+    Broken {
+        suite: String,
+        why: String,
+    },
 }
 
 /// Checks every enabled suite once and queues the due runs.

@@ -22,7 +22,6 @@ pub type FindTarget = dyn Fn(&str) -> Result<TargetSettings, TargetError> + Send
 /// The targets that suites can name.
 #[derive(Clone)]
 pub struct TargetRegistry {
-    /// Looks up the settings of a target.
     pub find: Arc<FindTarget>,
     pub environment: EnvLookup,
     /// The directory that paths in the settings are relative to.
@@ -30,7 +29,6 @@ pub struct TargetRegistry {
 }
 
 impl TargetRegistry {
-    /// Opens the target of a name.
     pub fn open<'a>(
         &self,
         name: &str,

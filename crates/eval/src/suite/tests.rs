@@ -35,13 +35,11 @@ struct Fake {
     /// Texts that find nothing.
     misses: Vec<String>,
     failures: BTreeMap<String, TargetErrorKind>,
-    /// How long an answer takes.
     takes: Duration,
     asked: AtomicUsize,
     deepest: AtomicUsize,
 }
 
-/// A retriever in memory.
 fn info(name: &str) -> RetrieverInfo {
     RetrieverInfo {
         name: name.to_owned(),

@@ -125,7 +125,6 @@ pub fn recorded_run(run: &StoredSuiteRun) -> Option<RecordedSuiteRun> {
     Some(RecordedSuiteRun { id: run.info.id, summary, run: recorder::parse_run(run) })
 }
 
-/// An event as the API shows it.
 pub fn event(event: &SuiteEvent) -> EventBody {
     let SuiteEvent { seq, kind, document, version, body: _, at } = event;
     EventBody {

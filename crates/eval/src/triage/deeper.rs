@@ -40,7 +40,6 @@ impl DeeperAnswer {
         Self { answer: ask.map(|ask| ask.retrieve(&question)), is_whole: context.may_cost }
     }
 
-    /// The stages of the deeper answer.
     pub(super) fn stage_ids(&self) -> Option<&StageIds> {
         self.answer.as_ref()?.as_ref().ok()?.stages.as_ref()
     }

@@ -25,7 +25,6 @@ use super::{TriageError, TriageSubject, remote};
 use crate::retriever::Retriever;
 use crate::suite::{registered, stored};
 
-/// The dependencies of a triage.
 pub struct TriageContext<'a> {
     pub store: &'a Store,
     pub workspace: &'a WorkspaceId,

@@ -29,7 +29,6 @@ const MIN_SAMPLE: usize = 3;
 /// Number of pages read per batch.
 const BATCH: usize = 200;
 
-/// The local brain in its current state.
 pub(super) struct LocalBrain<'a> {
     context: &'a TriageContext<'a>,
     brain: &'a Brain,

@@ -8,7 +8,6 @@ use gbrain_core::target::{RerankJudgement, StageIds};
 use gbrain_core::triage::CaseEvidence;
 use gbrain_store::{RetrievalFilter, RetrievalOrigin, Store, StoreError};
 
-/// The log of one question.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LoggedCase {
     /// The candidates of each stage; `None` if the target did not report them.

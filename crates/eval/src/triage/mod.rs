@@ -32,13 +32,10 @@ use gbrain_store::StoreError;
 
 use crate::EvalError;
 
-/// Errors of a triage.
 #[derive(Debug, thiserror::Error)]
 pub enum TriageError {
-    /// There is no such run.
     #[error("there is no run {0} in this workspace")]
     NoRun(i64),
-    /// There is no such alert.
     #[error("there is neither a run nor an alert `{0}` in this workspace")]
     NoAlert(String),
     /// The alert names no run, and no run of its suite failed.

@@ -15,7 +15,6 @@ const MIN_SIMILARITY_GAIN: f64 = 0.15;
 /// Minimum gain in the share of query terms for an older text to count as better.
 const MIN_TERM_GAIN: f64 = 0.3;
 
-/// Access to older versions of pages.
 pub(super) struct PageHistory<'a> {
     pub(super) store: &'a Store,
     pub(super) workspace: &'a WorkspaceId,

@@ -12,7 +12,6 @@ use crate::suite::recorder;
 /// Number of failing runs searched for one whose cases are stored.
 const MAX_FAILING_RUNS: usize = 20;
 
-/// A run to triage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TriageSubject {
     pub run: i64,

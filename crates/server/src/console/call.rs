@@ -9,7 +9,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::http::{
-    Endpoint, JSON, OperationCall, Reply, RequestInput, RequestMemoryAccount, RequestOrigin, ServerState,
+    Endpoint, JSON, OperationCall, Reply, RequestInput, RequestMemoryAccount, RequestOrigin,
+    ServerState,
 };
 use crate::principal::Principal;
 use crate::work_queue::StopFlag;
@@ -50,7 +51,11 @@ impl ConsoleCall<'_> {
     }
 
     /// Calls an endpoint without a body.
-    pub(crate) fn read<T: DeserializeOwned>(&self, id: &str, parameters: &[(&str, &str)]) -> Result<T, Fault> {
+    pub(crate) fn read<T: DeserializeOwned>(
+        &self,
+        id: &str,
+        parameters: &[(&str, &str)],
+    ) -> Result<T, Fault> {
         parsed(id, &self.bytes(id, parameters, None)?)
     }
 
@@ -66,13 +71,23 @@ impl ConsoleCall<'_> {
     }
 
     /// The bytes that an endpoint answers with.
-    pub(crate) fn bytes(&self, id: &str, parameters: &[(&str, &str)], body: Option<Bytes>) -> Result<Vec<u8>, Fault> {
-        let endpoint = self.endpoints.get(id).ok_or_else(|| Fault::internal(format!("no endpoint {id}")))?;
+    pub(crate) fn bytes(
+        &self,
+        id: &str,
+        parameters: &[(&str, &str)],
+        body: Option<Bytes>,
+    ) -> Result<Vec<u8>, Fault> {
+        let endpoint =
+            self.endpoints.get(id).ok_or_else(|| Fault::internal(format!("no endpoint {id}")))?;
         if self.call.principal.scope < endpoint.scope {
-            return Err(Fault::forbidden(format!("this needs a token of scope {}", endpoint.scope))
-                .hint("sign out, then sign in with a token of that scope"));
+            return Err(Fault::forbidden(format!(
+                "this needs a token of scope {}",
+                endpoint.scope
+            ))
+            .hint("sign out, then sign in with a token of that scope"));
         }
-        let parameters = serde_urlencoded::to_string(parameters).map_err(|error| Fault::usage(error.to_string()))?;
+        let parameters = serde_urlencoded::to_string(parameters)
+            .map_err(|error| Fault::usage(error.to_string()))?;
         let content_type = body.as_ref().map(|_| JSON.to_owned());
         let input = RequestInput { parameters, body: body.unwrap_or_default(), content_type };
         match (endpoint.call)(&self.call, input)? {
@@ -83,5 +98,6 @@ impl ConsoleCall<'_> {
 }
 
 fn parsed<T: DeserializeOwned>(id: &str, bytes: &[u8]) -> Result<T, Fault> {
-    serde_json::from_slice(bytes).map_err(|error| Fault::internal(format!("the answer of {id}: {error}")))
+    serde_json::from_slice(bytes)
+        .map_err(|error| Fault::internal(format!("the answer of {id}: {error}")))
 }

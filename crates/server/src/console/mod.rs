@@ -78,41 +78,51 @@ async fn asset(Path(name): Path<String>) -> Response {
 
 fn page_route(page: ConsolePage) -> axum::routing::MethodRouter<Arc<ServerState>> {
     let page = Arc::new(page);
-    get(async move |State(shared): State<Arc<ServerState>>, path: RawPathParams, request: Request| {
-        let reader = match Reader::of(&shared, &request) {
-            Ok(reader) => reader,
-            Err(fault) => return reply_with(&shared, None, Err(fault), page.section),
-        };
-        let parameters = parameters(&path, request.uri().query().unwrap_or_default());
-        let (state, principal, section, id) = (shared.clone(), reader.principal.clone(), page.section, page.id);
-        let job = move |stop: &StopFlag| {
-            let parameters = parameters?;
-            ConsoleCall::run(&state, &principal, stop, |call| (page.render)(call, &parameters))
-        };
-        let result = in_time(&shared, WorkQueue::Read, job).await.map_err(|refusal| refusal.fault);
-        let mut response = reply_with(&shared, Some(&reader), result.flatten(), section);
-        response.extensions_mut().insert(EndpointName(id));
-        response
-    })
+    get(
+        async move |State(shared): State<Arc<ServerState>>,
+                    path: RawPathParams,
+                    request: Request| {
+            let reader = match Reader::of(&shared, &request) {
+                Ok(reader) => reader,
+                Err(fault) => return reply_with(&shared, None, Err(fault), page.section),
+            };
+            let parameters = parameters(&path, request.uri().query().unwrap_or_default());
+            let (state, principal, section, id) =
+                (shared.clone(), reader.principal.clone(), page.section, page.id);
+            let job = move |stop: &StopFlag| {
+                let parameters = parameters?;
+                ConsoleCall::run(&state, &principal, stop, |call| (page.render)(call, &parameters))
+            };
+            let result =
+                in_time(&shared, WorkQueue::Read, job).await.map_err(|refusal| refusal.fault);
+            let mut response = reply_with(&shared, Some(&reader), result.flatten(), section);
+            response.extensions_mut().insert(EndpointName(id));
+            response
+        },
+    )
 }
 
 fn action_route(action: ConsoleAction) -> axum::routing::MethodRouter<Arc<ServerState>> {
     let action = Arc::new(action);
-    post(async move |State(shared): State<Arc<ServerState>>, path: RawPathParams, request: Request| {
-        let (section, id) = (action.section, action.id);
-        let reader = match Reader::of(&shared, &request) {
-            Ok(reader) => reader,
-            Err(fault) => return reply_with(&shared, None, Err(fault), section),
-        };
-        let parameters = parameters(&path, request.uri().query().unwrap_or_default());
-        let result = perform(&shared, &reader, action, parameters, request).await;
-        let mut response = match result {
-            Ok(location) => see_other(&location),
-            Err(fault) => reply_with(&shared, Some(&reader), Err(fault), section),
-        };
-        response.extensions_mut().insert(EndpointName(id));
-        response
-    })
+    post(
+        async move |State(shared): State<Arc<ServerState>>,
+                    path: RawPathParams,
+                    request: Request| {
+            let (section, id) = (action.section, action.id);
+            let reader = match Reader::of(&shared, &request) {
+                Ok(reader) => reader,
+                Err(fault) => return reply_with(&shared, None, Err(fault), section),
+            };
+            let parameters = parameters(&path, request.uri().query().unwrap_or_default());
+            let result = perform(&shared, &reader, action, parameters, request).await;
+            let mut response = match result {
+                Ok(location) => see_other(&location),
+                Err(fault) => reply_with(&shared, Some(&reader), Err(fault), section),
+            };
+            response.extensions_mut().insert(EndpointName(id));
+            response
+        },
+    )
 }
 
 async fn perform(
@@ -124,7 +134,8 @@ async fn perform(
 ) -> Result<String, Fault> {
     let mut fields = form(request).await?;
     if !session::is_csrf_token(shared, reader, fields.take("csrf").unwrap_or_default().as_str()) {
-        return Err(Fault::forbidden("this form is not from this session").hint("open the page again, then send the form"));
+        return Err(Fault::forbidden("this form is not from this session")
+            .hint("open the page again, then send the form"));
     }
     fields.0.extend(parameters?.0);
     let (state, principal) = (shared.clone(), reader.principal.clone());
@@ -211,7 +222,13 @@ fn reply_with(
                 fault
             };
             let title = status.canonical_reason().unwrap_or("Error");
-            (status, message::page(section, &Message { title, text: &shown.message, hints: &shown.hints }))
+            (
+                status,
+                message::page(
+                    section,
+                    &Message { title, text: &shown.message, hints: &shown.hints },
+                ),
+            )
         }
     };
     let csrf = reader.map(|reader| session::csrf_token(shared, reader)).unwrap_or_default();

@@ -29,7 +29,8 @@ const SECONDS: i64 = 12 * 60 * 60;
 /// The session cookie of a request.
 pub(crate) fn cookie(headers: &HeaderMap) -> Option<String> {
     let all = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = all.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let mut pairs =
+        all.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
     pairs.find(|(name, _)| *name == NAME).map(|(_, value)| value.to_owned())
 }
 
@@ -57,7 +58,8 @@ pub(super) async fn form(request: Request) -> Response {
 /// `POST /sign-in`.
 pub(super) async fn sign_in(State(shared): State<Arc<ServerState>>, request: Request) -> Response {
     let peer = request.extensions().get::<ClientAddress>().copied();
-    let is_secure = request.headers().get("x-forwarded-proto").is_some_and(|scheme| scheme == "https");
+    let is_secure =
+        request.headers().get("x-forwarded-proto").is_some_and(|scheme| scheme == "https");
     let fields = match read_form(request).await {
         Ok(fields) => fields,
         Err(fault) => return sign_in_page(StatusCode::BAD_REQUEST, "/", Some(&fault.message)),
@@ -70,9 +72,11 @@ pub(super) async fn sign_in(State(shared): State<Arc<ServerState>>, request: Req
             set_cookie(&mut response, &session, SECONDS, is_secure);
             response
         }
-        Err(fault) if fault.kind == FaultKind::RateLimited => {
-            sign_in_page(StatusCode::TOO_MANY_REQUESTS, &next, Some("too many attempts: wait a minute, then try again"))
-        }
+        Err(fault) if fault.kind == FaultKind::RateLimited => sign_in_page(
+            StatusCode::TOO_MANY_REQUESTS,
+            &next,
+            Some("too many attempts: wait a minute, then try again"),
+        ),
         Err(fault) => sign_in_page(StatusCode::UNAUTHORIZED, &next, Some(&fault.message)),
     }
 }
@@ -87,15 +91,18 @@ async fn session_for(
     let authenticator = shared.authenticator().clone();
     let job = move |_: &StopFlag| {
         let header = format!("Bearer {token}");
-        let credentials = Credentials { authorization: Some(&header), session: None, peer, is_forwarded: false };
+        let credentials =
+            Credentials { authorization: Some(&header), session: None, peer, is_forwarded: false };
         let now = super::now();
         authenticator
             .authenticate(&credentials, Instant::now(), now)
             .and_then(|principal| authenticator.session(&principal, Instant::now(), now, SECONDS))
     };
-    in_time(shared, WorkQueue::Read, job).await.map_err(|refusal| refusal.fault)?.map_err(|error| match error {
-        AuthError::Unauthorised(fault) | AuthError::Unavailable(fault) => fault,
-        AuthError::RateLimited(_) => Fault::rate_limited("too many requests"),
+    in_time(shared, WorkQueue::Read, job).await.map_err(|refusal| refusal.fault)?.map_err(|error| {
+        match error {
+            AuthError::Unauthorised(fault) | AuthError::Unavailable(fault) => fault,
+            AuthError::RateLimited(_) => Fault::rate_limited("too many requests"),
+        }
     })
 }
 
@@ -133,12 +140,15 @@ impl RefusedRequest {
         let is_page = request.method() == axum::http::Method::GET
             && super::is_console_path(request.uri().path())
             && !headers.contains_key(axum::http::header::AUTHORIZATION);
-        let wants_html =
-            headers.get("accept").and_then(|value| value.to_str().ok()).is_some_and(|accept| accept.contains("text/html"));
+        let wants_html = headers
+            .get("accept")
+            .and_then(|value| value.to_str().ok())
+            .is_some_and(|accept| accept.contains("text/html"));
         if !is_page || !wants_html {
             return None;
         }
-        let target = request.uri().path_and_query().map_or("/", |target| target.as_str()).to_owned();
+        let target =
+            request.uri().path_and_query().map_or("/", |target| target.as_str()).to_owned();
         let is_cross_site = headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site");
         Some(Self { target, is_cross_site })
     }
@@ -164,7 +174,8 @@ fn own_path(next: &str) -> &str {
 
 fn set_cookie(response: &mut Response, value: &str, seconds: i64, is_secure: bool) {
     let secure = if is_secure { "; Secure" } else { "" };
-    let cookie = format!("{NAME}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}");
+    let cookie =
+        format!("{NAME}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}");
     let name: HeaderName = SET_COOKIE;
     if let Ok(cookie) = HeaderValue::from_str(&cookie) {
         response.headers_mut().append(name, cookie);

@@ -20,8 +20,8 @@ use super::reply::ErrorResponse;
 use super::{RequestLimits, ServerState};
 use crate::access::{AuthError, Credentials};
 use crate::audit::{Audit, AuditEvent};
-use crate::console::session::RefusedRequest;
 use crate::console;
+use crate::console::session::RefusedRequest;
 use crate::principal::Principal;
 use crate::work_queue::{StopFlag, WorkQueue};
 
@@ -142,8 +142,9 @@ fn request_credentials(
     let authorization = authorization(request.headers())?;
     let is_forwarded = request.headers().keys().any(is_proxy_header);
     // The API takes no cookies: a page of another site could send them.
-    let session =
-        console::is_console_path(path).then(|| console::session::cookie(request.headers())).flatten();
+    let session = console::is_console_path(path)
+        .then(|| console::session::cookie(request.headers()))
+        .flatten();
     Ok(Some(RequestCredentials { authorization, session, peer, is_forwarded }))
 }
 

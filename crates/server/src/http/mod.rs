@@ -145,7 +145,10 @@ impl ServerState {
             unsent: ResponseMemory::new(),
             messages,
             readiness: tokio::sync::Mutex::default(),
-            endpoints: routes::endpoints().into_iter().map(|endpoint| (endpoint.id, endpoint)).collect(),
+            endpoints: routes::endpoints()
+                .into_iter()
+                .map(|endpoint| (endpoint.id, endpoint))
+                .collect(),
             form_key: TokenKey::random().ok(),
         }
     }

@@ -84,7 +84,6 @@ impl Score {
     }
 }
 
-/// Every score, set by set.
 pub(crate) fn scores(data: &Path) -> Result<Vec<Score>> {
     let scrubber = Scrubber::default();
     let pii = data.join("pii");

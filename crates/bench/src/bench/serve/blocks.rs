@@ -15,13 +15,11 @@ use crate::bench::machine::cpu_seconds;
 /// How long the recorder is given to store what a block left it.
 const SETTLE: Duration = Duration::from_millis(500);
 
-/// One block.
 pub(super) struct Block {
     /// Microseconds by request.
     pub(super) times: Vec<f64>,
     /// Processor time of the process that answered, in seconds.
     pub(super) cpu: f64,
-    /// How long it took, in seconds.
     pub(super) seconds: f64,
 }
 
@@ -46,7 +44,6 @@ pub(super) struct Overload {
     pub(super) refused: Vec<f64>,
     /// Requests that no client was free to send.
     pub(super) unsent: usize,
-    /// How long it took, in seconds.
     pub(super) seconds: f64,
 }
 

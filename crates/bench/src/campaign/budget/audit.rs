@@ -13,7 +13,6 @@ use super::caller::{Ended, Journal};
 use super::calls::{Call, GONE_NAME, Tariff, name};
 use crate::campaign::violations::Violations;
 
-/// The counts of the audit.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Audit {
     /// Charges, which are attempts.
@@ -162,7 +161,6 @@ fn trails(charges: Vec<Charge>, server: &ProviderServer) -> BTreeMap<String, Tra
 }
 
 impl Audit {
-    /// Counts a call.
     fn add(&mut self, provider: &str, trail: &Trail, ended: Option<&Ended>) {
         self.attempts += trail.charges.len();
         self.open += trail.of_state(ChargeState::Reserved).count();

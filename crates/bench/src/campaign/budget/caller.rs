@@ -35,13 +35,10 @@ pub(super) struct Orders {
     pub(super) per_day: i64,
     /// The parts that calls are made of.
     pub(super) seed: u64,
-    /// How many at once.
     pub(super) threads: usize,
-    /// The work to do.
     pub(super) work: Work,
 }
 
-/// The work of a process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum Work {
     /// The calls of these numbers.
@@ -149,7 +146,6 @@ pub(super) struct Ended {
     pub(super) outcome: String,
     /// The cost that the caller got, in billionths.
     pub(super) cost: i64,
-    /// Attempts.
     pub(super) attempts: usize,
 }
 

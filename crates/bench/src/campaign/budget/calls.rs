@@ -100,7 +100,6 @@ pub(super) fn prices() -> Result<Prices> {
     Ok(Prices::parse(&Value::Object(TARIFFS.iter().map(entry).collect()).to_string())?)
 }
 
-/// One call.
 #[derive(Debug)]
 pub(super) struct Call {
     /// The provider of the call; the call's id is the model's name.

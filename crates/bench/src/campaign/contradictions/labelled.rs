@@ -41,7 +41,6 @@ impl Figures {
         self.right as f64 / self.there.max(1) as f64
     }
 
-    /// Both in one.
     pub fn f1(self) -> f64 {
         2.0 * self.right as f64 / (self.accused + self.there).max(1) as f64
     }

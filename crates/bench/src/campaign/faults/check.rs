@@ -237,7 +237,6 @@ impl Subject {
         Ok(())
     }
 
-    /// The server's answers.
     pub(super) fn answers(&mut self) -> Vec<Ranked> {
         let answer = |question: &&str| {
             let body = json!({ "query": question, "now": NOW });

@@ -51,13 +51,6 @@ impl Fault {
         Self::value_variants()
     }
 
-    /// Its name on the command line and in the report.
-    pub fn name(self) -> String {
-        let value = self.to_possible_value().expect("no fault is left out of the command line");
-        value.get_name().to_owned()
-    }
-
-    /// Whether it can happen to this engine.
     pub fn applies_to(self, engine: Engine) -> bool {
         match self {
             Self::MovedDatabase | Self::FlippedDatabase => engine == Engine::Sqlite,
@@ -72,6 +65,7 @@ impl Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::campaign::scaffold::FlagValue as _;
 
     #[test]
     fn every_fault_has_a_name_and_an_engine() {

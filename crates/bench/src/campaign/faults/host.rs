@@ -65,7 +65,6 @@ impl Launch {
     }
 }
 
-/// Whether this process is root's.
 pub(super) fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
 }
@@ -99,7 +98,6 @@ impl SmallDisk {
         Ok(Self { directory })
     }
 
-    /// Where it is.
     pub(super) fn path(&self) -> &Path {
         self.directory.path()
     }

@@ -5,9 +5,8 @@ use std::time::Duration;
 use gbrain_testkit::engine::Engine;
 
 use super::fault::Fault;
-use crate::campaign::scaffold::table;
+use crate::campaign::scaffold::{FlagValue as _, table};
 
-/// The columns of the table.
 const HEADER: [&str; 10] = [
     "fault",
     "engine",
@@ -40,22 +39,18 @@ pub enum FindingKind {
 /// One broken promise.
 #[derive(Debug, Clone)]
 pub struct Finding {
-    /// The kind of the violation.
     pub kind: FindingKind,
-    /// The observed violation.
     pub text: String,
 }
 
 /// How soon `/v1/health` answered, and how much memory the server had at most.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HealthTimes {
-    /// Answers.
     pub samples: usize,
     /// Requests that were not answered with 200.
     pub failures: usize,
     /// The 99th percentile in milliseconds, as of requests at regular times; the worst round's.
     pub p99_ms: f64,
-    /// The longest in milliseconds.
     pub max_ms: f64,
     /// Resident memory at its peak, in MiB.
     pub peak_mib: u64,
@@ -64,9 +59,7 @@ pub struct HealthTimes {
 /// The effects of one fault on one engine.
 #[derive(Debug, Clone)]
 pub struct FaultRow {
-    /// The fault.
     pub fault: Fault,
-    /// The engine.
     pub engine: Engine,
     /// How it was made to happen on this machine.
     pub method: String,
@@ -78,7 +71,6 @@ pub struct FaultRow {
     pub unacknowledged: usize,
     /// Answers that were compared with those of an index made anew.
     pub compared: usize,
-    /// The broken promises.
     pub findings: Vec<Finding>,
     /// The longest time until everything was right again.
     pub worst_recovery: Duration,
@@ -86,7 +78,6 @@ pub struct FaultRow {
     pub health: Option<HealthTimes>,
 }
 
-/// Every row.
 #[derive(Debug, Default)]
 pub struct FaultReport {
     /// In the order in which they were tried.
@@ -114,7 +105,6 @@ impl FaultRow {
         self.findings.push(Finding { kind, text: text.into() });
     }
 
-    /// How many findings there are of a kind.
     pub fn count(&self, kind: FindingKind) -> usize {
         self.findings.iter().filter(|finding| finding.kind == kind).count()
     }
@@ -148,7 +138,7 @@ impl FaultRow {
     fn cells(&self) -> Vec<String> {
         use FindingKind::{FalseGreen, Leak, LostWrite, Panic, Unrecovered};
         let mut cells = vec![
-            self.fault.name().to_owned(),
+            self.fault.name(),
             self.engine.name().to_owned(),
             self.rounds.to_string(),
             self.acknowledged.to_string(),

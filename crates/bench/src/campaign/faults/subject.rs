@@ -149,7 +149,6 @@ impl Subject {
         Ok(())
     }
 
-    /// Ends the server in order.
     pub(super) fn stop(&mut self) -> Result<()> {
         self.read_log()?;
         let Some(server) = self.server.take() else { return Ok(()) };

@@ -28,7 +28,6 @@ impl WriteLog {
         self.pages.entry(slug.to_owned()).or_default().unanswered.push(text.to_owned());
     }
 
-    /// A write was acknowledged.
     pub(super) fn acknowledge(&mut self, slug: &str, text: &str) {
         let page = self.pages.entry(slug.to_owned()).or_default();
         page.unanswered.retain(|sent| sent != text);

@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use anyhow::Result;
+use clap::ValueEnum as _;
 use fastrand::Rng;
 use gbrain_core::page::PageFormat;
 
 use super::parser::{Files, Parser};
 use crate::campaign::identity::{Question, demo, questions};
+use crate::campaign::scaffold::FlagValue as _;
 
 /// The largest input: past this a case says more about the machine than about the code.
 const MAX_BYTES: usize = 300_000;
@@ -88,7 +90,6 @@ const PIECES: [&str; 72] = [
     "[REDACTED]",
 ];
 
-/// One thing to try.
 #[derive(Debug)]
 pub(super) enum Input {
     Page {
@@ -121,10 +122,10 @@ impl Input {
     }
 
     /// What it is counted as.
-    pub(super) fn name(&self) -> &'static str {
+    pub(super) fn name(&self) -> String {
         match self {
-            Self::Page { .. } => "page",
-            Self::Query(_) => "question",
+            Self::Page { .. } => "page".to_owned(),
+            Self::Query(_) => "question".to_owned(),
             Self::File { parser, .. } => parser.name(),
         }
     }
@@ -133,7 +134,7 @@ impl Input {
         match self {
             Self::Page { format, .. } => format!("{format:?}"),
             Self::Query(question) => format!("{:?}", question.request),
-            Self::File { parser, .. } => parser.name().to_owned(),
+            Self::File { parser, .. } => parser.name(),
         }
     }
 }
@@ -155,7 +156,7 @@ impl Seeds {
     pub(super) fn input(&self, only: Option<Parser>, has_program: bool, rng: &mut Rng) -> Input {
         let with_program = has_program && rng.u8(..8) == 0;
         let is_drawn = |parser: &&Parser| parser.is_of_program() == with_program;
-        let drawn: Vec<&Parser> = Parser::ALL.iter().filter(is_drawn).collect();
+        let drawn: Vec<&Parser> = Parser::value_variants().iter().filter(is_drawn).collect();
         let drawn = *drawn[rng.usize(..drawn.len())];
         if let Some(parser) = only.or_else(|| (rng.u8(..10) > 0).then_some(drawn)) {
             let seed = rng.u64(..);

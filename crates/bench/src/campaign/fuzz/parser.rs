@@ -3,13 +3,15 @@
 use std::path::Path;
 
 use anyhow::Result;
+use clap::ValueEnum;
 use fastrand::Rng;
 
 use super::corpus;
 use super::mutate::{mutated, raw};
 
 /// A target: a parser of external input, with what must hold for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+#[value(rename_all = "snake_case")]
 pub enum Parser {
     /// Captures and baselines.
     Captures,
@@ -23,7 +25,6 @@ pub enum Parser {
     Beir,
     /// Runs, TREC and NDJSON, and measures over them.
     Run,
-    /// Names of measures.
     Measures,
     /// Lines of the audit log.
     Audit,
@@ -45,7 +46,6 @@ pub enum Parser {
     Flags,
     /// Addresses of databases.
     Location,
-    /// Cassettes.
     Cassette,
     /// Answers of model providers.
     Provider,
@@ -63,15 +63,12 @@ pub enum Parser {
     Dataset,
     /// Results to compare.
     Result,
-    /// Files of prompts.
     Prompt,
     /// Logs of prompts.
     Usage,
     /// Edits of the files of an index.
     Index,
-    /// Requests over HTTP.
     Http,
-    /// Messages of MCP.
     Mcp,
     /// `config.json` as the program reads it.
     Config,
@@ -95,43 +92,6 @@ impl Parser {
             Self::Result | Self::Prompt | Self::Usage | Self::Index => false,
             Self::Http | Self::Mcp | Self::Config => false,
         }
-    }
-}
-
-gbrain_core::named! {
-    Parser {
-        Captures = "captures",
-        Publish = "publish",
-        Replay = "replay",
-        Qrels = "qrels",
-        Beir = "beir",
-        Run = "run",
-        Measures = "measures",
-        Audit = "audit",
-        Report = "report",
-        Signed = "signed",
-        Settings = "settings",
-        Prices = "prices",
-        Suites = "suites",
-        Queries = "queries",
-        Rows = "rows",
-        Flags = "flags",
-        Location = "location",
-        Cassette = "cassette",
-        Provider = "provider",
-        Reply = "reply",
-        Answer = "answer",
-        Saved = "saved",
-        Remote = "remote",
-        Mail = "mail",
-        Dataset = "dataset",
-        Result = "result",
-        Prompt = "prompt",
-        Usage = "usage",
-        Index = "index",
-        Http = "http",
-        Mcp = "mcp",
-        Config = "config",
     }
 }
 
@@ -231,8 +191,8 @@ impl Files {
             let files = paths.filter_map(|path| std::fs::read(path).ok()).map(head);
             all.extend(files.map(|bytes| (*parser, bytes)));
         }
-        for parser in Parser::ALL {
-            for path in corpus::paths(parser.name())? {
+        for parser in Parser::value_variants() {
+            for path in corpus::paths(*parser)? {
                 all.push((*parser, std::fs::read(path)?));
             }
         }

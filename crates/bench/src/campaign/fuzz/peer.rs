@@ -13,7 +13,6 @@ const NEXT: &[u8] = b"\n=====\n";
 /// How long a caller may keep a connection open.
 const LINGER: Duration = Duration::from_secs(20);
 
-/// The server.
 pub(super) struct Peer {
     address: SocketAddr,
     parts: Arc<Mutex<Parts>>,

@@ -86,7 +86,6 @@ impl Brains {
         Ok(Self { disk, memory, home })
     }
 
-    /// The directory that holds the indexes.
     pub(super) fn index_dir(&self) -> PathBuf {
         self.home.path().join("index")
     }
@@ -96,12 +95,10 @@ impl Brains {
         open(self.home.path(), IndexKind::Disk, index_dir)
     }
 
-    /// The one whose index is on disk.
     pub(super) fn disk(&self) -> &Brain {
         &self.disk
     }
 
-    /// The one whose index is in memory.
     pub(super) fn memory(&self) -> &Brain {
         &self.memory
     }

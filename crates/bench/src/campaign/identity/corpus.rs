@@ -11,11 +11,9 @@ use gbrain_core::page::{Page, PageFormat, PageInput, parse, slug_of_path};
 /// A file of a source.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct File {
-    /// Its source.
     pub source: String,
     /// Its path below the source's directory.
     pub path: String,
-    /// What it says.
     pub text: String,
 }
 
@@ -44,13 +42,11 @@ impl File {
 }
 
 impl Corpus {
-    /// Adds the files of another one.
     pub fn extend(&mut self, other: Self) {
         self.files.extend(other.files);
         self.doomed.extend(other.doomed);
     }
 
-    /// The names of its sources.
     pub fn sources(&self) -> BTreeSet<&str> {
         self.files.iter().map(|file| file.source.as_str()).collect()
     }

@@ -52,7 +52,6 @@ const HOSTILE: [&str; 12] = [
 /// A request, and how it is asked.
 #[derive(Debug, Clone)]
 pub struct Question {
-    /// The query to ask.
     pub request: Request,
     /// Whether every stage is explained.
     pub explain: bool,

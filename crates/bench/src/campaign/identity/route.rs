@@ -26,14 +26,12 @@ pub enum Route {
     History(usize),
 }
 
-/// Something that takes in a directory.
 pub trait Importer {
     /// Imports a directory as a source.
     fn import(&self, dir: &Path, source: &str, threads: usize) -> Result<()>;
 }
 
 impl Route {
-    /// Its name.
     pub fn name(self) -> String {
         match self {
             Self::Whole => "whole".to_owned(),
@@ -130,7 +128,6 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// An empty one.
     pub(crate) fn new() -> Result<Self> {
         let dir = tempfile::Builder::new().prefix("gbrain-tree-").tempdir()?;
         Ok(Self { dir, on_disk: BTreeMap::new() })

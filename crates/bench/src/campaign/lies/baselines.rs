@@ -108,7 +108,6 @@ const WHOLE: &[(&str, EditRows)] = &[
     ("the metadata last", |rows, _| rows.rotate_left(1)),
 ];
 
-/// Every case of the class.
 pub fn cases(world: &World) -> Result<Vec<Case>> {
     let rows = world.rows(TRUE)?;
     ensure!(rows.len() > 4, "a baseline of {} lines", rows.len());
@@ -143,7 +142,6 @@ pub fn cases(world: &World) -> Result<Vec<Case>> {
     Ok(cases)
 }
 
-/// The commands that read a baseline.
 fn readers() -> Vec<Attempt> {
     vec![
         Attempt::refused(&format!("eval gate --baseline {EDITED} {PATIENT}")),
@@ -204,7 +202,6 @@ fn without(rows: &mut [Value], hash: Hash) {
     }
 }
 
-/// Edits of bytes.
 fn bytes() -> Vec<Case> {
     let case = |name: &str, edit: fn(&str, &mut Rng) -> String| {
         Case::new(Class::EditedBaseline, name, readers(), move |scene, rng| {

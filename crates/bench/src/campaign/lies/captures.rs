@@ -62,7 +62,6 @@ fn another_question(row: &mut Value) {
     row["query"] = json!("what about nothing at all");
 }
 
-/// Every case of the class.
 pub fn cases() -> Vec<Case> {
     let wrong = WRONG.iter().map(|(name, edit)| case(name, *edit, 1));
     let half = WRONG.iter().map(|(name, edit)| {

@@ -1,6 +1,7 @@
 //! A case: a lie, the commands that could believe it, and what each of them may do.
 
 use anyhow::Result;
+use clap::ValueEnum;
 use fastrand::Rng;
 use gbrain_core::defect::reports_panic;
 use gbrain_testkit::process::Output;
@@ -8,10 +9,9 @@ use serde_json::Value;
 
 use super::scene::Scene;
 
-/// A kind of lie.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+#[value(rename_all = "snake_case")]
 pub enum Class {
-    /// A published baseline was edited.
     EditedBaseline,
     /// Captures were edited before they were published.
     EditedCapture,
@@ -21,7 +21,6 @@ pub enum Class {
     LyingTarget,
     /// There are too few rows to decide, or none.
     TinySample,
-    /// A benchmark's result was edited.
     ForgedResult,
     /// The rows that a benchmark goes on with were edited.
     ForgedRows,
@@ -57,9 +56,7 @@ pub enum Class {
     Purge,
     /// A report could not be written.
     UnwrittenReport,
-    /// A file of the index was damaged.
     DamagedIndex,
-    /// An argument has a mistake in it.
     MistypedArgument,
     /// A suite asks fewer queries than it requires, or requires fewer than the playbook.
     SmallSuite,
@@ -69,86 +66,16 @@ pub enum Class {
     ForgedTrial,
 }
 
-impl Class {
-    /// Every class.
-    pub const ALL: [Self; 28] = [
-        Self::EditedBaseline,
-        Self::EditedCapture,
-        Self::MergedIdentity,
-        Self::LyingTarget,
-        Self::TinySample,
-        Self::ForgedResult,
-        Self::ForgedRows,
-        Self::ForgedTitle,
-        Self::BadJudgements,
-        Self::Comparison,
-        Self::MergedQueries,
-        Self::SkewedClock,
-        Self::BankedLoss,
-        Self::HostileSlug,
-        Self::ForgedEvidence,
-        Self::UnreadableScore,
-        Self::CutRun,
-        Self::Outage,
-        Self::Silence,
-        Self::ForgedSetting,
-        Self::ForeignQueries,
-        Self::Purge,
-        Self::UnwrittenReport,
-        Self::DamagedIndex,
-        Self::MistypedArgument,
-        Self::SmallSuite,
-        Self::EarlyRecovery,
-        Self::ForgedTrial,
-    ];
-
-    /// The name that reports and flags use.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::EditedBaseline => "edited_baseline",
-            Self::EditedCapture => "edited_capture",
-            Self::MergedIdentity => "merged_identity",
-            Self::LyingTarget => "lying_target",
-            Self::TinySample => "tiny_sample",
-            Self::ForgedResult => "forged_result",
-            Self::ForgedRows => "forged_rows",
-            Self::ForgedTitle => "forged_title",
-            Self::BadJudgements => "bad_judgements",
-            Self::Comparison => "comparison",
-            Self::MergedQueries => "merged_queries",
-            Self::SkewedClock => "skewed_clock",
-            Self::BankedLoss => "banked_loss",
-            Self::HostileSlug => "hostile_slug",
-            Self::ForgedEvidence => "forged_evidence",
-            Self::UnreadableScore => "unreadable_score",
-            Self::CutRun => "cut_run",
-            Self::Outage => "outage",
-            Self::Silence => "silence",
-            Self::ForgedSetting => "forged_setting",
-            Self::ForeignQueries => "foreign_queries",
-            Self::Purge => "purge",
-            Self::UnwrittenReport => "unwritten_report",
-            Self::DamagedIndex => "damaged_index",
-            Self::MistypedArgument => "mistyped_argument",
-            Self::SmallSuite => "small_suite",
-            Self::EarlyRecovery => "early_recovery",
-            Self::ForgedTrial => "forged_trial",
-        }
-    }
-}
-
 /// Makes a lie in a home of its own.
 pub type Plant = Box<dyn Fn(&mut Scene, &mut Rng) -> Result<()> + Send + Sync>;
 
 /// A lie, or the honest counterpart of one.
 pub struct Case {
-    /// Its class.
     pub class: Class,
     /// The manipulation, in a few words.
     pub name: String,
     /// Does it.
     pub plant: Plant,
-    /// The input to try.
     pub attempts: Vec<Attempt>,
 }
 
@@ -157,11 +84,9 @@ pub struct Case {
 pub struct Attempt {
     /// The words behind `gbrain`; with `eva`, `kick` or `sh` in front, those of that program.
     pub args: Vec<String>,
-    /// The permitted outcomes.
     pub allowed: Allowed,
 }
 
-/// The permitted outcomes of a command.
 #[derive(Debug, Clone, Copy)]
 pub enum Allowed {
     /// Exit with 1 or 2.
@@ -180,7 +105,6 @@ pub enum Allowed {
     Step,
 }
 
-/// The outcome of a command on a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaction {
     /// Exit 2: no verdict.
@@ -200,7 +124,6 @@ pub enum Reaction {
 }
 
 impl Case {
-    /// A case.
     pub fn new(
         class: Class,
         name: impl Into<String>,
@@ -210,7 +133,6 @@ impl Case {
         Self { class, name: name.into(), plant: Box::new(plant), attempts }
     }
 
-    /// Whether this is an honest counterpart.
     pub fn is_honest(&self) -> bool {
         self.attempts
             .iter()
@@ -240,7 +162,6 @@ impl Attempt {
         self
     }
 
-    /// The outcome of the command.
     pub fn reaction(&self, output: &Output) -> Reaction {
         // `kick` ends as its command did, or with 128 and a signal.
         let most = if self.args.first().is_some_and(|word| word == "kick" || word == "sh") {

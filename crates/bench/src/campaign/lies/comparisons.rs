@@ -13,7 +13,6 @@ const COMPARE: &str = "eval compare a.run b.run --qrels ab.qrels --fail-on-regre
 /// The lines of a run: (query, document, rank, score).
 type Run = Vec<(String, String, usize, String)>;
 
-/// Every case of the class.
 pub fn cases() -> Vec<Case> {
     let mut cases = vec![
         drop("all of 8 fall from 1 to 0", 8, |_, _| true),

@@ -36,7 +36,6 @@ const DAMAGES: [(&str, Damage); 3] = [
     }),
 ];
 
-/// Every case of the class.
 pub fn cases() -> Vec<Case> {
     let damaged = KINDS.iter().flat_map(|kind| {
         DAMAGES.iter().map(move |(how, damage)| {

@@ -19,7 +19,6 @@ pub enum Difficulty {
     Hard,
 }
 
-/// A dataset.
 pub fn questions(difficulty: Difficulty, rng: &mut Rng) -> Value {
     Value::Array((0..QUESTIONS).map(|at| question(at, difficulty, rng)).collect())
 }

@@ -6,7 +6,6 @@ use anyhow::{Context as _, Result, ensure};
 use fastrand::Rng;
 use serde_json::{Value, json};
 
-/// One edit of a value.
 pub type EditValue = fn(&mut Value);
 
 /// The rows of a file of lines.
@@ -16,7 +15,6 @@ pub fn read_rows(path: &Path) -> Result<Vec<Value>> {
     lines.map(|line| Ok(serde_json::from_str(line)?)).collect()
 }
 
-/// Writes rows as lines.
 pub fn write_rows(path: &Path, rows: &[Value]) -> Result<()> {
     let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
     std::fs::write(path, text).with_context(|| path.display().to_string())
@@ -109,7 +107,6 @@ pub fn remove(value: &mut Value, name: &str) -> bool {
     value.as_object_mut().is_some_and(|members| members.shift_remove(name).is_some())
 }
 
-/// Keeps only these names of an object.
 pub fn keep_only(value: &mut Value, names: &[&str]) {
     if let Some(members) = value.as_object_mut() {
         members.retain(|name, _| names.contains(&name.as_str()));

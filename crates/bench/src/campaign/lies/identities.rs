@@ -23,7 +23,6 @@ const SWAPS: &[(&str, Swap)] = &[
     }),
 ];
 
-/// Every case of the class.
 pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for kind in KINDS {

@@ -71,7 +71,6 @@ const TREC: &[(&str, &str)] = &[
     ("a grade missing", "{id} 0 default::{slug}"),
 ];
 
-/// Every case of the class.
 pub fn cases() -> Vec<Case> {
     let explicit = EXPLICIT.iter().map(|(name, edit)| {
         let mut attempts = vec![Attempt::refused("eval gate --qrels edited.json")];

@@ -31,7 +31,6 @@ const READING: [&str; 5] = [
     "eval replay --against captured.ndjson --repeats 1",
 ];
 
-/// Every case of the class.
 pub fn cases() -> Vec<Case> {
     let mut cases: Vec<Case> = ADDRESSES.iter().map(|(name, url)| address(name, url)).collect();
     cases.extend(settings());

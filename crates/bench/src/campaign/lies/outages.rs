@@ -12,7 +12,6 @@ use super::scene::{FILES, Scene};
 const STAGES: [(&str, &[&str]); 2] =
     [("models.rerank", &["\"rerank\""]), ("models.expansion", &["\"expansion\""])];
 
-/// Every case of the class.
 pub fn cases() -> Vec<Case> {
     let each = Outage::ALL.into_iter().flat_map(|outage| {
         [

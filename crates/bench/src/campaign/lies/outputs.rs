@@ -49,7 +49,6 @@ const PLACES: &[(&str, &str)] = &[
     ("a file system that takes none", "/proc/self/report"),
 ];
 
-/// Every case of the class.
 pub fn cases() -> Vec<Case> {
     let full = PRINTING.iter().map(|(name, commands)| {
         let attempts = commands.iter().map(|command| Attempt::refused(command)).collect();

@@ -166,7 +166,6 @@ const UNREADY: &[(&str, &str, Plant)] = &[
     }),
 ];
 
-/// Every case of forged evidence.
 pub fn evidence() -> Vec<Case> {
     let told = Allowed::Told(&["no evidence", "stale"]);
     let mut cases = Vec::new();

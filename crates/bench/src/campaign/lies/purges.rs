@@ -16,7 +16,6 @@ const WRONG: usize = 8;
 /// A baseline in the home, from where the commands run.
 const OWN: &str = "../baselines/own.baseline.ndjson";
 
-/// Every case of purges.
 pub fn cases() -> Vec<Case> {
     let mut cases = bystanders();
     cases.extend(suites());

@@ -14,7 +14,6 @@ const EDITED: &str = "edited.json";
 /// Fields with times: they differ from run to run, and no command compares them.
 const TIMES: [&str; 2] = ["timing", "timings"];
 
-/// Every case of edited results.
 pub fn cases(world: &World) -> Result<Vec<Case>> {
     let result = world.document("easy.result.json")?;
     let mut cases = vec![honest()];
@@ -316,7 +315,6 @@ const SEALED: &[(&str, EditValue)] = &[
     }),
 ];
 
-/// Every case of a title.
 pub fn titles() -> Vec<Case> {
     const TITLES: [&str; 30] = [
         "LongMemEval score",

@@ -8,7 +8,6 @@ use super::case::{Allowed, Attempt, Case, Class};
 use super::judgements::explicit;
 use super::scene::{Page, SOURCE, Scene};
 
-/// Every case of the class.
 pub fn cases() -> Vec<Case> {
     let mut cases = vec![honest()];
     cases.extend((1..=6).map(few_rows));

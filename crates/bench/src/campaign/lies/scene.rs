@@ -41,29 +41,23 @@ pub const KINDS: [&str; 5] = ["people", "tickets", "builds", "contacts", "docs"]
 /// A page and the question that finds it.
 #[derive(Debug, Clone)]
 pub struct Page {
-    /// Its slug.
     pub slug: String,
     /// Its kind: `notes`, or one of [`KINDS`].
     pub kind: &'static str,
-    /// The question that it answers.
     pub question: String,
     text: String,
 }
 
 /// The state that all cases begin with.
 pub struct World {
-    /// The home.
     pub home: Gbrain,
-    /// Its pages.
     pub pages: Vec<Page>,
     program: PathBuf,
 }
 
 /// A copy of the world, in which a case lies.
 pub struct Scene {
-    /// The home.
     pub home: Gbrain,
-    /// The pages of the world.
     pub pages: Vec<Page>,
     /// A target on loopback, while the case goes on.
     pub server: Option<RetrievalServer>,
@@ -82,7 +76,6 @@ impl World {
         Ok(Self { home: scene.home, pages: scene.pages, program: program.to_owned() })
     }
 
-    /// A copy.
     pub fn copy(&self) -> Result<Scene> {
         let home = copy(&self.home, &self.program)?;
         Ok(Scene { home, pages: self.pages.clone(), server: None, is_stdout_full: false })
@@ -101,12 +94,10 @@ impl World {
 }
 
 impl Scene {
-    /// A file of the scene.
     pub fn path(&self, name: &str) -> PathBuf {
         self.home.home().join(FILES).join(name)
     }
 
-    /// Writes a file of the scene.
     pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> Result<()> {
         let path = self.path(name);
         if let Some(folder) = path.parent() {
@@ -115,7 +106,6 @@ impl Scene {
         std::fs::write(&path, text).with_context(|| path.display().to_string())
     }
 
-    /// Reads a file of the scene.
     pub fn read(&self, name: &str) -> Result<String> {
         let path = self.path(name);
         std::fs::read_to_string(&path).with_context(|| path.display().to_string())
@@ -126,7 +116,6 @@ impl Scene {
         read_rows(&self.path(name))
     }
 
-    /// Writes rows as a file of lines.
     pub fn write_rows(&self, name: &str, rows: &[Value]) -> Result<()> {
         write_rows(&self.path(name), rows)
     }
@@ -257,7 +246,6 @@ impl Scene {
         Ok(())
     }
 
-    /// The pages of a kind.
     pub fn of_kind<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Page> {
         self.pages.iter().filter(move |page| page.kind == kind)
     }

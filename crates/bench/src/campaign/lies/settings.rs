@@ -40,7 +40,6 @@ fn is_unset(shown: &Value) -> bool {
     shown["value"].is_null()
 }
 
-/// Every case of the classes.
 pub fn cases() -> Vec<Case> {
     let unusable = UNUSABLE.iter().map(|(key, model)| {
         let attempts = vec![

@@ -16,7 +16,6 @@ const OBVIOUS: &[(&str, &str, &str)] = &[
     ("a denial", "Ada Quill signed the lease.", "Ada Quill never signed the lease."),
 ];
 
-/// Every case of the class.
 pub fn cases() -> Vec<Case> {
     let obvious = OBVIOUS.iter().map(|(name, one, other)| {
         let attempts = vec![

@@ -28,7 +28,6 @@ const NAMES: &[(&str, Rename)] = &[
     ("a blank", |_| " ".to_owned()),
 ];
 
-/// Every case of the class.
 pub fn cases() -> Vec<Case> {
     let renamed = NAMES.iter().map(|(name, rename)| {
         let attempts = vec![

@@ -20,7 +20,6 @@ const NAMED: [(&str, &str); 6] = [
 /// Queries of a case.
 const MERGED: usize = 6;
 
-/// Every case of merged queries.
 pub fn queries() -> Vec<Case> {
     let mut cases = Vec::new();
     for (kind, text) in NAMED {
@@ -84,7 +83,6 @@ fn import(scene: &Scene, text: &str, rng: &mut Rng) -> Result<Vec<String>> {
     Ok(slugs)
 }
 
-/// Every case of skewed clocks.
 pub fn clocks() -> Vec<Case> {
     const NEW: &[&str] = &["asked after the clock went wrong"];
     const AHEAD: [(&str, i64); 4] = [

@@ -52,7 +52,6 @@ const SMALLER: &[(&str, &str, &str, Counts)] = &[
     ("sources with 4 queries", "source_specific", "{ per_source: 4 }", &[("alpha", 4)]),
 ];
 
-/// Every case of suites.
 pub fn cases() -> Vec<Case> {
     let mut cases: Vec<Case> = SHORT.iter().map(short).collect();
     cases.extend(vanished());
@@ -242,7 +241,6 @@ pub fn numbers(scene: &Scene) -> Result<Vec<String>> {
     Ok(numbers.iter().map(ToString::to_string).collect())
 }
 
-/// Retires queries.
 pub fn retire(scene: &Scene, numbers: &[String]) -> Result<()> {
     let numbers = numbers.iter().map(String::as_str);
     let args: Vec<&str> = ["queries", "retire"].into_iter().chain(numbers).collect();

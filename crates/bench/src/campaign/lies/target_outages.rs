@@ -31,7 +31,6 @@ const TROUBLES: &[(&str, Trouble)] = &[
     }),
 ];
 
-/// Every case of targets that do not answer.
 pub fn cases() -> Vec<Case> {
     let mut cases: Vec<Case> = TROUBLES.iter().map(troubled).collect();
     cases.push(Case::new(Class::Outage, "nobody listens", attempts(), |scene, rng| {

@@ -21,7 +21,6 @@ type Found = Vec<(String, String)>;
 /// The target's distortion of the right answer to the question of this number.
 type Lie = fn(Found, u64) -> Found;
 
-/// How a target names its pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Naming {
     /// A slug, and the source in a field of its own.
@@ -103,7 +102,6 @@ const FAULTS: &[(&str, Fault)] = &[
     ("no answer in time", Fault::Hang(Duration::from_millis(400))),
 ];
 
-/// Every case of the class.
 pub fn cases() -> Vec<Case> {
     let lies = LIES.iter().map(|(name, naming, lie)| {
         let mut attempts = attempts();

@@ -43,7 +43,6 @@ const TRIALS: &[(&str, EditValue)] = &[
     }),
 ];
 
-/// Every case of calibration.
 pub fn cases() -> Vec<Case> {
     let mut cases: Vec<Case> = TRIALS.iter().map(forged).collect();
     cases.push(Case::new(

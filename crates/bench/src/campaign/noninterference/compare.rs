@@ -2,12 +2,10 @@
 
 use serde_json::Value;
 
-/// An answer of any interface.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Reply {
     /// The status of HTTP or of a process; 0 over standard input and output.
     pub(super) status: i32,
-    /// The body.
     pub(super) body: String,
 }
 

@@ -95,7 +95,6 @@ impl Pair {
         Ok((plain, more))
     }
 
-    /// Ends both servers in order.
     pub(super) fn end(self) -> Result<()> {
         for side in [self.plain, self.more] {
             let output = side.server.stop()?;

@@ -13,7 +13,6 @@ const NOW: &str = "2026-06-01T12:00:00Z";
 /// A way to ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Interface {
-    /// The HTTP API.
     Http,
     /// MCP at `/mcp`.
     McpHttp,
@@ -23,7 +22,6 @@ pub enum Interface {
     Commands,
 }
 
-/// The query to ask.
 #[derive(Debug, Clone)]
 pub(super) enum Content {
     /// A request of HTTP: method, path, content type, body.
@@ -42,7 +40,6 @@ pub(super) struct Request {
     pub(super) content: Content,
 }
 
-/// Makes requests.
 #[derive(Debug)]
 pub(super) struct Requests {
     rng: Rng,

@@ -41,7 +41,6 @@ const DERIVED: [&str; 9] = [
     "retrieved_slugs",
 ];
 
-/// The comparison of two dumps.
 pub(super) struct Check<'a> {
     page: &'a FilledPage,
     names: Names,

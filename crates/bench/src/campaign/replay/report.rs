@@ -33,16 +33,13 @@ pub struct Measured {
     seconds: f64,
 }
 
-/// The counts of a campaign run.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Rows that were captured.
     pub captured: usize,
     /// Rows whose query scrubbing changed.
     pub scrubbed: usize,
     /// The replays, in order.
     pub measured: Vec<Measured>,
-    /// The violations that were found.
     pub violations: Vec<String>,
 }
 

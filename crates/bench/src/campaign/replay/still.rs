@@ -22,7 +22,6 @@ pub(super) struct Still {
 }
 
 impl Still {
-    /// The state as it is.
     pub(super) fn of(brain: &Brain) -> Result<Self> {
         let (store, ws) = (brain.store(), brain.workspace());
         Ok(Self {

@@ -42,7 +42,6 @@ pub(super) fn ask(site: &Site, stable: &Tree, mut rng: Rng) -> Result<()> {
     Ok(())
 }
 
-/// Reads what there is to read.
 pub(super) fn read(site: &Site, stable: &Tree, mut rng: Rng) -> Result<()> {
     let mut client = Client::new(site);
     while !site.is_over() {

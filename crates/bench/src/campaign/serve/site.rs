@@ -32,7 +32,6 @@ pub type Tallies = BTreeMap<&'static str, Tally>;
 #[derive(Debug)]
 pub(super) struct Site {
     address: SocketAddr,
-    /// The violations that were found.
     pub(super) violations: Violations,
     /// Begins and ends of bursts: odd while there is one.
     bursts: AtomicU64,

@@ -18,7 +18,6 @@ pub(super) struct Sample {
 /// A figure that should stay as it is, over time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trend {
-    /// The name of the figure.
     pub name: &'static str,
     /// Its median in the second quarter of the time: the first is for warming up.
     pub early: f64,
@@ -50,7 +49,6 @@ pub(super) fn bytes(dir: &Path) -> u64 {
     files.map(|data| data.len()).sum()
 }
 
-/// The trend of every figure.
 pub(super) fn trends(samples: &[Sample]) -> Vec<Trend> {
     let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     let of = |name, (share, slack): (f64, f64), value: &dyn Fn(&Sample) -> f64| {
@@ -82,7 +80,6 @@ fn median(values: &[f64]) -> f64 {
 }
 
 impl Trend {
-    /// The violation, in words.
     pub fn complaint(&self) -> Option<String> {
         let Self { name, early, late, bound, .. } = self;
         // Written so that what is not a number is a complaint.

@@ -12,7 +12,6 @@ use super::population::Population;
 use super::{COVERAGE, SIZES};
 use crate::campaign::scaffold;
 
-/// A way to make an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
     /// A rate, exactly.
@@ -52,7 +51,6 @@ impl Method {
 /// A method on samples of one size from one population.
 #[derive(Debug, Clone)]
 pub struct Cell {
-    /// The method.
     pub method: Method,
     /// The population.
     pub of: String,
@@ -113,7 +111,6 @@ pub fn survey(populations: &[Population], sizes: &[usize], samples: usize, seed:
     })
 }
 
-/// One cell to fill.
 enum Task<'a> {
     Drawn(Method, &'a Population, usize),
     Judged { pairs: usize, planted: usize, errs: [f64; 2], rate: f64 },

@@ -13,14 +13,12 @@ use super::say;
 /// Values of queries.
 #[derive(Debug, Clone)]
 pub struct Population {
-    /// Its name.
     pub name: String,
     /// The value of each query, and how far it moves between two runs that are equally good.
     pub values: Vec<(f64, f64)>,
 }
 
 impl Population {
-    /// The mean of all values.
     pub fn mean(&self) -> f64 {
         self.values.iter().map(|(value, _)| value).sum::<f64>() / self.values.len() as f64
     }

@@ -16,7 +16,6 @@ use crate::campaign::scaffold;
 /// So many times the trials measure a power again that looks wrong.
 const MORE_TRIALS: usize = 8;
 
-/// A rule that decides.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rule {
     /// A gate: the mean is below a floor, a share of the mean of the sample.
@@ -29,7 +28,6 @@ pub enum Rule {
     PairedMoving(usize),
 }
 
-/// The rules that are checked.
 pub const RULES: [Rule; 7] = [
     Rule::Below(0.95),
     Rule::Below(0.8),
@@ -54,7 +52,6 @@ impl fmt::Display for Rule {
 /// A printed drop, tried.
 #[derive(Debug, Clone)]
 pub struct Cell {
-    /// The rule.
     pub rule: Rule,
     /// The population.
     pub of: String,

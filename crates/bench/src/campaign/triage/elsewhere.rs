@@ -19,7 +19,6 @@ const SHAPES: [&str; 3] = ["lightfast-internal", "lightfast-v1", "lightfast-2026
 
 /// A home whose suite asks a target that has a fault.
 pub struct Asking {
-    /// The home.
     pub home: Gbrain,
     /// The target; none if nothing listens.
     pub server: Option<RetrievalServer>,

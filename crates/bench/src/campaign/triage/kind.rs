@@ -1,10 +1,14 @@
 //! The planted faults, by class.
 
-use gbrain_core::named;
+use std::fmt;
+
+use clap::ValueEnum;
 use gbrain_core::triage::FailureCause;
 
-/// A fault that is planted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+use crate::campaign::scaffold::FlagValue as _;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, ValueEnum)]
+#[value(rename_all = "snake_case")]
 pub enum Kind {
     /// The vectors of some notes are gone from the index's files.
     VectorsDropped,
@@ -20,7 +24,6 @@ pub enum Kind {
     ThresholdRaised,
     /// The threshold is above everything for some questions.
     ThresholdAboveAll,
-    /// Notes were deleted.
     PageDeleted,
     /// Rows of passages are gone from the store, and the index was made from what is left.
     PassagesLost,
@@ -34,9 +37,7 @@ pub enum Kind {
     Hidden,
     /// Notes have another type than the question asks for.
     WrongType,
-    /// Notes have other tags.
     WrongTags,
-    /// Notes have another date.
     WrongDate,
     /// Some answers are a 5xx.
     Status,
@@ -50,7 +51,6 @@ pub enum Kind {
     RateLimited,
     /// A stage takes longer than the budget.
     SlowStage,
-    /// The reranker does not answer.
     RerankerDown,
     /// The model that embeds questions does not answer.
     EmbedderDown,
@@ -66,41 +66,12 @@ pub enum Kind {
     WeightlessVectors,
 }
 
-named! {
-    Kind {
-        VectorsDropped = "vectors_dropped",
-        VectorsShuffled = "vectors_shuffled",
-        VectorsOfAnother = "vectors_of_another",
-        NewWords = "new_words",
-        ModelGone = "model_gone",
-        ThresholdRaised = "threshold_raised",
-        ThresholdAboveAll = "threshold_above_all",
-        PageDeleted = "page_deleted",
-        PassagesLost = "passages_lost",
-        TextReplaced = "text_replaced",
-        TextCut = "text_cut",
-        OtherSource = "other_source",
-        Hidden = "hidden",
-        WrongType = "wrong_type",
-        WrongTags = "wrong_tags",
-        WrongDate = "wrong_date",
-        Status = "status",
-        Hang = "hang",
-        Refused = "refused",
-        Garbage = "garbage",
-        RateLimited = "rate_limited",
-        SlowStage = "slow_stage",
-        RerankerDown = "reranker_down",
-        EmbedderDown = "embedder_down",
-        Distractors = "distractors",
-        Crowd = "crowd",
-        RerankPrefers = "rerank_prefers",
-        CutRatio = "cut_ratio",
-        WeightlessVectors = "weightless_vectors",
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name())
     }
 }
 
-/// The classes that are planted.
 pub const PLANTED: [FailureCause; 5] = [
     FailureCause::EmbeddingDrift,
     FailureCause::Threshold,
@@ -146,7 +117,7 @@ impl Kind {
 
     /// The kinds of a class, in order.
     pub fn of(class: FailureCause) -> Vec<Self> {
-        Self::ALL.iter().copied().filter(|kind| kind.class() == class).collect()
+        Self::value_variants().iter().copied().filter(|kind| kind.class() == class).collect()
     }
 
     /// Whether a target elsewhere is asked.

@@ -12,9 +12,7 @@ use gbrain_testkit::providers::{Fault, ProviderServer};
 /// The planted faults of models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trouble {
-    /// Nothing.
     None,
-    /// They answer with a status.
     Status(u16),
     /// They answer with something else.
     Garbage,

@@ -16,7 +16,6 @@ use super::world::{
 
 /// A brain with a fault.
 pub struct Planted {
-    /// The brain.
     pub home: Gbrain,
     /// The models that it asks, if it asks any.
     pub models: Option<Models>,

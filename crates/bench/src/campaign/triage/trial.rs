@@ -17,24 +17,17 @@ use super::world::{SUITE, World, copy, run_suite, with_key};
 /// A case as it was triaged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said {
-    /// Which.
     pub id: String,
-    /// As what.
     pub class: FailureCause,
-    /// Because of what.
     pub because: Vec<String>,
 }
 
-/// The outcome of a variant.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// The planted fault.
     pub kind: Kind,
     /// The class of the whole run; none if nothing is wrong.
     pub class: Option<FailureCause>,
-    /// The cases.
     pub cases: Vec<Said>,
-    /// The violations that were found.
     pub green: Option<String>,
 }
 
@@ -51,7 +44,6 @@ pub struct Ground<'g> {
     pub world: &'g World,
     /// A home whose suite asks elsewhere.
     pub elsewhere: &'g Gbrain,
-    /// The program.
     pub program: &'g Path,
 }
 

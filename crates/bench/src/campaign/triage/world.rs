@@ -62,16 +62,12 @@ pub enum Filtered {
     Date,
 }
 
-/// A note.
 #[derive(Debug, Clone)]
 pub struct Note {
-    /// Its name.
     pub slug: String,
     /// The subject of the note.
     pub things: [usize; 3],
-    /// Its type.
     pub kind: &'static str,
-    /// Its tag.
     pub tag: &'static str,
     /// Its month of 2026.
     pub month: u8,
@@ -79,14 +75,11 @@ pub struct Note {
     pub is_long: bool,
 }
 
-/// A question.
 #[derive(Debug, Clone)]
 pub struct Asked {
     /// The name of the note.
     pub id: String,
-    /// The query to ask.
     pub text: String,
-    /// In whose words.
     pub style: Style,
     /// The note that must be found.
     pub note: usize,
@@ -98,9 +91,7 @@ pub struct Asked {
 pub struct World {
     /// Its home, with the suite passing.
     pub home: Gbrain,
-    /// The notes.
     pub notes: Vec<Note>,
-    /// The questions.
     pub asked: Vec<Asked>,
     program: PathBuf,
 }
@@ -240,7 +231,6 @@ impl World {
         Ok(())
     }
 
-    /// A home like it.
     pub fn copy(&self) -> Result<Gbrain> {
         copy(&self.home, &self.program)
     }
@@ -261,7 +251,6 @@ pub fn copy(from: &Gbrain, program: &Path) -> Result<Gbrain> {
     Ok(to)
 }
 
-/// Runs the suite of a home.
 pub fn run_suite(home: &Gbrain) -> Result<SuiteRun> {
     let ran = with_key(home, &["suites", "run", SUITE, "--json"])?;
     Ok(serde_json::from_value(ran.json()?)?)
@@ -317,21 +306,18 @@ fn candidates(notes: &[Note], rng: &mut Rng) -> Vec<Asked> {
     asked
 }
 
-/// Takes questions in.
 pub fn import_queries(home: &Gbrain, lines: &[Value]) -> Result<()> {
     let path = home.home().join("queries.jsonl");
     std::fs::write(&path, lines.iter().map(|line| format!("{line}\n")).collect::<String>())?;
     ok(home, &["queries", "import", text_of(&path)?])
 }
 
-/// Writes a page into a directory.
 pub fn write_page(dir: &Path, slug: &str, text: &str) -> Result<()> {
     let path = dir.join(format!("{slug}.md"));
     std::fs::create_dir_all(path.parent().unwrap_or(dir))?;
     Ok(std::fs::write(path, text)?)
 }
 
-/// A path as an argument.
 pub fn text_of(path: &Path) -> Result<&str> {
     path.to_str().ok_or_else(|| anyhow::anyhow!("{} is no text", path.display()))
 }

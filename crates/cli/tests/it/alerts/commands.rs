@@ -19,7 +19,7 @@ fn a_channel_is_tested() {
     let home = failing(Home::sqlite(), &receivers, "");
     let test = |channel: &str| {
         let ran = known(&home, &receivers, &["alerts", "test", channel, "--json"]);
-        let body: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let body = ran.json();
         (ran.code, body)
     };
     let (code, body) = test("pager");
@@ -30,14 +30,10 @@ fn a_channel_is_tested() {
     assert_eq!((code, &body["answer"]), (Some(0), &json!("200 ok")));
     let (code, body) = test("hook");
     assert!(code == Some(1) && body["answer"].as_str().unwrap().contains("status 403"), "{body}");
-    let ran = home.run(&["alerts", "test", "hook"]);
-    assert!(
-        ran.code == Some(1) && ran.stdout.contains("environment variable ALERT_HOOK is not set"),
-        "{}",
-        ran.stdout
-    );
-    let ran = home.run(&["alerts", "test", "hok"]);
-    assert!(ran.code == Some(2) && ran.stderr.contains("did you mean `hook`"), "{}", ran.stderr);
+    home.run(&["alerts", "test", "hook"])
+        .exits(1)
+        .stdout_has("environment variable ALERT_HOOK is not set");
+    home.run(&["alerts", "test", "hok"]).exits(2).stderr_has("did you mean `hook`");
     assert_eq!(deliveries(&home), [] as [Value; 0], "a test is beside the queue");
 }
 
@@ -51,20 +47,14 @@ fn a_mail_is_tested() {
     let home = Home::sqlite();
     let channel = json!({ "channels": { "mail": { "kind": "email", "host": "localhost", "port": mailbox.port(),
         "username_env": "MAIL_USER", "password_env": "MAIL_PASS", "from": "gbrain@example.com", "to": ["ops@example.com"] } } });
-    std::fs::write(home.path().join("config.json"), channel.to_string()).unwrap();
+    home.write("config.json", channel.to_string());
     let test = |authorities: &str| {
         let mut command = home.command(&["alerts", "test", "mail"]);
         command.env("MAIL_USER", "ada").env("MAIL_PASS", "mail-pass-9");
         command.env("SSL_CERT_FILE", file(authorities)).env_remove("SSL_CERT_DIR");
         Ran::of(command.output().unwrap())
     };
-    let ran = test("ca.pem");
-    assert!(
-        ran.code == Some(0) && ran.stdout.contains("250 2.0.0 taken"),
-        "{}{}",
-        ran.stdout,
-        ran.stderr
-    );
+    test("ca.pem").exits(0).stdout_has("250 2.0.0 taken");
     let mail = mailbox.mails().remove(0);
     assert!(
         mail.is_encrypted
@@ -85,7 +75,7 @@ fn a_receiver_is_trusted_by_the_authorities_that_the_environment_names() {
     let home = Home::sqlite();
     let url = format!("https://localhost:{}/hook", front(behind, config).unwrap());
     let channel = json!({ "channels": { "hook": { "kind": "webhook", "url": url, "secret_env": "ALERT_HOOK" } } });
-    std::fs::write(home.path().join("config.json"), channel.to_string()).unwrap();
+    home.write("config.json", channel.to_string());
     let test = |authorities: Option<&str>| {
         let mut command = knowing(&home, &receivers, &["alerts", "test", "hook"]);
         command.env_remove("SSL_CERT_FILE").env_remove("SSL_CERT_DIR");
@@ -101,8 +91,7 @@ fn a_receiver_is_trusted_by_the_authorities_that_the_environment_names() {
         assert_eq!((ran.code, receivers.requests()), (Some(1), 0), "{stranger:?}: {}", ran.stdout);
         assert!(ran.stdout.contains(why), "{stranger:?}: {}", ran.stdout);
     }
-    let ran = test(Some("ca.pem"));
-    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    test(Some("ca.pem")).exits(0);
     assert_eq!(sent(&receivers), ["hook notice"]);
 }
 
@@ -157,8 +146,7 @@ fn dead_messages_can_be_requeued() {
         home.ok(&["alerts", "retry", &id]);
         assert_eq!(known(&home, &receivers, &["alerts", "deliver"]).code, Some(0));
         assert_eq!(sent(&receivers), ["hook trigger"]);
-        let ran = home.run(&["alerts", "retry", &id]);
-        assert!(ran.code == Some(2) && ran.stderr.contains("given up"), "{}", ran.stderr);
+        home.run(&["alerts", "retry", &id]).exits(2).stderr_has("given up");
         keeps_secrets(&home, &receivers);
     }
 }
@@ -176,8 +164,7 @@ fn queued_messages_can_be_dropped() {
         let dropped = home.json(&["alerts", "drop", &id, "--reason", "the channel is gone"]);
         assert_eq!(dropped["state"], "dead");
         assert_eq!(deliveries(&home)[0]["error"], "dropped by hand: the channel is gone");
-        let ran = drop("again");
-        assert!(ran.code == Some(2) && ran.stderr.contains("queued"), "{}", ran.stderr);
+        drop("again").exits(2).stderr_has("queued");
         known(&home, &receivers, &["alerts", "deliver"]);
         assert_eq!(receivers.requests(), 0);
         home.ok(&["alerts", "retry", &id]);

@@ -1,7 +1,5 @@
 //! Servers and workers: they raise and send by themselves, through restarts and receivers that are down.
 
-use std::time::{Duration, Instant};
-
 use gbrain_core::format::alert::AlertsBody;
 use gbrain_core::format::schema::of_body;
 use gbrain_testkit::receivers::Refusal;
@@ -9,15 +7,7 @@ use gbrain_testkit::receivers::Refusal;
 use super::*;
 use crate::conforms::assert_conforms;
 use crate::serve::client::{Call, Server, token, token_of};
-
-#[track_caller]
-fn until(what: &str, is_so: impl Fn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(90);
-    while !is_so() {
-        assert!(Instant::now() < end, "{what}");
-        std::thread::sleep(Duration::from_millis(100));
-    }
-}
+use crate::support::wait_until;
 
 /// The receiver is down, the server is ended and started again: then everything arrives.
 #[test]
@@ -32,7 +22,7 @@ fn a_server_sends_what_a_run_left() {
         drop(receivers);
         home.run(&["suites", "run", "s"]);
         let server = serve(first);
-        until("it is tried", || {
+        wait_until("it is tried", || {
             deliveries(&home).iter().any(|one| one["attempts"].as_u64() > Some(0))
         });
         let log = server.stop().stderr;
@@ -40,8 +30,8 @@ fn a_server_sends_what_a_run_left() {
         assert!(log.contains("message delivery will be retried") && !log.contains(ASKED), "{log}");
         let receivers = Receivers::start_at(address, |_, _| Refusal::None).unwrap();
         let server = serve(second);
-        until("it is sent", || receivers.count() >= 2);
-        until("it is known", || deliveries(&home).iter().all(|one| one["state"] == "sent"));
+        wait_until("it is sent", || receivers.count() >= 2);
+        wait_until("it is known", || deliveries(&home).iter().all(|one| one["state"] == "sent"));
         shows_nothing(&server.stop().stderr);
         assert_eq!(sent(&receivers), ["hook trigger", "hook trigger"], "once each");
         keeps_secrets(&home, &receivers);

@@ -29,7 +29,7 @@ fn failing(home: Home, receivers: &Receivers, more: &str) -> Home {
         receivers.url("/pagerduty"),
         receivers.url("/hook")
     );
-    std::fs::write(home.path().join("suites.yaml"), text).unwrap();
+    home.write("suites.yaml", text);
     home.ok(&["queries", "add", ASKED, "--expected", "nowhere"]);
     home
 }

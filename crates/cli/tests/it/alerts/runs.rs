@@ -5,14 +5,14 @@ use gbrain_core::format::schema::of_body;
 
 use super::*;
 use crate::conforms::assert_conforms;
+use crate::support::assert_fields;
 
 #[test]
 fn a_run_raises_sends_and_takes_back() {
     for home in Home::both() {
         let receivers = Receivers::start().unwrap();
         let home = failing(home, &receivers, "");
-        let ran = known(&home, &receivers, &["suites", "run", "s"]);
-        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+        let ran = known(&home, &receivers, &["suites", "run", "s"]).exits(1);
         // recall@5 pages, recall@10 is told as well: two alerts, three channels.
         let begun = [
             "chat Alert",
@@ -30,10 +30,7 @@ fn a_run_raises_sends_and_takes_back() {
         assert_eq!(keys, ["gbrain/default/s/recall@10/all", "gbrain/default/s/recall@5/all"]);
         let shown = home.json(&["alerts", "show", "gbrain/default/s/recall@5/all"]);
         assert_conforms(of_body::<AlertWithDeliveries>().as_value(), &shown);
-        assert_eq!(
-            (&shown["alert"]["severity"], &shown["alert"]["failing_count"]),
-            (&json!("critical"), &json!(1))
-        );
+        assert_fields(&shown["alert"], &json!({ "severity": "critical", "failing_count": 1 }));
         assert!(
             home.ok(&["alerts", "show", "gbrain/default/s/recall@5/all"])
                 .contains("gbrain suites show 1")
@@ -42,9 +39,9 @@ fn a_run_raises_sends_and_takes_back() {
         known(&home, &receivers, &["suites", "run", "s"]);
         assert_eq!(receivers.count(), 6);
         mend(&home);
-        let ran = known(&home, &receivers, &["suites", "run", "s"]);
-        assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
-        assert!(ran.stderr.contains("resolved: gbrain/default/s/recall@5/all"), "{}", ran.stderr);
+        known(&home, &receivers, &["suites", "run", "s"])
+            .exits(0)
+            .stderr_has("resolved: gbrain/default/s/recall@5/all");
         assert_eq!(receivers.count(), 12);
         assert_eq!(
             sent(&receivers)
@@ -88,7 +85,7 @@ fn unsendable_messages_are_queued() {
         let doctor = home.run(&["doctor"]).stdout;
         assert!(doctor.contains("ALERT_"), "{doctor}");
         let ran = known(&home, &receivers, &["alerts", "deliver", "--json"]);
-        let body: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let body = ran.json();
         assert_eq!(
             (ran.code, &body["sent"], &body["failed"]),
             (Some(1), &json!(2), &json!(2)),
@@ -110,7 +107,7 @@ fn an_overdue_suite_raises_an_alert_on_evaluation() {
             "UPDATE suites SET updated_at = updated_at - CAST(2 * 86400 AS BIGINT) * 1000",
         );
         let ran = known(&home, &receivers, &["autopilot", "--once", "--json"]);
-        let duties: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let duties = ran.json();
         let is_told = |one: &Value| one["duty"] == "alerts:hook" && one["state"] == "notified";
         assert!(
             ran.code == Some(0) && duties["duties"].as_array().unwrap().iter().any(is_told),
@@ -127,7 +124,7 @@ fn an_overdue_suite_raises_an_alert_on_evaluation() {
 fn settings_of_the_home() {
     let receivers = Receivers::start().unwrap();
     let home = failing(Home::sqlite(), &receivers, ", alerts: { notify: [hook] }");
-    let config = |text: &str| std::fs::write(home.path().join("config.json"), text).unwrap();
+    let config = |text: &str| home.write("config.json", text);
     config(
         r#"{"format":"gbrain/1","server":{"public_url":"https://brain.example"},"alerts":{"include_query_text":true,"cooldown":"0s"}}"#,
     );

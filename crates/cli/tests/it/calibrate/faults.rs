@@ -55,8 +55,7 @@ fn invalid_scores_are_refused_everywhere() {
         assert_eq!((code, &made["status"]), (Some(1), &json!("rejected")), "{made:#}");
         assert!(made["refusals"].as_array().unwrap().contains(&json!("bad_scores")), "{made:#}");
         let id = made["id"].to_string();
-        let ran = lab.run(&["calibrate", "deploy", &id, "--force", "I must"]);
-        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        lab.run(&["calibrate", "deploy", &id, "--force", "I must"]).exits(2);
         none_made(&lab, &said.to_string());
     }
 }
@@ -67,8 +66,7 @@ fn a_run_that_broke_off_goes_on_where_it_was() {
     lab.collect(&judged(32, 0));
     // Four queries are answered, and from then on nobody is home.
     lab.mood(|mood| (mood.fault, mood.requests) = (Some((5, Fault::Status(500, None))), 0));
-    let broken = lab.run(&["calibrate", "score"]);
-    assert_eq!(broken.code, Some(2), "{}", broken.stderr);
+    lab.run(&["calibrate", "score"]).exits(2);
     lab.mood(|mood| (mood.fault, mood.requests) = (None, 0));
     lab.ok(&["calibrate", "score"]);
     lab.mood(|mood| assert_eq!(mood.requests, 4, "of eight queries four were known"));
@@ -90,8 +88,7 @@ fn a_refused_threshold_can_be_forced_with_a_reason() {
     let (code, made) = lab.json(&["calibrate", "score"]);
     assert_eq!((code, &made["status"]), (Some(1), &json!("rejected")));
     assert_eq!(made["refusals"], json!(["too_few"]));
-    let early = lab.run(&["calibrate", "deploy", "1"]);
-    assert!(early.code == Some(2) && early.stderr.contains("refused"), "{}", early.stderr);
+    lab.run(&["calibrate", "deploy", "1"]).exits(2).stderr_has("refused");
     assert_eq!(lab.run(&["calibrate", "score", "--force", " "]).code, Some(2), "say why");
     let (code, made) = lab.json(&["calibrate", "score", "--force", "a new product"]);
     assert_eq!(
@@ -121,8 +118,7 @@ fn without_a_reranker_or_pairs_there_is_nothing_to_do() {
     // A key that is missing is no score either.
     lab.ok(&["config", "set", "models.rerank", "jina:m"]);
     lab.collect(&judged(32, 0));
-    let ran = lab.home().run(&["calibrate", "score"]);
-    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    lab.home().run(&["calibrate", "score"]).exits(2);
     none_made(&lab, "no key");
 }
 
@@ -142,8 +138,7 @@ fn a_trial_that_could_not_be_made_is_no_verdict() {
     assert_eq!(tried["verification"]["failures"], json!(["errors"]), "{tried:#}");
     assert_eq!(tried["verification"]["errors"], 20);
     assert_eq!(tried["verification"]["bypassed"], 0);
-    let ran = lab.run(&["calibrate", "deploy"]);
-    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    lab.run(&["calibrate", "deploy"]).exits(2);
     lab.mood(|mood| mood.fault = None);
     let (code, tried) = lab.json(&["calibrate", "verify"]);
     assert_eq!((code, &tried["status"]), (Some(0), &json!("candidate")), "after all");
@@ -158,9 +153,7 @@ fn a_trial_of_another_corpus_or_of_one_query_deploys_nothing() {
         harbour(&lab);
         lab.ok(&["calibrate", "verify"]);
         let refused = |words: &str| {
-            let ran = lab.run(&["calibrate", "deploy"]);
-            assert_eq!(ran.code, Some(2), "{}", ran.stdout);
-            assert!(ran.stderr.contains(words), "{}", ran.stderr);
+            lab.run(&["calibrate", "deploy"]).exits(2).stderr_has(words);
             assert_eq!(lab.json(&["config", "get", "rerank.threshold"]).1["value"], "0");
         };
         assert_eq!(lab.home().put("notes/new", "A page that came later.").code, Some(0));
@@ -182,14 +175,12 @@ fn a_trial_of_another_corpus_or_of_one_query_deploys_nothing() {
 fn a_run_over_budget_does_not_start() {
     let lab = Lab::new(Home::sqlite());
     lab.collect(&judged(32, 0));
-    let ran = lab.run(&["calibrate", "score", "--max-usd", "0.0000001"]);
-    assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
+    let ran = lab.run(&["calibrate", "score", "--max-usd", "0.0000001"]).exits(2);
     let said = &ran.stderr;
     assert!(said.contains("nothing was sent") && said.contains("--max-usd"), "{said}");
     lab.mood(|mood| assert_eq!(mood.requests, 0));
     lab.ok(&["config", "set", "spend.max_usd_per_day", "0.0000001"]);
-    let ran = lab.run(&["calibrate", "score"]);
-    assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
+    let ran = lab.run(&["calibrate", "score"]).exits(2);
     let said = &ran.stderr;
     assert!(said.contains("nothing was sent") && said.contains("max_usd_per_day"), "{said}");
     lab.mood(|mood| assert_eq!(mood.requests, 0));

@@ -11,7 +11,7 @@ mod workflow;
 use std::sync::{Arc, Mutex};
 
 use gbrain_core::id::WorkspaceId;
-use gbrain_store::{Location, OpenMode, RetrievalFilter, RetrievalLog, Store};
+use gbrain_store::{RetrievalFilter, RetrievalLog};
 use gbrain_testkit::providers::{Asked, Fault};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -124,18 +124,8 @@ impl Lab {
     }
 }
 
-/// The store behind a home's back.
-fn store(home: &Home) -> Store {
-    let file = home.path().join("brain.db");
-    let location = match file.exists() {
-        true => Location::Sqlite(file),
-        false => Location::Postgres(home.url().to_owned()),
-    };
-    gbrain_store::Store::open(&location, OpenMode::Use, Timestamp::now()).unwrap()
-}
-
 fn logs(home: &Home) -> Vec<RetrievalLog> {
-    store(home).retrieval_logs(&WorkspaceId::default(), &RetrievalFilter::default()).unwrap()
+    home.store().retrieval_logs(&WorkspaceId::default(), &RetrievalFilter::default()).unwrap()
 }
 
 fn body_of(log: &RetrievalLog) -> Value {

@@ -1,6 +1,7 @@
 //! Where pairs come from, and who is believed.
 
 use super::*;
+use crate::support::find;
 
 #[test]
 fn texts_are_looked_up_in_the_brain() {
@@ -18,8 +19,7 @@ fn texts_are_looked_up_in_the_brain() {
             body["passed_over"].as_array().unwrap().iter().map(|one| &one["document"]).collect();
         assert_eq!(passed, ["secret", "nowhere"]);
         let (_, listed) = lab.json(&["calibrate", "pairs"]);
-        let rows = listed["pairs"].as_array().unwrap();
-        let good = rows.iter().find(|row| row["document"] == "wiki::good-03").unwrap();
+        let good = find(&listed["pairs"], "document", "wiki::good-03");
         // What a reranker reads: the title and the passage.
         let text = good["text"].as_str().unwrap();
         assert!(text.starts_with("Good 3\n") && text.contains("scored 0.90"), "{text}");
@@ -68,9 +68,10 @@ fn queries_are_scrubbed_and_lines_are_checked() {
     assert!(!query.contains("ada@example.com") && query.contains("what did"), "{query}");
     let path = lab.home().path().join("bad.jsonl");
     std::fs::write(&path, "{\"query\":\"q\",\"document\":\"d\",\"label\":null}\n").unwrap();
-    let ran = lab.run(&["calibrate", "collect", "--from", path.to_str().unwrap()]);
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("line 1") && ran.stderr.contains("borderline"), "{}", ran.stderr);
+    lab.run(&["calibrate", "collect", "--from", path.to_str().unwrap()])
+        .exits(2)
+        .stderr_has("line 1")
+        .stderr_has("borderline");
 }
 
 /// A pair whose text changed is the same pair, whichever label it has now.

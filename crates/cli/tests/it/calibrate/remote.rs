@@ -46,8 +46,6 @@ fn target_results_are_checked_against_the_threshold() {
     check(Shows::All, 1, json!(["not_filtered"]), "reports no threshold");
     check(Shows::High, 0, json!([]), "verify again when it is set there");
     // A trial elsewhere says nothing of the brain here.
-    let refused = lab.run(&["calibrate", "deploy"]);
-    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
-    assert!(refused.stderr.contains("calibrate verify"), "{}", refused.stderr);
+    lab.run(&["calibrate", "deploy"]).exits(2).stderr_has("calibrate verify");
     check(Shows::Fallback, 1, json!(["bypassed"]), "");
 }

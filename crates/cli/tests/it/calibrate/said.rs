@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::capture::capturing;
+use crate::support::{args_of, assert_fields};
 
 #[test]
 fn words_of_people_become_pairs_and_queries() {
@@ -16,15 +17,9 @@ fn words_of_people_become_pairs_and_queries() {
         let liked = ask("where is the lamp of zubro05 kept");
         lab.ok(&["feedback", "--request-id", &liked, "--vote", "up"]);
         let disliked = ask("tell me of zubro06 and its lamp");
-        lab.ok(&[
-            "feedback",
-            "--request-id",
-            &disliked,
-            "--vote",
-            "down",
-            "--comment",
-            "call +49 170 1234567",
-        ]);
+        lab.ok(&args_of(&format!(
+            "feedback --request-id {disliked} --vote down --comment 'call +49 170 1234567'"
+        )));
         ask("something about the lamp of zubro07");
         lab.ok(&["feedback", "--last", "--borderline", "low-07"]);
         let (code, body) = lab.json(&["calibrate", "collect"]);
@@ -35,10 +30,7 @@ fn words_of_people_become_pairs_and_queries() {
         );
         let (_, listed) = lab.json(&["calibrate", "pairs"]);
         let pair = &listed["pairs"][0];
-        assert_eq!(
-            (&pair["document"], &pair["origin"]),
-            (&json!("wiki::low-07"), &json!("feedback"))
-        );
+        assert_fields(pair, &json!({ "document": "wiki::low-07", "origin": "feedback" }));
         // Results that were voted down wait for a label, in the form that --from takes.
         let review = body["review"].as_array().unwrap();
         assert_eq!(review.len(), 3, "{body:#}");
@@ -69,7 +61,7 @@ fn words_of_people_become_pairs_and_queries() {
         // Comments are scrubbed.
         let ws = WorkspaceId::default();
         let ids: Vec<i64> = lab.logs().iter().map(|log| log.id).collect();
-        let said = store(lab.home()).feedback(&ws, &ids).unwrap();
+        let said = lab.home().store().feedback(&ws, &ids).unwrap();
         let comments: Vec<String> =
             said.iter().flatten().filter_map(|one| one.comment.clone()).collect();
         assert!(comments.iter().all(|comment| !comment.contains("1234567")), "{comments:?}");

@@ -8,6 +8,7 @@ use gbrain_core::format::schema::of_body;
 use super::*;
 use crate::conforms::assert_conforms;
 use crate::suites::{measure, run_by, suites};
+use crate::support::{assert_fields, find};
 
 /// mean - 1 sigma of 0.35, 0.36, ... of so many.
 fn expected(n: usize) -> f64 {
@@ -84,19 +85,14 @@ fn scored(lab: &Lab) {
 }
 
 fn tried_and_deployed(lab: &Lab) {
-    let early = lab.run(&["calibrate", "deploy", "1"]);
-    assert_eq!(early.code, Some(2), "{}", early.stderr);
-    assert!(early.stderr.contains("calibrate verify"), "{}", early.stderr);
+    lab.run(&["calibrate", "deploy", "1"]).exits(2).stderr_has("calibrate verify");
     let get = || lab.json(&["config", "get", "rerank.threshold"]).1["value"].clone();
     assert_eq!(get(), "0", "nothing was set");
     let (code, tried) = lab.json(&["calibrate", "verify"]);
     let trial = &tried["verification"];
     assert_eq!((code, &trial["passed"]), (Some(0), &json!(true)), "{tried:#}");
     assert_eq!((&trial["hits"], &trial["n"]), (&json!(20), &json!(20)));
-    assert_eq!(
-        (&trial["leaked"], &trial["bypassed"], &trial["lost"]),
-        (&json!(0), &json!(0), &json!(0))
-    );
+    assert_fields(trial, &json!({ "leaked": 0, "bypassed": 0, "lost": 0 }));
     assert!(trial["filtered"].as_u64().unwrap() >= 20, "{trial:#}");
     assert_eq!(get(), "0", "a trial sets nothing");
     let (code, deployed) = lab.json(&["calibrate", "deploy"]);
@@ -149,15 +145,11 @@ fn another_model(lab: &Lab) {
     assert!(slugs(&answer).iter().any(|slug| slug.starts_with("low")), "{answer:#}");
     assert_eq!(answer["degraded"], json!([{ "stage": "rerank_threshold", "reason": "stale" }]));
     let body = body_of(&log);
-    assert_eq!(
-        (&body["threshold_applied"], &body["fallbacks"]),
-        (&json!(false), &json!(["rerank_threshold"]))
-    );
+    assert_fields(&body, &json!({ "threshold_applied": false, "fallbacks": ["rerank_threshold"] }));
     let (_, shown) = lab.json(&["calibrate", "show"]);
     assert_eq!(shown["state"], "stale");
     let (_, doctor) = lab.json(&["doctor"]);
-    let checks = doctor["checks"].as_array().unwrap();
-    let check = checks.iter().find(|check| check["name"] == "rerank_calibration").unwrap();
+    let check = find(&doctor["checks"], "name", "rerank_calibration");
     assert_eq!(check["status"], "warn", "{check:#}");
     let (code, run) = suite(lab);
     assert_eq!(code, Some(2));
@@ -219,8 +211,7 @@ fn a_threshold_that_loses_what_must_be_found_is_not_deployed() {
     let failures = tried["verification"]["failures"].as_array().unwrap();
     assert!(failures.contains(&json!("recall_lost")), "{tried:#}");
     assert_eq!(tried["verification"]["lost"], 20);
-    let refused = lab.run(&["calibrate", "deploy"]);
-    assert!(refused.code == Some(2) && refused.stderr.contains("--force"), "{}", refused.stderr);
+    lab.run(&["calibrate", "deploy"]).exits(2).stderr_has("--force");
     let (code, forced) = lab.json(&["calibrate", "deploy", "--force", "a drill"]);
     assert_eq!((code, &forced["status"]), (Some(0), &json!("active")));
     assert_eq!(forced["deployment"]["forced"], "a drill");
@@ -242,7 +233,7 @@ fn a_threshold_by_hand_is_for_whichever_judges() {
     }
     // What an earlier version stored under that name counts until the new one is set.
     let ws = WorkspaceId::default();
-    let store = store(lab.home());
+    let store = lab.home().store();
     store.config_unset(&ws, "rerank.threshold").unwrap();
     store.config_set(&ws, "search.rerank_threshold", "0.95").unwrap();
     assert_eq!(lab.json(&["config", "get", "rerank.threshold"]).1["value"], "0.95");

@@ -4,7 +4,7 @@
 use gbrain_testkit::providers::Fault;
 use serde_json::json;
 
-use super::{about_the_berth, obedient, report};
+use super::{about_the_berth, obedient};
 use crate::models::Provided;
 use crate::support::{Home, labelled_attacks};
 
@@ -34,12 +34,11 @@ fn no_attack_in_a_page_or_a_chat_changes_a_verdict() {
         let page = format!("The north berth of the harbour is open.\n\n{in_page}");
         assert_eq!(home.put("notes/harbour", &page).code, Some(0), "{attack}");
         let said = format!("The north berth of the harbour is closed.\n{in_chat}");
-        let file = home.path().join("log.json");
-        std::fs::write(&file, json!([{ "role": "user", "content": said }]).to_string()).unwrap();
-        home.ok(&["put", "chats/log", file.to_str().unwrap(), "--format", "chat-json"]);
+        let file = home.write("log.json", json!([{ "role": "user", "content": said }]).to_string());
+        home.ok(&["put", "chats/log", &file, "--format", "chat-json"]);
         let ran = provided.run(&about_the_berth(&["--judge", "google:m"]));
         assert_eq!(ran.code, Some(1), "attack {at}: {attack}\n{}{}", ran.stdout, ran.stderr);
-        let found = report(&ran);
+        let found = ran.json();
         assert_eq!(found["findings"][0]["verdict"], "contradiction", "{attack}");
     }
 }

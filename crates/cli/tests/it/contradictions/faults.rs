@@ -5,9 +5,9 @@ use std::time::Duration;
 use gbrain_testkit::providers::{Asked, Fault};
 use serde_json::{Value, json};
 
-use super::{about_the_berth, obedient, report, verdict, with_disagreement};
+use super::{about_the_berth, obedient, verdict, with_disagreement};
 use crate::models::Provided;
-use crate::support::{Home, Ran};
+use crate::support::{Home, Ran, find};
 
 fn run(
     says: impl Fn(&Asked) -> String + Send + Sync + 'static,
@@ -35,16 +35,14 @@ fn a_judge_that_never_answers_is_an_error_by_name() {
     ] {
         let (provided, ran) = run(obedient(), move |_| fault, &["--canaries", "2"]);
         assert_eq!(ran.code, Some(2), "{kind}: {}", ran.stderr);
-        let found = report(&ran);
+        let found = ran.json();
         assert_eq!(found["run_status"], "judge_failed", "{kind}");
         assert!(found["judge_errors"][kind].as_u64().unwrap() > 0, "{kind}: {found}");
         assert!(ran.stderr.contains("warning:"), "{}", ran.stderr);
         let text = provided.home.run(&["eval", super::VERB, "review"]).stdout;
         assert!(text.contains("judge of this run failed"), "{text}");
-        let doctor = provided.home.run(&["doctor", "--json"]);
-        let doctor: Value = serde_json::from_str(&doctor.stdout).unwrap();
-        let checks = doctor["checks"].as_array().unwrap();
-        let check = checks.iter().find(|check| check["name"] == "contradictions").unwrap();
+        let doctor = provided.home.run(&["doctor", "--json"]).json();
+        let check = find(&doctor["checks"], "name", "contradictions");
         assert_eq!(check["status"], "warn", "{check}");
     }
 }
@@ -54,7 +52,7 @@ fn a_judge_that_hangs_is_not_waited_for() {
     let hangs = |_| Fault::Hang(Duration::from_secs(4));
     let (_, ran) = run(obedient(), hangs, &["--canaries", "1"]);
     assert_eq!(ran.code, Some(2));
-    assert!(report(&ran)["judge_errors"]["timeout"].as_u64().unwrap() > 0);
+    assert!(ran.json()["judge_errors"]["timeout"].as_u64().unwrap() > 0);
 }
 
 #[test]
@@ -69,7 +67,7 @@ fn a_few_failures_make_it_inconclusive_and_not_clean() {
         &["--canaries", "20"],
     );
     assert_eq!(ran.code, Some(2), "{}", ran.stdout);
-    let found = report(&ran);
+    let found = ran.json();
     assert!(reasons(&found).contains(&"judge_errors"), "{found}");
     assert_eq!(found["calibration"]["queries_total"], 0, "it is in no rate");
     assert_eq!(found["calibration"]["queries_not_judged"], 1);
@@ -79,9 +77,9 @@ fn a_few_failures_make_it_inconclusive_and_not_clean() {
 fn a_judge_that_is_no_better_than_guessing_is_not_believed() {
     let (_, ran) = run(|_| verdict(false), |_| Fault::None, &[]);
     let both = vec!["weak_judge", "low_sensitivity"];
-    assert_eq!((ran.code, reasons(&report(&ran))), (Some(2), both));
+    assert_eq!((ran.code, reasons(&ran.json())), (Some(2), both));
     let (_, ran) = run(|_| verdict(true), |_| Fault::None, &[]);
-    assert_eq!((ran.code, reasons(&report(&ran))), (Some(2), vec!["weak_judge"]));
+    assert_eq!((ran.code, reasons(&ran.json())), (Some(2), vec!["weak_judge"]));
 }
 
 #[test]
@@ -92,7 +90,7 @@ fn money_ends_in_a_verdict() {
     assert_eq!(provided.server.requests(), 0, "refused before anything was sent");
     let (provided, poor) = run(obedient(), |_| Fault::None, &["--budget-usd", "0.05", "--yes"]);
     assert_eq!(poor.code, Some(2), "{}", poor.stderr);
-    let found = report(&poor);
+    let found = poor.json();
     assert!(reasons(&found).contains(&"over_budget"), "{found}");
     assert!(provided.server.requests() < 81);
     let spent = provided.home.json(&["spend"])["usd"].as_f64().unwrap();
@@ -100,8 +98,7 @@ fn money_ends_in_a_verdict() {
     assert_eq!(found["cost_usd"]["judge"].as_f64().unwrap(), spent);
     // What was paid for is remembered: the next run goes on from there.
     let sent = provided.server.requests();
-    let rest = provided.run(&about_the_berth(&["--judge", "openai:m"]));
-    assert_eq!(rest.code, Some(1), "{}", rest.stderr);
+    provided.run(&about_the_berth(&["--judge", "openai:m"])).exits(1);
     let judged = sent - found["judge_errors"]["total"].as_u64().unwrap().min(sent);
     assert!(judged == 0 || provided.server.requests() < sent + 81, "nothing is paid for twice");
 }
@@ -110,12 +107,16 @@ fn money_ends_in_a_verdict() {
 fn no_key_no_price_no_run() {
     let provided = Provided::new(Home::sqlite(), obedient(), |_| Fault::None);
     with_disagreement(&provided.home);
-    let keyless = provided.home.run(&about_the_berth(&["--judge", "openai:m"]));
-    assert_eq!(keyless.code, Some(2));
-    assert!(keyless.stderr.contains("TEST_KEY") && keyless.stderr.contains("--judge offline"));
-    let unpriced = provided.run(&about_the_berth(&["--judge", "openai:other"]));
-    assert_eq!(unpriced.code, Some(2));
-    assert!(unpriced.stderr.contains("openai:other"), "{}", unpriced.stderr);
+    provided
+        .home
+        .run(&about_the_berth(&["--judge", "openai:m"]))
+        .exits(2)
+        .stderr_has("TEST_KEY")
+        .stderr_has("--judge offline");
+    provided
+        .run(&about_the_berth(&["--judge", "openai:other"]))
+        .exits(2)
+        .stderr_has("openai:other");
     assert_eq!(provided.server.requests(), 0);
     assert_eq!(provided.home.json(&["eval", super::VERB, "trend"])["rows"], json!([]));
 }

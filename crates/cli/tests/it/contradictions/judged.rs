@@ -3,8 +3,7 @@
 use gbrain_testkit::providers::Fault;
 use serde_json::{Value, json};
 
-use super::{about_the_berth, obedient, report, with_disagreement};
-use crate::benchmark::path;
+use super::{about_the_berth, obedient, with_disagreement};
 use crate::models::Provided;
 use crate::support::Home;
 
@@ -22,19 +21,18 @@ fn a_pair_is_judged_once_and_remembered_until_what_the_judge_sees_changes() {
         let provided = Provided::new(home, obedient(), |_| Fault::None);
         with_disagreement(&provided.home);
         let run = |args: &[&'static str]| provided.run(&judged(args));
-        let first = run(&["--query", "is the berth open?"]);
-        assert_eq!(first.code, Some(1), "{}", first.stderr);
-        let found = report(&first);
+        let first = run(&["--query", "is the berth open?"]).exits(1);
+        let found = first.json();
         assert_eq!(found["judge_model"], "anthropic:m");
         assert_eq!(found["findings"].as_array().unwrap().len(), 1, "one pair, two queries");
         assert_eq!(found["queries_with_contradiction"], 2);
         let calls = provided.server.requests();
         assert!(found["cost_usd"]["judge"].as_f64().unwrap() > 0.0);
         let again = run(&["--query", "is the berth open?"]);
-        assert_eq!(report(&again)["findings"], found["findings"]);
+        assert_eq!(again.json()["findings"], found["findings"]);
         assert_eq!(provided.server.requests(), calls, "everything is remembered");
-        assert_eq!(report(&again)["cost_usd"]["total"], 0.0);
-        assert_eq!(report(&again)["cache"]["hit_rate"], 1.0);
+        assert_eq!(again.json()["cost_usd"]["total"], 0.0);
+        assert_eq!(again.json()["cache"]["hit_rate"], 1.0);
         // Another day of the same statement is another question.
         provided.home.put(
             "notes/log",
@@ -60,10 +58,10 @@ fn a_setting_names_the_judge_and_a_flag_sends_it_home() {
     with_disagreement(&provided.home);
     provided.home.ok(&["config", "set", "models.judge", "openai:m"]);
     let by_setting = provided.run(&about_the_berth(&[]));
-    assert_eq!(report(&by_setting)["judge_model"], "openai:m");
+    assert_eq!(by_setting.json()["judge_model"], "openai:m");
     let calls = provided.server.requests();
     let offline = provided.run(&about_the_berth(&["--judge", "offline"]));
-    assert_eq!(report(&offline)["judge_model"], "offline:rules-2");
+    assert_eq!(offline.json()["judge_model"], "offline:rules-2");
     assert_eq!(provided.server.requests(), calls);
 }
 
@@ -84,7 +82,7 @@ fn private_pages_stay_at_home() {
 fn a_recorded_judge_needs_no_key_and_no_network() {
     let provided = Provided::new(Home::sqlite(), obedient(), |_| Fault::None);
     with_disagreement(&provided.home);
-    let tape = path(&provided.home, "tape.ndjson");
+    let tape = provided.home.file("tape.ndjson");
     let with_tape = |more: &[&'static str]| -> Vec<String> {
         let args = judged(more);
         args.into_iter().chain(["--cassette", &tape]).map(str::to_owned).collect()
@@ -93,21 +91,19 @@ fn a_recorded_judge_needs_no_key_and_no_network() {
     let run = |args: Vec<String>| {
         provided.run(&words(&args).iter().map(String::as_str).collect::<Vec<_>>())
     };
-    let recorded = run(with_tape(&[]));
-    assert_eq!(recorded.code, Some(1), "{}", recorded.stderr);
+    let recorded = run(with_tape(&[])).exits(1);
     let calls = provided.server.requests();
     let replay = |more: &[&'static str]| {
         let args = with_tape(&[&["--replay-only"], more].concat());
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         provided.home.run(&args)
     };
-    let replayed = replay(&[]);
-    assert_eq!(replayed.code, Some(1), "{}", replayed.stderr);
-    assert_eq!(report(&replayed)["findings"], report(&recorded)["findings"]);
+    let replayed = replay(&[]).exits(1);
+    assert_eq!(replayed.json()["findings"], recorded.json()["findings"]);
     assert_eq!(provided.server.requests(), calls);
     let cut = replay(&["--max-pair-chars", "51"]);
     assert_eq!(cut.code, Some(2), "the judge would see something else");
-    let reasons = report(&cut)["inconclusive_reasons"].clone();
+    let reasons = cut.json()["inconclusive_reasons"].clone();
     assert!(reasons.as_array().unwrap().contains(&json!("stale_cassette")), "{reasons}");
     // What an edited prompt does: the same inputs under another hash.
     let text = std::fs::read_to_string(&tape).unwrap();
@@ -123,9 +119,8 @@ fn a_recorded_judge_needs_no_key_and_no_network() {
         .collect();
     assert_ne!(edited, text);
     std::fs::write(&tape, edited).unwrap();
-    let stale = replay(&[]);
-    assert_eq!(stale.code, Some(2), "{}", stale.stdout);
-    assert_eq!(report(&stale)["run_status"], "judge_failed");
+    let stale = replay(&[]).exits(2);
+    assert_eq!(stale.json()["run_status"], "judge_failed");
     assert!(stale.stderr.contains("stale_cassette"), "{}", stale.stderr);
 }
 
@@ -148,7 +143,7 @@ fn the_committed_cassette_judges() {
     with_disagreement(&home);
     let ran = home.run(&[&args[..], &["--replay-only"]].concat());
     assert_eq!(ran.code, Some(1), "record it again with {RECORD}=1: {}", ran.stderr);
-    let found = report(&ran);
+    let found = ran.json();
     assert_eq!((&found["run_status"], &found["verdict"]), (&json!("ok"), &json!("fail")));
     assert_eq!(found["pair_rate"]["sensitivity"]["point"], 1.0);
     assert_eq!(found["pair_rate"]["specificity"]["point"], 1.0);

@@ -12,9 +12,9 @@ use gbrain_core::contradiction::prompt::{MAX_PAIR_CHARS, TAG};
 use gbrain_core::contradiction::{PairPrompt, canaries};
 use gbrain_core::untrusted::text_outside_frames;
 use gbrain_testkit::providers::Asked;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::support::{Home, Ran};
+use crate::support::Home;
 
 /// Planted pairs of each kind: few enough to be quick, enough to know the judge.
 const CANARIES: &str = "40";
@@ -29,10 +29,6 @@ fn with_disagreement(home: &Home) {
     ] {
         assert_eq!(home.put(slug, text).code, Some(0));
     }
-}
-
-fn report(ran: &Ran) -> Value {
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}\n{}", ran.stdout, ran.stderr))
 }
 
 /// Arguments of a run about the berth.

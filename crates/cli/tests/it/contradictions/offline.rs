@@ -2,12 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{VERB, about_the_berth, report, with_disagreement};
-use crate::benchmark::write;
-use crate::support::Home;
+use super::{VERB, about_the_berth, with_disagreement};
+use crate::support::{Home, find};
 
 fn check<'a>(doctor: &'a Value, name: &str) -> &'a Value {
-    doctor["checks"].as_array().unwrap().iter().find(|check| check["name"] == name).unwrap()
+    find(&doctor["checks"], "name", name)
 }
 
 #[test]
@@ -15,9 +14,8 @@ fn a_contradiction_is_found_stored_and_gone_after_its_fix() {
     for home in Home::both() {
         with_disagreement(&home);
         let output = home.path().join("deep/er/report.json");
-        let ran = home.run(&about_the_berth(&["--output", output.to_str().unwrap()]));
-        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
-        let found = report(&ran);
+        let ran = home.run(&about_the_berth(&["--output", output.to_str().unwrap()])).exits(1);
+        let found = ran.json();
         let written: Value =
             serde_json::from_str(&std::fs::read_to_string(&output).unwrap()).unwrap();
         assert_eq!(written, found, "directories are made");
@@ -37,19 +35,19 @@ fn a_contradiction_is_found_stored_and_gone_after_its_fix() {
         assert!(home.ok(&["eval", VERB, "trend"]).contains('█'));
         let review = home.ok(&["eval", VERB, "review", "--severity", "low"]);
         assert!(review.contains("notes/harbour") && review.contains("$ gbrain get"), "{review}");
-        let doctor: Value = serde_json::from_str(&home.run(&["doctor", "--json"]).stdout).unwrap();
+        let doctor = home.run(&["doctor", "--json"]).json();
         let seen = check(&doctor, "contradictions");
         assert_eq!(seen["details"]["standing"], 1, "{seen}");
         home.put("notes/log", "The north berth of the harbour was painted.");
         let mended = home.json(&["eval", VERB, "review"]);
         assert_eq!(mended["findings"], json!([]), "it no longer stands");
-        let doctor: Value = serde_json::from_str(&home.run(&["doctor", "--json"]).stdout).unwrap();
+        let doctor = home.run(&["doctor", "--json"]).json();
         assert_eq!(check(&doctor, "contradictions")["details"]["standing"], 0);
         let clean = home.run(&about_the_berth(&[]));
         // Its rules catch too few planted contradictions to vouch that there is none.
         assert_eq!(clean.code, Some(2), "{}{}", clean.stdout, clean.stderr);
-        assert_eq!(report(&clean)["verdict"], "inconclusive");
-        assert_eq!(report(&clean)["inconclusive_reasons"], json!(["low_sensitivity"]));
+        assert_eq!(clean.json()["verdict"], "inconclusive");
+        assert_eq!(clean.json()["inconclusive_reasons"], json!(["low_sensitivity"]));
     }
 }
 
@@ -61,7 +59,7 @@ fn a_page_is_held_against_its_own_takes() {
                 The north berth of the harbour is open.";
     home.put("notes/harbour", page);
     let ran = home.run(&about_the_berth(&[]));
-    let found = report(&ran);
+    let found = ran.json();
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     let finding = &found["findings"][0];
     assert_eq!(finding["kind"], "intra_page_chunk_take");
@@ -77,7 +75,7 @@ fn the_same_run_says_the_same() {
     let home = Home::sqlite();
     with_disagreement(&home);
     let told = || {
-        let mut found = report(&home.run(&about_the_berth(&[])));
+        let mut found = home.run(&about_the_berth(&[])).json();
         for changing in ["run_id", "duration_ms"] {
             found.as_object_mut().unwrap().remove(changing);
         }
@@ -90,15 +88,11 @@ fn the_same_run_says_the_same() {
 fn queries_come_from_a_file_a_sample_or_captures() {
     let home = Home::sqlite();
     with_disagreement(&home);
-    let file = write(
-        &home,
-        "queries.jsonl",
-        "\u{feff}{\"query\": \"north berth\"}\n\nbread at dawn\r\nnorth berth\n{\"query\": \"harbour\", \"x\": 1}\n",
-    );
+    let file = home.write("queries.jsonl", "\u{feff}{\"query\": \"north berth\"}\n\nbread at dawn\r\nnorth berth\n{\"query\": \"harbour\", \"x\": 1}\n");
     let asked = |args: &[&str]| -> Vec<String> {
         let base = ["eval", VERB, "run", "--json", "--canaries", "40"];
         let ran = home.run(&[base.as_slice(), args].concat());
-        let found = report(&ran);
+        let found = ran.json();
         let queries = found["per_query"].as_array().unwrap();
         queries.iter().map(|one| one["query"].as_str().unwrap().to_owned()).collect()
     };
@@ -120,7 +114,7 @@ fn queries_come_from_a_file_a_sample_or_captures() {
 fn bad_input_is_refused_with_a_remedy() {
     let home = Home::sqlite();
     with_disagreement(&home);
-    let file = |name: &str, text: &str| write(&home, name, text);
+    let file = |name: &str, text: &str| home.write(name, text);
     let refused = |args: &[&str], says: &str| {
         let ran = home.run(&[&["eval", VERB], args].concat());
         assert_eq!(ran.code, Some(2), "{args:?}: {}{}", ran.stdout, ran.stderr);
@@ -131,9 +125,8 @@ fn bad_input_is_refused_with_a_remedy() {
     refused(&["--queries-file", &file("cut", "ok\n{\"query\": \"x\"\n")], "line 2");
     refused(&["--queries-file", &file("none", "{\"text\": \"x\"}")], "`query`");
     refused(&["--queries-file", "/nowhere/at/all"], "/nowhere/at/all");
-    let binary = home.path().join("binary");
-    std::fs::write(&binary, b"fine\n\xff\xfe\n").unwrap();
-    refused(&["--queries-file", binary.to_str().unwrap()], "line 2");
+    let binary = home.write("binary", b"fine\n\xff\xfe\n");
+    refused(&["--queries-file", &binary], "line 2");
     refused(&["--from-capture"], "GBRAIN_CONTRIBUTOR_MODE");
     refused(&["--query", "x", "--from-capture"], "cannot be used");
     refused(&["--query", "x", "--top-k", "0"], "top-k");
@@ -150,12 +143,10 @@ fn bad_input_is_refused_with_a_remedy() {
 fn nothing_to_judge_is_no_pass() {
     let home = Home::sqlite();
     home.put("notes/alone", "The north berth of the harbour is open.");
-    let ran = home.run(&about_the_berth(&[]));
-    assert_eq!(ran.code, Some(2));
-    assert_eq!(report(&ran)["inconclusive_reasons"], json!(["no_pairs", "low_sensitivity"]));
+    let ran = home.run(&about_the_berth(&[])).exits(2);
+    assert_eq!(ran.json()["inconclusive_reasons"], json!(["no_pairs", "low_sensitivity"]));
     with_disagreement(&home);
-    let blind = home.run(&about_the_berth(&["--canaries", "0"]));
-    assert_eq!(blind.code, Some(2), "{}", blind.stdout);
-    let reasons = &report(&blind)["inconclusive_reasons"];
+    let blind = home.run(&about_the_berth(&["--canaries", "0"])).exits(2);
+    let reasons = &blind.json()["inconclusive_reasons"];
     assert_eq!(*reasons, json!(["no_canaries"]), "nobody knows what the judge is worth");
 }

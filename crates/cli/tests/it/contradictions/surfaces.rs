@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{VERB, about_the_berth, report, with_disagreement};
+use super::{VERB, about_the_berth, with_disagreement};
 use crate::serve::client::{Call, Server, token, token_of};
 use crate::support::Home;
 
@@ -31,7 +31,7 @@ fn findings_obey_privacy_sources_and_workspaces() {
     for home in Home::both() {
         with_more(&home);
         let ran = home.run(&about_the_berth(&["--include-private"]));
-        let own = slugs(&report(&ran)["findings"]);
+        let own = slugs(&ran.json()["findings"]);
         assert!(own.iter().any(|slug| slug == "notes/ghost"), "its owner sees it: {own:?}");
         home.ok(&["workspaces", "add", "other"]);
         let (mine, others) = (token(&home, "read"), token_of(&home, "other", "read"));

@@ -58,8 +58,8 @@ fn no_attack_in_a_row_changes_a_verdict() {
     };
     let attacks = attacks();
     let rows: String = attacks.iter().enumerate().map(row).collect();
-    let ran = judge_rows(&court, &rows, &["--limit", "100", "--max-usd", "9", "--concurrent", "8"]);
-    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    let ran = judge_rows(&court, &rows, &["--limit", "100", "--max-usd", "9", "--concurrent", "8"])
+        .exits(1);
     let found = summary(&ran);
     assert_eq!((found.fail_count, found.total), (attacks.len(), attacks.len()), "{}", ran.stdout);
 }

@@ -8,14 +8,13 @@ use super::{
     SEATS, TASK, VERB, court, judge, judge_rows, receipt, rows_of, seats_with, summary, troubles,
     words,
 };
-use crate::benchmark::{path, write};
 use crate::models::Provided;
 use crate::support::{Home, Ran};
 
 const PASS: &str = "a=9 b=9 c=9";
 
 fn replay(home: &Home, output: &str, tape: &str, more: &[&str]) -> Ran {
-    let file = write(home, "output.md", output);
+    let file = home.write("output.md", output);
     let args = ["--output", &file, "--json", "--cassette", tape, "--replay-only"];
     home.run(&words(&[&VERB, &TASK, &args, &SEATS, more]))
 }
@@ -33,7 +32,7 @@ fn timeless(mut receipt: Receipt) -> Receipt {
 #[test]
 fn a_recorded_panel_needs_no_key_and_no_network() {
     let court = court(Home::sqlite(), |_| Fault::None);
-    let tape = path(&court.home, "tape.ndjson");
+    let tape = court.home.file("tape.ndjson");
     let check = |output: &str, cycles: &str, code: i32| {
         let more = ["--cassette", &tape, "--cycles", cycles];
         let recorded = judge(&court, output, &more);
@@ -62,7 +61,7 @@ fn a_recorded_panel_needs_no_key_and_no_network() {
 #[test]
 fn a_stale_cassette_is_never_green() {
     let court = court(Home::sqlite(), |_| Fault::None);
-    let tape = path(&court.home, "tape.ndjson");
+    let tape = court.home.file("tape.ndjson");
     assert_eq!(judge(&court, PASS, &["--cassette", &tape]).code, Some(0));
     let check = |tape: &str, more: &[&str], why: &str| {
         let ran = replay(&court.home, PASS, tape, more);
@@ -75,7 +74,7 @@ fn a_stale_cassette_is_never_green() {
     check(&tape, &["--max-tokens", "1000"], "stale_cassette");
     check(&tape, &["--dimensions", "depth"], "stale_cassette");
     check(&tape, &["--cycles", "2"], "not_recorded");
-    let file = path(&court.home, "output.md");
+    let file = court.home.file("output.md");
     let args = ["--output", &file, "--json", "--cassette", &tape, "--replay-only"];
     let other = seats_with("c", "google:d");
     let ran = court.home.run(&words(&[&VERB, &TASK, &args, &other]));
@@ -83,7 +82,7 @@ fn a_stale_cassette_is_never_green() {
     let text = std::fs::read_to_string(&tape).unwrap();
     // Two votes of three are a quorum where a model failed, and none where nobody asked it.
     let kept: Vec<&str> = text.lines().filter(|line| !line.contains("google:c")).collect();
-    let cut = write(&court.home, "cut.ndjson", &format!("{}\n", kept.join("\n")));
+    let cut = court.home.write("cut.ndjson", format!("{}\n", kept.join("\n")));
     check(&cut, &[], "not_recorded");
     let edited: String = text
         .lines()
@@ -95,23 +94,23 @@ fn a_stale_cassette_is_never_green() {
             format!("{line}\n")
         })
         .collect();
-    let edited = write(&court.home, "edited.ndjson", &edited);
+    let edited = court.home.write("edited.ndjson", &edited);
     check(&edited, &[], "stale_cassette");
-    let missing = replay(&court.home, PASS, &path(&court.home, "none"), &[]);
-    assert_eq!(missing.code, Some(2));
-    assert!(missing.stderr.contains("none") && missing.stderr.contains("--cassette"));
+    replay(&court.home, PASS, &court.home.file("none"), &[])
+        .exits(2)
+        .stderr_has("none")
+        .stderr_has("--cassette");
 }
 
 #[test]
 fn rows_replay_whole() {
     let court = court(Home::sqlite(), |_| Fault::None);
-    let tape = path(&court.home, "tape.ndjson");
+    let tape = court.home.file("tape.ndjson");
     let rows = rows_of(&[PASS, "a=2 b=9 c=9", "a=9 b=? c=?"]);
     let recorded = summary(&judge_rows(&court, &rows, &["--cassette", &tape]));
-    let file = path(&court.home, "run.jsonl");
+    let file = court.home.file("run.jsonl");
     let args = ["--batch", &file, "--json", "--cassette", &tape, "--replay-only"];
-    let ran = court.home.run(&words(&[&VERB, &args, &SEATS]));
-    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    let ran = court.home.run(&words(&[&VERB, &args, &SEATS])).exits(1);
     let verdicts = |summary: &Summary| -> Vec<&str> {
         summary.per_question.iter().map(|row| row.verdict.name()).collect()
     };
@@ -140,7 +139,7 @@ fn the_committed_cassette_judges() {
         assert_eq!(judge_rows(&court, &rows, &["--cassette", tape]).code, Some(1));
     }
     let home = Home::sqlite();
-    let file = write(&home, "run.jsonl", &rows);
+    let file = home.write("run.jsonl", &rows);
     let args = ["--batch", &file, "--json", "--cassette", tape, "--replay-only"];
     let ran = home.run(&words(&[&VERB, &args, &SEATS]));
     assert_eq!(ran.code, Some(1), "record it again with {RECORD}=1: {}{}", ran.stdout, ran.stderr);

@@ -1,14 +1,13 @@
 //! Whatever keeps judges from judging: each with its name, none green, none a fail.
 
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use gbrain_testkit::providers::Fault;
 use serde_json::json;
 
 use super::{SEATS, VERB, court, judge, judge_rows, receipt, rows_of, summary, troubles, words};
-use crate::benchmark::write;
-use crate::support::{Home, Ran};
+use crate::support::{Home, Ran, wait_until};
 
 const PASS: &str = "a=9 b=9 c=9";
 
@@ -41,8 +40,7 @@ fn a_retried_call_that_succeeds_passes() {
         2 => Fault::Status(503, None),
         _ => Fault::None,
     });
-    let ran = judge(&court, PASS, &[]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let ran = judge(&court, PASS, &[]).exits(0);
     assert_eq!(receipt(&ran).aggregate.votes, 3);
     assert_eq!(court.server.requests(), 5);
 }
@@ -74,20 +72,15 @@ fn an_interrupt_ends_a_batch_with_what_was_done() {
         1..=3 => Fault::None,
         _ => Fault::Hang(Duration::from_secs(30)),
     });
-    let file = write(&court.home, "run.jsonl", &rows_of(&[PASS; 5]));
+    let file = court.home.write("run.jsonl", rows_of(&[PASS; 5]));
     let args = words(&[&VERB, &["--batch", &file, "--concurrent", "1", "--json"], &SEATS]);
     let mut command = court.home.command(&args);
     let piped = command.env("TEST_KEY", "k").stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = piped.spawn().unwrap();
-    let started = Instant::now();
-    while court.server.requests() < 5 {
-        assert!(started.elapsed() < Duration::from_secs(60), "the second row is never asked");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("the second row is asked", || court.server.requests() >= 5);
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(sent.unwrap().success());
-    let ran = Ran::of(child.wait_with_output().unwrap());
-    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    let ran = Ran::of(child.wait_with_output().unwrap()).exits(2);
     let found = summary(&ran);
     assert_eq!((found.total, found.pass_count, found.inconclusive_count), (5, 1, 4));
     for row in &found.per_question[1..] {

@@ -15,7 +15,6 @@ use gbrain_core::format::cross_modal::{Receipt, Summary};
 use gbrain_testkit::providers::{Asked, Fault};
 use serde_json::{Value, json};
 
-use crate::benchmark::write;
 use crate::models::Provided;
 use crate::support::{Home, Ran};
 
@@ -41,7 +40,7 @@ fn judged_by(
         "source": "a test", "date": "2026-01-01",
     });
     let prices = json!({ "openai:a": entry, "anthropic:b": entry, "google:c": entry });
-    write(&provided.home, "prices.json", &prices.to_string());
+    provided.home.write("prices.json", prices.to_string());
     provided
 }
 
@@ -92,7 +91,7 @@ fn words<'a>(parts: &[&[&'a str]]) -> Vec<&'a str> {
 
 /// Has one output judged.
 fn judge(provided: &Provided, output: &str, more: &[&str]) -> Ran {
-    let file = write(&provided.home, "output.md", output);
+    let file = provided.home.write("output.md", output);
     provided.run(&words(&[&VERB, &TASK, &["--output", &file, "--json"], &SEATS, more]))
 }
 
@@ -109,24 +108,18 @@ fn rows_of(outputs: &[&str]) -> String {
 }
 
 fn judge_rows(provided: &Provided, rows: &str, more: &[&str]) -> Ran {
-    let file = write(&provided.home, "run.jsonl", rows);
+    let file = provided.home.write("run.jsonl", rows);
     provided.run(&words(&[&VERB, &["--batch", &file, "--json"], &SEATS, more]))
 }
 
 #[track_caller]
 fn receipt(ran: &Ran) -> Receipt {
-    read(ran)
+    ran.read()
 }
 
 #[track_caller]
 fn summary(ran: &Ran) -> Summary {
-    read(ran)
-}
-
-#[track_caller]
-fn read<T: serde::de::DeserializeOwned>(ran: &Ran) -> T {
-    serde_json::from_str(&ran.stdout)
-        .unwrap_or_else(|error| panic!("{error}\n{}\n{}", ran.stdout, ran.stderr))
+    ran.read()
 }
 
 /// What went wrong in each call, as its first word.

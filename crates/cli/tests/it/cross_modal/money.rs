@@ -23,8 +23,8 @@ fn not_made(summary: &Summary, why: &str) -> usize {
 fn a_confirmed_run_stops_at_its_budget() {
     for home in Home::both() {
         let court = court(home, |_| Fault::None);
-        let ran = judge_rows(&court, &rows_of(&[PASS; 10]), &["--max-usd", "0.04", "--yes"]);
-        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        let ran =
+            judge_rows(&court, &rows_of(&[PASS; 10]), &["--max-usd", "0.04", "--yes"]).exits(2);
         let found = summary(&ran);
         assert_eq!(found.verdict.name(), "inconclusive");
         assert!(not_made(&found, "over_budget") > 0, "{}", ran.stdout);
@@ -38,8 +38,7 @@ fn a_confirmed_run_stops_at_its_budget() {
 #[test]
 fn one_output_has_a_budget_too() {
     let court = court(Home::sqlite(), |_| Fault::None);
-    let ran = judge(&court, PASS, &["--max-usd", "0.02", "--yes", "--cycles", "3"]);
-    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    let ran = judge(&court, PASS, &["--max-usd", "0.02", "--yes", "--cycles", "3"]).exits(2);
     let found = receipt(&ran);
     assert_eq!(found.aggregate.inconclusive_reason.unwrap().name(), "calls_not_made");
     assert!(troubles(&found).iter().all(|trouble| trouble == "over_budget"));
@@ -57,8 +56,7 @@ fn a_run_that_was_let_begin_has_money_to_its_end() {
     let most = first.stderr.split("at most $").nth(1).unwrap();
     let most = most.split_whitespace().next().unwrap();
     assert!(estimate > 0.0 && estimate < most.parse().unwrap(), "{estimate} {most}");
-    let ran = judge_rows(&court, &rows, &["--max-usd", most, "--concurrent", "6"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let ran = judge_rows(&court, &rows, &["--max-usd", most, "--concurrent", "6"]).exits(0);
     assert_eq!(summary(&ran).est_cost_usd, estimate);
 }
 
@@ -76,20 +74,18 @@ fn three_cycles_on_ten_rows_fit_the_default_budget() {
     std::fs::write(prices, panel).unwrap();
     court.home.ok(&["config", "set", "spend.max_usd_per_day", "50"]);
     let rows = rows_of(&[PASS; 10]);
-    let ran = judge_rows(&court, &rows, &["--cycles", "3"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let ran = judge_rows(&court, &rows, &["--cycles", "3"]).exits(0);
     let estimate = summary(&ran).est_cost_usd;
     assert!((1.0..5.0).contains(&estimate), "{estimate}");
-    let refused = judge_rows(&court, &rows, &["--cycles", "3", "--max-usd", "1"]);
-    assert_eq!(refused.code, Some(2));
-    assert!(refused.stderr.contains("it would cost about"), "{}", refused.stderr);
+    judge_rows(&court, &rows, &["--cycles", "3", "--max-usd", "1"])
+        .exits(2)
+        .stderr_has("it would cost about");
 }
 
 #[test]
 fn rows_that_are_settled_early_save_money() {
     let court = court(Home::sqlite(), |_| Fault::None);
-    let ran = judge_rows(&court, &rows_of(&["a=2 b=9 c=9", PASS, "a=5 b=5 c=9"]), &[]);
-    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    let ran = judge_rows(&court, &rows_of(&["a=2 b=9 c=9", PASS, "a=5 b=5 c=9"]), &[]).exits(1);
     let found = summary(&ran);
     assert_eq!(court.server.requests(), 7, "the third judge of two rows is not asked");
     assert_eq!(not_made(&found, "settled"), 2);

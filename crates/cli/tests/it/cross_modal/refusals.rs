@@ -1,10 +1,8 @@
 //! What is refused, before anything is sent and with what to do instead.
 
 use gbrain_testkit::providers::Fault;
-use serde_json::Value;
 
 use super::{SEATS, TASK, VERB, court, judge, judge_rows, rows_of, seats_with, words};
-use crate::benchmark::{path, write};
 use crate::models::Provided;
 use crate::support::{Home, Ran};
 
@@ -17,7 +15,7 @@ fn refused(court: &Provided, ran: &Ran, says: &[&str]) {
     for words in says {
         assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
     }
-    let body: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let body = ran.json();
     assert!(body["error"]["message"].is_string(), "{body}");
     assert_eq!(court.server.requests(), 0);
 }
@@ -26,7 +24,7 @@ fn refused(court: &Provided, ran: &Ran, says: &[&str]) {
 fn conflicting_flags_are_refused() {
     let court = court(Home::sqlite(), |_| Fault::None);
     let (file, rows) =
-        (write(&court.home, "o.md", PASS), write(&court.home, "r.jsonl", &rows_of(&[PASS])));
+        (court.home.write("o.md", PASS), court.home.write("r.jsonl", rows_of(&[PASS])));
     let run = |args: &[&str]| court.run(&words(&[&VERB, args, &["--json"], &SEATS]));
     let single = [&TASK[..], &["--output", &file]].concat();
     let check = |args: &[&str], says: &[&str]| refused(&court, &run(args), says);
@@ -61,23 +59,23 @@ fn conflicting_flags_are_refused() {
 #[test]
 fn files_that_hold_nothing_to_judge() {
     let court = court(Home::sqlite(), |_| Fault::None);
-    let missing = path(&court.home, "missing");
+    let missing = court.home.file("missing");
     let run = |args: &[&str]| court.run(&words(&[&VERB, args, &["--json"], &SEATS]));
     let check = |args: &[&str], says: &[&str]| refused(&court, &run(args), says);
     check(&words(&[&TASK, &["--output", &missing]]), &["missing", "is the path right?"]);
     check(&["--batch", &missing], &["missing", "is the path right?"]);
-    let (file, task) = (write(&court.home, "o.md", PASS), format!("@{missing}"));
+    let (file, task) = (court.home.write("o.md", PASS), format!("@{missing}"));
     check(&["--task", &task, "--output", &file], &["missing", "@@"]);
     check(&["--task", " ", "--output", &file], &["--task is empty"]);
-    let blank = write(&court.home, "blank", " \n\n");
+    let blank = court.home.write("blank", " \n\n");
     check(&words(&[&TASK, &["--output", &blank]]), &["blank is empty"]);
     check(&["--batch", &blank], &["blank is empty"]);
-    std::fs::write(court.home.path().join("blob"), [0xff, 0xfe, 0x00]).unwrap();
-    let blob = path(&court.home, "blob");
+    court.home.write("blob", [0xff, 0xfe, 0x00]);
+    let blob = court.home.file("blob");
     check(&words(&[&TASK, &["--output", &blob]]), &["not UTF-8"]);
-    let summary_only = write(&court.home, "s.jsonl", "{\"kind\": \"by_type_summary\"}\n");
+    let summary_only = court.home.write("s.jsonl", "{\"kind\": \"by_type_summary\"}\n");
     check(&["--batch", &summary_only], &["no row to judge", "longmemeval"]);
-    let bad = write(&court.home, "bad.jsonl", "{\"question\": \"x\"}\n{\"error\": \"no key\"}\n");
+    let bad = court.home.write("bad.jsonl", "{\"question\": \"x\"}\n{\"error\": \"no key\"}\n");
     check(
         &["--batch", &bad],
         &["1 malformed, 1 not answered", "line 1: no text under `hypothesis`", "no key"],
@@ -90,7 +88,7 @@ fn files_that_hold_nothing_to_judge() {
 #[test]
 fn a_panel_that_can_not_be_asked_says_so_before_anything_is_spent() {
     let court = court(Home::sqlite(), |_| Fault::None);
-    let file = write(&court.home, "o.md", PASS);
+    let file = court.home.write("o.md", PASS);
     let keyless = court.home.run(&words(&[&VERB, &TASK, &["--output", &file, "--json"], &SEATS]));
     refused(&court, &keyless, &["slot A", "openai:a", "TEST_KEY", "--slot-a-model"]);
     let check = |slot: &str, model: &str, says: &[&str]| {
@@ -117,6 +115,5 @@ fn a_run_that_could_exceed_the_budget_does_not_start() {
     let cycles = judge_rows(&court, &rows, &["--cycles", "3", "--max-usd", "0.2"]);
     refused(&court, &cycles, &["--yes"]);
     assert_eq!(court.home.json(&["spend"])["lines"], serde_json::json!([]));
-    let fits = judge_rows(&court, &rows, &["--max-usd", "0.5"]);
-    assert_eq!(fits.code, Some(0), "{}", fits.stderr);
+    judge_rows(&court, &rows, &["--max-usd", "0.5"]).exits(0);
 }

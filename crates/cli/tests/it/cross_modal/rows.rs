@@ -7,10 +7,9 @@ use gbrain_testkit::providers::Fault;
 use serde_json::{Value, json};
 
 use super::{court, judge_rows, rows_of, summary};
-use crate::benchmark::{path, write};
 use crate::conforms::assert_conforms;
 use crate::models::Provided;
-use crate::support::Home;
+use crate::support::{Home, args_of};
 
 const PASS: &str = "a=9 b=9 c=9";
 const FAIL: &str = "a=2 b=9 c=9";
@@ -59,9 +58,7 @@ fn a_row_that_could_not_be_judged_is_an_error() {
     assert_eq!((found.error_count, found.per_question[0].verdict), (2, RowVerdict::Error));
     let error = found.per_question[0].error.as_deref().unwrap();
     assert!(error.contains("ledger"), "{error}");
-    let single = super::judge(&court, PASS, &[]);
-    assert_eq!(single.code, Some(2));
-    assert!(single.stderr.contains("ledger"), "{}", single.stderr);
+    super::judge(&court, PASS, &[]).exits(2).stderr_has("ledger");
     assert_eq!(court.server.requests(), 0);
 }
 
@@ -83,9 +80,9 @@ fn rows_keep_their_order_and_the_summary_stands_for_itself() {
     let outputs: Vec<String> =
         (0..9).map(|at| format!("a={} b=8 c=8 row {at}", 6 + at % 4)).collect();
     let outputs: Vec<&str> = outputs.iter().map(String::as_str).collect();
-    let out = path(&court.home, "made/for/it/summary.json");
-    let ran = judge_rows(&court, &rows_of(&outputs), &["--concurrent", "5", "--output", &out]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let out = court.home.file("made/for/it/summary.json");
+    let ran =
+        judge_rows(&court, &rows_of(&outputs), &["--concurrent", "5", "--output", &out]).exits(0);
     let found = summary(&ran);
     let ids: Vec<&str> = found.per_question.iter().map(|row| row.question_id.as_str()).collect();
     assert_eq!(ids, (0..9).map(|at| format!("q{at}")).collect::<Vec<_>>());
@@ -125,16 +122,13 @@ fn rows_are_compared_with_an_expected_answer_if_all_have_one() {
     let without =
         "{\"question_id\": \"w\", \"question\": \"x\", \"hypothesis\": \"a=9 b=9 c=9\"}\n";
     let rubric = |rows: &str, more: &[&str]| {
-        let ran = judge_rows(&court, rows, more);
-        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let ran = judge_rows(&court, rows, more).exits(0);
         summary(&ran).rubric.id
     };
     assert_eq!(rubric(&rows_of(&[PASS]), &[]), "qa");
     assert_eq!(rubric(without, &[]), "task");
     let mixed = format!("{}{without}", rows_of(&[PASS]));
-    let refused = judge_rows(&court, &mixed, &[]);
-    assert_eq!(refused.code, Some(2));
-    assert!(refused.stderr.contains("1 of 2") && refused.stderr.contains("--rubric"));
+    judge_rows(&court, &mixed, &[]).exits(2).stderr_has("1 of 2").stderr_has("--rubric");
     assert_eq!(rubric(&mixed, &["--rubric", "task-v1"]), "task");
     assert_eq!(rubric(&mixed, &["--limit", "1"]), "qa", "what is beyond the limit does not matter");
 }
@@ -144,17 +138,11 @@ fn rows_are_compared_with_an_expected_answer_if_all_have_one() {
 fn rows_of_our_own_benchmark_are_judged() {
     let court = court(Home::sqlite(), |_| Fault::None);
     let dataset = crate::benchmark::dataset(4, str::to_owned).to_string();
-    let dataset = write(&court.home, "lme.json", &dataset);
-    let out = path(&court.home, "lme.jsonl");
-    court.home.ok(&[
-        "eval",
-        "longmemeval",
-        &dataset,
-        "--retrieval-only",
-        "--by-type",
-        "--output",
-        &out,
-    ]);
+    let dataset = court.home.write("lme.json", &dataset);
+    let out = court.home.file("lme.jsonl");
+    court.home.ok(&args_of(&format!(
+        "eval longmemeval {dataset} --retrieval-only --by-type --output {out}"
+    )));
     let text = std::fs::read_to_string(&out).unwrap();
     assert!(text.contains("by_type_summary"));
     let rows = text.lines().map(|line| {
@@ -173,9 +161,9 @@ fn rows_of_our_own_benchmark_are_judged() {
 fn a_batch_in_a_terminal() {
     let court = court(Home::sqlite(), |_| Fault::None);
     let rows = format!("{}{UPSTREAM}{MALFORMED}", rows_of(&[PASS, FAIL, UNSURE]));
-    let file = write(&court.home, "run.jsonl", &rows);
-    let ran = court.run(&super::words(&[&super::VERB, &["--batch", &file], &super::SEATS]));
-    assert_eq!(ran.code, Some(2));
+    let file = court.home.write("run.jsonl", &rows);
+    let ran =
+        court.run(&super::words(&[&super::VERB, &["--batch", &file], &super::SEATS])).exits(2);
     let text = ran.stdout;
     for line in [
         "ERROR  5 rows, 1 passed, 1 failed, 1 inconclusive, 1 not answered, 1 malformed",

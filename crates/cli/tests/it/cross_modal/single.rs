@@ -10,7 +10,6 @@ use gbrain_testkit::providers::Fault;
 use serde_json::Value;
 
 use super::{SEATS, TASK, VERB, court, judge, receipt, troubles, words};
-use crate::benchmark::{path, write};
 use crate::conforms::assert_conforms;
 use crate::support::{Home, Ran};
 
@@ -100,7 +99,7 @@ fn judge_agreement_is_reported() {
     let apart = check("a=9-7-9-7-9 b=7-9-7-9-7 c=8", "1", 0, "pass", 3);
     assert!(apart.aggregate.agreement.krippendorff_alpha.unwrap() < 0.0);
     let court = court(Home::sqlite(), |_| Fault::None);
-    let file = write(&court.home, "output.md", "a=9-7-9-7-9 b=9-7-9-7-9 c=9-7-9-7-9");
+    let file = court.home.write("output.md", "a=9-7-9-7-9 b=9-7-9-7-9 c=9-7-9-7-9");
     let text = court.run(&words(&[&VERB, &TASK, &["--output", &file], &SEATS])).stdout;
     assert!(text.contains("agreement (Krippendorff's alpha, interval): 1.000"), "{text}");
 }
@@ -124,7 +123,7 @@ fn the_stored_receipt_equals_the_printed_one() {
     let written: Value = serde_json::from_slice(&std::fs::read(&kept).unwrap()).unwrap();
     assert_conforms(of_body::<Receipt>().as_value(), &written);
     assert_eq!(serde_json::from_value::<Receipt>(written).unwrap(), found);
-    let own = path(&court.home, "deep/er");
+    let own = court.home.file("deep/er");
     let named = receipt(&run(&["--slug", "My_1-a", "--receipt-dir", &own]));
     let expected = format!("{own}/My_1-a-{}.json", named.judgement.output_sha8);
     assert_eq!(named.receipt_path.as_deref(), Some(expected.as_str()));
@@ -143,9 +142,7 @@ fn a_judgement_that_cannot_be_stored_is_inconclusive() {
     let kept = receipt(&judge(&court, "a=9 b=9 c=9", &[])).receipt_path.unwrap();
     std::fs::remove_file(&kept).unwrap();
     std::fs::create_dir(&kept).unwrap();
-    let ran = judge(&court, "a=9 b=9 c=9", &[]);
-    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-    assert!(ran.stderr.contains("could not be stored"), "{}", ran.stderr);
+    let ran = judge(&court, "a=9 b=9 c=9", &[]).exits(2).stderr_has("could not be stored");
     let found = receipt(&ran);
     assert_eq!((found.verdict.name(), found.receipt_path), ("pass", None));
 }
@@ -153,7 +150,7 @@ fn a_judgement_that_cannot_be_stored_is_inconclusive() {
 #[test]
 fn texts_come_from_files_and_stdin() {
     let court = court(Home::sqlite(), |_| Fault::None);
-    let brief = write(&court.home, "brief.md", "Say what a ferry costs.");
+    let brief = court.home.write("brief.md", "Say what a ferry costs.");
     let run = |task: &str, more: &[&str]| {
         let args = words(&[&VERB, &["--task", task, "--output", "-", "--json"], &SEATS, more]);
         let mut command = court.home.command(&args);
@@ -165,8 +162,7 @@ fn texts_come_from_files_and_stdin() {
             .spawn()
             .unwrap();
         child.stdin.take().unwrap().write_all(b"a=9 b=9 c=9").unwrap();
-        let ran = Ran::of(child.wait_with_output().unwrap());
-        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let ran = Ran::of(child.wait_with_output().unwrap()).exits(0);
         receipt(&ran)
     };
     let found = run(&format!("@{brief}"), &[]);
@@ -204,7 +200,7 @@ fn settings_name_the_panel_and_flags_are_stronger() {
         let key = format!("models.eval.cross_modal.slot_{slot}");
         court.home.ok(&["config", "set", &key, model]);
     }
-    let file = write(&court.home, "output.md", "a=9 b=9 c=9");
+    let file = court.home.write("output.md", "a=9 b=9 c=9");
     let models = |more: &[&str]| -> Vec<String> {
         let ran = court.run(&words(&[&VERB, &TASK, &["--output", &file, "--json"], more]));
         receipt(&ran).judgement.slots.iter().map(|call| call.model.clone()).collect()

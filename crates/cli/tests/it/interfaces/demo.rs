@@ -94,7 +94,7 @@ fn json_of_every_step() {
         let json = match ran.stdout.is_empty() {
             true => String::new(),
             false => {
-                let body = serde_json::from_str(&ran.stdout).unwrap();
+                let body = ran.json();
                 learn_checks(&mut mask, &body);
                 format!("{:#}\n", mask.json(&body))
             }

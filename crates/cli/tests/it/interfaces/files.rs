@@ -8,7 +8,7 @@ use serde_json::json;
 use super::demo::store_id;
 use super::mask::Mask;
 use super::snapshot;
-use crate::benchmark::{dataset, path, write};
+use crate::benchmark::dataset;
 use crate::capture::configure;
 use crate::models::Provided;
 use crate::support::Home;
@@ -60,8 +60,8 @@ fn captures_baseline_and_run() {
     snapshot::check("files/captures.ndjson", &mask.lines(&exported));
     let run = home.ok(&["eval", "export", "--quiet", "--format", "trec"]);
     snapshot::check("files/captures.run", &run);
-    let captures = write(&home, "captures.ndjson", &exported);
-    let baseline = path(&home, "main.baseline.ndjson");
+    let captures = home.write("captures.ndjson", &exported);
+    let baseline = home.file("main.baseline.ndjson");
     for why in ["first", "again"] {
         let args =
             ["bench", "publish", "--from", &captures, "--to", &baseline, "--why", why, "--force"];
@@ -76,9 +76,9 @@ fn rows_and_results_of_a_benchmark() {
     let mut mask = Mask::new(OF_BENCHMARKS);
     let home = Home::sqlite();
     mask.replace(home.path().to_str().unwrap(), "HOME");
-    let file = write(&home, "lme.json", &dataset(3, str::to_owned).to_string());
+    let file = home.write("lme.json", dataset(3, str::to_owned).to_string());
     let (rows, log, result) =
-        (path(&home, "rows.jsonl"), path(&home, "log.jsonl"), path(&home, "result.json"));
+        (home.file("rows.jsonl"), home.file("log.jsonl"), home.file("result.json"));
     let files = ["--by-type", "--output", &rows, "--retrieval-log", &log, "--result", &result];
     let args = ["eval", "longmemeval", &file, "--retrieval-only", "--quiet", "--concurrency", "1"];
     home.ok(&[&args[..], &files].concat());
@@ -98,11 +98,10 @@ fn a_cassette() {
     };
     let provided = Provided::new(Home::sqlite(), answer, |_| Fault::None);
     mask.replace(&provided.server.url(), "PROVIDER");
-    let file = write(&provided.home, "lme.json", &dataset(2, str::to_owned).to_string());
-    let cassette = path(&provided.home, "answers.cassette.ndjson");
+    let file = provided.home.write("lme.json", dataset(2, str::to_owned).to_string());
+    let cassette = provided.home.file("answers.cassette.ndjson");
     let args = ["eval", "longmemeval", &file, "--model", "openai:m", "--cassette", &cassette];
-    let ran = provided.run(&[&args[..], &["--concurrency", "1", "--quiet"]].concat());
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    provided.run(&[&args[..], &["--concurrency", "1", "--quiet"]].concat()).exits(0);
     let text = fs::read_to_string(&cassette).unwrap();
     snapshot::check("files/cassette.ndjson", &mask.lines(&text));
 }

@@ -1,7 +1,7 @@
 //! A session of commands and requests that fills as many tables as it can.
 
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use gbrain_testkit::providers::{Asked, Fault};
 use gbrain_testkit::receivers::{Receivers, Refusal};
@@ -12,13 +12,10 @@ use super::demo::store_id;
 use super::mask::Mask;
 use crate::models::Provided;
 use crate::serve::client::{Call, Reply, Server};
-use crate::support::{Home, Ran};
+use crate::support::{Home, Ran, args_of, wait_until};
 
 /// "Today" for every question.
 const NOW: &str = "2026-05-14T12:00:00Z";
-/// How long a job may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
-
 /// Pages with links, aliases, takes, dates, a private one, a chat, and two that disagree.
 const PAGES: [(&str, &str); 7] = [
     (
@@ -119,10 +116,7 @@ impl Session {
     }
 
     fn write(&self, name: &str, text: &str) -> String {
-        let path = self.home().path().join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, text).unwrap();
-        path.to_str().unwrap().to_owned()
+        self.home().write(name, text)
     }
 
     /// Pages in two sources; one has two versions, one was deleted and restored, one was purged.
@@ -168,17 +162,7 @@ impl Session {
         let created = self.ok(&["tokens", "create", "--name", "ci", "--scope", "admin", "--json"]);
         let created: Value = serde_json::from_str(&created).unwrap();
         let token = created["token"].as_str().unwrap().to_owned();
-        let other = self.ok(&[
-            "tokens",
-            "create",
-            "--name",
-            "old",
-            "--scope",
-            "read",
-            "--expires",
-            "30d",
-            "--json",
-        ]);
+        let other = self.ok(&args_of("tokens create --name old --scope read --expires 30d --json"));
         let other: Value = serde_json::from_str(&other).unwrap();
         self.ok(&["tokens", "revoke", other["id"].as_str().unwrap()]);
         let server = Server::of(self.command(&["serve"]), &[]);
@@ -190,7 +174,7 @@ impl Session {
         let question = json!({ "query": "what does Slipway do?", "limit": 2, "now": NOW });
         send(Call::json("POST", "/v1/query", &question));
         // A capture is stored after its answer was sent.
-        until("the capture", || self.remote_captures() > 0);
+        wait_until("the capture", || self.remote_captures() > 0);
         send(Call::json("PUT", "/v1/baselines/main", &json!({ "limit": 5 })));
         let judged = "q1 0 wiki::people/ada 1\n";
         send(Call::new("PUT", "/v1/qrels/main").body("text/plain", judged));
@@ -205,7 +189,7 @@ impl Session {
             [("/v1/jobs", import), ("/v1/runs", gate), ("/v1/jobs", json!({ "kind": "reindex" }))]
         {
             let id = send(Call::json("POST", path, &body)).json()["id"].to_string();
-            until("the job", || ["done", "failed"].contains(&self.state_of(&id).as_str()));
+            wait_until("the job", || ["done", "failed"].contains(&self.state_of(&id).as_str()));
         }
         server.stop();
     }
@@ -264,24 +248,10 @@ impl Session {
     /// Queries, a run of a suite that fails, its alerts, a silence and an incident.
     fn measure(&self) {
         self.write("suites.yaml", &SUITES.replace("RECEIVER", &self.receivers.url("")));
-        self.ok(&[
-            "queries",
-            "add",
-            "who paints boats?",
-            "--expected",
-            "wiki::people/ada",
-            "--difficulty",
-            "easy",
-        ]);
-        self.ok(&[
-            "queries",
-            "add",
-            "a lost anchor",
-            "--expected",
-            "wiki::notes/gone",
-            "--source",
-            "wiki",
-        ]);
+        self.ok(&args_of(
+            "queries add 'who paints boats?' --expected wiki::people/ada --difficulty easy",
+        ));
+        self.ok(&args_of("queries add 'a lost anchor' --expected wiki::notes/gone --source wiki"));
         self.ok(&["suites", "create", "--from", "daily"]);
         self.ends(&["suites", "run", "daily"], 1);
         self.ends(&["triage", "1"], 1);
@@ -291,23 +261,11 @@ impl Session {
             ["--root-cause", "it was purged", "--fix", "retired the query", "--follow-up", "none"];
         self.ok(&[&["incident", "resolve", "1"], &end[..]].concat());
         self.ok(&["queries", "retire", "2"]);
-        self.ok(&[
-            "queries",
-            "add",
-            "what does Slipway build?",
-            "--expected",
-            "wiki::companies/slipway",
-        ]);
+        self.ok(&args_of(
+            "queries add 'what does Slipway build?' --expected wiki::companies/slipway",
+        ));
         self.ok(&["suites", "run", "daily"]);
-        self.ok(&[
-            "alerts",
-            "silence",
-            "gbrain/default/daily/*",
-            "--for",
-            "2h",
-            "--reason",
-            "reindexing",
-        ]);
+        self.ok(&args_of("alerts silence gbrain/default/daily/* --for 2h --reason reindexing"));
     }
 
     /// Jobs that wait: an import, and a suite that an event made due.
@@ -331,15 +289,6 @@ fn wait_past_midnight() {
     let left = DAY - Timestamp::now().as_second().rem_euclid(DAY);
     if left < 120 {
         std::thread::sleep(Duration::from_secs(left.unsigned_abs() + 1));
-    }
-}
-
-#[track_caller]
-fn until(what: &str, is_so: impl Fn() -> bool) {
-    let started = Instant::now();
-    while !is_so() {
-        assert!(started.elapsed() < PATIENCE, "{what} does not come");
-        std::thread::sleep(Duration::from_millis(100));
     }
 }
 

@@ -8,9 +8,8 @@ use gbrain_testkit::outage::Outage;
 use gbrain_testkit::providers::{Asked, Fault};
 use serde_json::{Value, json};
 
-use crate::benchmark::write;
 use crate::models::Provided;
-use crate::support::{Home, Ran};
+use crate::support::{Home, Ran, find};
 
 /// The reason that a stage gives.
 fn reason(outage: Outage) -> &'static str {
@@ -49,7 +48,7 @@ pub(super) fn take_down(provided: &Provided, outage: Outage, more: Value) {
     for (key, value) in limits(more).as_object().unwrap() {
         config[key] = value.clone();
     }
-    write(&provided.home, "config.json", &config.to_string());
+    provided.home.write("config.json", config.to_string());
 }
 
 /// What a command must do during an outage.
@@ -80,7 +79,7 @@ fn check(provided: &Provided, words: &[&str], expected: Expected, outage: Outage
         }
         Expected::Degraded(stages) => {
             assert_eq!(ran.code, Some(0), "{told}");
-            let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
+            let answer = ran.json();
             let named: Vec<(&str, &str)> = answer["degraded"]
                 .as_array()
                 .unwrap()
@@ -97,9 +96,8 @@ fn check(provided: &Provided, words: &[&str], expected: Expected, outage: Outage
 /// The status of one of doctor's checks, and its exit code.
 pub(super) fn doctor(provided: &Provided, name: &str, more: &[&str]) -> (String, Ran) {
     let ran = provided.run(&[&["doctor", "--json"], more].concat());
-    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
-    let checks = report["checks"].as_array().unwrap();
-    let found = checks.iter().find(|check| check["name"] == name).unwrap();
+    let report = ran.json();
+    let found = find(&report["checks"], "name", name);
     (found["status"].as_str().unwrap().to_owned(), ran)
 }
 
@@ -108,12 +106,11 @@ fn embedder() -> Value {
 }
 
 fn put(provided: &Provided, slug: &str, text: &str) {
-    write(&provided.home, "new.md", text);
+    provided.home.write("new.md", text);
     let file = provided.home.path().join("new.md");
     let mut command = provided.command(&["put", slug]);
     command.stdin(std::fs::File::open(file).unwrap());
-    let ran = Ran::of(command.output().unwrap());
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    Ran::of(command.output().unwrap()).exits(0);
 }
 
 fn with_embedder_down(home: Home, outage: Outage) -> Provided {
@@ -194,7 +191,7 @@ fn captures_of_an_outage_are_not_gated() {
     let provided = with_embedder_down(Home::sqlite(), Outage::Refusing);
     check(&provided, &["search", "ferry"], Expected::Degraded(&["index"]), Outage::Refusing);
     let exported = provided.run(&["eval", "export"]).stdout;
-    write(&provided.home, "captured.ndjson", &exported);
+    provided.home.write("captured.ndjson", &exported);
     let captured = provided.home.path().join("captured.ndjson");
     let rows: Vec<Value> =
         exported.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -272,7 +269,7 @@ fn the_judge() {
             let key = format!("models.eval.cross_modal.{}", slot[0]);
             provided.home.ok(&["config", "set", &key, slot[1]]);
         }
-        write(&provided.home, "answer.md", "An answer.");
+        provided.home.write("answer.md", "An answer.");
         let answer = provided.home.path().join("answer.md");
         take_down(&provided, outage, json!({}));
         let probe = ["eval", "suspected-contradictions", "--query", "ferry", "--canaries", "3"];
@@ -322,11 +319,10 @@ fn a_channel() {
             "channels:\n  hook: {{ kind: webhook, url: '{}', secret_env: TEST_KEY }}\nsuites:\n  - {{ name: s, type: smoke, owners: ['@x'] }}\n",
             outage.address().unwrap()
         );
-        write(&provided.home, "suites.yaml", &suites);
+        provided.home.write("suites.yaml", &suites);
         put(&provided, "harbour/ferry", "The ferry leaves the quay.");
         provided.home.ok(&["queries", "add", "where is it?", "--expected", "nowhere"]);
-        let tested = provided.run(&["alerts", "test", "hook"]);
-        assert_eq!(tested.code, Some(1), "{}", tested.stderr);
+        provided.run(&["alerts", "test", "hook"]).exits(1);
         let suite = provided.run(&["suites", "run", "s"]);
         assert_ne!(suite.code, Some(0), "{}", suite.stdout);
         let delivered = provided.run(&["alerts", "deliver"]);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{embedder, limits};
 use crate::models::Provided;
 use crate::serve::client::{Call, Server};
-use crate::support::Home;
+use crate::support::{Home, wait_for};
 
 fn body(server: &Server, call: &Call) -> (u16, Value) {
     let reply = server.send(call);
@@ -59,13 +59,9 @@ fn a_server_answers_through_an_outage_of_its_embedder() {
         assert_eq!(server.send(&Call::get("/v1/ready")).status, 200, "it can answer");
         is_down.store(false, Ordering::SeqCst);
         // The embedder is asked again after a pause of four times what the last attempt took.
-        let answer = loop {
-            let answer = ask("/v1/query");
-            if answer["degraded"] == json!([]) {
-                break answer;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        };
+        let answer = wait_for("an answer that is whole", || {
+            Some(ask("/v1/query")).filter(|answer| answer["degraded"] == json!([]))
+        });
         assert_eq!(answer["hits"].as_array().unwrap().len(), 2, "{answer}");
         server.stop();
     }

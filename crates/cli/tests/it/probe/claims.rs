@@ -10,6 +10,7 @@ use gbrain_testkit::providers::Fault;
 use serde_json::json;
 
 use super::*;
+use crate::support::wait_until;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -27,11 +28,7 @@ fn stuck(home: Home) -> (Provided, Arc<AtomicBool>) {
 /// Waits until something was asked.
 #[track_caller]
 fn until_asked(staged: &Provided) {
-    let begun = Instant::now();
-    while staged.server.requests() == 0 {
-        assert!(begun.elapsed() < PATIENCE, "nothing was asked");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("something is asked", || staged.server.requests() > 0);
 }
 
 #[test]
@@ -103,8 +100,7 @@ fn a_terminated_autopilot_releases_its_lease() {
         assert_eq!(known(&staged.home), [""; 0], "what was stopped is no outcome");
         assert_eq!(staged.home.json(&["jobs", "show", "1"])["state"], "queued");
         is_stuck.store(false, Ordering::SeqCst);
-        let ran = staged.run(&["autopilot", "--once", "--json"]);
-        assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+        staged.run(&["autopilot", "--once", "--json"]).exits(0);
         assert_eq!(known(&staged.home), ["pass"]);
         assert_eq!(staged.home.json(&["jobs", "show", "1"])["state"], "done");
     }
@@ -131,8 +127,7 @@ fn a_job_that_is_cancelled_stops() {
     let running = Running::start(staged.command(&RUN), "").unwrap();
     until_asked(&staged);
     assert_eq!(staged.home.json(&["jobs", "cancel", "1"])["state"], json!("running"));
-    let ended = running.wait().unwrap();
-    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+    assert_eq!(running.wait().unwrap().code, Some(2));
     assert_eq!(staged.home.json(&["jobs", "show", "1"])["state"], "cancelled");
     assert_eq!(known(&staged.home), [""; 0]);
 }

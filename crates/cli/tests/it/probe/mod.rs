@@ -12,9 +12,8 @@ use gbrain_core::format::probe::ProbeReport;
 use gbrain_testkit::providers::{Asked, Fault};
 use serde_json::{Value, json};
 
-use crate::benchmark::write;
 use crate::models::Provided;
-use crate::support::{Home, Ran};
+use crate::support::{Home, Ran, find};
 
 const RUN: [&str; 3] = ["eval", "probe", "run"];
 const ENABLED: &str = "autopilot.nightly_quality_probe.enabled";
@@ -85,7 +84,7 @@ fn staged(
     let models = ["anthropic:reader", "openai:a", "anthropic:b", "google:c", "voyage:m", "jina:m"];
     let prices: serde_json::Map<String, Value> =
         models.iter().map(|model| ((*model).to_owned(), price.clone())).collect();
-    write(&provided.home, "prices.json", &Value::Object(prices).to_string());
+    provided.home.write("prices.json", Value::Object(prices).to_string());
     for (key, value) in [
         ("models.eval.longmemeval", "anthropic:reader"),
         ("models.eval.cross_modal.slot_a", "openai:a"),
@@ -107,8 +106,7 @@ fn probe(provided: &Provided, more: &[&str]) -> (ProbeReport, Ran) {
 
 #[track_caller]
 fn report(ran: &Ran) -> ProbeReport {
-    serde_json::from_str(&ran.stdout)
-        .unwrap_or_else(|error| panic!("{error}\n{}\n{}", ran.stdout, ran.stderr))
+    ran.read()
 }
 
 /// Runs the probe, which must come to this.
@@ -146,8 +144,6 @@ fn audited(home: &Home) -> Vec<(String, Value)> {
 }
 
 fn doctor(home: &Home) -> Value {
-    let report: Value = serde_json::from_str(&home.run(&["doctor", "--json"]).stdout).unwrap();
-    let checks = report["checks"].as_array().unwrap();
-    let check = checks.iter().find(|check| check["name"] == "nightly_quality_probe_health");
-    check.unwrap().clone()
+    let report = home.run(&["doctor", "--json"]).json();
+    find(&report["checks"], "name", "nightly_quality_probe_health").clone()
 }

@@ -6,7 +6,7 @@ use gbrain_core::format::probe::{ProbeEvent, ProbeHistory, ProbeReport};
 use gbrain_core::format::schema::of_body;
 use gbrain_core::probe::file_name;
 use gbrain_testkit::providers::Fault;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::*;
 use crate::conforms::assert_conforms;
@@ -94,9 +94,7 @@ fn a_wrong_answer_fails() {
         let detail = event.detail.as_deref().unwrap();
         assert!(detail.starts_with("probe_update_01: correctness mean_below_7"), "{detail}");
         comes_to(&staged, &[], "rate_limited", 2);
-        let shown = staged.run(&[&RUN[..], &["--force"]].concat());
-        assert_eq!(shown.code, Some(1));
-        assert!(shown.stdout.contains("Under the flower pot."), "{}", shown.stdout);
+        staged.run(&[&RUN[..], &["--force"]].concat()).exits(1).stdout_has("Under the flower pot.");
     }
 }
 
@@ -223,8 +221,7 @@ fn a_disabled_probe_runs_only_when_forced() {
     for home in Home::both() {
         let staged = staged(home, GOOD, |_| Fault::None);
         staged.home.ok(&["config", "unset", ENABLED]);
-        let refused = staged.run(&RUN);
-        assert_eq!(refused.code, Some(2));
+        let refused = staged.run(&RUN).exits(2);
         assert!(refused.stdout.starts_with("DISABLED"), "{}", refused.stdout);
         let enable = "gbrain config set autopilot.nightly_quality_probe.enabled true";
         assert!(refused.stderr.contains(enable), "{}", refused.stderr);
@@ -240,8 +237,7 @@ fn a_disabled_probe_runs_only_when_forced() {
 fn reports_are_what_their_schema_says() {
     let staged = staged(Home::sqlite(), GOOD, |_| Fault::None);
     for more in [&["--max-usd", "0"][..], &["--force"], &[]] {
-        let ran = staged.run(&[&RUN, more, &["--json"]].concat());
-        let body: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let body = staged.run(&[&RUN, more, &["--json"]].concat()).json();
         assert_conforms(of_body::<ProbeReport>().as_value(), &body);
     }
 }

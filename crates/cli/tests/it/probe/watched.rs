@@ -1,6 +1,6 @@
 //! Who runs it by itself, and who sees how it went.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use gbrain_core::format::probe::{AutopilotPassBody, ProbeHistory};
 use gbrain_core::format::schema::of_body;
@@ -11,17 +11,12 @@ use serde_json::{Value, json};
 use super::*;
 use crate::conforms::assert_conforms;
 use crate::serve::client::{Call, Server};
-
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::support::{assert_fields, find, wait_until};
 
 /// Waits until the history has runs.
 #[track_caller]
 fn until_known(staged: &Provided, runs: usize) {
-    let begun = Instant::now();
-    while known(&staged.home).len() < runs {
-        assert!(begun.elapsed() < PATIENCE, "no run came");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    wait_until("a run comes", || known(&staged.home).len() >= runs);
 }
 
 #[test]
@@ -29,18 +24,13 @@ fn an_autopilot_looks_once() {
     for home in Home::both() {
         let staged = staged(home, GOOD, |_| Fault::None);
         let look = |code: i32| -> Value {
-            let ran = staged.run(&["autopilot", "--once", "--json"]);
-            assert_eq!(ran.code, Some(code), "{}{}", ran.stdout, ran.stderr);
-            let body: Value = serde_json::from_str(&ran.stdout).unwrap();
+            let body = staged.run(&["autopilot", "--once", "--json"]).exits(code).json();
             assert_conforms(of_body::<AutopilotPassBody>().as_value(), &body);
             body["duties"].clone()
         };
         staged.home.ok(&["workspaces", "add", "team"]);
         let duties = look(0);
-        assert_eq!(
-            (&duties[0]["workspace"], &duties[0]["state"]),
-            (&json!("default"), &json!("ran"))
-        );
+        assert_fields(&duties[0], &json!({ "workspace": "default", "state": "ran" }));
         assert_eq!(duties[0]["report"]["event"]["outcome"], "pass");
         assert_eq!(duties.as_array().unwrap().len(), 1, "in `team` it is off");
         assert_eq!(look(0)[0]["state"], "not_due");
@@ -151,11 +141,8 @@ fn doctor_elsewhere_sees_what_a_machine_did() {
     comes_to(&staged, &[], "pass", 0);
     let elsewhere = Home::sqlite();
     let mut command = elsewhere.command(&["doctor", "--json"]);
-    let ran = Ran::of(command.env("DATABASE_URL", staged.home.url()).output().unwrap());
-    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
-    let checks = report["checks"].as_array().unwrap();
-    let check =
-        checks.iter().find(|check| check["name"] == "nightly_quality_probe_health").unwrap();
+    let report = Ran::of(command.env("DATABASE_URL", staged.home.url()).output().unwrap()).json();
+    let check = find(&report["checks"], "name", "nightly_quality_probe_health");
     assert!(check["message"].as_str().unwrap().contains("all pass (n = 1)"), "{check}");
     assert!(audited(&elsewhere).is_empty());
 }

@@ -4,6 +4,8 @@ use std::io::Read as _;
 use std::process::Stdio;
 
 use super::Library;
+use crate::support::assert_fields;
+use serde_json::json;
 
 #[test]
 fn a_dry_run_shows_the_prompt_and_leaves_a_row() {
@@ -27,10 +29,7 @@ fn a_dry_run_shows_the_prompt_and_leaves_a_row() {
     assert!(places.is_sorted(), "{line}");
     let row = &library.rows()[0];
     assert_eq!(row.as_object().unwrap().len(), 9);
-    assert_eq!(
-        (&row["sent"], &row["exit_code"], &row["verified"]),
-        (&false.into(), &0.into(), &serde_json::Value::Null)
-    );
+    assert_fields(row, &json!({ "sent": false, "exit_code": 0, "verified": null }));
     assert_eq!((&row["prompt_words"], &row["output_words"]), (&2.into(), &0.into()));
     assert_eq!(row["vars_hash"].as_str().unwrap().len(), 12);
 }
@@ -139,10 +138,7 @@ fn a_sent_run_is_verified_and_its_answer_is_shown_and_saved() {
         ("Hello Ada.\n", "Hello Ada.\n")
     );
     let rows = library.rows();
-    assert_eq!(
-        (&rows[0]["sent"], &rows[0]["verified"], &rows[0]["output_words"]),
-        (&true.into(), &true.into(), &2.into())
-    );
+    assert_fields(&rows[0], &json!({ "sent": true, "verified": true, "output_words": 2 }));
     let ran = library.kick(&["greet", "--var", "name=Bob", "--send"], 0);
     assert!(ran.stderr.contains("verify.sh refused"), "{}", ran.stderr);
     library.kick(&["greet", "--var", "name=Bob", "--send", "--strict"], 3);
@@ -293,14 +289,11 @@ fn the_command_is_claude_unless_a_library_says_another() {
 fn json_is_one_document() {
     let library = Library::new();
     let ran = library.kick(&["greet", "--var", "name=Ada", "--send", "--json"], 0);
-    let body: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
-    assert_eq!(
-        (&body["output"], &body["prompt"]),
-        (&"Hello Ada.\n".into(), &"Hello Ada.\n".into())
-    );
+    let body: serde_json::Value = ran.json();
+    assert_fields(&body, &json!({ "output": "Hello Ada.\n", "prompt": "Hello Ada.\n" }));
     assert_eq!(body["row"]["sent"], true);
     let ran = library.kick(&["nobody", "--json"], 2);
-    let body: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let body: serde_json::Value = ran.json();
     assert_eq!(body["error"]["kind"], "not_found");
 }
 

@@ -4,6 +4,8 @@ use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
 use super::Library;
+use crate::support::assert_fields;
+use serde_json::json;
 
 pub(super) fn row(sent: bool, verified: &str, exit: u8) -> String {
     format!(
@@ -55,10 +57,7 @@ fn draft_to_tested_counts_what_was_sent_and_not_refuted() {
     );
     let evidence: serde_json::Value =
         serde_json::from_str(&open.read("prompts/greet/.promotions.jsonl")).unwrap();
-    assert_eq!(
-        (&evidence["uses"], &evidence["sent"], &evidence["by"]),
-        (&3.into(), &3.into(), &"ada".into())
-    );
+    assert_fields(&evidence, &json!({ "uses": 3, "sent": 3, "by": "ada" }));
     assert!((evidence["wilson_low"].as_f64().unwrap() - 0.4385).abs() < 1e-4, "{evidence}");
     assert_eq!(evidence["prompt_hash"].as_str().unwrap().len(), 16);
 }
@@ -223,10 +222,7 @@ fn malformed_lines_are_counted_and_preserved() {
     let library = library("draft", &rows);
     let before = library.read("prompts/greet/.usage.jsonl");
     let usage = library.show()["usage"].clone();
-    assert_eq!(
-        (&usage["total"], &usage["malformed"], &usage["first_malformed_line"]),
-        (&1.into(), &4.into(), &2.into())
-    );
+    assert_fields(&usage, &json!({ "total": 1, "malformed": 4, "first_malformed_line": 2 }));
     let told = "4 malformed lines in .usage.jsonl do not count";
     assert!(library.eva(&["promote", "greet"], 1).stderr.contains(told));
     assert!(library.eva(&["stats"], 0).stderr.contains(told));

@@ -1,27 +1,16 @@
 //! Work in the background: started here, done there, watched and cancelled from anywhere.
 
-use std::time::{Duration, Instant};
-
 use gbrain_testkit::process::Running;
 use serde_json::{Value, json};
 
 use super::client::{Call, Server};
-use crate::support::{Home, demo};
-
-const PATIENCE: Duration = Duration::from_secs(90);
+use crate::support::{Home, demo, find, wait_for};
 
 /// Waits until a job is in a state.
 #[track_caller]
 fn until(home: &Home, id: &str, state: &str) -> Value {
-    let begun = Instant::now();
-    loop {
-        let job = home.json(&["jobs", "show", id]);
-        if job["state"] == state {
-            return job;
-        }
-        assert!(begun.elapsed() < PATIENCE, "{job:#}");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    let what = format!("job {id} is {state}");
+    wait_for(&what, || Some(home.json(&["jobs", "show", id])).filter(|job| job["state"] == state))
 }
 
 #[test]
@@ -38,8 +27,7 @@ fn files_are_imported_by_a_worker_of_its_own() {
         let job = until(&home, "1", "done");
         assert!(job["worker"].is_string() && job["attempt"] == json!(1), "{job}");
         worker.terminate().unwrap();
-        let ended = worker.wait().unwrap();
-        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        assert_eq!(worker.wait().unwrap().code, Some(0));
         let result: Value =
             serde_json::from_str(&home.ok(&["jobs", "show", "1", "--result"])).unwrap();
         let pages = home.json(&["list", "--source", "wiki", "--limit", "500"]);
@@ -123,9 +111,8 @@ fn the_doctor_sees_keys_that_are_gone_and_jobs_that_failed() {
     let home = Home::sqlite();
     home.put("people/ada", "Ada paints boats.");
     let status = |name: &str| {
-        let report: Value = serde_json::from_str(&home.run(&["doctor", "--json"]).stdout).unwrap();
-        let checks = report["checks"].as_array().unwrap().clone();
-        checks.into_iter().find(|check| check["name"] == name).unwrap()
+        let report = home.run(&["doctor", "--json"]).json();
+        find(&report["checks"], "name", name).clone()
     };
     assert_eq!([&status("tokens")["status"], &status("jobs")["status"]], ["ok", "ok"]);
     let server = Server::start(&home, &[]);

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::client::{Call, Server};
 use crate::capture::capturing;
-use crate::support::{Home, demo_home};
+use crate::support::{Home, demo_home, wait_for};
 
 const NOW: &str = "2026-05-14T12:00:00Z";
 
@@ -168,8 +168,7 @@ fn pages_change_alike(twins: &Twins) {
     );
     twins.alike(&["restore", a], a, &Call::new("POST", format!("{path}/restore")), b);
     let gone = twins.server.send(&Call::get("/v1/pages/no%2Fwhere"));
-    let ran = twins.home.run(&["get", "no/where", "--json"]);
-    let printed: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let printed = twins.home.run(&["get", "no/where", "--json"]).json();
     assert_eq!((gone.status, &gone.json()["error"]["kind"]), (404, &printed["error"]["kind"]));
 }
 
@@ -208,17 +207,13 @@ fn measurements_are_shown_alike(home: Home) {
 
 /// The captures of callers over the wire, when both are there, as both doors give them.
 fn captured(twins: &Twins) -> String {
-    let begun = std::time::Instant::now();
-    loop {
+    let served = wait_for("two captures", || {
         let served = twins.server.send(&Call::get("/v1/captures")).text();
-        if served.lines().count() == 2 {
-            let printed = twins.home.ok(&["eval", "export", "--remote", "--quiet"]);
-            assert_eq!(served, printed);
-            return served;
-        }
-        assert!(begun.elapsed() < std::time::Duration::from_secs(30), "{served}");
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
+        Some(served).filter(|served| served.lines().count() == 2)
+    });
+    let printed = twins.home.ok(&["eval", "export", "--remote", "--quiet"]);
+    assert_eq!(served, printed);
+    served
 }
 
 fn runs_are_shown_alike(twins: &Twins, rows: &str) {

@@ -110,7 +110,6 @@ impl Call {
         Self::new("GET", path)
     }
 
-    /// A request with a JSON document.
     pub(crate) fn json(method: &'static str, path: impl Into<String>, body: &Value) -> Self {
         Self::new(method, path).body("application/json", body.to_string())
     }
@@ -212,12 +211,10 @@ impl Reply {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The body as text.
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The body as a JSON document.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("not JSON: {}", self.text()))

@@ -3,14 +3,12 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::client::{Call, Reply, Server};
-use crate::support::{Home, demo_home, keys};
+use crate::support::{Home, demo_home, keys, wait_until};
 
-const PATIENCE: Duration = Duration::from_secs(90);
 const QUERY: &str = "/v1/query";
 
 fn question() -> Call {
@@ -31,16 +29,6 @@ fn index_dir(home: &Home) -> PathBuf {
 fn index_files(home: &Home) -> Vec<PathBuf> {
     let entries = fs::read_dir(index_dir(home)).unwrap().map(|entry| entry.unwrap().path());
     entries.filter(|path| path.is_file()).collect()
-}
-
-/// Waits until something holds, asking meanwhile.
-#[track_caller]
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < PATIENCE, "{what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 fn behind(reply: &Reply) -> Value {
@@ -75,7 +63,7 @@ fn a_lost_index_is_made_again_while_the_server_answers() {
             assert_eq!(reply.status, 200, "{what}: {}", reply.text());
             assert_eq!(keys(&reply.json()), expected, "{what}");
             assert_eq!(server.send(&Call::get("/v1/ready")).status, 200, "{what}");
-            until(what, || {
+            wait_until(what, || {
                 assert_eq!(server.send(&question()).status, 200, "{what}");
                 home.path().join("index").exists() && is_whole(&home)
             });
@@ -83,7 +71,7 @@ fn a_lost_index_is_made_again_while_the_server_answers() {
             let slug = format!("after-{number}");
             assert_eq!(server.send(&put(&slug, &format!("Quenelle {number}."))).status, 200);
             let find = Call::json("POST", "/v1/search", &json!({ "query": "quenelle" }));
-            until(what, || {
+            wait_until(what, || {
                 let reply = server.send(&find);
                 assert_eq!(reply.status, 200, "{what}: {}", reply.text());
                 keys(&reply.json()).contains(&format!("default::{slug}"))
@@ -106,7 +94,7 @@ fn readiness_says_that_an_index_cannot_be_made_again() {
     let index = home.path().join("index");
     fs::remove_dir_all(&index).unwrap();
     fs::write(&index, "").unwrap();
-    until("not ready", || server.send(&Call::get("/v1/ready")).status == 503);
+    wait_until("not ready", || server.send(&Call::get("/v1/ready")).status == 503);
     let message = server.send(&Call::get("/v1/ready")).text();
     assert!(message.contains("index") && !message.contains("/index"), "{message}");
     let reply = server.send(&question());
@@ -117,8 +105,8 @@ fn readiness_says_that_an_index_cannot_be_made_again() {
     assert_eq!((reply.status, behind(&reply)), (200, json!(1)), "{}", reply.text());
     assert_eq!(reply.json()["degraded"][0]["stage"], "index", "{}", reply.text());
     fs::remove_file(&index).unwrap();
-    until("ready again", || server.send(&Call::get("/v1/ready")).status == 200);
-    until("caught up", || behind(&server.send(&question())) == json!(0));
+    wait_until("ready again", || server.send(&Call::get("/v1/ready")).status == 200);
+    wait_until("caught up", || behind(&server.send(&question())) == json!(0));
     server.stop();
 }
 
@@ -133,7 +121,7 @@ fn a_server_that_cannot_make_its_first_index_is_not_ready_until_it_can() {
     assert_eq!(server.send(&Call::get("/v1/ready")).status, 503);
     fs::remove_file(&index).unwrap();
     // No question is needed: a load balancer sends none to a server that is not ready.
-    until("ready again", || server.send(&Call::get("/v1/ready")).status == 200);
+    wait_until("ready again", || server.send(&Call::get("/v1/ready")).status == 200);
     let reply = server.send(&question());
     assert_eq!((reply.status, behind(&reply)), (200, json!(0)), "{}", reply.text());
     server.stop();
@@ -150,7 +138,7 @@ fn a_database_that_is_removed_takes_no_writes_and_is_not_ready() {
     fs::rename(&database, &aside).unwrap();
     let refused = server.send(&put("lost", "Lost."));
     assert_eq!(refused.status, 503, "{}", refused.text());
-    until("not ready", || server.send(&Call::get("/v1/ready")).status == 503);
+    wait_until("not ready", || server.send(&Call::get("/v1/ready")).status == 503);
     let message = server.send(&Call::get("/v1/ready")).text();
     assert!(message.contains("database file was removed"), "{message}");
     assert_eq!(keys(&server.send(&question()).json()), expected, "what is open is read");
@@ -158,7 +146,7 @@ fn a_database_that_is_removed_takes_no_writes_and_is_not_ready() {
     fs::copy(&aside, &database).unwrap();
     assert_eq!(server.send(&put("lost", "Lost.")).status, 503);
     fs::rename(&aside, &database).unwrap();
-    until("ready again", || server.send(&Call::get("/v1/ready")).status == 200);
+    wait_until("ready again", || server.send(&Call::get("/v1/ready")).status == 200);
     assert_eq!(server.send(&put("found", "Found.")).status, 200);
     // Without its log, what is written is lost too.
     fs::rename(log_of(&database), &aside).unwrap();

@@ -20,9 +20,7 @@ fn set(home: &Home, workspace: &str) {
 /// The error of a command that refuses a setting.
 #[track_caller]
 fn refused(home: &Home, args: &[&str]) -> Value {
-    let ran = home.run(&[args, &["--json"]].concat());
-    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-    let said: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let said = home.run(&[args, &["--json"]].concat()).exits(2).json();
     assert_eq!(said["error"]["kind"], "config", "{said}");
     said["error"].clone()
 }

@@ -24,7 +24,7 @@ fn leak(text: &str) -> Option<&'static str> {
 fn every_text_of_a_request_over_http_and_mcp_is_scrubbed() {
     for home in Home::both() {
         let config = r#"{"eval":{"capture":true,"scrub_pii":true}}"#;
-        std::fs::write(home.path().join("config.json"), config).unwrap();
+        home.write("config.json", config);
         home.put("a", "a page about the harbour");
         let admin = token(&home, "admin");
         let server = Server::start(&home, &[]);

@@ -1,13 +1,13 @@
 //! SIGTERM: what was begun is ended, what was asked is stored, what is left goes to others.
 
 use std::io::Write as _;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::client::{Call, Reply, Server};
 use crate::capture::{capturing, exported};
-use crate::support::Home;
+use crate::support::{Home, wait_until};
 
 /// How long a process is given to hear a signal, on a busy machine.
 const HEARD: Duration = Duration::from_millis(700);
@@ -61,11 +61,9 @@ fn a_job_that_is_not_done_goes_to_another_worker() {
         let server = Server::start(&home, &["--lease", "2"]);
         let import = json!({ "kind": "import", "pages": pages });
         assert_eq!(server.send(&Call::json("POST", "/v1/jobs", &import)).status, 202);
-        let begun = Instant::now();
-        while server.send(&Call::get("/v1/jobs/1")).json()["done"] == json!(0) {
-            assert!(begun.elapsed() < Duration::from_secs(60), "the job does not begin");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait_until("the job begins", || {
+            server.send(&Call::get("/v1/jobs/1")).json()["done"] != json!(0)
+        });
         server.stop();
         let left = home.json(&["jobs", "show", "1"]);
         // A fast machine may have done it all.

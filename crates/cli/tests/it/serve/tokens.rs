@@ -1,27 +1,15 @@
 //! Tokens: who may do what, for how long and how often, and where they are never written.
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Value, json};
 
 use super::client::{Call, Reply, Server, token, token_of};
-use crate::support::Home;
-
-/// What a wait for something that takes about a second ends with.
-const PATIENCE: Duration = Duration::from_secs(30);
+use crate::support::{Home, wait_for};
 
 /// Asks until the answer has this status.
 #[track_caller]
 fn until(server: &Server, call: &Call, status: u16) -> Reply {
-    let begun = Instant::now();
-    loop {
-        let reply = server.send(call);
-        if reply.status == status {
-            return reply;
-        }
-        assert!(begun.elapsed() < PATIENCE, "{call:?}: {}", reply.whole());
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    let what = format!("{status} for {call:?}");
+    wait_for(&what, || Some(server.send(call)).filter(|reply| reply.status == status))
 }
 
 /// Every operation of the document: a request of it, and the scope it needs.
@@ -135,8 +123,7 @@ fn a_token_ends_when_it_is_revoked_or_runs_out() {
 #[test]
 fn a_token_is_shown_once_and_stored_nowhere() {
     for home in Home::both() {
-        let made = home.run(&["tokens", "create", "--name", "ci", "--scope", "admin"]);
-        assert_eq!(made.code, Some(0), "{}", made.stderr);
+        let made = home.run(&["tokens", "create", "--name", "ci", "--scope", "admin"]).exits(0);
         let token = made.stdout.trim();
         let secret = token.rsplit('_').next().unwrap();
         assert_eq!(secret.len(), 64);
@@ -241,9 +228,7 @@ fn other_machines_are_not_served_without_tokens() {
     }
     token(&home, "read");
     std::fs::remove_file(home.path().join("token.key")).unwrap();
-    let ran = home.run(&["serve", "--listen", "127.0.0.1:0"]);
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("GBRAIN_TOKEN_KEY"), "{}", ran.stderr);
+    home.run(&["serve", "--listen", "127.0.0.1:0"]).exits(2).stderr_has("GBRAIN_TOKEN_KEY");
 }
 
 #[test]

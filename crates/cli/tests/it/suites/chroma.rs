@@ -101,9 +101,8 @@ impl Chroma {
 
 /// The vectors of texts, as the program prints them.
 fn vectors(home: &Home, texts: &[&str]) -> Vec<Value> {
-    let path = home.path().join("texts.txt");
-    std::fs::write(&path, texts.join("\n")).unwrap();
-    let printed = home.ok(&["targets", "vectors", path.to_str().unwrap()]);
+    let path = home.write("texts.txt", texts.join("\n"));
+    let printed = home.ok(&["targets", "vectors", &path]);
     let vector = |line: &str| serde_json::from_str::<Value>(line).unwrap()["vector"].clone();
     let vectors: Vec<Value> = printed.lines().map(vector).collect();
     assert_eq!(vectors.len(), texts.len());

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 use crate::conforms::assert_conforms;
-use crate::support::demo_home;
+use crate::support::{args_of, assert_fields, demo_home, find};
 
 #[test]
 fn a_suite_is_added_to_the_file_and_registered_off() {
@@ -17,40 +17,19 @@ fn a_suite_is_added_to_the_file_and_registered_off() {
             "# ours\nsuites:\n  - name: old # first\n    type: smoke\n    owners: [x]\n",
         )
         .unwrap();
-        let args = [
-            "suites",
-            "create",
-            "--name",
-            "weekly",
-            "--type",
-            "weekly_benchmark",
-            "--owner",
-            "ml",
-            "--trigger",
-            "cron:0 2 * * 0",
-        ];
+        let args = args_of(
+            "suites create --name weekly --type weekly_benchmark --owner ml --trigger 'cron:0 2 * * 0'",
+        );
         home.ok(&args);
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(
             text.starts_with("# ours\nsuites:\n  - name: old # first\n") && text.contains("weekly"),
             "{text}"
         );
-        let again = home.run(&args);
-        assert_eq!(again.code, Some(2), "{}", again.stdout);
+        home.run(&args).exits(2);
         let list = home.json(&["suites", "list"]);
-        let of = |name: &str| {
-            list["suites"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .find(|one| one["name"] == name)
-                .unwrap()
-                .clone()
-        };
-        assert_eq!(
-            (&of("weekly")["registered"], &of("weekly")["enabled"]),
-            (&json!(true), &json!(false))
-        );
+        let of = |name: &str| find(&list["suites"], "name", name).clone();
+        assert_fields(&of("weekly"), &json!({ "registered": true, "enabled": false }));
         assert_eq!(of("old")["registered"], false);
         home.ok(&["suites", "enable", "weekly"]);
         let list = home.json(&["suites", "list"]);
@@ -70,7 +49,7 @@ fn a_suite_is_added_to_the_file_and_registered_off() {
 fn braintrust_suites_are_read_too() {
     let home = Home::sqlite();
     let text = "suites: [{ name: s, type: smoke, owners: [x], endpoint: local }]\n";
-    std::fs::write(home.path().join("braintrust_suites.yaml"), text).unwrap();
+    home.write("braintrust_suites.yaml", text);
     assert_eq!(home.json(&["suites", "list"])["suites"][0]["target"], "local");
     assert_eq!(home.json(&["suites", "validate"])["valid"], true);
 }
@@ -79,19 +58,12 @@ fn braintrust_suites_are_read_too() {
 fn validation_tells_lines_and_unknown_targets() {
     let home = Home::sqlite();
     suites(&home, "suites:\n  - name: a\n    type: smoke\n    owners: [x]\n    target: mars\n");
-    let ran = home.run(&["suites", "validate"]);
-    assert_eq!(ran.code, Some(1));
-    assert!(
-        ran.stdout.contains("suites.yaml:6: ") && ran.stdout.contains("mars"),
-        "{}",
-        ran.stdout
-    );
+    home.run(&["suites", "validate"]).exits(1).stdout_has("suites.yaml:6: ").stdout_has("mars");
     suites(&home, "suites:\n  - name: a\n    type: smoke\n    owners: [x]\n    colour: red\n");
     let found =
         serde_json::from_str::<Value>(&home.run(&["suites", "validate", "--json"]).stdout).unwrap();
     assert_eq!(found["problems"][0]["line"], 6);
-    let ran = home.run(&["suites", "run", "a"]);
-    assert_eq!(ran.code, Some(2));
+    home.run(&["suites", "run", "a"]).exits(2);
 }
 
 /// The schema that is shipped is the one that the program means.
@@ -112,20 +84,13 @@ fn reports_that_travel_hold_no_query() {
     let home = demo_home(Home::sqlite());
     suites(&home, "suites: [{ name: s, type: smoke, owners: [x] }]\n");
     queries(&home, &[json!({ "query": "a secret question", "expected": ["nowhere"] })]);
-    let path = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
+    let path = |name: &str| home.file(name);
     let (markdown, junit) = (path("r.md"), path("r.xml"));
-    let ran = home.run(&[
-        "suites",
-        "run",
-        "s",
-        "--markdown",
-        &markdown,
-        "--junit",
-        &junit,
-        "--github",
-        "--json",
-    ]);
-    assert_eq!(ran.code, Some(1));
+    let ran = home
+        .run(&args_of(&format!(
+            "suites run s --markdown {markdown} --junit {junit} --github --json"
+        )))
+        .exits(1);
     let markdown = std::fs::read_to_string(&markdown).unwrap();
     let junit = std::fs::read_to_string(&junit).unwrap();
     for text in [&markdown, &junit, &ran.stdout, &ran.stderr] {
@@ -141,39 +106,29 @@ fn reports_that_travel_hold_no_query() {
 #[test]
 fn queries_live_from_candidate_to_retired() {
     for home in Home::both() {
-        home.ok(&[
-            "queries",
-            "add",
-            "who is ada@example.com?",
-            "--expected",
-            "people/ada",
-            "--difficulty",
-            "hard",
-        ]);
+        home.ok(&args_of(
+            "queries add 'who is ada@example.com?' --expected people/ada --difficulty hard",
+        ));
         let list = home.json(&["queries", "list"]);
         let query = &list["queries"][0];
-        assert_eq!(
-            (&query["query"], &query["difficulty"]),
-            (&json!("who is [REDACTED]?"), &json!("hard"))
-        );
+        assert_fields(query, &json!({ "query": "who is [REDACTED]?", "difficulty": "hard" }));
         let number = query["number"].to_string();
         home.ok(&["queries", "edit", &number, "--expected", "chunk:c1", "--source", "slack"]);
         let query = &home.json(&["queries", "list"])["queries"][0];
-        assert_eq!(
-            (&query["expected"], &query["source"]),
-            (&json!([{ "kind": "chunk", "id": "c1" }]), &json!("slack"))
+        assert_fields(
+            query,
+            &json!({ "expected": [{ "kind": "chunk", "id": "c1" }], "source": "slack" }),
         );
         home.ok(&["queries", "retire", &number]);
         assert_eq!(home.json(&["queries", "list", "--state", "active"])["queries"], json!([]));
-        let ran = home.run(&["queries", "retire", "4711"]);
-        assert_eq!(ran.code, Some(2));
+        home.run(&["queries", "retire", "4711"]).exits(2);
     }
 }
 
 #[test]
 fn captured_traffic_becomes_candidates() {
     let home = demo_home(Home::sqlite());
-    std::fs::write(home.path().join("config.json"), r#"{"eval":{"capture":true}}"#).unwrap();
+    home.write("config.json", r#"{"eval":{"capture":true}}"#);
     for _ in 0..3 {
         home.ok(&["query", "charge floor"]);
     }
@@ -200,15 +155,13 @@ fn captured_traffic_becomes_candidates() {
     assert_eq!((ran.code, &body["planned"]), (Some(0), &json!(1)), "{body:#} {first}");
     let number = charge["number"].to_string();
     home.ok(&["queries", "retire", &number]);
-    let refused = home.run(&["queries", "promote", "--accept", &number]);
-    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
-    assert!(refused.stderr.contains("--state active"), "{}", refused.stderr);
+    home.run(&["queries", "promote", "--accept", &number]).exits(2).stderr_has("--state active");
 }
 
 #[test]
 fn results_labelled_relevant_are_acceptable() {
     let home = demo_home(Home::sqlite());
-    std::fs::write(home.path().join("config.json"), r#"{"eval":{"capture":true}}"#).unwrap();
+    home.write("config.json", r#"{"eval":{"capture":true}}"#);
     home.ok(&["query", "charge floor"]);
     home.ok(&["feedback", "--last", "--vote", "up"]);
     home.ok(&["queries", "promote"]);
@@ -251,8 +204,7 @@ fn data_left_by_runs_is_erased() {
         assert!(first.stdout.contains("recall@5") && first.stderr.contains("figures"), "{first:?}");
         assert_eq!(home.json(&["suites", "show", "1"])["run"], Value::Null);
         assert!(home.json(&["suites", "show", "3"])["run"].is_object(), "the last one stays");
-        let ran = home.run(&["triage", "1"]);
-        assert!(ran.code == Some(2) && ran.stderr.contains("figures of run 1"), "{}", ran.stderr);
+        home.run(&["triage", "1"]).exits(2).stderr_has("figures of run 1");
         assert_eq!(figures(&prune(&["--older-than", "0d", "--runs"])), [2, 0, 0].map(Some));
         assert_eq!(home.json(&["suites", "history"])["runs"].as_array().unwrap().len(), 1);
         for wrong in ["soon", "-1d", "99999999999d"] {

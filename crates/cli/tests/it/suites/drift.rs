@@ -21,9 +21,7 @@ fn an_edit_of_the_file_is_reported_until_it_is_applied() {
         let list = home.run(&["suites", "list"]);
         assert!(list.stdout.contains("on, differs from the file"), "{}", list.stdout);
         assert!(list.stderr.contains("`gbrain suites enable s`"), "{}", list.stderr);
-        let checked = home.run(&["suites", "validate"]);
-        assert_eq!(checked.code, Some(0), "{}", checked.stderr);
-        assert!(checked.stderr.contains("differs from the file"), "{}", checked.stderr);
+        home.run(&["suites", "validate"]).exits(0).stderr_has("differs from the file");
         let (ran, _) = run(&home, &["s"]);
         assert!(ran.stderr.contains("what is registered and enabled differs"), "{}", ran.stderr);
         home.ok(&["suites", "enable", "s"]);
@@ -47,20 +45,18 @@ fn a_suite_removed_from_the_file_is_reported_and_can_be_removed() {
         let list = home.run(&["suites", "list"]);
         assert!(list.stderr.contains("`gbrain suites remove s`"), "{}", list.stderr);
         let checked = home.run(&["suites", "validate", "--json"]);
-        let body: Value = serde_json::from_str(&checked.stdout).unwrap();
+        let body = checked.json();
         assert_eq!((checked.code, &body["valid"]), (Some(0), &json!(true)));
         assert!(body["warnings"].to_string().contains("not in the file"), "{body}");
-        let removed = home.run(&["suites", "remove", "s", "--json"]);
-        assert_eq!(removed.code, Some(0), "{}", removed.stderr);
-        let body: Value = serde_json::from_str(&removed.stdout).unwrap();
+        let removed = home.run(&["suites", "remove", "s", "--json"]).exits(0);
+        let body = removed.json();
         assert_eq!(body["workspaces"], json!(["default"]));
         let firing = body["firing"].as_array().unwrap();
         assert!(!firing.is_empty() && removed.stderr.contains("gbrain alerts close"), "{body}");
         assert_eq!(home.json(&["suites", "list"])["suites"], json!([]));
         let runs = home.json(&["suites", "history"]);
         assert_eq!(runs["runs"].as_array().unwrap().len(), 1, "runs stay");
-        let again = home.run(&["suites", "remove", "s"]);
-        assert!(again.code == Some(2) && again.stderr.contains("gbrain suites list"));
+        home.run(&["suites", "remove", "s"]).exits(2).stderr_has("gbrain suites list");
     }
 }
 
@@ -83,9 +79,7 @@ fn an_unknown_target_is_reported_immediately() {
         "suites", "create", "--name", "s", "--type", "smoke", "--owner", "x", "--target", "nowhere",
     ];
     for args in [&args[..], &["suites", "enable", "s"]] {
-        let ran = home.run(args);
-        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-        assert!(ran.stderr.contains("unknown target `nowhere`"), "{}", ran.stderr);
+        home.run(args).exits(0).stderr_has("unknown target `nowhere`");
     }
     queries(&home, &[json!({ "query": "anything", "expected": ["a"] })]);
     let (ran, body) = run(&home, &["s"]);

@@ -1,7 +1,7 @@
 //! What is said to somebody who typed something that does nothing, or is looked at in the wrong place.
 
 use super::*;
-use crate::support::demo_home;
+use crate::support::{demo_home, find};
 
 const SUITE: &str = "suites: [{ name: s, type: smoke, owners: [x] }]\n";
 
@@ -28,11 +28,7 @@ fn says(home: &Home, args: &[&str], code: i32, words: &str) {
 #[test]
 fn queries_that_say_nothing() {
     let home = Home::sqlite();
-    let file = |name: &str, text: &str| {
-        let path = home.path().join(name);
-        std::fs::write(&path, text).unwrap();
-        path.to_str().unwrap().to_owned()
-    };
+    let file = |name: &str, text: &str| home.write(name, text);
     let empty = file("empty.jsonl", "\n");
     says(&home, &["queries", "import", &empty], 2, "there are no queries in");
     let bad = file("bad.yaml", "- query: a\n- query: b\n  colour: red\n");
@@ -71,10 +67,7 @@ fn alerts_of_another_workspace_and_silences_of_nothing() {
 fn the_doctor_and_the_autopilot_know_of_suites() {
     let (home, keys) = failed();
     let report = home.json(&["doctor"]);
-    let check = |name: &str| {
-        let checks = report["checks"].as_array().unwrap();
-        checks.iter().find(|one| one["name"] == name).unwrap().clone()
-    };
+    let check = |name: &str| find(&report["checks"], "name", name).clone();
     assert_eq!(check("alerts")["details"]["firing"], keys.len());
     assert_eq!(check("alerts")["status"], "warn");
     let suites = check("suites");
@@ -89,14 +82,13 @@ fn a_model_without_a_known_provider_is_refused() {
     let set = ["config", "set", "models.rerank", "cohre:rerank-v3.5"];
     says(&home, &set, 2, "known providers: anthropic, openai");
     let described = r#"{"llm":{"providers":{"lab":{"base_url":"http://127.0.0.1:9/v1"}}}}"#;
-    std::fs::write(home.path().join("config.json"), described).unwrap();
+    home.write("config.json", described);
     let price = r#"{"lab:m":{"input_usd_per_million":0.1,"source":"test","date":"2026-01-31"}}"#;
-    std::fs::write(home.path().join("prices.json"), price).unwrap();
+    home.write("prices.json", price);
     home.ok(&["config", "set", "models.rerank", "lab:m"]);
     std::fs::remove_file(home.path().join("config.json")).unwrap();
     let report = home.json(&["doctor"]);
-    let checks = report["checks"].as_array().unwrap();
-    let calibration = checks.iter().find(|one| one["name"] == "rerank_calibration").unwrap();
+    let calibration = find(&report["checks"], "name", "rerank_calibration");
     assert_eq!(calibration["status"], "warn", "{calibration}");
     assert!(calibration["message"].as_str().unwrap().contains("`lab`"), "{calibration}");
     home.ok(&["config", "unset", "models.rerank"]);
@@ -109,7 +101,7 @@ fn a_model_without_a_known_provider_is_refused() {
 #[test]
 fn a_cooldown_that_is_none() {
     let home = Home::sqlite();
-    std::fs::write(home.path().join("config.json"), r#"{"alerts":{"cooldown":"banana"}}"#).unwrap();
+    home.write("config.json", r#"{"alerts":{"cooldown":"banana"}}"#);
     says(&home, &["alerts", "list"], 2, "`alerts.cooldown` takes a duration, such as \"4h\"");
 }
 

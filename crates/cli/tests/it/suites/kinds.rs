@@ -13,6 +13,7 @@ use serde_json::json;
 use super::chroma::Chroma;
 use super::*;
 use crate::models::Provided;
+use crate::support::assert_fields;
 
 const SOURCES: [&str; 4] = ["github", "slack", "notion", "linear"];
 
@@ -99,11 +100,10 @@ fn calibrated(home: Home) -> Provided {
         let pair = json!({ "query": query, "document": format!("p{at}"), "chunk": format!("p{at}#0"), "text": text, "label": "borderline" });
         format!("{pair}\n")
     };
-    let path = provided.home.path().join("pairs.jsonl");
-    std::fs::write(&path, (0..30).map(pair).collect::<String>()).unwrap();
+    let path = provided.home.write("pairs.jsonl", (0..30).map(pair).collect::<String>());
     ranked(&provided, || {
         for args in [
-            &["calibrate", "collect", "--from", path.to_str().unwrap()][..],
+            &["calibrate", "collect", "--from", &path][..],
             &["calibrate", "score"],
             &["calibrate", "deploy", "--force", "nobody knows these pages"],
         ] {
@@ -145,7 +145,7 @@ fn staged(home: &Home, target: &Value, is_local: bool) {
         "thresholds": { "all": { "latency_p95_ms": { "target": 60000, "alert": 60000 } } },
         "suites": all.map(suite),
     });
-    std::fs::write(home.path().join("suites.yaml"), file.to_string()).unwrap();
+    home.write("suites.yaml", file.to_string());
 }
 
 /// Runs all of them; what only a target with links can do fails without.
@@ -155,11 +155,7 @@ fn every_kind(provided: &Provided, who: &str, has_links: bool) {
     let check = |name: &str, planned: usize| {
         let (ran, body) = run(home, &[name]);
         assert_eq!(ran.code, Some(0), "{who} {name}: {body:#}");
-        assert_eq!(
-            (&body["verdict"], &body["planned"]),
-            (&json!("pass"), &json!(planned)),
-            "{who}"
-        );
+        assert_fields(&body, &json!({ "verdict": "pass", "planned": planned }));
         assert_eq!(measure(&body, "recall@5")["status"], "ok", "{who} {name}");
     };
     // Ten of the twelve of one source.

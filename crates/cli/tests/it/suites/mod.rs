@@ -23,15 +23,14 @@ const PATIENT: &str = "thresholds: { all: { latency_p95_ms: { target: 60000, ale
 
 /// Writes the file of suites.
 pub(crate) fn suites(home: &Home, text: &str) {
-    std::fs::write(home.path().join("suites.yaml"), format!("{PATIENT}{text}")).unwrap();
+    home.write("suites.yaml", format!("{PATIENT}{text}"));
 }
 
 #[track_caller]
 pub(crate) fn queries(home: &Home, queries: &[Value]) {
     let lines: String = queries.iter().map(|query| format!("{query}\n")).collect();
-    let path = home.path().join("queries.jsonl");
-    std::fs::write(&path, lines).unwrap();
-    home.ok(&["queries", "import", path.to_str().unwrap()]);
+    let path = home.write("queries.jsonl", lines);
+    home.ok(&["queries", "import", &path]);
 }
 
 /// So many queries, each of which must find the document of its own number.

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::*;
 use crate::conforms::assert_conforms;
+use crate::support::{assert_fields, wait_until};
 
 const SHAPES: [&str; 3] = ["lightfast-internal", "lightfast-v1", "lightfast-2026"];
 
@@ -34,7 +35,7 @@ fn staged(home: &Home, server: &RetrievalServer, api: &str, sample: usize) {
          suites: [{{ name: prod, type: regression, target: prod, owners: ['@a'], sample: {{ total: {sample} }}, concurrency: 8 }}]\n",
         server.url()
     );
-    std::fs::write(home.path().join("suites.yaml"), text).unwrap();
+    home.write("suites.yaml", text);
 }
 
 /// The boundaries of the playbook's table, through the program: n = 20, 25 and 100.
@@ -230,8 +231,7 @@ fn runs_of_another_target_are_distinguished() {
         let (_, body) = run(&home, &["prod"]);
         assert_eq!(body["alerts"]["resolved"].as_array().unwrap().len(), 2, "{body:#}");
         // What was wrong is looked at, though it is over, and not what asked somebody else.
-        let triaged = home.run(&["triage", &keys[0], "--json"]);
-        let triaged: Value = serde_json::from_str(&triaged.stdout).unwrap();
+        let triaged = home.run(&["triage", &keys[0], "--json"]).json();
         assert_eq!(triaged["run"], 3, "{triaged:#}");
         assert!(triaged["notes"].to_string().contains("the alert is over"), "{triaged:#}");
         let history = home.json(&["suites", "history"]);
@@ -265,13 +265,10 @@ fn an_alert_of_recall_names_its_cases() {
     let server = RetrievalServer::start(sixth, |_| Fault::None).unwrap();
     staged(&home, &server, "lightfast-v1", 25);
     let junit = home.path().join("r.xml");
-    let ran = home.run(&["suites", "run", "prod", "--junit", junit.to_str().unwrap()]);
-    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
-    assert!(
-        ran.stdout.contains("failing cases: 25") && ran.stdout.contains("rank 6"),
-        "{}",
-        ran.stdout
-    );
+    home.run(&["suites", "run", "prod", "--junit", junit.to_str().unwrap()])
+        .exits(1)
+        .stdout_has("failing cases: 25")
+        .stdout_has("rank 6");
     let junit = std::fs::read_to_string(junit).unwrap();
     assert!(junit.contains("<failure message=\"rank 6\" type=\"failing\"/>"), "{junit}");
     let shown = home.json(&["alerts", "show", "gbrain/default/prod/recall@5/all"])["alert"].clone();
@@ -298,21 +295,14 @@ fn a_run_that_is_stopped_is_no_alert() {
     let mut command = home.command(&["suites", "run", "prod", "--json"]);
     let piped = std::process::Stdio::piped;
     let process = command.stdout(piped()).stderr(piped()).spawn().unwrap();
-    let began = Instant::now();
-    while server.requests() < 8 {
-        assert!(began.elapsed() < Duration::from_secs(60), "nothing is asked");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the server is asked", || server.requests() >= 8);
     let process_id = process.id().to_string();
     let sent = std::process::Command::new("kill").args(["-INT", &process_id]).status().unwrap();
     assert!(sent.success());
-    let ran = Ran::of(process.wait_with_output().unwrap());
-    assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
-    let body: Value = serde_json::from_str(&ran.stdout).unwrap();
-    assert_eq!(
-        (&body["verdict"], &body["inconclusive_reasons"]),
-        (&json!("inconclusive"), &json!(["cancelled"])),
-        "{body:#}"
+    let body = Ran::of(process.wait_with_output().unwrap()).exits(2).json();
+    assert_fields(
+        &body,
+        &json!({ "verdict": "inconclusive", "inconclusive_reasons": ["cancelled"] }),
     );
     assert_eq!(body["alerts"], json!({ "raised": [], "resolved": [] }));
     assert_eq!(home.json(&["alerts", "list"])["alerts"], json!([]));
@@ -334,7 +324,7 @@ fn a_suite_keeps_to_its_time() {
          suites: [{{ name: prod, type: weekly_benchmark, target: prod, owners: ['@a'], max_duration: 2s, concurrency: 2 }}]\n",
         server.url()
     );
-    std::fs::write(home.path().join("suites.yaml"), text).unwrap();
+    home.write("suites.yaml", text);
     let began = Instant::now();
     let (ran, body) = run(&home, &["prod"]);
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
@@ -364,7 +354,7 @@ fn reasons_are_asked_for_and_must_be_there() {
              suites: [{{ name: prod, type: graph_qa, target: prod, owners: ['@a'], sample: {{ total: 1 }} }}]\n",
             server.url()
         );
-        std::fs::write(home.path().join("suites.yaml"), text).unwrap();
+        home.write("suites.yaml", text);
         let (ran, body) = run(&home, &["prod"]);
         assert!(
             server

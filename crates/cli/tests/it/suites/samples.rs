@@ -86,11 +86,10 @@ fn a_reduced_sample_is_shown_in_every_report() {
     let server = serving(0);
     against(&home, &server.url(), "regression", ", sample: { total: 6 }");
     let words = "smaller sample: this suite requires 6 queries, the playbook 25";
-    let path = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
+    let path = |name: &str| home.file(name);
     let (markdown, junit) = (path("r.md"), path("r.xml"));
     let args = ["suites", "run", "prod", "--markdown", &markdown, "--junit", &junit, "--github"];
-    let ran = home.run(&args);
-    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let ran = home.run(&args).exits(0);
     let read = |path: &str| std::fs::read_to_string(path).unwrap();
     let warned = ran.stdout.lines().filter(|line| line.starts_with("::warning"));
     let annotations: String = warned.collect();
@@ -128,8 +127,7 @@ fn an_outage_says_that_the_target_is_unreachable() {
     for home in Home::both() {
         queries(&home, &numbered(25));
         against(&home, "http://127.0.0.1:9", "regression", "");
-        let ran = home.run(&["suites", "run", "prod"]);
-        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+        let ran = home.run(&["suites", "run", "prod"]).exits(1);
         let words = "target prod is unreachable: no answer to any of 25 queries (unreachable: 25)";
         assert!(ran.stdout.contains(words), "{}", ran.stdout);
         assert!(!ran.stdout.contains("0.0%"), "{}", ran.stdout);

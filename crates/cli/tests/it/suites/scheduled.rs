@@ -1,12 +1,12 @@
 //! Suites that run by themselves: schedules, events, two workers.
 
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 
 use super::*;
-use crate::support::demo_home;
+use crate::support::{assert_fields, demo_home, wait_until};
 
 /// A process that is ended when the test is.
 struct Running(Child);
@@ -27,15 +27,6 @@ fn runs(home: &Home) -> Vec<Value> {
     home.json(&["suites", "history"])["runs"].as_array().unwrap().clone()
 }
 
-#[track_caller]
-fn until(what: &str, is_so: impl Fn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(90);
-    while !is_so() {
-        assert!(Instant::now() < end, "{what}");
-        std::thread::sleep(Duration::from_millis(200));
-    }
-}
-
 /// One run for an event, whoever of two workers sees it; and none for what is no event.
 #[test]
 fn two_workers_run_a_due_suite_once() {
@@ -54,13 +45,13 @@ fn two_workers_run_a_due_suite_once() {
         std::thread::sleep(Duration::from_secs(2));
         assert_eq!(runs(&home), [] as [Value; 0], "what was imported before is no event");
         assert_eq!(home.put("notes/new", "The charge floor has a new page.").code, Some(0));
-        until("the event is run for", || !runs(&home).is_empty());
+        wait_until("the event is run for", || !runs(&home).is_empty());
         std::thread::sleep(Duration::from_secs(3));
         let all = runs(&home);
         assert_eq!(all.len(), 1, "{all:#?}");
-        assert_eq!(
-            (&all[0]["verdict"], &all[0]["trigger"]),
-            (&json!("pass"), &json!("event:knowledge.persisted"))
+        assert_fields(
+            &all[0],
+            &json!({ "verdict": "pass", "trigger": "event:knowledge.persisted" }),
         );
         let shown = home.json(&["suites", "show", &all[0]["id"].to_string()]);
         assert_eq!(shown["run"]["asked"], 1);
@@ -80,10 +71,7 @@ fn a_broken_suite_is_recorded() {
     std::fs::remove_file(home.path().join("suites.yaml")).unwrap();
     home.ok(&["events", "emit", "knowledge.persisted", "--document", "d", "--version", "1"]);
     let _worker = worker(&home);
-    until("the event is run for", || !runs(&home).is_empty());
+    wait_until("the event is run for", || !runs(&home).is_empty());
     let run = &runs(&home)[0];
-    assert_eq!(
-        (&run["verdict"], &run["inconclusive_reasons"]),
-        (&json!("inconclusive"), &json!(["broken"]))
-    );
+    assert_fields(run, &json!({ "verdict": "inconclusive", "inconclusive_reasons": ["broken"] }));
 }

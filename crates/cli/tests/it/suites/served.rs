@@ -7,7 +7,7 @@ use serde_json::json;
 use super::*;
 use crate::conforms::assert_conforms;
 use crate::serve::client::{Call, Server, token};
-use crate::support::demo_home;
+use crate::support::{assert_fields, demo_home};
 
 #[test]
 fn runs_and_events_over_a_wire() {
@@ -33,10 +33,7 @@ fn runs_and_events_over_a_wire() {
         };
         let list = get("/v1/suites");
         assert_conforms(of_body::<SuitesBody>().as_value(), &list);
-        assert_eq!(
-            (&list["suites"][0]["name"], &list["suites"][0]["enabled"]),
-            (&json!("s"), &json!(false))
-        );
+        assert_fields(&list["suites"][0], &json!({ "name": "s", "enabled": false }));
         let runs = get("/v1/suites/s/runs?limit=1");
         assert_conforms(of_body::<SuiteRunsBody>().as_value(), &runs);
         assert_eq!(runs["runs"][0]["inconclusive_reasons"], json!(["broken"]));

@@ -28,10 +28,10 @@ fn targets_are_listed_and_invalid_ones_reported() {
     let text = home.ok(&["targets"]);
     assert!(text.contains("prod") && text.contains("api.example.com"), "{text}");
     describe(&home, &json!({ "bad": { "kind": "http", "ulr": "x" }, "old": run }));
-    let ran = home.run(&["targets", "list"]);
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.stdout.contains("can't be used"), "{}", ran.stdout);
-    assert!(ran.stderr.contains("did you mean `url`?"), "{}", ran.stderr);
+    home.run(&["targets", "list"])
+        .exits(2)
+        .stdout_has("can't be used")
+        .stderr_has("did you mean `url`?");
     // One bad target does not keep others from being used.
     let ran = home.run(&["targets", "check", "old"]);
     assert!(ran.stderr.contains("bm25.run"), "{}", ran.stderr);
@@ -43,7 +43,7 @@ fn targets_of_the_file_of_suites_are_listed_too() {
     describe(&home, &json!({ "old": { "kind": "run", "file": "bm25.run" } }));
     let text =
         "targets: { far: { kind: run, file: far.run }, old: { kind: run, file: other.run } }\n";
-    std::fs::write(home.path().join("suites.yaml"), text).unwrap();
+    home.write("suites.yaml", text);
     let listed = home.json(&["targets", "list"]);
     let of = |at: usize| {
         let one = &listed["targets"][at];
@@ -60,10 +60,8 @@ fn targets_of_the_file_of_suites_are_listed_too() {
     let hint = |name: &str| home.run(&["targets", "check", name]).stderr;
     assert!(hint("fra").contains("did you mean `far`?"), "{}", hint("fra"));
     assert!(!hint("production").contains("did you mean"), "{}", hint("production"));
-    std::fs::write(home.path().join("suites.yaml"), "colour: red\n").unwrap();
-    let ran = home.run(&["targets", "list"]);
-    assert!(ran.code == Some(2) && ran.stdout.contains("bm25.run"), "{}", ran.stdout);
-    assert!(ran.stderr.contains("colour"), "{}", ran.stderr);
+    home.write("suites.yaml", "colour: red\n");
+    home.run(&["targets", "list"]).exits(2).stdout_has("bm25.run").stderr_has("colour");
 }
 
 #[test]
@@ -103,9 +101,9 @@ fn a_failed_check_shows_the_reason_and_the_answer() {
     let checked = json_of(&ran.stdout);
     assert_eq!((ran.code, &checked["error"]["kind"]), (Some(2), &json!("malformed")));
     assert_eq!(checked["response"]["ok"], true);
-    let ran = run(&["targets", "check", "prod"]);
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("malformed: no results: there is no $.results"), "{}", ran.stderr);
+    run(&["targets", "check", "prod"])
+        .exits(2)
+        .stderr_has("malformed: no results: there is no $.results");
     let ran = home.run(&["targets", "check", "prod"]);
     assert!(ran.stderr.contains("the variable KEY is not set"), "{}", ran.stderr);
     let ran = home.run(&["targets", "check", "prd"]);

@@ -28,7 +28,7 @@ impl Site {
         for query in QUERIES {
             home.ok(&["query", query, "--untrusted"]);
         }
-        let captured = home.path().join("captured.ndjson").to_str().unwrap().to_owned();
+        let captured = home.file("captured.ndjson");
         std::fs::write(&captured, home.ok(&["eval", "export", "--quiet"])).unwrap();
         let served = Served::start(home.command(&["serve"])).unwrap();
         let token = token(&home, "read");
@@ -64,7 +64,7 @@ impl Site {
         let args: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
         let ran = self.run(&args);
         assert_eq!(ran.code, Some(code), "{args:?}\n{}\n{}", ran.stdout, ran.stderr);
-        serde_json::from_str(&ran.stdout).unwrap()
+        ran.json()
     }
 }
 
@@ -156,7 +156,7 @@ fn judged_queries_are_asked_of_a_target() {
 #[test]
 fn a_gate_holds_a_target_to_account() {
     let site = Site::new();
-    let baseline = site.home.path().join("b.baseline.ndjson").to_str().unwrap().to_owned();
+    let baseline = site.home.file("b.baseline.ndjson");
     let publish =
         ["bench", "publish", "--from", &site.captured, "--to", &baseline, "--label", "mine"];
     site.home.ok(&[&publish[..], &["--allow-real"]].concat());
@@ -185,7 +185,7 @@ fn a_gate_holds_a_target_to_account() {
 #[test]
 fn a_target_is_timed_against_captures_of_itself() {
     let site = Site::new();
-    let file = |name: &str| site.home.path().join(name).to_str().unwrap().to_owned();
+    let file = |name: &str| site.home.file(name);
     let (recorded, baseline) = (file("prod.ndjson"), file("prod.baseline.ndjson"));
     let record = ["eval", "record", "--against", &site.captured, "--output", &recorded];
     let made = site.json(&[&record[..], &["--target", "prod"]].concat(), 0);
@@ -217,15 +217,12 @@ fn a_target_is_timed_against_captures_of_itself() {
     not_compared(&[], "other_target");
     // The mutant waits: nothing else is slow here.
     let gate = ["eval", "gate", "--baseline", &baseline, "--target", "prod", "--selftest"];
-    let ran = site.run(&[&gate[..], &["--json"]].concat());
-    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let report = site.run(&[&gate[..], &["--json"]].concat()).json();
     let slowed = report["mutants"].as_array().unwrap().iter();
     let slowed = slowed.clone().find(|one| one["mutant"] == "slow_down").unwrap();
     assert_eq!(slowed["killed"], true, "{report}");
     // Without a target there is nothing to record.
-    let ran = site.run(&record);
-    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
-    assert!(ran.stderr.contains("--target"), "{}", ran.stderr);
+    site.run(&record).exits(2).stderr_has("--target");
     site.served.stop().unwrap();
 }
 

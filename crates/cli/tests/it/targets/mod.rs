@@ -20,7 +20,7 @@ use crate::support::Home;
 /// Writes targets to a home's config.json.
 fn describe(home: &Home, targets: &Value) {
     let config = json!({ "format": "gbrain/1", "targets": targets, "eval": { "capture": true } });
-    std::fs::write(home.path().join("config.json"), config.to_string()).unwrap();
+    home.write("config.json", config.to_string());
 }
 
 /// A target that is asked from here.

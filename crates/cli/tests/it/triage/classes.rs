@@ -120,7 +120,7 @@ fn pages_reached_only_by_links_are_dropped_by_the_threshold() {
         let ran = provided.run(&["suites", "run", "s", "--json"]);
         assert_ne!(ran.code, Some(0), "{}", ran.stdout);
         let ran = provided.run(&["triage", "1", "--json"]);
-        let body: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let body = ran.json();
         let case = &body["findings"][0]["cases"][0];
         assert_eq!(case["evidence"]["in_graph"], true, "{body:#}");
         check(&ran, &body, "threshold", &["owner"]);
@@ -204,10 +204,9 @@ fn a_threshold_that_drops_relevant_pages_is_found_by_its_scores() {
         suites(home, SUITE_OF_4);
         provided.run(&["config", "set", "models.rerank", "jina:m"]);
         provided.run(&["config", "set", "search.rerank_threshold", "0.6"]);
-        let run = provided.run(&["suites", "run", "s", "--json"]);
-        assert_eq!(run.code, Some(1), "{}", run.stdout);
+        provided.run(&["suites", "run", "s", "--json"]).exits(1);
         let ran = provided.run(&["triage", "1", "--json"]);
-        let body: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let body = ran.json();
         assert_eq!((ran.code, &body["class"]), (Some(1), &json!("threshold")), "{body:#}");
         assert!(cases(&body, "threshold").contains(&"rival".to_owned()), "{body:#}");
         // What no result reaches lets all through, and is the threshold's matter too.
@@ -224,6 +223,6 @@ fn a_model_that_is_down_is_infrastructure() {
     let run = provided.run(&["suites", "run", "s", "--json"]);
     assert_eq!(run.code, Some(2), "degraded is no pass: {}", run.stdout);
     let ran = provided.run(&["triage", "1", "--json"]);
-    let body: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let body = ran.json();
     check(&ran, &body, "infrastructure", &["bakery", "harbour", "meaning"]);
 }

@@ -29,7 +29,7 @@ fn serving(home: &Home, misses: usize, total: f64, fault: Fault) -> RetrievalSer
          suites: [{{ name: s, type: regression, target: prod, owners: ['@a'], concurrency: 8 }}]\n",
         server.url()
     );
-    std::fs::write(home.path().join("suites.yaml"), text).unwrap();
+    home.write("suites.yaml", text);
     server
 }
 

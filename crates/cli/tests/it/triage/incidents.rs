@@ -9,6 +9,7 @@ use gbrain_store::{Delivery, DeliveryAction, DeliveryFilter};
 
 use super::*;
 use crate::conforms::assert_conforms;
+use crate::support::{args_of, assert_fields};
 
 const CHANNELS: &str = "channels:
   chat: { kind: slack, url_env: CHAT }
@@ -47,32 +48,19 @@ fn from_a_run_to_its_resolution() {
         home.ok(&["delete", "notes/n1"]);
         let (_, body) = triaged(&home, &[]);
         assert_conforms(of_body::<TriageBody>().as_value(), &body);
-        let open = [
-            "incident",
-            "open",
-            "recall fell, says bob@example.com",
-            "--run",
-            "1",
-            "--author",
-            "eve",
-        ];
+        let open =
+            args_of("incident open 'recall fell, says bob@example.com' --run 1 --author eve");
         let opened = home.json(&open);
         assert_conforms(of_body::<IncidentBody>().as_value(), &opened);
         assert_eq!((&opened["id"], &opened["state"]), (&json!(1), &json!("open")));
         assert_eq!(opened["title"], "recall fell, says [REDACTED]");
         let finding = &opened["record"]["findings"][0];
-        assert_eq!(
-            (&finding["class"], &finding["cases"]),
-            (&json!("pipeline_bug"), &json!(["harbour"]))
-        );
+        assert_fields(finding, &json!({ "class": "pipeline_bug", "cases": ["harbour"] }));
         assert!(!opened.to_string().contains("notes/n1"), "no name of a page: {opened}");
         let noted = home.json(&["incident", "note", "1", "call 555-867-5309 first"]);
         assert_eq!(noted["record"]["notes"][1]["text"], "call [REDACTED] first");
         let resolved = home.json(&RESOLVE);
-        assert_eq!(
-            (&resolved["state"], &resolved["notified"]),
-            (&json!("resolved"), &json!(["chat"]))
-        );
+        assert_fields(&resolved, &json!({ "state": "resolved", "notified": ["chat"] }));
         assert_eq!(resolved["record"]["resolution"]["root_cause"], "[REDACTED] deleted it");
         let sent = queued(&home);
         let [delivery] = &sent[..] else { panic!("{sent:?}") };
@@ -81,8 +69,7 @@ fn from_a_run_to_its_resolution() {
         assert_eq!(message.summary, "incident 1 is resolved: recall fell, says [REDACTED]");
         let said: Vec<&str> = message.figures.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(said, ["root cause", "fix", "follow-up", "by"]);
-        let again = home.run(&RESOLVE);
-        assert_eq!(again.code, Some(2), "{}", again.stdout);
+        home.run(&RESOLVE).exits(2);
         assert_eq!(queued(&home).len(), 1, "it is told once");
         home.ok(&["incident", "post", "1", "--channel", "pd"]);
         assert_eq!(queued(&home)[1].channel, "pd");
@@ -140,8 +127,5 @@ fn a_run_of_which_figures_are_left_can_have_an_incident() {
     run(&home, &["s"]);
     home.execute("UPDATE suite_runs SET report = NULL");
     let opened = home.json(&["incident", "open", "x", "--run", "1"]);
-    assert_eq!(
-        (&opened["record"]["run"], &opened["record"]["findings"]),
-        (&json!(1), &Value::Null)
-    );
+    assert_fields(&opened["record"], &json!({ "run": 1, "findings": null }));
 }
