@@ -187,7 +187,7 @@ fn nothing_leaks_from_question_to_question_or_from_the_users_brain() {
     );
     assert!(all[0]["hypothesis"].as_str().unwrap().contains("coins") || !ran.stdout.is_empty());
     assert_eq!(before, fs::read(home.path().join("brain.db")).unwrap());
-    // A brain that can't even be opened is in nobody's way.
+    // A brain that can't be opened does not prevent a benchmark.
     let broken = Home::sqlite();
     fs::write(broken.path().join("brain.db"), "no database").unwrap();
     let file = write(&broken, "lme.json", &dataset(2, str::to_owned).to_string());

@@ -58,7 +58,7 @@ fn check(home: &Home, args: &[&str], name: &str) -> Value {
     checks.iter().find(|check| check["name"] == name).unwrap().clone()
 }
 
-/// What `doctor` prints to be pasted for a check, pasted into a shell.
+/// Runs the command that `doctor` prints for a check in a shell.
 #[track_caller]
 fn paste_remedy(home: &Home, args: &[&str], name: &str) -> Ran {
     let args: Vec<&str> = ["doctor"].iter().chain(args).copied().collect();

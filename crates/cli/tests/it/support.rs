@@ -16,7 +16,7 @@ pub(crate) struct Home {
     brain: Gbrain,
 }
 
-/// What a command gave.
+/// The output of a command.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
@@ -149,7 +149,7 @@ pub(crate) fn keys(answer: &Value) -> Vec<String> {
 }
 
 impl Ran {
-    /// What a finished process gave.
+    /// The output of a finished process.
     pub(crate) fn of(output: Output) -> Self {
         Self {
             code: output.status.code(),
@@ -159,7 +159,7 @@ impl Ran {
     }
 }
 
-/// What the short form of a campaign works with.
+/// The setup of a short campaign.
 pub(crate) fn setup(engine: Engine, seed: u64) -> Setup {
     Setup { program: env!("CARGO_BIN_EXE_gbrain").into(), engine, seed }
 }

@@ -129,7 +129,7 @@ fn read<T: serde::de::DeserializeOwned>(ran: &Ran) -> T {
         .unwrap_or_else(|error| panic!("{error}\n{}\n{}", ran.stdout, ran.stderr))
 }
 
-/// What went wrong in each call, as its first word.
+/// The error of each call, by its first word.
 fn troubles(receipt: &Receipt) -> Vec<String> {
     let word = |text: &String| text.split(':').next().unwrap().to_owned();
     let calls = receipt.judgement.slots.iter();
