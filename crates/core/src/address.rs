@@ -24,7 +24,7 @@ const KEYS: [&str; 12] = [
 pub enum AddressError {
     #[error("is no http(s) address")]
     None,
-    /// Somebody's name and password are in it.
+    /// It contains a user name or a password.
     #[error("holds a user, and addresses are shown")]
     User,
     /// A key is in it.

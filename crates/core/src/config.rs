@@ -44,21 +44,21 @@ macro_rules! keys {
 
 keys! {
     MAX_USD_PER_DAY = "spend.max_usd_per_day": Usd, "5.00",
-        "the most that all calls to models of a workspace may cost in a day (UTC), whoever makes them";
+        "the most that all model calls of a workspace may cost per day (UTC)";
     MODEL = "models.default": Model, "",
-        "the model of everything that has no model of its own";
+        "the model of every task without a model of its own";
     MODEL_ANSWER = "models.answer": Model, "",
         "the model that answers questions";
     MODEL_JUDGE = "models.judge": Model, "",
         "the model that judges";
     MODEL_EXPANSION = "models.expansion": Model, "",
-        "the model that says a query in other words";
+        "the model that rewrites a query in other words";
     MODEL_RERANK = "models.rerank": Model, "",
         "the model that puts the best candidates of a query in order; none leaves them as they are";
     RERANK_THRESHOLD = "rerank.threshold": Share, "0",
         "a reranker's score below which a result is left out; 0 keeps all. `gbrain calibrate deploy` sets it";
     RERANK_THRESHOLD_MODEL = "rerank.threshold_model": Model, "",
-        "the reranker that the threshold is for: scores of another are not held against it; none is whichever judges";
+        "the reranker that the threshold was computed for: it is not applied to scores of another; none applies it to any reranker";
     MODEL_LONGMEMEVAL = "models.eval.longmemeval": Model, "",
         "the model that answers LongMemEval's questions";
     MODEL_CONTRADICTIONS = "models.eval.contradictions_judge": Model, "",
@@ -70,9 +70,9 @@ keys! {
     MODEL_SLOT_C = "models.eval.cross_modal.slot_c": Model, "",
         "the third of three models that score an output";
     SUITES_RETENTION_DAYS = "suites.retention_days": Days, "",
-        "after how many days reports of suites, logs of what they asked and events go; figures stay; none keeps all";
+        "days after which reports of suites, logs of their queries and events are erased; figures stay; none keeps all";
     PROBE_ENABLED = "autopilot.nightly_quality_probe.enabled": Flag, "false",
-        "whether the nightly probe of quality runs; it asks models, which costs money";
+        "whether the nightly quality probe runs; it calls models, which costs money";
     PROBE_MAX_USD = "autopilot.nightly_quality_probe.max_usd": Usd, "5.00",
         "the most that one run of the nightly probe may cost";
 }

@@ -6,7 +6,7 @@ use crate::named;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SourceTrust {
     Trusted,
-    /// Anybody's: its aliases cannot take another page's name.
+    /// Not trusted: its aliases cannot take another page's name.
     Untrusted,
 }
 

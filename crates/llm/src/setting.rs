@@ -114,7 +114,7 @@ mod tests {
         check(config::MODEL, "lab:llama", "unknown provider lab");
     }
 
-    /// What is to be pasted is what the file takes, once the amounts are in.
+    /// The suggested text is valid in the file once amounts are filled in.
     #[test]
     fn the_line_to_paste_is_read() {
         for (key, model) in [

@@ -205,7 +205,7 @@ mod tests {
         assert!(spending.allowance(today).is_err());
     }
 
-    /// What an answer says that it used, what is charged, and in which state.
+    /// Reported usage, the resulting charge and its state.
     #[track_caller]
     fn check(used: Option<Usage>, price: &str, cents: u32, state: ChargeState) {
         let dir = tempfile::tempdir().unwrap();

@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(queues.run(WorkQueue::Write, |_| 1).await, Ok(1));
     }
 
-    /// Work that asks whether to stop gives its turn back when nobody waits for it.
+    /// Work that checks its stop flag ends and frees its slot when its caller has left.
     #[tokio::test]
     async fn work_stops_when_the_caller_leaves() {
         let queues = narrow(4, Duration::from_secs(60));

@@ -51,7 +51,7 @@ impl Listener {
         Self::start_at(SocketAddr::from(([127, 0, 0, 1], 0)), connections, answers)
     }
 
-    /// The same at an address of somebody's choice, such as that of one who has gone.
+    /// Like `start`, at a given address, such as that of a listener that ended.
     pub fn start_at(
         address: SocketAddr,
         connections: usize,

@@ -74,7 +74,7 @@ impl Receivers {
         Self::start_at(SocketAddr::from(([127, 0, 0, 1], 0)), refusals)
     }
 
-    /// The same at an address of somebody's choice.
+    /// Like `start`, at a given address.
     pub fn start_at(
         address: SocketAddr,
         refusals: impl Fn(u64, &str) -> Refusal + Send + Sync + 'static,

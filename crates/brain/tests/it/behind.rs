@@ -54,7 +54,7 @@ fn told(brain: &Brain) -> String {
     told
 }
 
-/// What an untrusted caller is told of a page that is not in the answer, without its name.
+/// The reason that an untrusted caller gets for a missing page, without its name.
 fn why_not(brain: &Brain, slug: &str) -> String {
     let ask = QueryOptions { why_not: Some(key(slug)), ..QueryOptions::default() };
     let answered = brain.answer(&untrusted("ferry", Operation::Query), &ask).unwrap();

@@ -110,7 +110,7 @@ fn rows_say_what_the_cache_did() {
     assert_eq!((read(0).latency_ms.is_some(), read(1).latency_ms), (true, None));
 }
 
-/// One step of somebody's day.
+/// One step of a random session.
 #[derive(Debug, Clone)]
 enum Step {
     QueryOptions(Box<Request>),

@@ -33,7 +33,7 @@ fn with<'a>(expand: &'a Expand<'a>) -> QueryOptions<'a> {
     QueryOptions { expand: Some(expand), ..QueryOptions::default() }
 }
 
-/// What the query finds is a; its variants find more.
+/// The query finds `a`; its variants find more.
 fn harbour(dir: &std::path::Path) -> Brain {
     let brain = brain(dir);
     put(&brain, "d", "a landing stage for small boats, with a crane");

@@ -38,7 +38,7 @@ fn a_pipe_or_a_device_by_name_is_a_failure_that_names_it() {
     std::fs::write(&note, "a note").unwrap();
     let socket = dir.path().join("socket.md");
     let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
-    // Nobody writes to the pipe: an import that opened it would wait for ever.
+    // The pipe has no writer: an import that opened it would never end.
     let summary = import_of(&brain, &[&pipe, &note, &socket, Path::new("/dev/zero")]);
     assert_eq!(counts(&summary), (1, 0, 0, 3));
     for failure in &summary.failed {

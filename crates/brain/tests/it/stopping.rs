@@ -1,4 +1,4 @@
-//! A retrieval that nobody waits for any more ends, wherever it is.
+//! A retrieval whose caller has left ends in any stage.
 
 use std::cell::Cell;
 
@@ -10,7 +10,7 @@ use gbrain_store::PageWrite;
 
 use super::{NOW, brain, empty_brain, put, request};
 
-/// Says that nobody waits from the call after so many on.
+/// Requests a stop after a number of checks.
 fn after(calls: usize) -> impl Fn() -> bool {
     let left = Cell::new(calls);
     move || match left.get() {

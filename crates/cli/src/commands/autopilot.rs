@@ -34,8 +34,8 @@ const SENDING: Duration = Duration::from_secs(60);
     interrupted; a failure does not end it. Due suites are queued, and run by `gbrain serve` and \
     `gbrain worker`. Any number of autopilots, servers and workers may run: \
     each piece of work is done by one of them. With --once it checks once, as from cron.\n\n\
-    Exit codes: 0 what was due passed, or nothing was; 1 something was measured and found wrong; 2 \
-    something has no verdict. Without --once: 0 when it was told to end.")]
+    Exit codes: 0 all due work passed, or none was due; 1 a measurement failed; 2 a measurement is \
+    inconclusive. Without --once: 0 when terminated.")]
 pub(crate) struct AutopilotArgs {
     /// Check once and exit.
     #[arg(long)]

@@ -24,7 +24,7 @@ use crate::terminal::Terminal;
 #[command(after_help = "Examples:\n  gbrain import ~/notes\n  \
     gbrain import wiki/ --source wiki\n  gbrain import ~/notes --watch\n\n\
     Markdown (.md), chats (.json, .jsonl, or markdown of type chat) and plain text (.txt) are taken; \
-    everything else is passed over and counted. Interrupt it whenever you like: run it again and it goes on.")]
+    everything else is skipped and counted. You can interrupt an import at any time; run it again to continue.")]
 pub(crate) struct ImportArgs {
     /// The files and directories to import.
     #[arg(required = true)]

@@ -17,8 +17,8 @@ const MAX_MESSAGE: usize = 16 << 20;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Add it to an MCP client:\n  { \"mcpServers\": { \"gbrain\": { \"command\": \"gbrain\", \"args\": [\"mcp\"] } } }\n\n\
-    The client is an agent, not you: it sees no private page, and what it asks is captured as remote. \
-    A server that is running already serves MCP at /mcp."
+    The client is an agent, not you: it sees no private page, and its queries are captured as remote. A \
+    running server also serves MCP at /mcp."
 )]
 pub(crate) struct McpArgs {
     /// Tools that read only: nothing can be written or deleted.

@@ -25,10 +25,10 @@ const DEPTH: usize = 10;
 #[derive(Debug, Args)]
 #[command(
     after_help = "The old vectors are searched until the new ones are all there; one commit switches. \
-                  Cut off at any\nmoment, it goes on where it was when it is run again.\n\n\
-                  Before the switch the new vectors have to pass: texts from all over the brain are asked \
-                  for and\nhave to be found, and known-right answers (--qrels) have to be there. What does \
-                  not pass is not\nswitched to: exit 1; if it can't be said, exit 2.\n\n\
+                  If it is interrupted,\nrun it again to continue.\n\n\
+                  Before the switch the new vectors are checked: texts from the whole brain must find their \
+                  own pages,\nand judged queries (--qrels) must find their answers. If a check fails, the \
+                  switch does not happen\n(exit 1); exit 2 if a check is inconclusive.\n\n\
                   Examples:\n  gbrain reembed --status\n  gbrain reembed --qrels qrels.json\n  \
                   gbrain reembed --background"
 )]

@@ -16,8 +16,7 @@ use crate::terminal::table;
 #[derive(Debug, Args)]
 #[command(
     after_help = "A call is charged at the most that it can cost before it is sent, and at what it did \
-    cost after.\nUnsettled calls are under way, or of processes that were killed, or of answers that broke \
-    off:\nthey stay charged at their worst.\n\n\
+    cost after.\nUnsettled calls are in progress, or belong to killed processes or interrupted answers:\nthey stay charged at their maximum cost.\n\n\
     Examples:\n  gbrain spend\n  gbrain spend --since 30d --json\n  \
     gbrain config set spend.max_usd_per_day 2.50"
 )]

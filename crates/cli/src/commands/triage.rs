@@ -24,8 +24,8 @@ use crate::targets::target_registry;
 #[command(after_help = "Examples:\n  gbrain triage 12\n  \
     gbrain triage gbrain/default/weekly/recall@5/all --show-queries\n  gbrain triage 12 --ask --json\n\n\
     Every failing case is infrastructure, pipeline_bug, threshold, embedding_drift, ranking or unknown, \
-    with what that was chosen by. The local brain is asked again, deeper; targets elsewhere and models \
-    that cost something only with --ask. `gbrain incident open --run 12` keeps what was found.\n\n\
+    with the evidence for the class. The local brain is queried again for more results; remote targets \
+    and paid models only with --ask. `gbrain incident open --run 12` stores the findings.\n\n\
     Exit codes: 0 nothing is wrong, 1 something is wrong, 2 inconclusive.")]
 pub(crate) struct TriageArgs {
     /// The number of a run, as `gbrain suites history` shows it, or the key of an alert.
@@ -33,7 +33,7 @@ pub(crate) struct TriageArgs {
     what: String,
     #[command(flatten)]
     how: TriageRunArgs,
-    /// Show what was asked beside the ids of queries.
+    /// Show the text of queries beside their ids.
     #[arg(long)]
     show_queries: bool,
 }

@@ -1,4 +1,4 @@
-//! What is answered, and how it is explained.
+//! Answers and their explanations.
 
 use serde_json::Value;
 

@@ -176,7 +176,7 @@ fn nothing_leaks_from_question_to_question_or_from_the_users_brain() {
     );
     assert!(all[0]["hypothesis"].as_str().unwrap().contains("coins") || !ran.stdout.is_empty());
     assert_eq!(before, fs::read(home.path().join("brain.db")).unwrap());
-    // A brain that can't even be opened is in nobody's way.
+    // A brain that can't be opened does not prevent a benchmark.
     let broken = Home::sqlite();
     broken.write("brain.db", "no database");
     let file = broken.write("lme.json", dataset(2, str::to_owned).to_string());

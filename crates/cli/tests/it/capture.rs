@@ -29,7 +29,7 @@ pub(crate) fn configure(home: &Home, eval: &Value) {
     home.write("config.json", config.to_string());
 }
 
-/// What was captured, newest first.
+/// The captures, newest first.
 #[track_caller]
 pub(crate) fn exported(home: &Home) -> Vec<Value> {
     let text = home.ok(&["eval", "export", "--quiet"]);
@@ -287,7 +287,7 @@ fn a_full_queue_costs_captures_and_not_answers() {
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
     let door = door(&brain, dir.path(), 2);
     let started = Instant::now();
-    // The first ones are taken together; whoever takes them then waits for the database.
+    // The first captures are stored in one batch, whose writer then waits for the database.
     (0..40).for_each(|_| answer(&door));
     std::thread::sleep(Duration::from_millis(500));
     (0..40).for_each(|_| answer(&door));

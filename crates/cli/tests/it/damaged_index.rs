@@ -53,7 +53,7 @@ fn index_files(home: &Path) -> BTreeMap<String, PathBuf> {
     files.into_iter().filter(|(_, (length, _))| *length > 0).map(|(k, (_, p))| (k, p)).collect()
 }
 
-/// What of an answer must not change: `served` says when and how long.
+/// The part of an answer that must not change: `served` contains times.
 fn answer(text: &str) -> String {
     match serde_json::from_str::<serde_json::Value>(text) {
         Ok(mut value) => {
@@ -96,7 +96,7 @@ fn every_kind_of_damage_is_named_and_mended_by_every_command() {
                 let what = format!("{kind} {how}: {words:?}: {}", ran.stderr);
                 assert!(!reports_panic(&ran.stderr), "{what}");
                 if kind == "vec" && words.contains(&"--verify") && ran.code == Some(1) {
-                    // Vectors are made again by whoever needs them; verifying only tells.
+                    // Commands that need vectors compute them again; `--verify` only reports.
                     assert!(
                         ran.stdout.contains("its checksum does not match"),
                         "{what}{}",

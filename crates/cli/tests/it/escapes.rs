@@ -23,7 +23,7 @@ pub(crate) enum OnTerminal {
 }
 
 impl OnTerminal {
-    /// What was written to the terminal.
+    /// The terminal output.
     fn of(self, output: Output) -> Vec<u8> {
         match self {
             Self::Stdout => output.stdout,
@@ -107,7 +107,7 @@ fn a_terminal_shows_external_text_and_a_pipe_gets_it() {
             let piped = home.ok(words);
             assert!(piped.contains(HOSTILE), "{words:?} changes what it prints: {piped:?}");
             assert!(!piped.contains(SHOWN), "{words:?}: {piped}");
-            // What is JSON in a pipe is the same JSON on a terminal.
+            // JSON output is the same in a pipe and on a terminal.
             let json = [*words, &["--json"]].concat();
             let shown = on_terminal(OnTerminal::Stdout, &home.command(&json));
             assert!(!is_obeyed(&shown.stdout), "{json:?}: {:?}", text(&shown.stdout));

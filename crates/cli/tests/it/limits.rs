@@ -89,7 +89,7 @@ fn a_server_without_connections_is_named_with_its_remedy() {
     assert!(!ran.stderr.contains("another process held"), "{}", ran.stderr);
 }
 
-/// What `doctor` says of row-level security, and what a server says when it starts.
+/// The lines about row-level security of `doctor` and of a starting server.
 fn row_security(home: &Home, url: Option<&str>) -> (String, String) {
     let command = |words: &[&str]| {
         let mut command = home.command(words);
@@ -247,7 +247,7 @@ fn the_next_publish_removes_files_of_a_killed_one() {
         publish
     };
     kill_at_first_write(&publish());
-    // What a kill leaves where a file must have a name before it is whole.
+    // A killed process may leave a named, incomplete file.
     fs::write(at(".gbrain-k1lled.tmp"), "half of it").unwrap();
     make_old(&at(".gbrain-k1lled.tmp"));
     Ran::of(publish().output().unwrap()).exits(0);

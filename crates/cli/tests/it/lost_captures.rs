@@ -56,7 +56,7 @@ fn check(home: &Home, args: &[&str], name: &str) -> Value {
     find(&report["checks"], "name", name).clone()
 }
 
-/// What `doctor` prints to be pasted for a check, pasted into a shell.
+/// Runs the command that `doctor` prints for a check in a shell.
 #[track_caller]
 fn paste_remedy(home: &Home, args: &[&str], name: &str) -> Ran {
     let args: Vec<&str> = ["doctor"].iter().chain(args).copied().collect();

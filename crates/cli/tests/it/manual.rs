@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use super::support::Home;
 
-/// What a program's arguments have that only its own completions can know.
+/// Argument values that only the program's own completions know.
 const KNOWN: [(&str, &str); 3] =
     [("gbrain", "--workspace"), ("eva", "promote"), ("kick", "keep-output")];
 

@@ -343,7 +343,7 @@ fn check_captures(rows: &[Value]) {
     assert_eq!((&ghost["job_id"], &ghost["subagent_id"]), (&Value::Null, &Value::Null));
 }
 
-/// What the audit log says was done, and to what end.
+/// The operations and outcomes in the audit log.
 fn audited(home: &Home) -> Vec<(String, String)> {
     let read = |path: &Path| std::fs::read_to_string(path).unwrap();
     let files = std::fs::read_dir(home.path().join("audit")).unwrap();
@@ -374,7 +374,7 @@ fn check(home: Home, enter: fn(&Home) -> Entrance<'_>) {
     check_reader(&entrance, &reader, ERAS[1]);
     check_stranger(&entrance, &stranger, ERAS[0]);
     let log = entrance.close();
-    // What the client named itself it hears again.
+    // The client's own name is echoed.
     told = told.replace("`wiki::people/ghost`", "").replace("gbrain://page/wiki/people/ghost", "");
     for secret in SECRETS {
         assert!(!told.contains(secret), "{secret} in {told}");

@@ -139,7 +139,7 @@ fn a_model_answers_a_benchmark_and_it_is_charged() {
         for row in &rows {
             let question = row["question"].as_str().unwrap();
             assert_eq!(row["hypothesis"], format!("You asked: {question}"));
-            // What a model cites by number is a session.
+            // Models cite sessions by number.
             assert_eq!(row["prompt_session_ids"][0], row["retrieved_session_ids"][0]);
         }
         assert_eq!(provided.server.requests(), 7, "one was asked again");
@@ -316,7 +316,7 @@ fn a_brain_moves_to_a_remote_embedder_and_lives_without_it() {
     provided.run(&["reindex"]).exits(0);
     assert_eq!(provided.server.requests(), requests, "vectors are kept, and cost nothing again");
     assert_eq!(ask(&with_key)["hits"], after["hits"], "and are the same");
-    // A query that nobody asked before, without a key.
+    // A new query, without a key.
     let keyless = provided.home.run(&["query", "where does the dog sleep?", "--json"]);
     let answer = keyless.json();
     assert_eq!((keyless.code, &answer["vector_enabled"]), (Some(0), &json!(false)));

@@ -1,4 +1,4 @@
-//! What can't be written is no success: stdout that is full, reports into devices, pipes and links.
+//! Failed output is never a success: a full stdout, reports into devices, pipes and links.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;

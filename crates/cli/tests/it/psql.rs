@@ -41,7 +41,7 @@ impl Owned {
         ran
     }
 
-    /// What psql prints; where it is not installed, what a session finds that names as little as psql's.
+    /// The output of psql, or of an equivalent session if psql is not installed.
     fn psql(&self, sql: &str, options: Option<&str>) -> String {
         let Some(program) = psql() else {
             let url = match options {

@@ -1,4 +1,4 @@
-//! What commands print with `--json` is what the schema of their body says, on both stores.
+//! The output of commands with `--json` matches the schema of its body, on both stores.
 
 use gbrain_brain::import::ImportSummary;
 use gbrain_brain::wire::{

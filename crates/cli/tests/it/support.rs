@@ -19,7 +19,7 @@ pub(crate) struct Home {
     brain: Gbrain,
 }
 
-/// What a command gave.
+/// The output of a command.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
@@ -173,7 +173,7 @@ pub(crate) fn keys(answer: &Value) -> Vec<String> {
 }
 
 impl Ran {
-    /// What a finished process gave.
+    /// The output of a finished process.
     pub(crate) fn of(output: Output) -> Self {
         Self {
             code: output.status.code(),
@@ -265,7 +265,7 @@ pub(crate) fn wait_for<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T 
     }
 }
 
-/// What the short form of a campaign works with.
+/// The setup of a short campaign.
 pub(crate) fn setup(engine: Engine, seed: u64) -> Setup {
     Setup { program: env!("CARGO_BIN_EXE_gbrain").into(), engine, seed }
 }

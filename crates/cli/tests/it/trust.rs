@@ -1,4 +1,4 @@
-//! Nothing private leaves, and nobody takes another's name.
+//! Private pages are not disclosed, and no page takes the name of another.
 
 use crate::support::{Home, demo_home};
 

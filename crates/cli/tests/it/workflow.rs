@@ -38,7 +38,7 @@ fn the_workflow_passes_and_fails_as_it_should() {
     let eval = checkout.path().join("eval");
     std::fs::create_dir_all(&eval).unwrap();
     std::os::unix::fs::symlink(demo("wiki"), eval.join("corpus")).unwrap();
-    // Made by whoever keeps the fixture, on a made-up brain.
+    // Created by the fixture's maintainer on a synthetic brain.
     let author = Home::sqlite();
     configure(&author, &json!({ "capture": true, "synthetic": true }));
     author.ok(&["import", demo("wiki").to_str().unwrap(), "--source", "wiki", "-q"]);

@@ -254,7 +254,7 @@ mod tests {
         ExportedSuite { workspace: workspace.to_owned(), suite, is_on: true }
     }
 
-    /// Nobody is told of the silence of a suite that names no days, or that is off.
+    /// Suites without `silent_after_days` and disabled suites get no missing-run rule.
     #[test]
     fn missing_run_rules_are_exported_on_request() {
         let suite = |name: &str, days: Option<u32>| {

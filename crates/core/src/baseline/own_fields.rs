@@ -63,7 +63,7 @@ mod tests {
     use crate::baseline::metadata::WireMetadata;
     use crate::format::capture::ReproductionFields;
 
-    /// What the reference gbrain writes into the metadata line.
+    /// The metadata fields that the reference gbrain writes.
     const FOREIGN_METADATA: [&str; 8] = [
         "schema_version",
         "_kind",

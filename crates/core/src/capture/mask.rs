@@ -258,7 +258,7 @@ mod tests {
         check("a/jane-b", "b/[REDACTED]-b", false);
         check("a/jane-and-joe-b", "a/[REDACTED]-and-[REDACTED]-b", true);
         check("a/jane-or-joe-b", "a/[REDACTED]-and-[REDACTED]-b", false);
-        // What stood before the marker does not stand behind it too.
+        // Text before the marker is not repeated behind it.
         check("a-b", "a-b[REDACTED]-b", false);
         check("a/jane-b", "a/jane-b", true);
         check("a/jane-b", "a/jane", false);

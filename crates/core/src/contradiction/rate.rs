@@ -296,7 +296,7 @@ mod tests {
         assert!(low(40, 20, 60) < INFORMEDNESS_FLOOR);
     }
 
-    /// What a run of so many pairs and planted pairs would have said.
+    /// The expected report of a run with these numbers of pairs and planted pairs.
     struct Simulation {
         pairs: u64,
         planted: u64,

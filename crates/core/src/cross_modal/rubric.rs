@@ -271,7 +271,7 @@ mod tests {
         assert_eq!(error.to_string(), message);
     }
 
-    /// Whoever changes the words of a rubric changes its version, and this.
+    /// A change of a rubric's text must change its version, and this test.
     #[test]
     fn words_are_fixed_by_their_version() {
         let sha = |rubric: Rubric| (rubric.name(), rubric.sha().short());

@@ -154,7 +154,7 @@ mod tests {
     }
 
     prop_compose! {
-        /// What a call may give: a failure, or scores of two dimensions.
+        /// The outcome of a call: a failure, or scores of two dimensions.
         fn given()(fails in prop::bool::weighted(0.25), a in 1..=10u8, b in 1..=10u8) -> [u8; 2] {
             if fails { [0, 0] } else { [a, b] }
         }

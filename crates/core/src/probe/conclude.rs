@@ -152,7 +152,7 @@ mod tests {
     };
     use crate::money::Usd;
 
-    /// What the three models of a panel gave: a score of every dimension, or none.
+    /// The votes of a panel's three models: a score per dimension, or none.
     fn judged(outcomes: [CallOutcome; 3]) -> Result<JudgedOutput, JudgingError> {
         let rubric = Rubric::qa();
         let seats = [PanelSlot::A, PanelSlot::B, PanelSlot::C]

@@ -87,7 +87,7 @@ mod tests {
                 prop_assert!(!variant.chars().any(char::is_control));
                 prop_assert!(!variants[..at].contains(variant));
             }
-            // What came out goes in again unchanged.
+            // The expansion of an output is the same output.
             let again = expansion(&query, Ok(variants.to_vec()), &Settings::default());
             prop_assert_eq!(again.variants(), variants);
         }

@@ -93,61 +93,61 @@ settings! {
     exact_weight = 0.15 in 0.0..=1.0,
         "weight of a word's exact form beside its stem: a nudge toward the form that was typed";
     page_weight = 0.5 in 0.0..=1.0,
-        "share of the whole page in a page's words score, beside its best passage: a passage finds the needle, the page tells what it is about";
+        "weight of the whole page in a page's words score, beside its best passage: the passage contains the answer, the page its context";
     pool = 40.0 in 10.0..=1000.0,
-        "pages an arm brings to fusion at least; four times a page of ten, so that boosts can move a page up but fusion stays cheap";
+        "minimum number of pages that an arm contributes to fusion; four times a result list of ten, so that boosts can move a page up while fusion stays cheap";
     words_weight = 1.0 in 0.0..=10.0,
         "weight of the words arm in fusion: the unit the others are measured in";
     vectors_weight = 0.7 in 0.0..=10.0,
         "weight of the vector arm in fusion; on seven development collections anything from 0.4 to 1.0 is nearly as good, and 0 and 2 are worse on all";
     vectors_chat_factor = 2.0 in 0.0..=10.0,
-        "how much more the vector arm weighs in a chat: what is said in passing is rarely said in the words of the question; on LongMemEval and LoCoMo from 1.5 to 3 is nearly as good";
+        "factor of the vector arm's weight for chats: remarks in chats rarely use the words of the question; on LongMemEval and LoCoMo from 1.5 to 3 is nearly as good";
     vectors_weight_entity = 0.4 in 0.0..=10.0,
-        "its weight when the question asks about one person or thing: a name is matched by its letters, and meaning only tells among its passages";
+        "the vector arm's weight when the question asks about one person or thing: a name is matched by its letters, and embeddings only rank its passages";
     vectors_weight_relational = 0.1 in 0.0..=10.0,
-        "its weight when the question asks for the other end of an edge: a page like the question is rarely the answer";
+        "the vector arm's weight when the question asks for the other end of an edge: a page similar to the question is rarely the answer";
     vectors_least = 0.1 in -1.0..=1.0,
-        "cosine below which a page is not near in meaning: two passages that have nothing to do with each other rarely have more";
+        "cosine below which a page is not near in meaning: unrelated passages rarely score higher";
     vectors_depth = 800.0 in 40.0..=100000.0,
-        "passages that are scored exactly after the scan of one-bit codes, at least: measured, the ten nearest are then among them to more than 0.98";
+        "minimum number of passages that are scored exactly after the scan of one-bit codes: measured, they contain more than 98 % of the ten nearest";
     vectors_depth_per_1000 = 6.0 in 0.0..=1000.0,
-        "as many again for every thousand passages there are: the more there are, the closer they lie";
+        "additional passages per thousand passages in the brain: in a larger brain they lie closer together";
     graph_weight = 2.0 in 0.0..=10.0,
-        "weight of the graph arm when the question is relational: typed edges answer it, words only talk about it";
+        "weight of the graph arm when the question is relational: typed edges answer it, words only mention it";
     graph_hop_factor = 0.6 in 0.0..=1.0,
-        "what an edge at the second hop is worth beside one at the first";
+        "weight of an edge at the second hop, relative to one at the first";
     graph_expired_factor = 0.5 in 0.0..=1.0,
-        "what an edge is worth whose `until` lies before now";
+        "weight of an edge whose `until` is in the past";
     graph_fanout = 200.0 in 1.0..=10000.0,
         "edges followed from one page at most, strongest first, so that a hub cannot stall a walk";
     title_boost = 1.1 in 1.0..=2.0,
-        "for a page whose title holds the query as a phrase";
+        "factor for a page whose title contains the query as a phrase";
     recency_boost = 1.15 in 1.0..=2.0,
-        "for a page dated today when the question asks for what is recent; halves with every half-life";
+        "factor for a page dated today when the question asks for recent things; the excess over 1 halves with every half-life";
     recency_half_life_days = 30.0 in 1.0..=3650.0,
         "days in which the recency boost halves";
     window_boost = 2.0 in 1.0..=10.0,
-        "for a page dated in the days that the question names; 1 leaves those words in the question, as if they named none";
+        "factor for a page dated in the period that the question names; 1 disables this, and the words of the period stay in the query";
     backlink_boost = 0.002 in 0.0..=0.2,
         "growth of a page's score per doubling of the pages that link to it: a tie-breaker, not a vote";
     boost_max = 1.3 in 1.0..=4.0,
-        "ceiling of all boosts together, so that no sum of small reasons outranks a much better match";
+        "maximum of all boosts together, so that several small boosts cannot outrank a much better match";
     expand = 0.0 in 0.0..=1.0,
-        "whether a query is put to an expander when the caller does not say: 1 is yes; a model's time and money are the owner's to spend";
+        "whether queries are expanded by default: 1 is yes; off by default because a model costs time and money";
     expand_variants = 3.0 in 1.0..=10.0,
-        "variants of a query that take part at most; each is searched for by words and by meaning, so an answer costs as many searches more";
+        "maximum number of query variants; each costs one more search by words and by embeddings";
     expand_weight = 0.5 in 0.0..=1.0,
-        "what the best page of a variant is worth in an arm beside the best page of the query itself: a variant may bring what the query misses, and rarely displaces what it finds";
+        "weight in an arm of a variant's best page, relative to the query's best page: a variant may add pages that the query misses, and rarely displaces its hits";
     rerank_depth = 30.0 in 1.0..=200.0,
-        "candidates that a caller's reranker judges: three pages of ten, beyond which first stages rarely hide an answer";
+        "candidates that the reranker scores: three result lists of ten; answers are rarely ranked lower than that";
     rerank_threshold = 0.0 in 0.0..=1.0,
-        "a reranker's score below which a page is left out, and with it whatever was not judged; 0 keeps all, because scores of different models do not compare. It is set as `rerank.threshold`, by `gbrain calibrate deploy`";
+        "reranker score below which a page is left out, as are pages without a score; 0 keeps all, because scores of different models are not comparable. It is set as `rerank.threshold`, by `gbrain calibrate deploy`";
     duplicate_overlap = 0.9 in 0.5..=1.0,
         "share of words two passages have in common (Jaccard) above which the lower one is a duplicate";
     cut_ratio = 0.0 in 0.0..=1.0,
-        "drops hits that score below this share of the first; 0 keeps all, because recall is the caller's to give away";
+        "drops hits that score below this share of the first; 0 keeps all, because only the caller can decide to give up recall";
     cache_mb = 16.0 in 0.0..=4096.0,
-        "megabytes of answers that a process keeps to give again, where a remote model takes part in them; 0 keeps none. No ranking depends on it";
+        "megabytes of answers cached per process, if a remote model takes part in them; 0 disables the cache. No ranking depends on it";
 }
 
 /// The key of a threshold that was calibrated, before the name of the reranker.

@@ -410,7 +410,7 @@ mod tests {
         let without = judge(&asked, RationaleRequirement::Yes, &Ok(answer(&["a"])), &holds);
         assert_eq!((without.graph_answer, without.rationale_present), (Some(true), Some(false)));
         assert!(without.is_failing());
-        // Who only searches need not say why, unless the answer came from links.
+        // A plain search needs no rationale unless the answer came from links.
         let mut found = answer(&["a"]);
         let plain = judge(&asked, RationaleRequirement::No, &Ok(found.clone()), &holds);
         assert_eq!((plain.rationale_present, plain.is_failing()), (None, false));

@@ -236,7 +236,7 @@ mod tests {
     }
 
     proptest! {
-        /// What comes next is later, fires, and nothing between does.
+        /// The next firing time is later, matches, and is the first that does.
         #[test]
         fn next_and_last_agree(
             minute in 0..60u32, hour in 0..24u32, day in 1..29u32, weekday in 0..7u32,

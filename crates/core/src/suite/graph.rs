@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(about(chain(3), &["n0"]), 3);
         assert_eq!(about(chain(3), &["n0", "n3"]), 3, "the answer is not what it is about");
         assert_eq!(about(chain(2), &["n0"]), 2);
-        // Nobody says what the question is about: from the middle.
+        // The query does not name a subject: the path is read from the middle.
         assert_eq!(about(chain(3), &[]), 2);
         assert_eq!(about(Vec::new(), &[]), 0);
         let apart = [chain(1), vec![edge("a", "owned_by", "b")]].concat();

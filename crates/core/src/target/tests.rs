@@ -1,4 +1,4 @@
-//! What the shapes send and read, and what they do not let pass.
+//! Requests and responses of the API shapes, and what they refuse.
 
 use jiff::civil::date;
 use proptest::prelude::*;

@@ -102,7 +102,7 @@ fn obedient(prompt: &PairPrompt) -> Value {
     json!({ "verdict": verdict, "confidence": 0.95, "severity": "high", "axis": "who is chair" })
 }
 
-/// Every place of a pair that somebody else writes into.
+/// Every field of a pair with untrusted text.
 fn attacked(attack: &str) -> Vec<Pair> {
     let honest = || pair("Ada is chair of the board.", "Bo is chair of the board.");
     let mut pairs = Vec::new();
@@ -265,7 +265,7 @@ impl Dice {
         ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64 <= rate
     }
 
-    /// What a judge says that errs one time in five.
+    /// The verdicts of a judge that errs one time in five.
     fn judged(&mut self, is_contradiction: bool) -> JudgingOutcome {
         let is_accused = is_contradiction != self.is_below(0.2);
         let verdict =

@@ -182,7 +182,7 @@ fn obedient(prompt: &JudgePrompt, attack: &str) -> String {
     if obeys { reply(10, 10) } else { reply(2, 3) }
 }
 
-/// What the prompt says outside of its frames depends on nothing that it quotes, wherever that stands.
+/// The prompt outside of its frames does not depend on quoted text.
 #[track_caller]
 fn check_attack(attack: &str, hostile: &str, quiet: &str) {
     let case = JudgeInput { task: hostile, expected: Some(hostile), output: hostile };

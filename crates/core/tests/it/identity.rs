@@ -80,7 +80,7 @@ fn observed(slugs: &[&str], filter: Filter) -> ObservedAnswer {
     }
 }
 
-/// What is exported of an answer.
+/// The exported fields of an answer.
 fn exported(policy: &CapturePolicy, observed: ObservedAnswer) -> Value {
     let fields = policy.row(policy.scrub(observed), None);
     let mut line = Vec::new();

@@ -53,7 +53,7 @@ use serde_json::{Value, json};
 
 use crate::conforms::{assert_conforms, conforms};
 
-/// What is written must be what the schema says.
+/// Written output must match its schema.
 #[track_caller]
 fn check<T: Serialize + JsonSchema>(body: &T) {
     assert_conforms(of_body::<T>().as_value(), &serde_json::to_value(body).unwrap());
@@ -436,7 +436,7 @@ fn faults() {
     assert!(conforms(of_body::<FaultBody>().as_value(), &other).is_err());
 }
 
-/// What the schema of a question refuses, the reader refuses; what it allows can be asked.
+/// The reader refuses what the schema of a question refuses, and accepts what it allows.
 #[test]
 fn questions() {
     let schema = of_input::<AskBody>();

@@ -1,4 +1,4 @@
-//! What is scrubbed and what is kept, family by family.
+//! Scrubbed and unscrubbed texts of each family.
 //!
 //! Precision and recall on labelled data are measured and held by `gbrain-bench`.
 

@@ -1,4 +1,4 @@
-//! What splitting promises, for any text.
+//! Properties of splitting, for any text.
 
 use gbrain_core::chunk::{self, Chunk, MAX_CHARS, OVERLAP_TOKENS, PagePart, TARGET_TOKENS};
 use gbrain_core::hash::Hash;

@@ -12,7 +12,7 @@ use gbrain_core::link::{Direction, LinkType};
 use gbrain_core::page::{self, Page, PageFormat, PageInput};
 use serde_json::Value;
 
-/// Who stands in a relation to a page, with the highest confidence that any page gives it.
+/// The pages related to a page, with the highest confidence that any page states.
 type Edges = BTreeMap<(LinkType, String), BTreeMap<String, f64>>;
 
 struct Question {

@@ -1,4 +1,4 @@
-//! What the built-in model makes of texts.
+//! Vectors of the built-in model.
 
 use gbrain_embed::{Embedder as _, StaticTable};
 

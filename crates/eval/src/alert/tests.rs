@@ -1,4 +1,4 @@
-//! Looking, on a store in a file: what fires, what is told, and what nobody is told.
+//! Alert evaluation on a store in a file: which alerts fire, and which notifications are sent.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -95,7 +95,7 @@ impl Room {
         body
     }
 
-    /// Records what says nothing about the suite: a run of another target, and one that somebody stopped.
+    /// Records runs without evidence about the suite: of another target, and a cancelled one.
     fn run_strangely(&mut self, percent: u64) {
         let body = self.body(percent, true);
         self.keep(&SuiteRun { ad_hoc: true, target: "staging".to_owned(), ..body.clone() });
@@ -111,7 +111,7 @@ impl Room {
         record(&self.store, &self.workspace, &body, self.now).unwrap().unwrap();
     }
 
-    /// What was queued since the last time it was asked, oldest first: channel, action, key.
+    /// The messages queued since the last call, oldest first: channel, action, key.
     fn told(&self, seen: &mut i64) -> Vec<String> {
         let all = self.store.deliveries(&self.workspace, &DeliveryFilter::default(), 1000).unwrap();
         let mut new: Vec<_> = all.into_iter().filter(|one| one.id > *seen).collect();
@@ -221,7 +221,7 @@ fn runs_without_evidence_change_no_alert() {
     assert_eq!(room.told(&mut seen).len(), 2, "both are over");
 }
 
-/// What is over says what was measured, in the list and in the message.
+/// A resolved alert has the measured value, in the list and in the message.
 #[test]
 fn a_recovery_says_what_is_well() {
     let mut room = Room::new("channels: { chat: { kind: slack, url_env: CHAT } }\n");
@@ -241,7 +241,7 @@ fn a_recovery_says_what_is_well() {
     assert!(message.command.ends_with("suites show 2"), "{}", message.command);
 }
 
-/// What begins is told to whoever looks, though nobody is there to be sent a message.
+/// A new alert is reported by the evaluation, although there is no channel to notify.
 #[test]
 fn new_alerts_are_reported_without_a_channel() {
     let mut room = Room::new("suites: []\n");
@@ -315,7 +315,7 @@ fn a_silence_keeps_messages_and_not_the_state() {
     );
 }
 
-/// Nobody is there, or nobody knows who: it is told when somebody is.
+/// Without channels, or with an unreadable file, notifications wait until there is a channel.
 #[test]
 fn notifications_wait_until_a_channel_exists() {
     let mut room = Room::new("suites: []\n");
@@ -329,7 +329,7 @@ fn notifications_wait_until_a_channel_exists() {
     *room.file.lock().unwrap() = CHANNELS.to_owned();
     room.look();
     assert_eq!(room.told(&mut seen).len(), 2);
-    // Who is named is told when they are described.
+    // A named channel is notified once it is configured.
     room.put_suite(json!({ "name": "weekly", "type": "smoke", "owners": ["@a"],
         "alerts": { "notify": ["gone", ""] } }));
     room.later(5);
@@ -364,7 +364,7 @@ fn a_suite_that_does_not_run() {
     assert_eq!(room.told(&mut seen), ["chat resolve weekly/silent"], "nobody waits for it");
 }
 
-/// What can't be read is told of, and what comes behind it is looked at.
+/// An unreadable run is reported, and later ones are evaluated.
 #[test]
 fn a_run_that_can_not_be_read_wedges_nothing() {
     let mut room = Room::new("channels: { chat: { kind: slack, url_env: CHAT } }\n");

@@ -17,7 +17,7 @@ use super::*;
 /// Long enough for a slow machine, and short enough to be waited for.
 const LEASE: Duration = Duration::from_millis(400);
 
-/// A store whose probe is on, and nobody who could be asked.
+/// A store with an enabled probe and no model.
 fn probes() -> (TempDir, Probes) {
     let dir = tempfile::tempdir().unwrap();
     let location = Location::Sqlite(dir.path().join("brain.db"));

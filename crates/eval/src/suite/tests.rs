@@ -259,7 +259,7 @@ fn a_run_that_is_stopped_is_inconclusive() {
     assert!(body.inconclusive_reasons.contains(&InconclusiveReason::Cancelled));
 }
 
-/// What was asked until then looks bad, and is no sample.
+/// The queries answered before the stop look bad, and are no sample.
 #[test]
 fn a_run_that_is_stopped_on_its_way_does_not_fail() {
     let room = Room::with_queries(25);
@@ -317,7 +317,7 @@ fn queries_that_look_the_same_once_scrubbed_keep_their_own_answers() {
     let all = stored(&room.store, &room.workspace).unwrap();
     assert_eq!(all.len(), 6);
     assert!(all.iter().all(|one| one.text == "who is [REDACTED]" && one.expected.len() == 1));
-    // Whoever answers with one of the pages answers one of the queries.
+    // An answer with one of the pages answers one of the queries.
     let target = Answers("ada");
     let found: Vec<bool> = all
         .iter()
@@ -335,7 +335,7 @@ fn queries_that_look_the_same_once_scrubbed_keep_their_own_answers() {
         })
         .collect();
     assert_eq!(found.iter().filter(|hit| **hit).count(), 1);
-    // What is exported is taken in again as it was, on this machine and on another.
+    // An export can be imported unchanged, on this machine and on another.
     let exported: Vec<QueryEntry> = all.iter().map(QueryEntry::from).collect();
     let elsewhere = Room::with_queries(0);
     assert_eq!(room.take(exported.clone()).len(), 6);
@@ -383,7 +383,7 @@ fn without_a_key_nothing_is_merged() {
     assert!(stored(store, ws).unwrap().is_empty());
 }
 
-/// Whoever adds what was proposed has said yes; whoever adds what was retired has not.
+/// Adding a proposed query accepts it; adding a retired one does not reactivate it.
 #[test]
 fn a_candidate_that_is_added_is_asked() {
     let room = Room::with_queries(0);
@@ -447,7 +447,7 @@ fn three_falling_weeks_ask_for_a_new_calibration() {
     assert_eq!(record(store, ws, &body, Timestamp::now()).unwrap(), None, "a key is recorded once");
 }
 
-/// However many runs a week has, and whoever else was asked meanwhile.
+/// For any number of runs per week, and with runs of other targets in between.
 #[test]
 fn weeks_of_many_runs_are_seen() {
     let room = Room::with_queries(100);
@@ -514,7 +514,7 @@ fn at(text: &str) -> Timestamp {
 fn a_schedule_catches_up_once() {
     let room = Room::with_suite(r#"[{"cron":"0 2 * * 0"}]"#, "local", at("2026-03-03T00:00:00Z"));
     assert_eq!(fired(&room, at("2026-03-08T01:59:00Z")), []);
-    // Three Sundays went by while nobody looked.
+    // Three Sundays passed without a check.
     let late = fired(&room, at("2026-03-23T12:00:00Z"));
     assert_eq!(late.len(), 1);
     assert_eq!(late[0].0, "checks/cron:0 2 * * 0@2026-03-22T02:00:00Z");
@@ -599,7 +599,7 @@ fn a_suite_of_every_workspace_reaches_new_ones() {
     look(&mut seen, at("2026-03-04T00:00:00Z"));
     look(&mut seen, at("2026-03-08T02:00:00Z"));
     assert_eq!(seen, ["default", "team-a"]);
-    // Whoever gave it to this one died before it was on.
+    // The process that queued it died before it was enabled.
     let half = WorkspaceId::new("team-b").unwrap();
     room.store.add_workspace(&half, now).unwrap();
     room.store.put_suite(&half, "all", spec, now).unwrap();
@@ -612,7 +612,7 @@ fn a_suite_of_every_workspace_reaches_new_ones() {
     room.store.put_suite(&own, "all", &spec.replace("@a", "@c"), now).unwrap();
     look(&mut seen, at("2026-03-09T00:00:00Z"));
     assert!(!room.store.suite(&own, "all").unwrap().unwrap().enabled);
-    // What somebody switched off stays so, also if it was off before.
+    // A suite disabled by hand stays disabled, also if it was disabled before.
     let unasked = WorkspaceId::new("team-d").unwrap();
     room.store.add_workspace(&unasked, now).unwrap();
     room.store.put_suite(&unasked, "all", spec, now).unwrap();

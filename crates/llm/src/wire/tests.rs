@@ -180,7 +180,7 @@ fn usage_is_parsed() {
     let chat = |usage: Value| json!({ "choices": [], "usage": usage });
     check("ollama", chat(json!({ "prompt_tokens": 7, "total_tokens": 10 })), Some((7, 3)));
     check("ollama", chat(json!({ "prompt_tokens": 7, "completion_tokens": 3 })), Some((7, 3)));
-    // What was made is dearer than what was sent: half of a count is none.
+    // Output tokens cost more than input tokens: an incomplete count is ignored.
     check("ollama", chat(json!({ "prompt_tokens": 7 })), None);
     check("ollama", chat(json!({ "total_tokens": 10 })), None);
     check("ollama", chat(json!({ "prompt_tokens": 7, "total_tokens": 3 })), None);

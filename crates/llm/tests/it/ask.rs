@@ -58,7 +58,7 @@ fn every_provider_reranks() {
     }
 }
 
-/// What a fault that never ends becomes, how often it was tried, and whether the provider billed.
+/// The error for a permanent fault, the number of attempts, and whether the provider billed.
 #[track_caller]
 fn fails(fault: Fault, kind: ModelCallErrorKind, requests: u64) {
     for name in CHATTERS {

@@ -62,7 +62,7 @@ fn a_budget_is_never_passed_and_no_call_is_lost() {
     assert_eq!(charges.len() as u64, site.server.requests(), "one charge a request");
     assert!(charges.iter().all(|charge| charge.state != ChargeState::Reserved));
     assert!(site.charged() <= budget, "{}", site.charged());
-    // What the provider bills is at most what is charged, and equal where it told.
+    // The provider bills at most the charge, and exactly the charge if it reported usage.
     let cost = |input: u64, output: u64| Usd::nanos((input * 1000 + output * 2000) as i64);
     let billed: Usd = site.server.billed().iter().map(|one| cost(one.input, one.output)).sum();
     assert!(billed <= site.charged(), "{billed} billed, {} charged", site.charged());

@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(lines(0), Vec::<String>::new());
     }
 
-    /// What is appended between the tail and the following is not lost, and half a line is waited for.
+    /// Lines appended between `tail` and `follow` are not lost; an incomplete line is waited for.
     #[test]
     fn following_goes_on_where_the_tail_ended() {
         let dir = tempfile::tempdir().unwrap();

@@ -230,7 +230,7 @@ fn a_reindex_sees_a_stop_request() {
     assert_eq!(done.as_ref().err().unwrap().kind.name(), "cancelled");
     end(&running, done).unwrap();
     assert_eq!(site.state(id), JobState::Cancelled);
-    // Also while somebody else has the index.
+    // Also while another process holds the index.
     let lock = index_lock(site.dir.path());
     lock.lock().unwrap();
     site.add("reindex", &json!({}));
@@ -263,7 +263,7 @@ fn failing_gate(site: &Site) -> i64 {
     let qrels = json!({ "queries": queries });
     let (store, now) = (site.registry.store(), Timestamp::now());
     store.put_document(&ws(), DocumentKind::Qrels, "known", &qrels.to_string(), now).unwrap();
-    // What is asked must be in the index already: catching up would hear of a halt.
+    // The queries must be indexed already: catching up would see the stop request.
     let job = site.add("gate", &json!({ "qrels": "known" }));
     let service = site.registry.query_service(&ws()).unwrap();
     service.brain().snapshot(&|_, _| ()).unwrap();
@@ -362,7 +362,7 @@ fn a_worker_that_lost_its_job_counts_nothing() {
     assert_eq!(site.metrics("gbrain_verdicts_total{").len(), 1);
 }
 
-/// What suites are run with in tests: no target but the local brain.
+/// The run context of tests: the local brain is the only target.
 pub(crate) fn tools(dir: &std::path::Path) -> crate::workspace_registry::SuiteTools {
     use gbrain_core::target::{TargetError, TargetErrorKind};
     let unknown = |name: &str| Err(TargetError::new(TargetErrorKind::BadRequest, name));

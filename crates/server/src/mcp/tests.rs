@@ -66,7 +66,7 @@ fn principal(scope: Scope) -> Principal {
     Principal::local(WorkspaceId::default(), scope, "test")
 }
 
-/// What a client of this scope is answered to `requests`, in their order.
+/// The responses to `requests` of a client with this scope, in order.
 async fn talk(server: &Server, scope: Scope, requests: &[Value]) -> Vec<Value> {
     let (client, other) = tokio::io::duplex(1 << 20);
     let (input, output) = tokio::io::split(other);
@@ -99,7 +99,7 @@ fn call(tool: &str, arguments: Value, meta: Value) -> Value {
     json!({ "method": "tools/call", "params": params })
 }
 
-/// What a tool answered: its structured content, and whether it is an error.
+/// A tool's structured content, and whether it is an error.
 fn told(answer: &Value) -> (&Value, bool) {
     let result = &answer["result"];
     (&result["structuredContent"], result["isError"] == true)

@@ -1,4 +1,4 @@
-//! What callers over a wire may see of jobs and runs, and how much of them they may ask for.
+//! Remote callers' access to jobs and runs, and its limits.
 
 use gbrain_core::access::Scope;
 use gbrain_core::fault::{Fault, FaultKind};
@@ -39,7 +39,7 @@ impl Site {
         Self { _dir: dir, registry }
     }
 
-    /// What a caller of this scope gets.
+    /// The response to a caller with this scope.
     fn call(
         &self,
         scope: Scope,
@@ -268,7 +268,7 @@ fn the_queue_of_a_workspace_is_bounded() {
     assert_eq!(start().unwrap()["id"], 101);
 }
 
-/// What takes long ends when nobody waits for it, and what writes does not write.
+/// A long operation ends when its caller has left, and a writing one writes nothing.
 #[test]
 fn nothing_is_done_for_a_caller_who_has_gone() {
     let site = Site::new();

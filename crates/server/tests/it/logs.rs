@@ -1,4 +1,4 @@
-//! What is written to the log, and what never is.
+//! The content of the log, and what must never be logged.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! What a scrape shows, read by a parser that is not ours and by hand.
+//! Scraped metrics, read by an independent parser and by hand.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -56,7 +56,7 @@ pub(crate) fn busy() -> Metrics {
     metrics
 }
 
-/// What a workspace has to say of its suites and alerts.
+/// The suite and alert metrics of a workspace.
 fn suites(workspace: &str) -> SuiteAlertMetrics {
     let measure = serde_json::json!({
         "segment": "source:a \\ \"b\"\n", "measure": "rerank_relevance", "value": 0.7, "n": 30,

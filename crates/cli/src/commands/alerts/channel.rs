@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  gbrain alerts test slack\n\n\
-    Sends at once, beside the queue. An incident that it opens at PagerDuty is closed again.\n\n\
+    Sends immediately, without the queue. An incident that it opens at PagerDuty is closed again.\n\n\
     Exit codes: 0 received, 1 not received.")]
 pub(super) struct TestArgs {
     /// The name of the channel.

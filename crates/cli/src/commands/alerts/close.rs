@@ -12,8 +12,9 @@ use crate::error::{CliError, Exit};
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  \
     gbrain alerts close gbrain/default/old-suite/recall@5/all --reason \"the suite is gone\"\n\n\
-    For what no run will take back: a suite that was removed or renamed. What is still wrong fires again \
-    with the next run that measures it; `gbrain alerts silence` keeps messages back meanwhile.")]
+    For alerts that no run will resolve: of a suite that was removed or renamed. If the breach \
+    persists, the next run that measures it fires the alert again; use `gbrain alerts silence` to hold \
+    messages back.")]
 pub(super) struct CloseArgs {
     /// Its key, as `gbrain alerts list` shows it.
     key: String,

@@ -21,7 +21,7 @@ use crate::terminal::count;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gbrain alerts deliver\n  gbrain alerts deliver --within 5m --json\n\n\
-    For where nothing is left running: from cron, or after a build. Messages of all workspaces are sent.\n\n\
+    For machines without a running server: from cron, or after a build. Messages of all workspaces are sent.\n\n\
     Exit codes: 0 all that was due was received, 1 something was not."
 )]
 pub(super) struct DeliverArgs {
@@ -40,7 +40,7 @@ pub(super) struct RetryArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  gbrain alerts history --state queued\n  gbrain alerts drop 12 --reason \"the channel is gone\"\n\n\
-    The message is given up, and the next one of its alert passes it. `gbrain alerts retry` queues it again."
+    The message is dropped, and the next one of its alert is sent. `gbrain alerts retry` queues it again."
 )]
 pub(super) struct DropArgs {
     /// The number of the message.

@@ -15,7 +15,7 @@ use crate::error::{CliError, Exit};
     after_help = "Examples:\n  gbrain alerts export --format prometheus > gbrain-suites.rules.yml\n  \
     gbrain alerts export --format grafana > dashboard.json\n  \
     gbrain alerts export --format metrics > /var/lib/node_exporter/gbrain.prom\n\n\
-    Rules and dashboard are made of the tables that suites are held against, those of all workspaces."
+    Rules and dashboard are made from the thresholds of the suites of all workspaces."
 )]
 pub(super) struct ExportArgs {
     /// Rules for Prometheus, a dashboard for Grafana, or the numbers as OpenMetrics text.

@@ -32,7 +32,7 @@ enum BaselineCommand {
     Log(log::BaselineLogArgs),
     /// Compare two baselines: rows added, removed, changed.
     Diff(diff::DiffArgs),
-    /// Bank an improvement: today's rankings become the baseline, with a reason.
+    /// Update a baseline with today's better rankings, with a reason.
     Ratchet(ratchet::RatchetArgs),
 }
 

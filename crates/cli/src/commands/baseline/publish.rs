@@ -28,8 +28,8 @@ const LISTED: usize = 10;
     gbrain baseline publish --from captured.ndjson --to ~/.gbrain/baselines/mine.baseline.ndjson \\\n    \
     --label mine --why \"before the new ranking\"\n\n\
     A question that was asked again is kept once, by its newest answer, with its count as weight. \
-    Captures of real use stay in your own baselines directory: a baseline that others see is made \
-    from a made-up brain (\"eval\": { \"synthetic\": true } in its config.json).")]
+    Captures of real use stay in your own baselines directory: a baseline to publish is made from a \
+    synthetic brain (\"eval\": { \"synthetic\": true } in its config.json).")]
 pub(crate) struct PublishArgs {
     /// Captures: what `gbrain eval export` printed; `-` is stdin.
     #[arg(long, value_name = "FILE")]

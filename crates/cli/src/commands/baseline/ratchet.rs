@@ -37,7 +37,7 @@ use crate::error::{CliError, Exit};
     A row whose nDCG@10 rises by the qrels takes today's ranking; other rows stay as they were. A row \
     that got worse, that is not judged and lost a page or its first page, or that finds nothing any more, \
     and a looser threshold, are losses: nothing is written unless --accept-loss is given. Then every row \
-    takes today's ranking, but one that finds nothing keeps the old one. Exit codes: 0 banked; 2 \
+    takes today's ranking, but one that finds nothing keeps the old one. Exit codes: 0 updated; 2 \
     nothing was banked."
 )]
 pub(crate) struct RatchetArgs {

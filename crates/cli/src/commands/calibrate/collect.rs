@@ -27,13 +27,14 @@ const TOLD: usize = 10;
     gbrain calibrate collect --from pairs.jsonl --canonical\n  \
     gbrain calibrate collect --json | jq -c '.review[]' > review.jsonl   (to label and take in)\n\n\
     A line of a file: {\"query\": \"who owns X?\", \"document\": \"wiki::x\", \"label\": \"borderline\"}, with a \
-    `chunk` and its `text` where they are known. Labels are relevant, borderline and irrelevant. A text that \
-    is not given is looked up in the local brain, or in what --target answers.")]
+    `chunk` and its `text` where they are known. Labels are relevant, borderline and irrelevant. A \
+    missing text is looked up in the local brain, or in the answers of --target.")]
 pub(super) struct CollectArgs {
     /// Take pairs in from files of JSON lines.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     from: Vec<PathBuf>,
-    /// Make relevant pairs of what canonical queries must find, and irrelevant ones of what is far from them.
+    /// Make relevant pairs from the expected results of canonical queries, and irrelevant pairs from
+    /// results far from them.
     #[arg(long)]
     canonical: bool,
     /// Look texts up in what this target answers.

@@ -23,8 +23,9 @@ use crate::model_access::{catalog, settings};
 #[command(after_help = "Examples:\n  \
     gbrain calibrate collect --from pairs.jsonl --canonical\n  gbrain calibrate score\n  \
     gbrain calibrate show\n  gbrain calibrate verify\n  gbrain calibrate deploy\n\n\
-    The threshold is mean - 1 sigma of what the reranker scores 30 to 50 pairs that people called barely \
-    relevant. It is a setting only when a trial with it kept recall@5 at 95 % and what scores low was gone.")]
+    The threshold is the mean minus one standard deviation of the reranker's scores of 30 to 50 pairs \
+    that reviewers marked barely relevant. It can be deployed only when a trial with it kept recall@5 at \
+    95 % and low-scoring results were gone.")]
 pub(crate) struct CalibrateArgs {
     #[command(subcommand)]
     command: CalibrateCommand,
@@ -34,13 +35,13 @@ pub(crate) struct CalibrateArgs {
 enum CalibrateCommand {
     /// Collect pairs: from feedback, from files, from canonical queries.
     Collect(collect::CollectArgs),
-    /// Have the reranker score the pairs, and make a threshold of them.
+    /// Score the pairs with the reranker, and compute a threshold.
     Score(score::ScoreArgs),
-    /// Show how the calibration stands, and what a threshold is worth.
+    /// Show the state of the calibration and the quality of a threshold.
     Show(show::CalibrationShowArgs),
-    /// Try a threshold: ask the canonical queries with it.
+    /// Try a threshold on the canonical queries.
     Verify(verify::VerifyArgs),
-    /// Put a threshold in force that passed its trial.
+    /// Deploy a threshold that passed its trial.
     Deploy(deploy::DeployArgs),
     /// List thresholds, newest first.
     History(show::CalibrationHistoryArgs),

@@ -23,8 +23,8 @@ const CALLS: usize = 4;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain calibrate score\n  \
     gbrain calibrate score --force 'a new product, and only 22 pairs yet'\n\n\
-    Scores the newest 50 borderline pairs and as many relevant and irrelevant ones. A run that breaks off \
-    goes on where it was for a day. Nothing is sent if all of it may cost more than --max-usd.\n\n\
+    Scores the newest 50 borderline pairs and as many relevant and irrelevant ones. An interrupted run \
+    can be continued within a day. Nothing is sent if the highest possible cost exceeds --max-usd.\n\n\
     Exit codes: 0 a candidate was made, 1 it was refused, 2 no verdict.")]
 pub(super) struct ScoreArgs {
     /// Store a candidate although the calibration is refused, and print why. A result without a score stores none.

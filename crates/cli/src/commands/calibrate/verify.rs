@@ -28,8 +28,8 @@ use crate::targets::target_registry;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gbrain calibrate verify\n  gbrain calibrate verify 3 --target prod\n\n\
-    The local brain is asked with the threshold in its settings, and nothing is changed. A target elsewhere \
-    has a threshold of its own: set this one there first.\n\n\
+    The local brain is queried with the threshold in the request's settings, and nothing is changed. A \
+    remote target has its own threshold: set this one there first.\n\n\
     Exit codes: 0 it passed, 1 recall fell below 95 % or what scores low is shown, 2 no verdict."
 )]
 pub(super) struct VerifyArgs {

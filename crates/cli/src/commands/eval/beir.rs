@@ -1,4 +1,4 @@
-//! `gbrain eval beir` and `gbrain eval trec`: any test collection, in a brain of its own.
+//! `gbrain eval beir` and `gbrain eval trec`: any test collection, in its own brain.
 
 use std::path::PathBuf;
 
@@ -17,8 +17,8 @@ use crate::targets::TargetArgs;
   gbrain eval beir nfcorpus/ --keyword-only --top-k 100
   gbrain eval beir scifact/ --target prod
 
-A BEIR folder holds corpus.jsonl, queries.jsonl and qrels/test.tsv. All of it goes into a brain in
-memory. Against a brain that is there already: `gbrain eval --qrels FOLDER`. Of a target the queries are asked
+A BEIR folder holds corpus.jsonl, queries.jsonl and qrels/test.tsv. All of it is imported into a brain in
+memory. To use an existing brain: `gbrain eval --qrels FOLDER`. With --target only the queries are run
 and judged, as `gbrain eval --qrels` does; the corpus is the target's.
 
 Exit codes: 0 ran; 2 the collection can't be read or a question failed.")]

@@ -54,7 +54,8 @@ pub(super) struct BenchmarkArgs {
     /// A number of the pipeline for this run: `--set pool=80`, as in `gbrain config list`.
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     set: Vec<(String, String)>,
-    /// A title for the report, beside what was measured. Words for scores of answers are refused.
+    /// A title for the report, printed beside the measured configuration. Words for answer scores are
+    /// refused.
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
 }

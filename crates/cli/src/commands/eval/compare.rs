@@ -26,7 +26,7 @@ use crate::error::{CliError, Exit};
     with its interval, and a two-sided p-value (paired permutation, exact up to 24 queries that changed; \
     McNemar for yes or no). One primary measure decides, by default nDCG@10, else another nDCG, recall, \
     or the first measure (jaccard of a replay; jaccard and recall_at_k of a gate); --primary names \
-    others, and Holm's correction goes over these only. Judged@k and latency never decide.\n\n\
+    others, and Holm's correction covers only these. Judged@k and latency never decide.\n\n\
     Exit codes: 0 compared; 1 with --fail-on-regression, if a primary measure fell at alpha .05; 2 a \
     file can't be read, the results can't be compared, or, with --fail-on-regression, there is no \
     verdict: queries of the reference are missing or failed, there are too few queries for the test to \

@@ -52,7 +52,7 @@ pub(crate) struct ExportArgs {
     /// Only rows with a higher number than this: a cursor.
     #[arg(long, value_name = "N")]
     after_id: Option<i64>,
-    /// ndjson, or trec (a run of what was retrieved, one query a row).
+    /// ndjson, or trec (a run with the retrieved pages, one query per row).
     #[arg(long, value_name = "FORMAT", default_value = "ndjson")]
     format: ExportFormat,
     /// Write to this file, whole or not at all, instead of stdout.

@@ -1,4 +1,4 @@
-//! `gbrain eval locomo`: LoCoMo, each conversation in a brain of its own.
+//! `gbrain eval locomo`: LoCoMo, each conversation in its own brain.
 
 use std::path::PathBuf;
 

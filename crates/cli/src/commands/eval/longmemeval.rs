@@ -1,4 +1,4 @@
-//! `gbrain eval longmemeval`: LongMemEval, each question in a brain of its own. Opens no brain of the
+//! `gbrain eval longmemeval`: LongMemEval, each question in its own brain. Opens no brain of the
 //! user's.
 
 use std::path::PathBuf;
@@ -50,7 +50,7 @@ pub(crate) struct LongMemEvalArgs {
     dataset: PathBuf,
     #[command(flatten)]
     shared: BenchmarkArgs,
-    /// Measure retrieval and ask no model: a row's hypothesis is what was retrieved.
+    /// Measure retrieval and ask no model: a row's hypothesis is the retrieved text.
     #[arg(long)]
     retrieval_only: bool,
     /// Ask a model for other wordings of each question.

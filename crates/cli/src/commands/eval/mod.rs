@@ -61,36 +61,36 @@ enum EvalCommand {
     Export(export::ExportArgs),
     /// Erase captures that are old.
     Prune(prune::PruneArgs),
-    /// Ask captured requests again and say what moved.
+    /// Run captured requests again and report what moved.
     Replay(replay::ReplayArgs),
-    /// Put captured requests to a target and keep its answers as captures of it.
+    /// Send captured requests to a target and store its answers as captures.
     Record(record::RecordArgs),
-    /// Pass or fail: a baseline, known-right answers, or both.
+    /// Pass or fail: against a baseline, judged queries, or both.
     Gate(gate::GateArgs),
     /// Score a saved run against judgements.
     Score(score::ScoreArgs),
     /// Compare result files with each other.
     Compare(compare::CompareArgs),
-    /// Take personal data out of lines, as capture does.
+    /// Remove personal data from lines, as capture does.
     Scrub(scrub::ScrubArgs),
-    /// Run LongMemEval, each question in a brain of its own.
+    /// Run LongMemEval, each question in its own brain.
     #[command(name = "longmemeval")]
     LongMemEval(longmemeval::LongMemEvalArgs),
-    /// Run LoCoMo, each conversation in a brain of its own.
+    /// Run LoCoMo, each conversation in its own brain.
     Locomo(locomo::LocomoArgs),
-    /// Run a BEIR folder in a brain of its own.
+    /// Run a BEIR folder in its own brain.
     Beir(beir::BeirArgs),
-    /// Run any collection in a brain of its own.
+    /// Run any collection in its own brain.
     Trec(beir::TrecArgs),
-    /// Say where to get datasets, with hashes and licences.
+    /// List where to download datasets, with hashes and licences.
     Datasets(datasets::DatasetsArgs),
-    /// Have outputs judged by a panel of three models.
+    /// Judge outputs with a panel of three models.
     CrossModal(Box<cross_modal::CrossModalArgs>),
     /// Find pairs of answers that can't both be so.
     SuspectedContradictions(Box<contradictions::ContradictionsArgs>),
     /// The nightly quality probe: run it now, or look at past runs.
     Probe(probe::ProbeArgs),
-    /// Run again what a result file says, and compare row by row.
+    /// Repeat the run of a result file and compare it row by row.
     Reproduce(reproduce::ReproduceArgs),
 }
 

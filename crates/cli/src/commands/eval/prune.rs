@@ -18,9 +18,9 @@ use crate::terminal::{count, local_time};
     gbrain eval prune --older-than 0d             (everything)\n  \
     gbrain eval prune --failures                  (capture failures; no capture is erased)\n  \
     gbrain eval prune --failures --older-than 7d\n\n\
-    To have it done by itself, put \"eval\": { \"retention_days\": 30 } into config.json.")]
+    To prune automatically, put \"eval\": { \"retention_days\": 30 } into config.json.")]
 pub(crate) struct PruneArgs {
-    /// Erase what was stored longer ago than this (30d, 12h, 0d).
+    /// Erase captures older than this (30d, 12h, 0d).
     #[arg(long, value_name = "DUR", required_unless_present = "failures")]
     older_than: Option<String>,
     /// Only rows of this operation: query or search.

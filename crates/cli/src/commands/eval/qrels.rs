@@ -60,7 +60,7 @@ pub(crate) struct QrelsArgs {
     /// Tell the means by label, source, intent, mode or tag of the queries, too.
     #[arg(long, value_name = "WHAT")]
     by: Option<SegmentBy>,
-    /// Write what was retrieved (by A) as a TREC run.
+    /// Write the retrieved results (of A) as a TREC run.
     #[arg(long, value_name = "FILE")]
     run_output: Option<PathBuf>,
     #[command(flatten)]

@@ -29,8 +29,8 @@ const SHOWN: usize = 20;
 
 Dataset, flags and settings are those of the file. Everything is computed again: rows by question (what
 was retrieved, in which order, every figure), and from them the summary, counts, baselines, warnings
-and label, each of which must be what the file states. Times are not compared. Where the file was
-written by other source, software and settings are told and not compared.
+and label, each of which must be what the file states. Times are not compared. Differences in source
+revision, software and settings are reported but not compared.
 
 A result_hash that does not fit means that the file was edited. It has no key, so a file with a fitting
 hash may still be forged: this command is what shows that its figures are right. Answers of a model

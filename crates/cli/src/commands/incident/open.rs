@@ -22,7 +22,7 @@ use crate::error::{CliError, Exit};
 pub(super) struct OpenArgs {
     /// The title of the incident.
     title: String,
-    /// The run that shows it: it is triaged, and what was found is kept.
+    /// The run that shows the problem: it is triaged, and the findings are stored.
     #[arg(long, value_name = "RUN", conflicts_with = "alert")]
     run: Option<i64>,
     /// The alert that told of it: its run is triaged.

@@ -18,10 +18,10 @@ use crate::terminal::table;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gbrain queries promote --limit 20\n  gbrain queries promote --accept 12 13\n\n\
-    Captured queries are proposed by how often they were asked, with the page that was returned first most \
-    often as what must be found; labelled ones, and those voted on, with the pages that people called \
-    relevant. They are candidates, which no suite asks, until somebody accepts them; `gbrain queries edit` \
-    sets their keys right first."
+    Captured queries are proposed, most frequent first, with the page that most often ranked first as \
+    the expected result; queries with labels or votes are proposed with the pages marked relevant. \
+    Proposals are candidates, which no suite runs until they are accepted; correct their expected \
+    results with `gbrain queries edit` first."
 )]
 pub(super) struct PromoteArgs {
     /// Propose at most so many new ones.

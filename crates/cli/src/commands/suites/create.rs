@@ -19,7 +19,7 @@ use crate::error::{CliError, Exit};
     gbrain suites create --name post-ingest-regression --type regression --owner @storage-ops\n  \
     gbrain suites create --name weekly --type weekly_benchmark --owner ml --trigger 'cron:0 2 * * 0'\n  \
     gbrain suites create --from smoke\n\n\
-    Whatever is not said has the playbook's default for the type. The text of the file stays as it is; \
+    Omitted fields have the playbook's default for the type. The text of the file stays as it is; \
     the suite is added at the end of its list. With --from, a suite that the file describes already is \
     registered. It is off until `gbrain suites enable`.")]
 pub(super) struct CreateArgs {

@@ -26,9 +26,9 @@ use crate::error::{CliError, Exit};
     gbrain suites create --name smoke --type smoke --owner @search --trigger manual --trigger ci\n  \
     gbrain queries import queries.jsonl\n  gbrain suites run smoke\n  gbrain suites enable smoke\n  \
     gbrain suites history smoke\n\n\
-    Suites are described in suites.yaml (or braintrust_suites.yaml) in the home, or in --file. `run` takes \
-    a suite as the file has it; triggers and alerts take it as it was registered by the last `create` or \
-    `enable`, and `list` says where the two differ. When a trigger of a suite that is enabled fires, `gbrain \
+    Suites are defined in suites.yaml (or braintrust_suites.yaml) in the home, or in --file. `run` uses \
+    the suite in the file; triggers and alerts use the suite as registered by the last `create` or \
+    `enable`, and `list` shows where the two differ. When a trigger of a suite that is enabled fires, `gbrain \
     serve` and `gbrain worker` run it; `gbrain autopilot` only queues it for them.\n\n\
     Exit codes of run: 0 pass, 1 an alert threshold was breached, 2 inconclusive.")]
 pub(crate) struct SuitesArgs {

@@ -14,11 +14,11 @@ use crate::terminal::{count, local_time};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain suites prune --older-than 90d --dry-run\n  \
     gbrain suites prune --older-than 90d\n  gbrain suites prune --older-than 730d --runs  (figures, too)\n\n\
-    Reports of runs, logs of what they asked and events go; figures stay, and so does what somebody still \
-    waits for: the last run of a suite, runs that were not looked at for alerts, events that a suite was not \
-    fired by yet. To have it done by itself: gbrain config set suites.retention_days 90")]
+    Erases reports of runs, logs of their queries, and events. Figures stay, and so do the last run of \
+    a suite, runs not yet evaluated for alerts, and events that a suite has yet to process. To prune \
+    automatically: gbrain config set suites.retention_days 90")]
 pub(super) struct PruneArgs {
-    /// Erase what was recorded longer ago than this (90d, 12h, 0d).
+    /// Erase runs, logs and events older than this (90d, 12h, 0d).
     #[arg(long, value_name = "DUR", value_parser = duration)]
     older_than: SignedDuration,
     /// Erase whole runs, with their figures.

@@ -12,8 +12,8 @@ use crate::error::{CliError, Exit};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  gbrain suites remove old-weekly\n\n\
-    What is registered of the suite goes, and its triggers with it. Its runs stay, and so does the file: take \
-    it out there, too. Alerts of it that fire go on until `gbrain alerts close` takes them back. A suite for \
+    Removes the registered suite and its triggers. Its runs and its entry in the file stay: delete the \
+    entry there too. Its firing alerts stay open until `gbrain alerts close`. A suite for \
     every workspace (workspace: \"*\") is removed from all of them.")]
 pub(super) struct RemoveArgs {
     /// The name of the suite.

@@ -31,9 +31,9 @@ use crate::targets::target_registry;
 #[command(after_help = "Examples:\n  gbrain suites run smoke\n  \
     gbrain suites run smoke --target staging --ci --junit suite.xml --github\n\n\
     The run is recorded. Reports that travel (Markdown, JUnit, annotations) hold ids of queries and no \
-    text of theirs. Alerts that it gives are raised, and sent within a few seconds if their channels can be \
-    used from here; what can't be sent stays queued. A run of another target (--target) changes no alert, is no \
-    part of a trend and no sign of life.\n\n\
+    text of theirs. Its alerts are raised, and sent within a few seconds if their channels are \
+    configured here; other messages stay queued. A run of another target (--target) changes no alert, \
+    is not part of a trend, and does not count as a run for `silent_after_days`.\n\n\
     A run of fewer queries than its suite requires is inconclusive; the suites file sets `sample`.\n\n\
     Exit codes: 0 pass, 1 an alert threshold was breached, 2 inconclusive.")]
 pub(super) struct SuiteRunArgs {

@@ -13,8 +13,8 @@ use crate::error::{CliError, Exit};
 /// Arguments of `suites enable` and `disable`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  gbrain suites enable weekly\n\n\
-    Enabling registers the suite as its file has it, and its triggers begin at this moment: what was \
-    before is no reason to run. A suite for every workspace (workspace: \"*\") is switched in all of them.")]
+    Enabling registers the suite as defined in its file. Its triggers start at this moment: earlier \
+    events cause no run. A suite for every workspace (workspace: \"*\") is enabled or disabled in all of them.")]
 pub(super) struct SwitchArgs {
     /// The name of the suite.
     name: String,

@@ -41,7 +41,7 @@ enum TargetsCommand {
     List,
     /// Send one query to a target and show the parsed answer.
     Check(CheckArgs),
-    /// Print the vectors of texts, to fill a vector database with.
+    /// Print the vectors of texts, to fill a vector database.
     Vectors(vectors::VectorsArgs),
 }
 

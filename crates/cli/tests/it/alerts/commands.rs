@@ -156,7 +156,7 @@ fn queued_messages_can_be_dropped() {
     for home in Home::both() {
         let receivers = Receivers::start().unwrap();
         let home = failing(home, &receivers, ", alerts: { page: [hook] }");
-        // Nobody knows the secret here, so it waits.
+        // The secret is not set here, so the message waits.
         home.run(&["suites", "run", "s"]);
         let id = deliveries(&home)[0]["id"].to_string();
         let drop = |reason: &str| home.run(&["alerts", "drop", &id, "--reason", reason]);
@@ -192,7 +192,7 @@ fn an_alert_is_closed_by_hand() {
         assert!(over["summary"].as_str().unwrap().ends_with("closed by hand: it is planned"));
         let firing = home.json(&["alerts", "list"])["alerts"].to_string();
         assert!(!firing.contains(key) && firing.contains("recall@10"), "the others go on");
-        // What is wrong is told again by whoever measures it.
+        // The next run that measures the breach notifies again.
         known(&home, &receivers, &["suites", "run", "s"]);
         assert!(home.json(&["alerts", "list"])["alerts"].to_string().contains(key));
     }

@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use crate::support::{Home, Ran, demo_home};
 
-/// What must show nowhere but where it is sent to.
+/// A secret that only its receiver may see.
 const SECRETS: [(&str, &str); 3] =
     [("ALERT_PD", "pd-routing-key"), ("ALERT_HOOK", "hook-secret-7"), ("ALERT_CHAT", "")];
 /// A part of the chat's address, which is a secret.
 const CHAT: &str = "chat-path-secret";
-/// What is asked, which no message may say.
+/// The query text, which no message may contain.
 const ASKED: &str = "a private question";
 
 /// A home with a suite that fails, and channels at receivers.
@@ -58,7 +58,7 @@ fn known(home: &Home, receivers: &Receivers, args: &[&str]) -> Ran {
     ran
 }
 
-/// What was sent, by receiver and action.
+/// The sent messages, by receiver and action.
 fn sent(receivers: &Receivers) -> Vec<String> {
     let action = |one: &Taken| {
         let body = &one.body;

@@ -1,4 +1,4 @@
-//! What a run from the command line raises and sends.
+//! Alerts and messages of a run from the command line.
 
 use gbrain_core::format::alert::{AlertWithDeliveries, AlertsBody, DeliveriesBody};
 use gbrain_core::format::schema::of_body;
@@ -67,7 +67,7 @@ fn a_run_raises_sends_and_takes_back() {
     }
 }
 
-/// Where secrets are not at hand, messages stay queued, and whoever has them sends them.
+/// Without the secrets, messages stay queued until a process that has them sends them.
 #[test]
 fn unsendable_messages_are_queued() {
     for home in Home::both() {
@@ -119,7 +119,7 @@ fn an_overdue_suite_raises_an_alert_on_evaluation() {
     }
 }
 
-/// What is asked is said where somebody allowed it, and links lead to the server that is named.
+/// Messages contain query text where it is allowed, and links to the configured server.
 #[test]
 fn settings_of_the_home() {
     let receivers = Receivers::start().unwrap();

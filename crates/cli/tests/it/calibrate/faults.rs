@@ -64,7 +64,7 @@ fn invalid_scores_are_refused_everywhere() {
 fn a_run_that_broke_off_goes_on_where_it_was() {
     let lab = Lab::new(Home::sqlite());
     lab.collect(&judged(32, 0));
-    // Four queries are answered, and from then on nobody is home.
+    // Four queries are answered; then the server is unreachable.
     lab.mood(|mood| (mood.fault, mood.requests) = (Some((5, Fault::Status(500, None))), 0));
     lab.run(&["calibrate", "score"]).exits(2);
     lab.mood(|mood| (mood.fault, mood.requests) = (None, 0));

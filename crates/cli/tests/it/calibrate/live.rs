@@ -1,4 +1,4 @@
-//! What is logged of live queries: while capture is on, scrubbed, and gone with what it names.
+//! Logs of live queries: written while capture is on, scrubbed, and erased with the pages they name.
 
 use std::time::{Duration, Instant};
 
@@ -42,7 +42,7 @@ fn queries_are_logged_while_capture_is_on() {
             (&json!("local"), &json!("default::people/ada"))
         );
         assert_eq!(body["lexical_ids"], json!(["default::people/ada"]));
-        // Whoever has a page erased has its name erased from the log.
+        // Erasing a page also erases its name from the log.
         home.ok(&["purge", "people/ada", "--yes"]);
         let erased = body_of(&logs(&home)[0]);
         assert_eq!(erased["result_ids"], json!(["default::[purged-1]"]));
@@ -78,7 +78,7 @@ fn callers_over_a_wire_are_logged_under_their_own_name() {
             assert!(!log.fields.body.as_deref().unwrap().contains("secret"), "{log:?}");
         }
         assert!(local.fields.body.as_deref().unwrap().contains("secret"), "the owner sees it");
-        // What is said of an answer over the wire.
+        // Feedback sent over HTTP.
         let vote = json!({ "request_id": "mine-1", "vote": "down", "borderline": "people/ada" });
         let refused = Call::json("POST", "/v1/feedback", &vote).token(&read);
         assert_eq!(server.send(&refused).status, 403, "readers change nothing");

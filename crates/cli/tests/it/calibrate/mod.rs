@@ -26,7 +26,7 @@ struct Mood {
     less: f64,
     /// Said of every passage instead of a score.
     says: Option<Value>,
-    /// What goes wrong from the request of this number on.
+    /// The fault from the request of this number on.
     fault: Option<(u64, Fault)>,
     /// How many requests came.
     requests: u64,

@@ -20,7 +20,7 @@ fn texts_are_looked_up_in_the_brain() {
         assert_eq!(passed, ["secret", "nowhere"]);
         let (_, listed) = lab.json(&["calibrate", "pairs"]);
         let good = find(&listed["pairs"], "document", "wiki::good-03");
-        // What a reranker reads: the title and the passage.
+        // The reranker's input: the title and the passage.
         let text = good["text"].as_str().unwrap();
         assert!(text.starts_with("Good 3\n") && text.contains("scored 0.90"), "{text}");
         assert!(!listed.to_string().contains("key is here"));
@@ -49,7 +49,7 @@ fn a_person_is_believed_more_than_a_key() {
     let counts = &body["pairs"];
     assert_eq!((&counts["borderline"], &counts["relevant"]), (&json!(1), &json!(19)), "{body:#}");
     assert!(body["passed_over"].to_string().contains("overridden by a manual pair"), "{body:#}");
-    // What is far from a query is what another one must find and its own first results do not have.
+    // An irrelevant result is one that another query expects and that is not among this query's first results.
     let far = counts["irrelevant"].as_u64().unwrap();
     assert!((10..=20).contains(&far), "{body:#}");
     let (_, again) = lab.json(&["calibrate", "collect", "--canonical"]);

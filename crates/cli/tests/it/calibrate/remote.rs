@@ -5,7 +5,7 @@ use gbrain_testkit::retrieval::{Fault as Broken, Hit, Question, Reply, Retrieval
 use super::*;
 use crate::suites::queries;
 
-/// What a target shows: everything, what scores high, or more than its threshold allows.
+/// The results of a target: all, those above its threshold, or more than its threshold allows.
 #[derive(Clone, Copy)]
 enum Shows {
     All,

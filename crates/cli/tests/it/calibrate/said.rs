@@ -1,4 +1,4 @@
-//! What people say of answers, and what becomes of it.
+//! Feedback on answers, and the pairs made from it.
 
 use super::*;
 use crate::capture::capturing;

@@ -22,7 +22,7 @@ fn close(value: &Value, expected: f64) -> bool {
     (value.as_f64().unwrap() - expected).abs() < 1e-9
 }
 
-/// What a live answer leaves out, and what its log says.
+/// The results that a live answer omits, and its log.
 fn live(lab: &Lab) -> (Value, RetrievalLog) {
     let (code, answer) =
         lab.json(&["query", "which lighthouse zubro03 keeps a lamp", "--limit", "50"]);
@@ -231,7 +231,7 @@ fn a_threshold_by_hand_is_for_whichever_judges() {
         let (answer, _) = live(&lab);
         assert!(slugs(&answer).iter().all(|slug| slug.starts_with("good")), "{answer:#}");
     }
-    // What an earlier version stored under that name counts until the new one is set.
+    // A value stored by an earlier version under the old name applies until the new one is set.
     let ws = WorkspaceId::default();
     let store = lab.home().store();
     store.config_unset(&ws, "rerank.threshold").unwrap();

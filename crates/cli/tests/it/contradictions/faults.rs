@@ -96,7 +96,7 @@ fn money_ends_in_a_verdict() {
     let spent = provided.home.json(&["spend"])["usd"].as_f64().unwrap();
     assert!(spent <= 0.05 && spent > 0.0, "{spent}");
     assert_eq!(found["cost_usd"]["judge"].as_f64().unwrap(), spent);
-    // What was paid for is remembered: the next run goes on from there.
+    // Paid judgements are stored: the next run continues from there.
     let sent = provided.server.requests();
     provided.run(&about_the_berth(&["--judge", "openai:m"])).exits(1);
     let judged = sent - found["judge_errors"]["total"].as_u64().unwrap().min(sent);

@@ -105,7 +105,7 @@ fn a_recorded_judge_needs_no_key_and_no_network() {
     assert_eq!(cut.code, Some(2), "the judge would see something else");
     let reasons = cut.json()["inconclusive_reasons"].clone();
     assert!(reasons.as_array().unwrap().contains(&json!("stale_cassette")), "{reasons}");
-    // What an edited prompt does: the same inputs under another hash.
+    // An edited prompt: the same inputs under another hash.
     let text = std::fs::read_to_string(&tape).unwrap();
     let edited: String = text
         .lines()
@@ -127,7 +127,7 @@ fn a_recorded_judge_needs_no_key_and_no_network() {
 /// Set to make the committed cassette again, after a change of the prompt or of the planted pairs.
 const RECORD: &str = "GBRAIN_RECORD";
 
-/// What this project's own CI runs: a judge from a file in the repository, no key, no server.
+/// The run of this project's own CI: a judge from a file in the repository, no key, no server.
 #[test]
 fn the_committed_cassette_judges() {
     let tape =

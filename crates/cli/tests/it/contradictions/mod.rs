@@ -37,7 +37,7 @@ fn about_the_berth<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&["eval", VERB, "--query", "north berth harbour", "--json"], planted, more].concat()
 }
 
-/// What is right about every planted pair, by what the judge is shown.
+/// The correct verdict on every planted pair, by its prompt.
 fn known() -> BTreeMap<String, bool> {
     let planted = canaries(1, CANARIES.parse().unwrap());
     let known = |canary: &gbrain_core::contradiction::Canary| {

@@ -1,4 +1,4 @@
-//! What others may see of what was found.
+//! Access to contradiction findings.
 
 use serde_json::{Value, json};
 
@@ -61,7 +61,7 @@ fn findings_obey_privacy_sources_and_workspaces() {
         let call = json!({ "name": "find_contradictions", "arguments": { "source": "default", "details": true } });
         let told = server.send(&Call::mcp("tools/call", &call).token(&mine)).message();
         assert_eq!(told["result"]["structuredContent"], within, "{told}");
-        // What is deleted or made private since then is gone with its text.
+        // Findings on pages deleted or made private since then are gone, with their text.
         let hidden = "---\nvisibility: private\n---\nThe north berth of the harbour is closed.";
         assert_eq!(home.put("notes/log", hidden).code, Some(0));
         home.ok(&["delete", "port::berths"]);

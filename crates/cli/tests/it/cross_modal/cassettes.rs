@@ -19,7 +19,7 @@ fn replay(home: &Home, output: &str, tape: &str, more: &[&str]) -> Ran {
     home.run(&words(&[&VERB, &TASK, &args, &SEATS, more]))
 }
 
-/// What votes add up to, without money and places.
+/// The aggregate of the votes, without costs and paths.
 fn timeless(mut receipt: Receipt) -> Receipt {
     receipt.timestamp = String::new();
     receipt.est_cost_usd = 0.0;
@@ -48,7 +48,7 @@ fn a_recorded_panel_needs_no_key_and_no_network() {
     check("a=4 b=9 c=9", "1", 1);
     check("a=9 b=? c=?", "1", 2);
     let asked = court.server.requests();
-    // What is recorded is not asked again where there is a key, either.
+    // Recorded calls are not repeated, even with a key.
     assert_eq!(judge(&court, "a=4 b=9 c=9", &["--cassette", &tape, "--cycles", "1"]).code, Some(1));
     let Provided { home, server } = court;
     assert_eq!(server.requests(), asked);
@@ -80,7 +80,7 @@ fn a_stale_cassette_is_never_green() {
     let ran = court.home.run(&words(&[&VERB, &TASK, &args, &other]));
     assert_eq!((ran.code, troubles(&receipt(&ran))), (Some(2), vec!["not_recorded".to_owned()]));
     let text = std::fs::read_to_string(&tape).unwrap();
-    // Two votes of three are a quorum where a model failed, and none where nobody asked it.
+    // Two votes of three are a quorum if a model failed, but not if it was not called.
     let kept: Vec<&str> = text.lines().filter(|line| !line.contains("google:c")).collect();
     let cut = court.home.write("cut.ndjson", format!("{}\n", kept.join("\n")));
     check(&cut, &[], "not_recorded");
@@ -124,7 +124,7 @@ fn rows_replay_whole() {
 /// `GBRAIN_RECORD=1 cargo nextest run -p gbrain-cli -E 'test(cross_modal)'`.
 const RECORD: &str = "GBRAIN_RECORD";
 
-/// What this project's own CI runs: a panel from a file in the repository, no key, no server.
+/// The run of this project's own CI: a panel from a file in the repository, no key, no server.
 #[test]
 fn the_committed_cassette_judges() {
     let tape = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/cross-modal.cassette.ndjson");

@@ -51,7 +51,7 @@ fn one_judge_that_is_away_leaves_a_quorum() {
     let url = court.server.url();
     let provider =
         |path: &str| json!({ "base_url": format!("{url}{path}"), "key_env": "TEST_KEY" });
-    // Nobody listens on the port of the third.
+    // The port of the third is closed.
     let away = json!({ "base_url": "http://127.0.0.1:1/v1beta", "key_env": "TEST_KEY" });
     let providers =
         json!({ "openai": provider("/v1"), "anthropic": provider("/v1"), "google": away });
@@ -67,7 +67,7 @@ fn one_judge_that_is_away_leaves_a_quorum() {
 
 #[test]
 fn an_interrupt_ends_a_batch_with_what_was_done() {
-    // The first row is judged; after that nobody answers.
+    // The first row is judged; then the server is unreachable.
     let court = court(Home::sqlite(), |number| match number {
         1..=3 => Fault::None,
         _ => Fault::Hang(Duration::from_secs(30)),

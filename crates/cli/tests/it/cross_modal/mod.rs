@@ -122,7 +122,7 @@ fn summary(ran: &Ran) -> Summary {
     ran.read()
 }
 
-/// What went wrong in each call, as its first word.
+/// The error of each call, by its first word.
 fn troubles(receipt: &Receipt) -> Vec<String> {
     let word = |text: &String| text.split(':').next().unwrap().to_owned();
     let calls = receipt.judgement.slots.iter();

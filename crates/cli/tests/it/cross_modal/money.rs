@@ -46,7 +46,7 @@ fn one_output_has_a_budget_too() {
     assert!((spent(&court) - found.judgement.cost_usd).abs() < 1e-9);
 }
 
-/// What is told as the most is what is reserved: with that much, a run has money to its end.
+/// The printed maximum is the reserved amount: a run with that budget completes.
 #[test]
 fn a_run_that_was_let_begin_has_money_to_its_end() {
     let court = court(Home::sqlite(), |_| Fault::None);

@@ -1,4 +1,4 @@
-//! What is refused, before anything is sent and with what to do instead.
+//! Refusals before the first call, with the remedy.
 
 use gbrain_testkit::providers::Fault;
 
@@ -8,7 +8,7 @@ use crate::support::{Home, Ran};
 
 const PASS: &str = "a=9 b=9 c=9";
 
-/// Refused with all of these words on stderr, in JSON too, and nobody was asked.
+/// Refused with all of these words on stderr, in JSON too, without a model call.
 #[track_caller]
 fn refused(court: &Provided, ran: &Ran, says: &[&str]) {
     assert_eq!(ran.code, Some(2), "{says:?}: {}{}", ran.stdout, ran.stderr);

@@ -49,7 +49,7 @@ fn error_before_fail_before_inconclusive_before_pass() {
     assert_eq!([all.error_count, all.upstream_error_count, all.malformed_count], [0, 1, 1]);
 }
 
-/// A ledger that can't be written is our own trouble: nobody was asked, and the row is an error.
+/// If the spend ledger can't be written, no model is called and the row is an error.
 #[test]
 fn a_row_that_could_not_be_judged_is_an_error() {
     let court = court(Home::postgres(), |_| Fault::None);
@@ -133,7 +133,7 @@ fn rows_are_compared_with_an_expected_answer_if_all_have_one() {
     assert_eq!(rubric(&mixed, &["--limit", "1"]), "qa", "what is beyond the limit does not matter");
 }
 
-/// What `gbrain eval longmemeval --by-type` writes is what is read here.
+/// Reads the rows that `gbrain eval longmemeval --by-type` writes.
 #[test]
 fn rows_of_our_own_benchmark_are_judged() {
     let court = court(Home::sqlite(), |_| Fault::None);

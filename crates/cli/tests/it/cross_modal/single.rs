@@ -13,7 +13,7 @@ use super::{SEATS, TASK, VERB, court, judge, receipt, troubles, words};
 use crate::conforms::assert_conforms;
 use crate::support::{Home, Ran};
 
-/// What judges give, how often they are to be asked, the exit code, the verdict and how many were.
+/// The judges' scores, the cycles, the exit code, the verdict and the number of calls.
 #[track_caller]
 fn check(output: &str, cycles: &str, code: i32, verdict: &str, requests: u64) -> Receipt {
     let court = court(Home::sqlite(), |_| Fault::None);
@@ -77,7 +77,7 @@ fn cycles_are_pooled_and_never_the_best_of_them() {
     assert_eq!(pooled.aggregate.dimensions[0].per_slot["A"], Some(7.0));
     assert_eq!((pooled.aggregate.votes, pooled.judgement.cycles), (9, 3));
     check("a=6,6,7 b=7 c=7", "3", 1, "fail", 9);
-    // A cycle without a vote is counted, and nobody else weighs more for it.
+    // A cycle without a vote is counted, and gives the other votes no more weight.
     let missing = check("a=9,? b=9 c=9", "2", 0, "pass", 6);
     assert_eq!((missing.aggregate.votes, missing.aggregate.failed_calls), (5, 1));
 }
@@ -135,7 +135,7 @@ fn the_stored_receipt_equals_the_printed_one() {
     assert_eq!(std::fs::read_dir(court.home.path().join("runs/cross-modal")).unwrap().count(), 2);
 }
 
-/// Something is in the way of the receipt: it is printed all the same, and nobody may call it green.
+/// The receipt cannot be written: it is printed, and the run does not pass.
 #[test]
 fn a_judgement_that_cannot_be_stored_is_inconclusive() {
     let court = court(Home::sqlite(), |_| Fault::None);

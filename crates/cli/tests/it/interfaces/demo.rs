@@ -111,7 +111,7 @@ fn json_of_every_step() {
     snapshot::check_names("demo", &names);
 }
 
-/// What `doctor` says of this machine and of the key of the home.
+/// The lines of `doctor` about this machine and the home's key.
 fn learn_checks(mask: &mut mask::Mask, body: &Value) {
     for check in body["checks"].as_array().into_iter().flatten() {
         let message = check["message"].as_str().unwrap();

@@ -20,7 +20,7 @@ fn schema_of_sqlite() {
     snapshot::check("store/schema-sqlite.sql", &text);
 }
 
-/// What is asked of PostgreSQL; each row is one text.
+/// A query to PostgreSQL; each row is one text.
 const QUERIES: [(&str, &str); 7] = [
     (
         "columns",

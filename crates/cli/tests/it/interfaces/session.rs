@@ -79,7 +79,7 @@ impl Session {
         wait_past_midnight();
         let provided = Provided::new(Home::sqlite(), answer, |_| Fault::None);
         provided.configure(json!({ "eval": { "capture": true, "synthetic": true } }));
-        // What a pager refuses is given up at once.
+        // Output is abandoned when the pager ends.
         let refusal = |_, path: &str| match path {
             "/pagerduty" => Refusal::Status(400, None),
             _ => Refusal::None,
@@ -157,7 +157,7 @@ impl Session {
         self.ok(&["eval", "export", "--quiet", "--until", "1d"]);
     }
 
-    /// What only a server writes: remote captures, documents, labels, jobs.
+    /// Rows that only a server writes: remote captures, documents, labels, jobs.
     fn serve(&self) {
         let created = self.ok(&["tokens", "create", "--name", "ci", "--scope", "admin", "--json"]);
         let created: Value = serde_json::from_str(&created).unwrap();
@@ -292,7 +292,7 @@ fn wait_past_midnight() {
     }
 }
 
-/// What the models say.
+/// The models' replies.
 fn answer(asked: &Asked) -> String {
     match asked {
         Asked::Rerank { documents, .. } => {

@@ -28,12 +28,12 @@ pub(super) enum Entrance<'a> {
     Http(Box<Served>),
 }
 
-/// Who talks: in which workspace, and whether it may write.
+/// A client: its workspace, and whether it may write.
 #[derive(Clone)]
 pub(super) struct Role {
     pub(super) workspace: &'static str,
     pub(super) writes: bool,
-    /// What it shows over HTTP.
+    /// Its token over HTTP.
     pub(super) token: String,
 }
 
@@ -49,7 +49,7 @@ impl Role {
 }
 
 impl Entrance<'_> {
-    /// What the client is told of the way.
+    /// The transport's messages to the client.
     fn connect(&self, role: &Role) -> Value {
         match self {
             Self::Http(served) => {
@@ -80,7 +80,7 @@ fn started_by(command: &Command) -> Value {
     json!({ "command": words, "env": env })
 }
 
-/// What a client saw.
+/// The responses that a client received.
 pub(super) struct Talk {
     /// Everything, as it was printed.
     pub(super) text: String,
@@ -123,7 +123,7 @@ impl Talk {
         &self.seen["outcomes"][at]
     }
 
-    /// What a step gave.
+    /// The result of a step.
     #[track_caller]
     pub(super) fn result(&self, step: &str) -> &Value {
         let outcome = self.outcome(step);
@@ -131,7 +131,7 @@ impl Talk {
         &outcome["ok"]
     }
 
-    /// What a tool answered. Its text says the same as its structure.
+    /// A tool's result; its text equals its structured content.
     #[track_caller]
     pub(super) fn told(&self, step: &str) -> &Value {
         let result = self.result(step);

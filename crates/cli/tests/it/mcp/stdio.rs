@@ -57,7 +57,7 @@ fn spawn(home: &Home) -> Child {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// What `gbrain mcp` makes of these bytes on its stdin, which end then. One that hangs is ended.
+/// Runs `gbrain mcp` with these bytes on stdin, and kills it if it hangs.
 fn feed(home: &Home, bytes: &[u8]) -> Ran {
     let mut child = spawn(home);
     let mut input = child.stdin.take().unwrap();
@@ -237,7 +237,7 @@ fn a_client_that_never_listens_is_no_fault() {
     let mut child = spawn(&home);
     drop(child.stdout.take());
     let mut input = child.stdin.take().unwrap();
-    // Whoever sees that nobody listens may stop reading.
+    // A server without listeners may stop reading.
     let _ = input.write_all(&[begin(), query(1)].concat());
     drop(input);
     check_end(child);

@@ -51,7 +51,7 @@ pub(super) fn take_down(provided: &Provided, outage: Outage, more: Value) {
     provided.home.write("config.json", config.to_string());
 }
 
-/// What a command must do during an outage.
+/// The expected behaviour of a command during an outage.
 #[derive(Debug, Clone, Copy)]
 enum Expected {
     /// Exit 0 and name these degraded stages in its JSON.

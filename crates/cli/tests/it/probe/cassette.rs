@@ -26,7 +26,7 @@ fn cast(home: &Home) {
     }
 }
 
-/// What this project's own CI runs.
+/// The probe of this project's own CI.
 #[test]
 fn the_committed_cassette_passes() {
     if std::env::var_os(RECORD).is_some() {

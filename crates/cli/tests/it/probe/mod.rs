@@ -31,7 +31,7 @@ static ANSWERS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
     questions.map(|one| (text(&one["question"]), text(&one["answer"]))).collect()
 });
 
-/// What the models say: a reader that answers, and judges that score an answer.
+/// The models' replies: a reader that answers, and judges that score an answer.
 #[derive(Clone, Copy)]
 struct Play {
     answer: fn(question: &str) -> String,

@@ -1,4 +1,4 @@
-//! Who runs it by itself, and who sees how it went.
+//! Scheduled probe runs, and access to their results.
 
 use std::time::Duration;
 
@@ -117,7 +117,7 @@ fn doctor_tells_how_it_has_been_doing() {
         home.ok(&["config", "unset", ENABLED]);
         let enable = format!("gbrain config set {ENABLED} true");
         assert_eq!(told(), ("ok".to_owned(), "skipped (disabled)".to_owned(), enable.clone()));
-        // What it prints can be pasted.
+        // The printed command can be pasted.
         let words: Vec<&str> = enable.split(' ').skip(1).collect();
         home.ok(&words);
         let expected = ("ok".to_owned(), "enabled, no events yet".to_owned(), String::new());

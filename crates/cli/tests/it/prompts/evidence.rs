@@ -1,4 +1,4 @@
-//! What a status rests on: forged, replaced and lost evidence opens no gate and exports nothing.
+//! The evidence of a status: forged, replaced or lost evidence opens no gate and exports nothing.
 
 use std::process::Stdio;
 
@@ -129,7 +129,7 @@ fn a_status_that_was_typed_is_not_evidence() {
     with_eval(&typed);
     typed.eva(&["eval", "greet"], 0);
     refused(&typed, "no promotion to it");
-    // What the message names gives it one.
+    // The command in the message adds one.
     typed.eva(&["demote", "greet"], 0);
     typed.eva(&["promote", "greet"], 0);
     typed.eva(&["doctor"], 0);
@@ -231,7 +231,7 @@ fn a_forced_status_is_recorded_and_has_no_evidence_until_it_is_made() {
     library.eva(&["export-skill", "greet"], 0);
 }
 
-/// What an earlier version wrote: rows without records, and a promotion with the hash of the template alone.
+/// Files of an earlier version: rows without records, and a promotion with the hash of the template alone.
 #[test]
 fn a_library_of_an_earlier_version_says_what_is_missing_and_how_to_make_it() {
     let library = ready();

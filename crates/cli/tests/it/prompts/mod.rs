@@ -63,7 +63,7 @@ impl Library {
         std::fs::set_permissions(self.path(name), std::fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// What the model does with the prompt on its standard input.
+    /// The model's script, which gets the prompt on standard input.
     pub(crate) fn model(&self, text: &str) {
         self.script("model.sh", text);
     }

@@ -131,7 +131,7 @@ fn a_full_stdout_is_no_success_and_keeps_the_row() {
     assert_eq!(ran.stdout, "Hello Ada.\n");
     assert!(ran.stderr.contains("could not be written to /dev/full"), "{}", ran.stderr);
     assert_eq!(library.rows()[1]["verified"], true);
-    // Who reads no further has what he wanted.
+    // A reader that stops early is no error.
     let mut command = library.command("kick", &SEND);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     drop(child.stdout.take());

@@ -83,7 +83,7 @@ impl Server {
 /// The most resident memory that a process had while something was done, in bytes. It does not depend on how
 /// busy the machine is.
 pub(crate) fn peak_memory<T>(pid: u32, work: impl FnOnce() -> T) -> (usize, T) {
-    // What it had before does not count, but for what it still has.
+    // Earlier connections do not count unless they are still open.
     std::fs::write(format!("/proc/{pid}/clear_refs"), "5").unwrap();
     let done = work();
     let kib = status_kib(pid, "VmHWM") as usize;

@@ -7,7 +7,7 @@ use super::client::{Call, Server, token};
 use crate::capture::capturing;
 use crate::support::Home;
 
-/// A server under attack, and somebody decent who still wants an answer afterwards.
+/// A server under attack that must still answer a well-behaved client afterwards.
 struct Besieged {
     home: Home,
     server: Server,

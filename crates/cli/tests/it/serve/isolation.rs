@@ -1,4 +1,4 @@
-//! Nobody hears of another workspace or of a private page, whatever they ask and however.
+//! No request by any interface returns anything of another workspace or of a private page.
 
 mod errands;
 mod town;

@@ -67,7 +67,7 @@ fn a_lost_index_is_made_again_while_the_server_answers() {
                 assert_eq!(server.send(&question()).status, 200, "{what}");
                 home.path().join("index").exists() && is_whole(&home)
             });
-            // What is written afterwards is found.
+            // Pages written afterwards are found.
             let slug = format!("after-{number}");
             assert_eq!(server.send(&put(&slug, &format!("Quenelle {number}."))).status, 200);
             let find = Call::json("POST", "/v1/search", &json!({ "query": "quenelle" }));

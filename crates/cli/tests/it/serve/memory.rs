@@ -8,7 +8,7 @@ use crate::support::Home;
 
 const MIB: usize = 1 << 20;
 
-/// What the project promises.
+/// The documented limits.
 fn allowance(bytes: usize) -> usize {
     (MIB + 10 * bytes).min(256 * MIB)
 }
@@ -20,7 +20,7 @@ fn filled(start: &str, piece: &str, end: &str) -> Vec<u8> {
     whole.into_bytes()
 }
 
-/// A server, and the memory that it took before anybody sent it much.
+/// A server, and its memory use before the first large request.
 struct Weighed {
     server: Server,
     before: usize,

@@ -16,7 +16,7 @@ const HEARD: Duration = Duration::from_millis(700);
 fn begun_requests_are_answered_and_captured_and_streams_end() {
     for home in Home::both().map(capturing) {
         home.put("people/ada", "Ada paints boats.");
-        // Nobody works, so that the stream of the job's events would go on for ever.
+        // No worker runs, so the stream of the job's events would never end.
         let server = Server::start(&home, &["--jobs", "0"]);
         let job = Call::json("POST", "/v1/jobs", &json!({ "kind": "reindex" }));
         assert_eq!(server.send(&job).status, 202);

@@ -95,7 +95,7 @@ fn a_token_that_is_none_opens_nothing_and_slows_its_bearer_down() {
         .collect();
     assert!(slowed.len() > 15, "{}", slowed.len());
     assert_eq!(slowed[0].header("retry-after"), Some("5"));
-    // Whoever is behind the same address and has a token goes on.
+    // A client at the same address with a valid token is still served.
     assert_eq!(server.send(&call.clone().token(&good)).status, 200);
     server.stop();
 }

@@ -32,7 +32,7 @@ fn status(stream: &TcpStream) -> String {
     String::from_utf8_lossy(&start[9..]).into_owned()
 }
 
-/// Answers that nobody takes are refused from some point on, and the server answers others.
+/// Beyond a limit, connections with unread answers are refused, and the server answers others.
 #[test]
 fn unread_answers_take_bounded_memory() {
     let home = Home::sqlite();

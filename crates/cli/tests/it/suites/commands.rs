@@ -139,7 +139,7 @@ fn captured_traffic_becomes_candidates() {
     assert_eq!(all.len(), 2, "{found:#}");
     let charge = all.iter().find(|one| one["query"] == "charge floor").unwrap();
     assert_eq!(charge["expected"], json!(["wiki::concepts/charge-floor"]), "{found:#}");
-    // What else was returned was judged by nobody: a case for which it is right could not fail.
+    // Other results are not judged: a case that accepted them could not fail.
     assert!(all.iter().all(|one| one["acceptable"] == Value::Null), "{found:#}");
     let text = home.ok(&["queries", "promote"]);
     assert!(text.contains("ACCEPTABLE") && text.contains("what was returned first"), "{text}");

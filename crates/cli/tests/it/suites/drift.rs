@@ -1,4 +1,4 @@
-//! What is registered beside what the file says, and a suite that is taken out.
+//! Registered suites compared with the suites file, and the removal of a suite.
 
 use super::*;
 use crate::support::demo_home;

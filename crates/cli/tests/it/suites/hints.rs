@@ -1,4 +1,4 @@
-//! What is said to somebody who typed something that does nothing, or is looked at in the wrong place.
+//! Hints for commands that have no effect or look in the wrong place.
 
 use super::*;
 use crate::support::{demo_home, find};

@@ -17,7 +17,7 @@ use crate::support::assert_fields;
 
 const SOURCES: [&str; 4] = ["github", "slack", "notion", "linear"];
 
-/// What the documents say and how it is asked for; six of each source, one after the other.
+/// The documents with their queries; six of each source, in turn.
 const WORLD: [(&str, &str); 24] = [
     ("The deploy script retries a failed rollout twice.", "deploy script retries rollout"),
     ("Lanterns on the east quay are checked on Mondays.", "when are the quay lanterns checked"),
@@ -177,7 +177,7 @@ fn every_kind(provided: &Provided, who: &str, has_links: bool) {
     });
 }
 
-/// What a page says that only links lead to: a reranker reads texts, and not links.
+/// The text of a page reached only by links: a reranker reads texts, not links.
 fn about(page: &str) -> String {
     let owned = SERVICES.iter().filter(|(_, team, _)| *team == page);
     let names: Vec<String> = owned.map(|(name, _, _)| name.replace('-', " ")).collect();
@@ -251,7 +251,7 @@ fn against_a_vector_database_of_others() {
     }
 }
 
-/// What a perfect API says, edges and all.
+/// The response of a perfect API, with edges.
 fn perfect(question: &Question) -> Reply {
     let wanted = all_queries().into_iter().find(|query| query["query"] == question.text.as_str());
     let wanted = wanted.unwrap_or_else(|| panic!("{:?} is no query", question.text));
@@ -286,7 +286,7 @@ fn perfect(question: &Question) -> Reply {
     }
 }
 
-/// One request in eight goes wrong in a way that passes: whoever asks again is answered.
+/// One request in eight fails temporarily: a retry is answered.
 fn faults() -> impl Fn(&Question) -> Fault {
     let failed = Mutex::new(HashSet::new());
     move |question| {

@@ -13,7 +13,7 @@ const SUITES: &str = "suites:
   - { name: graph, type: graph_qa, owners: ['@a'], sample: { total: 2 } }
 ";
 
-/// What the bundled brain is known to find.
+/// Queries and pages that the bundled brain is known to find.
 fn demo_queries() -> Vec<Value> {
     let lines = include_str!("../../../demo/queries.jsonl").lines();
     lines.map(|line| serde_json::from_str(line).unwrap()).collect()

@@ -160,7 +160,7 @@ fn nothing_that_goes_wrong_is_green() {
         assert_eq!(ran.code, Some(code), "{fault:?}: {body:#}");
         assert_eq!(body["inconclusive_reasons"], json!([reason]), "{fault:?}");
     };
-    // Whoever is not let in once is not let in again: nobody asks on.
+    // A denied request would be denied again: no further request is sent.
     check(Fault::Status(403, None), 1, "errors");
     check(Fault::Garbage, 2, "errors");
     check(Fault::WrongShape, 2, "errors");
@@ -230,7 +230,7 @@ fn runs_of_another_target_are_distinguished() {
         describe(&fast);
         let (_, body) = run(&home, &["prod"]);
         assert_eq!(body["alerts"]["resolved"].as_array().unwrap().len(), 2, "{body:#}");
-        // What was wrong is looked at, though it is over, and not what asked somebody else.
+        // Triage examines the earlier failure, although it is over, and not runs of another target.
         let triaged = home.run(&["triage", &keys[0], "--json"]).json();
         assert_eq!(triaged["run"], 3, "{triaged:#}");
         assert!(triaged["notes"].to_string().contains("the alert is over"), "{triaged:#}");
@@ -252,7 +252,7 @@ fn runs_of_another_target_are_distinguished() {
     }
 }
 
-/// What a deciding recall misses is named, though it is further down.
+/// Results missed by a deciding recall are named, although they rank lower.
 #[test]
 fn an_alert_of_recall_names_its_cases() {
     let home = Home::sqlite();
@@ -278,7 +278,7 @@ fn an_alert_of_recall_names_its_cases() {
     assert!(triaged.stdout.contains("ranking"), "{}{}", triaged.stdout, triaged.stderr);
 }
 
-/// Somebody who stops a run hears of no verdict, and nobody else hears of it.
+/// A stopped run has no verdict and notifies no channel.
 #[test]
 fn a_run_that_is_stopped_is_no_alert() {
     let home = Home::sqlite();

@@ -62,7 +62,7 @@ fn a_suite_that_asks_one_of_its_queries_resolves_nothing() {
         assert_eq!(body["sample"]["required"], 25);
         assert_eq!(body["alerts"]["resolved"], json!([]));
         assert_eq!(firing(&home).len(), 3, "the run could not say, and nothing is over");
-        // What is configured to be small passes, says so, and resolves nothing either.
+        // A sample configured to be small passes, is reported as small, and resolves no alert.
         against(&home, &good.url(), "regression", ", sample: { total: 1 }");
         let (ran, body) = run(&home, &["prod"]);
         assert_eq!((ran.code, &body["verdict"]), (Some(0), &json!("pass")), "{body:#}");

@@ -27,7 +27,7 @@ fn runs(home: &Home) -> Vec<Value> {
     home.json(&["suites", "history"])["runs"].as_array().unwrap().clone()
 }
 
-/// One run for an event, whoever of two workers sees it; and none for what is no event.
+/// One run per event, whichever of two workers sees it; none for an invalid event.
 #[test]
 fn two_workers_run_a_due_suite_once() {
     for home in Home::both() {

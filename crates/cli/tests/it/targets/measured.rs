@@ -130,7 +130,7 @@ fn options_of_the_local_brain_are_refused_for_targets() {
 #[test]
 fn judged_queries_are_asked_of_a_target() {
     let site = Site::new();
-    // Over a wire nobody sees private pages; at the keyboard they change what is found.
+    // Remote callers see no private pages; for the local owner they change the results.
     for page in site.home.json(&["list", "--limit", "1000"])["pages"].as_array().unwrap() {
         let field = |name: &str| page[name].as_str().unwrap();
         if field("visibility") == "private" {
@@ -170,7 +170,7 @@ fn a_gate_holds_a_target_to_account() {
     };
     let passed = gated("prod", 0);
     assert_eq!(passed["verdict"], "pass", "{passed}");
-    // What it takes over a wire was not captured over one.
+    // The time of a remote answer was not captured remotely.
     let times = &passed["timing"]["like_with_like"];
     assert_eq!(times["rows_not_compared"], json!({ "other_target": QUERIES.len() }), "{passed}");
     assert_eq!(passed["timing"]["latency"]["status"], "not_compared", "{passed}");

@@ -32,7 +32,7 @@ fn brain(home: &Path) -> Brain {
     Brain::open(options, Timestamp::now()).unwrap()
 }
 
-/// What the brain answers here, to somebody who comes over a wire.
+/// The local brain's answer to a remote caller.
 fn world(home: &Home) -> Vec<Expected> {
     let brain = brain(home.path());
     let now: Timestamp = "2026-06-01T00:00:00Z".parse().unwrap();
@@ -57,7 +57,7 @@ fn world(home: &Home) -> Vec<Expected> {
     asked.map(expected).collect()
 }
 
-/// A mapping of our own answers, as somebody else would write it.
+/// A mapping of gbrain's answers, as a user would write it.
 fn described(url: &str) -> Value {
     json!({
         "kind": "http", "api": "custom", "url": format!("{url}/v1/query"), "key_env": "TOKEN",

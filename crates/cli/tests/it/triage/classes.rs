@@ -56,7 +56,7 @@ fn pages_that_are_gone_hidden_or_replaced_are_a_pipeline_bug() {
     }
 }
 
-/// What was wrong when the run was made is told after it was mended, too.
+/// A problem at the time of the run is reported even after it was fixed.
 #[test]
 fn a_repair_after_the_run_does_not_change_why_it_failed() {
     for home in Home::both() {
@@ -168,7 +168,7 @@ fn vectors_that_are_gone_are_drift() {
         let (ran, body) = triaged(&home, &[]);
         check(&ran, &body, "embedding_drift", &["meaning"]);
         assert_eq!(body["findings"][0]["cases"][0]["evidence"]["presence"], "vectors_missing");
-        // What is to be done does it.
+        // The suggested commands fix it.
         home.ok(&["reindex"]);
         assert_eq!(triaged(&home, &[]).0.code, Some(0));
     }
@@ -209,7 +209,7 @@ fn a_threshold_that_drops_relevant_pages_is_found_by_its_scores() {
         let body = ran.json();
         assert_eq!((ran.code, &body["class"]), (Some(1), &json!("threshold")), "{body:#}");
         assert!(cases(&body, "threshold").contains(&"rival".to_owned()), "{body:#}");
-        // What no result reaches lets all through, and is the threshold's matter too.
+        // A threshold that no result reaches shows all results, and is classified as `threshold` too.
         assert!(cases(&body, "threshold").contains(&"meaning".to_owned()), "{body:#}");
     }
 }

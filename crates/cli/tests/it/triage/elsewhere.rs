@@ -61,7 +61,7 @@ fn a_slow_run_that_found_everything_names_its_stage() {
     assert_eq!(cases(&body, "infrastructure").len(), 25);
 }
 
-/// What is elsewhere is not known unless it is asked.
+/// The state of a remote target is unknown without `--ask`.
 #[test]
 fn asking_again_tells_what_logs_do_not() {
     let home = Home::sqlite();

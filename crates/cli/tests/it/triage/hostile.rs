@@ -1,4 +1,4 @@
-//! What is not there, not ours, or can't be read.
+//! Triage of runs that are missing, belong to another workspace, or can't be read.
 
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::{AlertCursor, AlertState, AlertStatus, Store};

@@ -19,7 +19,7 @@ suites:
   - { name: s, type: regression, owners: ['@a'], sample: { total: 3 }, alerts: { page: [pd], notify: [chat] } }
 ";
 
-/// What is told of incidents; the run's own alerts are told beside.
+/// The messages about incidents, without the run's own alerts.
 fn queued(home: &Home) -> Vec<Delivery> {
     let ws = WorkspaceId::default();
     let mut all = home.store().deliveries(&ws, &DeliveryFilter::default(), 100).unwrap();
@@ -109,7 +109,7 @@ fn refused_edits_change_nothing() {
         refused(&end(" "), "without a fix");
         refused(&[&end("y")[..], &["--channel", "chta"]].concat(), "chat, mail, pd");
         assert_eq!(home.json(&["incident", "show", "1"])["state"], "open");
-        // Nothing is known of its suite: all are told but those that wake somebody.
+        // Its suite is unknown: all channels except paging ones are notified.
         let resolved = home.json(&end("y"));
         assert_eq!(resolved["notified"], json!(["chat", "mail"]));
         home.execute("UPDATE incidents SET body = 'garbage'");

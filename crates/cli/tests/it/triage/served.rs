@@ -27,7 +27,7 @@ fn only_admins_read_triage_details() {
         assert_conforms(of_body::<TriageBody>().as_value(), &body);
         assert_eq!(body["class"], "pipeline_bug");
         let case = &body["findings"][0]["cases"][0];
-        // To somebody over a wire a private page is not there.
+        // For remote callers a private page does not exist.
         assert_eq!(case["evidence"]["presence"], "absent", "{case:#}");
         for word in ["private", "notes/n1", "lantern"] {
             assert!(!reply.whole().contains(word), "{word}: {}", reply.whole());

@@ -54,7 +54,7 @@ fn run_of(count: usize, misses: usize, errors: usize, sample: SampleSize) -> Sui
     )
 }
 
-/// What a run changes of a board, and the board after it.
+/// The alert changes of a run, and the board after it.
 fn step(board: &mut Vec<Alert>, run: &SuiteRun, silenced: &[String], at: Timestamp) -> Vec<String> {
     let looked = EvaluatedRun { id: 7, run };
     let changes =
@@ -107,7 +107,7 @@ fn unmeasured_alerts_are_not_resolved() {
     assert_eq!(board.iter().filter(|known| known.is_firing()).count(), 3);
 }
 
-/// What is left when slow or broken answers are missing looks better than it is.
+/// Results without slow or broken answers look better than they are.
 #[test]
 fn a_part_of_a_run_takes_nothing_back() {
     for reason in
@@ -157,7 +157,7 @@ fn runs_without_evidence_change_no_alert() {
     }
 }
 
-/// What is over is told with what was measured and is well, and nothing of what was not.
+/// A recovery carries the measured, recovered value and nothing unmeasured.
 #[test]
 fn a_recovery_says_what_is_well() {
     let check = |before: &dyn Fn(&mut SuiteRun), key: &str, summary: &str, figures: &[&str]| {
@@ -187,7 +187,7 @@ fn a_recovery_says_what_is_well() {
     check(&inconclusive, "weekly/run", "weekly has a verdict again: pass", &[]);
 }
 
-/// What somebody closes says what it was, and why it was closed.
+/// A closed alert keeps its summary and the reason for closing it.
 #[test]
 fn a_closed_alert_records_its_last_value() {
     let mut board = Vec::new();
@@ -381,7 +381,7 @@ fn an_outage_is_one_page() {
     // It answers again, and has lost pages meanwhile: two things, told as such.
     let told = step(&mut board, &run(3, 0), &[], later(1));
     assert_eq!(told, ["raise recall@10/all", "raise recall@5/all", "resolve unreachable"]);
-    // What fires goes on through an outage.
+    // A firing alert keeps firing during an outage.
     let told = step(&mut board, &run(0, 20), &[], later(2));
     assert_eq!(told, ["raise unreachable"]);
     assert_eq!(board.iter().filter(|known| known.is_firing()).count(), 3);
@@ -413,7 +413,7 @@ fn a_mode_with_the_same_cases_is_one_incident() {
     assert_eq!(told.len(), 4, "{told:?}");
 }
 
-/// What fires for a mode alone, and then for all cases by the same misses, is the incident that it was.
+/// An alert for one mode that grows to all cases by the same misses stays one incident.
 #[test]
 fn an_incident_of_a_mode_goes_on_as_that() {
     let mut alone = run(3, 0);
@@ -451,7 +451,7 @@ fn a_smaller_run_leaves_alerts_open() {
     assert!(board.iter().all(|known| known.still_open.is_none()));
 }
 
-/// What was stored before runs were counted has its figures.
+/// Alerts stored before runs were counted keep their figures.
 #[test]
 fn an_alert_of_before_counts_by_its_figures() {
     let mut board = Vec::new();

@@ -89,7 +89,7 @@ fn ranks_six_to_ten_are_seen() {
     assert_eq!(status(&report, SuiteMeasure::RecallAt10), MeasureStatus::Ok);
 }
 
-/// Whoever is woken by recall@5 finds the cases that it is about.
+/// An alert for recall@5 lists the cases that lowered it.
 #[test]
 fn a_case_that_a_deciding_recall_misses_is_failing() {
     let failing = |report: &SuiteReport| {
@@ -101,7 +101,7 @@ fn a_case_that_a_deciding_recall_misses_is_failing() {
     let both = vec![SuiteMeasure::RecallAt5, SuiteMeasure::RecallAt10];
     assert_eq!(failing(&found), [(Some(6), five.clone()), (Some(10), five.clone()), (None, both)]);
     assert!(found.cases[2].flags.is_empty(), "it is not missing");
-    // Where no recall can fail a run, nobody is told of one.
+    // Without a recall threshold, no recall is reported.
     let mut lenient = SuiteThresholds::default();
     let none = MeasureBound::Share { target: Percent(0), alert: Percent(0) };
     lenient.all.get_mut(&SuiteMeasure::RecallAt5).unwrap().bound = none;
@@ -109,7 +109,7 @@ fn a_case_that_a_deciding_recall_misses_is_failing() {
     assert_eq!(failing(&report(cases, of(1), RunEnd::Whole, &lenient, None)), []);
 }
 
-/// What was asked until somebody stopped it is no sample, however bad it looks.
+/// The queries of a cancelled run are no sample, however bad their results.
 #[test]
 fn a_cancelled_run_does_not_fail() {
     let misses = || (0..24).map(|at| at_rank(at, 0, RetrievalMode::Hybrid, 10.0)).collect();
@@ -236,7 +236,7 @@ fn too_small_a_sample_gives_no_verdict() {
     }
 }
 
-/// What the missing queries can't undo is a failure; what they can is none, and nobody is paged.
+/// A breach that missing queries can't undo is a failure; otherwise it is none and pages no channel.
 #[test]
 fn a_small_sample_fails_only_where_nothing_could_save_it() {
     let check = |misses: usize, slow: usize, missing: usize, verdict| {

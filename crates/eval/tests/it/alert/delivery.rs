@@ -58,7 +58,7 @@ fn every_form_is_taken() {
     room.shows_no_secret();
 }
 
-/// What a receiver says decides whether a message is tried again.
+/// The receiver's status decides whether a message is retried.
 #[test]
 fn statuses_and_faults() {
     let check = |refusal: Refusal, state: DeliveryState, says: &str| {
@@ -138,7 +138,7 @@ fn waits_double_and_a_message_keeps_its_name() {
     assert!(names.len() == 4 && names.iter().all(|one| *one == names[0]), "{names:?}");
 }
 
-/// A receiver that hangs keeps its own messages and nobody else's.
+/// A hanging receiver delays only its own messages.
 #[test]
 fn a_hanging_receiver_does_not_delay_others() {
     let receivers = Receivers::start_with(|_, path| match path {
@@ -168,7 +168,7 @@ fn a_hanging_receiver_does_not_delay_others() {
     assert!(tries <= 16, "it is left alone meanwhile: {tries}");
 }
 
-/// What was refused for good lets the next pass, and is queued again if somebody wants it.
+/// A permanently refused message does not block the next, and can be requeued.
 #[test]
 fn dead_messages() {
     let receivers = Receivers::start_with(|number, _| match number {
@@ -214,7 +214,7 @@ fn channels_that_can_not_be_used() {
     room.is(ids[0], DeliveryState::Sent, "");
 }
 
-/// Nobody is there for a while: then everything arrives, once, in its order.
+/// After an outage every message arrives once and in order.
 #[test]
 fn a_receiver_that_was_down() {
     let receivers = Receivers::start().unwrap();

@@ -121,7 +121,7 @@ fn servers_that_say_no() {
     check(("EHLO", "hello to you"), Unreachable);
 }
 
-/// One who does not exist keeps the mail from nobody else.
+/// An unknown recipient does not prevent delivery to the others.
 #[test]
 fn one_of_two_is_refused() {
     let says = vec![("RCPT TO:<bad@", "550 no such user")];

@@ -20,7 +20,7 @@ use gbrain_store::{
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// What must show nowhere but where it is sent to.
+/// A secret that only its receiver may see.
 const SECRETS: [&str; 4] =
     ["pd-routing-key-1", "chat-path-secret-2", "hook-secret-3", "mail-pass-4"];
 

@@ -16,7 +16,7 @@ use serde_json::json;
 use super::http::{APIS, server, settings};
 use super::{SECRET, environment, target};
 
-/// What becomes of a question that meets a fault every time: the kind, and how many requests were made.
+/// The error kind and number of requests for a question that always meets a fault.
 fn check(fault: Fault, kind: TargetErrorKind, requests: u64) {
     for api in APIS {
         let server = server(move |_| fault);

@@ -95,7 +95,7 @@ fn settings(threshold: &str) -> Settings {
 fn the_local_brain_conforms() {
     let site = Site::new();
     let ask = site.ask(Settings::default(), None);
-    // What it says once it must say always; another corpus is not at hand to say more.
+    // Its answers must be deterministic; other corpora are not available.
     let expected = |text: &&str| {
         let question = Question::new(*text, 8);
         let found = ask.retrieve(&question).unwrap().results;
@@ -172,7 +172,7 @@ fn it_tells_what_a_threshold_did() {
     assert!(all.timings.rerank_ms.is_some());
     assert_eq!((some.threshold, some.threshold_applied), (Some(0.8), Some(true)));
     assert!(some.results.len() < all.results.len());
-    // What was left out is still told to have been judged.
+    // Omitted results are still listed as judged.
     let stages = some.stages.unwrap();
     let left_out = stages.rerank.iter().find(|judged| judged.score < Some(0.8)).unwrap();
     assert!(some.results.iter().all(|found| found.document != left_out.document));

@@ -147,7 +147,7 @@ fn server(odd: Odd) -> Listener {
                 let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
                 stream.write_all(format!("{head}{events}").as_bytes()).ok()?;
                 drop(session);
-                // The answer was there; nobody should wait for the end.
+                // The answer has arrived; the client should not wait for the stream's end.
                 std::thread::sleep(Duration::from_secs(3));
                 None
             }

@@ -44,7 +44,7 @@ fn target(settings: Value) -> Box<dyn Retriever> {
     try_target(settings).unwrap()
 }
 
-/// What the fakes answer: nothing to one question, and to others documents that depend on the text.
+/// The fakes' answers: none to one question, and documents that depend on the text to others.
 fn documents(text: &str) -> Vec<String> {
     if text == "nothing is like this" {
         return Vec::new();
@@ -58,7 +58,7 @@ fn reply(text: &str) -> Reply {
     Reply::of(&documents.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// What must be answered where the fakes answer.
+/// The expected answers of the fakes.
 fn world() -> Vec<Expected> {
     let expected = |text: &&str| {
         let documents = documents(text);

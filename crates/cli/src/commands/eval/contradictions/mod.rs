@@ -22,7 +22,7 @@ pub(crate) struct ContradictionsArgs {
 
 #[derive(Debug, Subcommand)]
 enum ContradictionsCommand {
-    /// Ask queries and judge what they bring together (the default).
+    /// Run queries and judge pairs of their results (the default).
     Run(run::ContradictionsRunArgs),
     /// Show the runs of some days as bars.
     Trend(history::TrendArgs),

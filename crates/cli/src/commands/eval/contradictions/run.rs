@@ -48,10 +48,10 @@ Examples:
   gbrain eval suspected-contradictions trend --days 30
   gbrain eval suspected-contradictions review --severity high
 
-Passages that answer the same query are held against each other and against the takes of their page.
-Without --judge and without a model in the settings the offline judge reads them: rules, no network.
-Planted pairs whose answer is known go along, so that the rate is corrected for the judge's errors.
-Private pages are left out unless --include-private. Nothing is changed: findings carry what to do.
+Passages that answer the same query are compared with each other and with the takes of their page.
+Without --judge and without a configured model, the offline judge is used: rules, no network.
+Planted pairs with known answers are judged too, to correct the rate for the judge's errors.
+Private pages are left out unless --include-private. Nothing is changed: findings contain the suggested fix.
 
 Exit codes: 0 judged, no contradiction; 1 contradictions; 2 no verdict: refused, the judge failed or is
 not worth believing, the budget ran out, a cassette is stale, or there was nothing to judge.";
@@ -96,7 +96,7 @@ pub(super) struct ContradictionsRunArgs {
     /// The most characters of a passage that the judge is shown.
     #[arg(long, value_name = "N", default_value_t = prompt::MAX_PAIR_CHARS as u32, value_parser = clap::value_parser!(u32).range(50..=20_000))]
     max_pair_chars: u32,
-    /// Private pages too. Their text goes to the judge and into the report.
+    /// Include private pages. Their text is sent to the judge and appears in the report.
     #[arg(long)]
     include_private: bool,
     /// Remember nothing and use nothing that is remembered.

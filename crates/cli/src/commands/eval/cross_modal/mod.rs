@@ -38,8 +38,8 @@ Examples:
 
 Three models score the output with a fixed rubric, each dimension from 1 to 10. It passes if in
 every dimension the mean of the models is at least 7 and no single score is below 5, with votes of
-at least two models. Cycles ask again and are pooled: more of them make a verdict surer, never
-milder. Models that can't change the verdict any more are not asked; what that saved is told.
+at least two models. Cycles ask again and are pooled: more cycles make a verdict more certain, never
+more lenient. Models that can no longer change the verdict are not called; the saved calls are reported.
 
 --batch reads rows with question, hypothesis, answer and question_id, as `gbrain eval longmemeval`
 writes them. Rows with an expected answer are compared with it (qa-v1), others are judged by their

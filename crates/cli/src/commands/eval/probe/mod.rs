@@ -12,7 +12,7 @@ use crate::error::{CliError, Exit};
 #[command(after_help = "Examples:\n  \
     gbrain config set autopilot.nightly_quality_probe.enabled true\n  \
     gbrain eval probe run\n  gbrain eval probe history --days 30\n\n\
-    `gbrain serve`, `gbrain worker` and `gbrain autopilot` run it by themselves, once in 24 hours, where \
+    `gbrain serve`, `gbrain worker` and `gbrain autopilot` run it automatically, once in 24 hours, where \
     it is on.")]
 pub(super) struct ProbeArgs {
     #[command(subcommand)]
@@ -21,7 +21,7 @@ pub(super) struct ProbeArgs {
 
 #[derive(Debug, Subcommand)]
 enum ProbeCommand {
-    /// Ask, answer and judge the probe's questions now, if it is time.
+    /// Run the probe now, if it is due.
     Run(run::ProbeRunArgs),
     /// Show past runs: outcomes, counts, cost, recall.
     History(history::ProbeHistoryArgs),

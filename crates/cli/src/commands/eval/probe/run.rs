@@ -29,12 +29,11 @@ const LEASE: Duration = Duration::from_secs(60);
 Ten questions with known answers are asked of brains in memory, with the search settings, the
 embedder and the reranker that are set; your pages are not touched. The model of
 models.eval.longmemeval answers, the panel of models.eval.cross_modal.slot_a to slot_c judges.
-What it can cost at most is worked out first: if that is more than
-autopilot.nightly_quality_probe.max_usd nothing is asked, and there is no flag to start all the
-same. The budget holds for everything that is asked.
+Its highest possible cost is computed first: if it exceeds autopilot.nightly_quality_probe.max_usd,
+nothing is sent, and no flag overrides this. The budget covers every call of the run.
 
 It runs only if it is on, and once in 24 hours; a run that failed is tried again after an hour,
-then two, and so on. --force runs it anyway, also if it is off. A run is kept in the store and in
+then two, and so on. --force runs it anyway, also if it is off. A run is recorded in the store and in
 audit/, unless it asked a cassette alone.
 
 Exit codes: 0 pass; 1 a question fails; 2 no verdict: inconclusive, error, budget_exceeded,

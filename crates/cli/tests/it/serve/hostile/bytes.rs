@@ -206,7 +206,7 @@ fn headers_without_sense_are_refused() {
     besieged.relieve();
 }
 
-/// Whoever sends slowly is given up, and keeps nobody else waiting meanwhile.
+/// A client that sends slowly is disconnected, and does not delay others meanwhile.
 #[test]
 fn slow_callers_are_given_up() {
     let besieged = Besieged::new(Home::sqlite(), &["--connections", "100"]);

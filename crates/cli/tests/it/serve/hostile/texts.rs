@@ -9,7 +9,7 @@ use super::Besieged;
 use crate::serve::client::{Call, Reply};
 use crate::support::Home;
 
-/// What is tried everywhere.
+/// The texts sent to every endpoint.
 const HOSTILE: &[&str] = &[
     "' OR '1'='1' --",
     "'; DROP TABLE pages; --",

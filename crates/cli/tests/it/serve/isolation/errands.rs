@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::town::{Page, Tenant, Town};
 use crate::serve::client::Call;
 
-/// What the protocol is asked beside the endpoints.
+/// MCP requests that have no HTTP endpoint.
 pub(super) const PROTOCOL: &[&str] = &[
     "tool query",
     "tool search",
@@ -27,7 +27,7 @@ pub(super) const PROTOCOL: &[&str] = &[
     "prompts/get",
 ];
 
-/// Somebody of a workspace who tries things.
+/// A caller of a workspace that sends random requests.
 pub(super) struct Caller<'a> {
     pub(super) town: &'a Town,
     pub(super) tenant: &'a Tenant,
@@ -225,13 +225,13 @@ impl Caller<'_> {
         json!({ "results": [{ "body": line }, run], "qrels": "main" })
     }
 
-    /// What is written: the caller's own words, never others', so that those can't come back.
+    /// Text to write: only the caller's own words, so that words of others can't be returned.
     fn content(&mut self) -> String {
         let page = self.own();
         format!("# {}\n\nThe harbour crane {} again. See [[shared/plan]].\n", page.title, page.text)
     }
 
-    /// What is asked: words that all pages have, or words of one page.
+    /// Query text: words of all pages, or of one page.
     fn words(&mut self) -> String {
         let common = ["harbour crane", "who works at shared/plan?", "berth cargo", "The ledger"];
         match self.rng.u8(..4) {
@@ -242,7 +242,7 @@ impl Caller<'_> {
         }
     }
 
-    /// The name of a page: one's own, one that is nobody's business, or one that all have.
+    /// The name of a page: of the caller's workspace, of another one, or one that exists in all.
     fn page(&mut self) -> String {
         let shared = ["shared/plan", "shared/vault", "shared/opened", "shared/closed"];
         match self.rng.u8(..8) {

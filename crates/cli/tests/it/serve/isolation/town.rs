@@ -35,7 +35,7 @@ pub(super) struct Tenant {
     /// A source that only it has.
     pub(super) source: String,
     pub(super) pages: Vec<Page>,
-    /// Words that were in it once, and that nobody may see any more.
+    /// Words of erased texts, which no caller may see.
     turned: Vec<String>,
     pub(super) tokens: BTreeMap<&'static str, String>,
 }
@@ -79,7 +79,7 @@ impl Town {
 }
 
 impl Tenant {
-    /// What the workspace is called in the store.
+    /// The workspace's name in the store.
     pub(super) fn workspace(&self) -> String {
         if self.name == OWN { OWN.to_owned() } else { format!("ws-{}", self.name) }
     }
@@ -145,7 +145,7 @@ fn settle(home: &Home, name: &str) -> Tenant {
         }
     }
     write_pages(home, &tenant);
-    // What the owner asks at the keyboard is captured, with private pages among its hits.
+    // The local owner's queries are captured, with private pages among the hits.
     let secret = &tenant.pages[7];
     assert!(secret.is_private && !secret.is_asked_for);
     let hits = home.hits(&["--workspace", &workspace, "query", &secret.text]);
