@@ -23,8 +23,8 @@ use super::openapi::ExtraRoute;
 use super::reply::{ErrorResponse, NDJSON};
 use super::{ServerState, in_time, principal};
 use crate::operations::{
-    alerts, ask, captures, compare, contradictions, documents, feedback, incidents, jobs, labels,
-    pages, probe, sources, status, suites,
+    alerts, ask, capture_list, captures, compare, contradictions, documents, feedback, incidents,
+    jobs, labelling, labels, pages, probe, sources, status, suites,
 };
 use crate::telemetry::metrics::{CONTENT_TYPE as OPENMETRICS, ScrapeScope};
 use crate::work_queue::{StopFlag, WorkQueue};
@@ -54,6 +54,10 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint::<wire::SourceChanged<'_>>(POST, "/v1/sources", "add_source", "Add a source, or change whether it is trusted.").scope(Scope::Admin).takes(sources::add_or_set_trust),
 
         endpoint::<Value>(GET, "/v1/captures", "export_captures", "Stream the captures of remote requests, newest first.").scope(Scope::Admin).gives_text(NDJSON).asks(captures::export),
+        endpoint::<capture_list::CapturesBody>(GET, "/v1/captures/list", "list_captures", "List captures of remote requests, newest first.").scope(Scope::Admin).asks(capture_list::list),
+        endpoint::<capture_list::FailuresBody>(GET, "/v1/captures/failures", "list_capture_failures", "List requests that were not captured, with the reason.").scope(Scope::Admin).asks(capture_list::failures),
+        endpoint::<capture_list::CaptureBody>(GET, "/v1/captures/{id}", "get_capture", "Show a capture of a remote request.").scope(Scope::Admin).asks(capture_list::show),
+        endpoint::<capture_list::PromotedBody>(POST, "/v1/captures/{id}/promote", "promote_capture", "Make a canonical query of a capture.").scope(Scope::Admin).takes(capture_list::promote),
         endpoint::<PruneBody>(DELETE, "/v1/captures", "prune_captures", "Prune old captures.").scope(Scope::Admin).asks(captures::prune),
         endpoint::<serving::EvalStatusBody>(GET, "/v1/eval/status", "eval_status", "Show the state of captures and evaluation runs.").asks(status::status),
         endpoint::<format::contradiction::FoundContradictions>(GET, "/v1/contradictions", "find_contradictions", "List the findings of the last contradiction probe.").asks(contradictions::find),
@@ -83,6 +87,15 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint::<serving::LabelledBody>(POST, "/v1/labels", "add_labels", "Label pages as answers to queries.").takes(labels::add),
         endpoint::<serving::LabelRemovedBody>(DELETE, "/v1/labels/{id}", "remove_label", "Remove a label.").asks(labels::remove),
         endpoint::<Value>(GET, "/v1/labels/qrels", "labels_as_qrels", "Export all labels as qrels.").asks(labels::qrels),
+        endpoint::<labelling::QueueBody>(GET, "/v1/labels/queue", "labelling_queue", "List the queries to label, those whose labels can still change a verdict first.").scope(Scope::Write).asks(labelling::queue),
+        endpoint::<labelling::QueuedQueryBody>(GET, "/v1/labels/queue/{id}", "queued_query", "Show a query of the labelling queue with its current results and their labels.").scope(Scope::Write).asks(labelling::query),
+        endpoint::<labelling::MeasuresBody>(GET, "/v1/labels/measures", "label_measures", "Measure the current results under the labels: recall, first page and nDCG with interval, floor and smallest detectable drop.").scope(Scope::Write).asks(labelling::measures),
+        endpoint::<labelling::AgreementBody>(GET, "/v1/labels/agreement", "label_agreement", "Show who labelled how much, and how far reviewers agree.").asks(labelling::agreement),
+        endpoint::<labelling::ConflictsBody>(GET, "/v1/labels/conflicts", "label_conflicts", "List pages that reviewers graded differently.").asks(labelling::conflicts),
+        endpoint::<labelling::SettledBody>(POST, "/v1/labels/{id}/settle", "settle_label", "Choose the grade that counts where reviewers disagree.").takes(labelling::settle),
+        endpoint::<labelling::BorderlineBody>(GET, "/v1/labels/borderline", "borderline_labels", "Export pages labelled barely relevant as calibration pairs.").asks(labelling::borderline),
+        endpoint::<labelling::PairsMadeBody>(POST, "/v1/labels/pairs", "labels_to_pairs", "Add pages labelled barely relevant to the calibration pairs.").takes(labelling::promote_pairs),
+        endpoint::<labelling::PromotedLabelsBody>(POST, "/v1/labels/queries", "labels_to_queries", "Make canonical queries of labelled ones.").takes(labelling::promote_queries),
 
         endpoint::<serving::QueuedBody>(POST, "/v1/runs", "start_run", "Start a replay or a gate.").scope(Scope::Admin).accepted().takes(jobs::start_run),
         endpoint::<serving::JobsBody>(GET, "/v1/runs", "list_runs", "List replays and gates, newest first.").asks(jobs::list_runs),
@@ -197,8 +210,16 @@ mod tests {
     fn what_was_asked_is_for_admin() {
         let endpoints = endpoints();
         let scope = |id: &str| endpoints.iter().find(|endpoint| endpoint.id == id).unwrap().scope;
-        for id in ["export_captures", "get_baseline", "publish_baseline", "start_run", "run_result"]
-        {
+        for id in [
+            "export_captures",
+            "list_captures",
+            "get_capture",
+            "promote_capture",
+            "get_baseline",
+            "publish_baseline",
+            "start_run",
+            "run_result",
+        ] {
             assert_eq!(scope(id), Scope::Admin, "{id}");
         }
         for id in ["list_runs", "show_run", "list_jobs", "show_job", "job_result", "compare"] {
