@@ -51,10 +51,10 @@ function put(answer) {
   else for (const one of results()) one.tabIndex = one === result ? 0 : -1;
 }
 
-// Sends the form of a result with some values changed.
+// Sends the form of a result with some values changed; whether it was saved.
 async function send(page, values, what) {
   const form = resultOf(page)?.querySelector("form.grades");
-  if (!form) return;
+  if (!form) return false;
   const body = new URLSearchParams(new FormData(form));
   for (const [name, value] of Object.entries(values)) body.set(name, value);
   const reply = await fetch(form.action, { method: "POST", body, headers: { accept: "text/html" } });
@@ -62,12 +62,13 @@ async function send(page, values, what) {
   if (!reply.ok || !answer.getElementById("labelling")) {
     const why = answer.querySelector(".why")?.textContent ?? "sign in again";
     say(`Not saved: ${why}`);
-    return;
+    return false;
   }
   put(answer);
   const rank = resultOf(page)?.querySelector(".rank")?.textContent ?? "";
   const measures = document.getElementById("label-measures")?.dataset.announce ?? "";
   say(`Result ${rank}: ${what}. ${measures}`);
+  return true;
 }
 
 function later(work) {
@@ -87,15 +88,13 @@ function judgementOf(page) {
 function change(page, values, what) {
   later(async () => {
     const before = judgementOf(page);
-    if (!before) return;
-    changes.push({ page, before });
-    await send(page, values, what);
+    if (before && await send(page, values, what)) changes.push({ page, before });
   });
 }
 
 function undo() {
   later(async () => {
-    const last = changes.pop();
+    const last = changes.at(-1);
     if (!last) {
       say("There is nothing to undo.");
       return;
@@ -105,7 +104,7 @@ function undo() {
       ? { action: "undo" }
       : { action: "restore", grade: before.own, borderline: before.borderline, span: before.span };
     focus(resultOf(page));
-    await send(page, values, "undone");
+    if (await send(page, values, "undone")) changes.pop();
   });
 }
 

@@ -392,7 +392,7 @@ fn keys() -> Markup {
         ("?", "show the keys"),
     ];
     html! {
-        p.keys aria-label="Keys" {
+        p.keys {
             @for (key, what) in keys {
                 span data-key=(key) data-key-help=(what) { kbd { (key) } " " (what) } " "
             }
@@ -560,7 +560,7 @@ fn uses(agreement: &Agreement) -> Markup {
             li {
                 h3 { "Borderline pairs" }
                 p { (count(agreement.borderline, "page is", "pages are")) " marked as borderline, for " code { "gbrain calibrate" } "." }
-                a.button href="/labels/borderline.json" download { "Download pairs" } " "
+                a.button href="/labels/borderline.jsonl" download { "Download pairs" } " "
                 (promote("pairs", "Add to the calibration pairs", false))
             }
         }

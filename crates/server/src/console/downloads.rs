@@ -5,7 +5,7 @@ pub(super) struct ConsoleDownload {
     pub(super) path: &'static str,
     /// Name in metrics and the audit log.
     pub(super) id: &'static str,
-    /// An endpoint without parameters that answers with JSON.
+    /// An endpoint without parameters that answers with JSON, or with JSON lines.
     pub(super) endpoint: &'static str,
 }
 
@@ -14,6 +14,6 @@ pub(super) fn downloads() -> Vec<ConsoleDownload> {
     let download = |path, id, endpoint| ConsoleDownload { path, id, endpoint };
     vec![
         download("/labels/qrels.json", "console_label_qrels", "labels_as_qrels"),
-        download("/labels/borderline.json", "console_borderline_labels", "borderline_labels"),
+        download("/labels/borderline.jsonl", "console_borderline_labels", "borderline_labels"),
     ]
 }

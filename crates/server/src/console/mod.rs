@@ -30,7 +30,7 @@ use gbrain_console::{ASSETS, Chrome, Page, Section};
 use gbrain_core::clock::moment;
 use gbrain_core::fault::Fault;
 
-use crate::http::{EndpointName, JSON, ServerState, in_time, is_internal, masked, principal, status_of};
+use crate::http::{EndpointName, JSON, NDJSON, ServerState, in_time, is_internal, masked, principal, status_of};
 use crate::principal::Principal;
 use crate::work_queue::{StopFlag, WorkQueue};
 use actions::ConsoleAction;
@@ -125,11 +125,12 @@ fn download_route(download: ConsoleDownload) -> axum::routing::MethodRouter<Arc<
     })
 }
 
-/// JSON to save under the last segment of its path.
+/// JSON, or JSON lines, to save under the last segment of the path.
 fn attachment(path: &str, bytes: Vec<u8>) -> Response {
     let name = path.rsplit('/').next().unwrap_or_default();
     let disposition = format!("attachment; filename=\"{name}\"");
-    let headers = [(CONTENT_TYPE, JSON.to_owned()), (CONTENT_DISPOSITION, disposition)];
+    let content_type = if name.ends_with(".jsonl") { NDJSON } else { JSON };
+    let headers = [(CONTENT_TYPE, content_type.to_owned()), (CONTENT_DISPOSITION, disposition)];
     (headers, bytes).into_response()
 }
 

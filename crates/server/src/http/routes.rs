@@ -93,7 +93,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint::<labelling::AgreementBody>(GET, "/v1/labels/agreement", "label_agreement", "Show who labelled how much, and how far reviewers agree.").asks(labelling::agreement),
         endpoint::<labelling::ConflictsBody>(GET, "/v1/labels/conflicts", "label_conflicts", "List pages that reviewers graded differently.").asks(labelling::conflicts),
         endpoint::<labelling::SettledBody>(POST, "/v1/labels/{id}/settle", "settle_label", "Choose the grade that counts where reviewers disagree.").takes(labelling::settle),
-        endpoint::<labelling::BorderlineBody>(GET, "/v1/labels/borderline", "borderline_labels", "Export pages labelled barely relevant as calibration pairs.").asks(labelling::borderline),
+        endpoint::<Value>(GET, "/v1/labels/borderline", "borderline_labels", "Export pages labelled barely relevant as calibration pairs, one a line.").gives_text(NDJSON).asks(labelling::borderline),
         endpoint::<labelling::PairsMadeBody>(POST, "/v1/labels/pairs", "labels_to_pairs", "Add pages labelled barely relevant to the calibration pairs.").takes(labelling::promote_pairs),
         endpoint::<labelling::PromotedLabelsBody>(POST, "/v1/labels/queries", "labels_to_queries", "Make canonical queries of labelled ones.").takes(labelling::promote_queries),
 

@@ -1,12 +1,13 @@
 //! The queries of the queue before they are ranked: those with labels, canonical queries, and
 //! captured ones.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use gbrain_core::access::Scope;
 use gbrain_core::fault::Fault;
 use gbrain_core::hash::Hash;
+use gbrain_core::id::PageKey;
 use gbrain_core::suite::anonymous::anonymous;
 use gbrain_core::suite::query::{QueryState, is_scrubbed};
 use gbrain_eval::suite::all_queries;
@@ -18,7 +19,7 @@ use crate::http::OperationCall;
 use crate::operations::labels::{MAX_QRELS, exist};
 
 /// Captures that are read to find captured queries, the newest.
-const MAX_CAPTURES: u64 = 5_000;
+const MAX_CAPTURES: u64 = 2_000;
 /// Most judgements that are read: several for each label.
 pub(super) const MAX_REVIEWS: usize = 4 * MAX_QRELS;
 
@@ -83,15 +84,19 @@ pub(super) fn candidates(call: &OperationCall<'_>, limit: usize) -> Result<Candi
             all.add(&stored.query.text, QueueOrigin::Canonical);
         }
     }
-    for text in captured(call)? {
+    let captured = captured(call)?;
+    let unread = captured.len().saturating_sub(limit);
+    let scrubber = &call.registry.suites().scrubber;
+    for (text, count) in captured.into_iter().take(limit) {
+        let text = anonymous(&scrubber.scrub(&text).text);
         if let Some(one) = all.add(&text, QueueOrigin::Captured) {
-            one.captured += 1;
+            one.captured += count;
         }
     }
     let (scrubbed, mut queries): (Vec<_>, Vec<_>) =
         all.0.into_values().partition(|one| is_scrubbed(&one.text));
     queries.sort_by_key(|one| (one.origins[0], std::cmp::Reverse(one.captured)));
-    let left_out = queries.len().saturating_sub(limit);
+    let left_out = queries.len().saturating_sub(limit) + unread;
     queries.truncate(limit);
     Ok(Candidates { queries, left_out, scrubbed: scrubbed.len() })
 }
@@ -126,9 +131,13 @@ pub(super) fn reviewed_labels(call: &OperationCall<'_>) -> Result<Vec<ReviewedLa
     if labels.len() > MAX_QRELS {
         return Err(Fault::too_large(format!("there are more than {MAX_QRELS} labels")));
     }
-    let keys: Vec<_> = labels.iter().map(|label| label.key.clone()).collect();
-    let mut exists = exist(call, &keys)?.into_iter();
-    labels.retain(|_| exists.next().unwrap_or_default());
+    // Many labels are of few pages.
+    let keys: BTreeSet<PageKey> = labels.iter().map(|label| label.key.clone()).collect();
+    let keys: Vec<PageKey> = keys.into_iter().collect();
+    let exist = exist(call, &keys)?;
+    let seen: BTreeSet<&PageKey> =
+        keys.iter().zip(exist).filter(|(_, exists)| *exists).map(|(key, _)| key).collect();
+    labels.retain(|label| seen.contains(&label.key));
     let mut reviews = store.label_reviews(ws, 1..=i64::MAX, MAX_REVIEWS)?.into_iter().peekable();
     let scrubber = &call.registry.suites().scrubber;
     let with_reviews = |mut label: StoredLabel| {
@@ -144,18 +153,23 @@ pub(super) fn reviewed_labels(call: &OperationCall<'_>) -> Result<Vec<ReviewedLa
     Ok(labels.into_iter().map(with_reviews).collect())
 }
 
-/// The texts of captured queries, for callers who may read captures.
-fn captured(call: &OperationCall<'_>) -> Result<Vec<String>, Fault> {
-    let mut texts = Vec::new();
+/// The texts of captured queries with how often each was asked, the most frequent first, for
+/// callers who may read captures.
+fn captured(call: &OperationCall<'_>) -> Result<Vec<(String, u64)>, Fault> {
     if call.principal.scope < Scope::Admin {
-        return Ok(texts);
+        return Ok(Vec::new());
     }
-    let filter =
-        CaptureFilter { remote: Some(true), limit: Some(MAX_CAPTURES), ..CaptureFilter::default() };
-    let scrubber = &call.registry.suites().scrubber;
+    let filter = CaptureFilter {
+        remote: Some(true),
+        limit: Some(MAX_CAPTURES),
+        ..CaptureFilter::default()
+    };
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     call.registry.store().captures(&call.principal.workspace, &filter, &mut |row| {
-        texts.push(anonymous(&scrubber.scrub(&row.fields.query).text));
+        *counts.entry(row.fields.query).or_default() += 1;
         Ok(ControlFlow::Continue(()))
     })?;
+    let mut texts: Vec<(String, u64)> = counts.into_iter().collect();
+    texts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     Ok(texts)
 }

@@ -10,7 +10,7 @@ mod queue;
 mod review;
 
 pub(crate) use promote::{
-    BorderlineBody, PairsMadeBody, PromotedLabelsBody, borderline, promote_pairs, promote_queries,
+    PairsMadeBody, PromotedLabelsBody, borderline, promote_pairs, promote_queries,
 };
 pub(crate) use queue::{MeasuresBody, QueueBody, QueuedQueryBody, measures, query, queue};
 pub(crate) use review::{AgreementBody, ConflictsBody, SettledBody, agreement, conflicts, settle};

@@ -19,17 +19,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::candidates::{ReviewedLabel, reviewed_labels};
-use crate::http::{NoParameters, OperationCall, Reply};
+use crate::http::{NDJSON, NoParameters, OperationCall, Reply};
 
 /// Most expected snippets of one query.
 const MAX_SNIPPETS: usize = 20;
-
-/// Pages that reviewers called barely relevant.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct BorderlineBody {
-    /// In the format of `gbrain calibrate collect --from`.
-    pairs: Vec<PairEntry>,
-}
 
 /// What became of borderline labels, and of the same feedback on answers.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -73,8 +66,15 @@ pub(crate) struct PromotedLabelsBody {
     left_out: usize,
 }
 
+/// Borderline labels as lines of `gbrain calibrate collect --from`.
 pub(crate) fn borderline(call: &OperationCall<'_>, _: NoParameters) -> Result<Reply, Fault> {
-    Reply::json(&BorderlineBody { pairs: pairs(&reviewed_labels(call)?) })
+    let mut bytes = Vec::new();
+    for pair in pairs(&reviewed_labels(call)?) {
+        serde_json::to_writer(&mut bytes, &pair)
+            .map_err(|error| Fault::internal(error.to_string()))?;
+        bytes.push(b'\n');
+    }
+    Ok(Reply::Text { content_type: NDJSON, bytes })
 }
 
 fn pairs(labels: &[ReviewedLabel]) -> Vec<PairEntry> {
