@@ -14,16 +14,19 @@ pub struct Asset {
     pub bytes: &'static str,
 }
 
-/// All assets. The first is the stylesheet, the second the script of every page.
-pub static ASSETS: LazyLock<[Asset; 2]> = LazyLock::new(|| {
+/// All assets. The first is the stylesheet, the second the script of every page; others are scripts
+/// of single pages.
+pub static ASSETS: LazyLock<[Asset; 3]> = LazyLock::new(|| {
     [
         asset("style", "css", "text/css; charset=utf-8", STYLE),
         asset("console", "js", "text/javascript; charset=utf-8", SCRIPT),
+        asset("label", "js", "text/javascript; charset=utf-8", LABEL_SCRIPT),
     ]
 });
 
 pub(crate) const STYLE: &str = include_str!("assets/style.css");
 const SCRIPT: &str = include_str!("assets/console.js");
+const LABEL_SCRIPT: &str = include_str!("assets/label.js");
 
 pub(crate) fn stylesheet() -> String {
     url(&ASSETS[0])
@@ -31,6 +34,11 @@ pub(crate) fn stylesheet() -> String {
 
 pub(crate) fn script() -> String {
     url(&ASSETS[1])
+}
+
+/// The keys of the labelling queue, for [`Page::scripts`](crate::Page).
+pub(crate) fn label_script() -> String {
+    url(&ASSETS[2])
 }
 
 fn url(asset: &Asset) -> String {

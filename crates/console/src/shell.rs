@@ -22,6 +22,8 @@ pub struct Page {
     pub main: Markup,
     /// Links to other pages of a list; only in the console.
     pub pager: Markup,
+    /// URLs of scripts that only this page has; only in the console.
+    pub scripts: Vec<String>,
 }
 
 /// An entry of the navigation.
@@ -136,6 +138,7 @@ pub fn live(page: &Page, chrome: &Chrome<'_>) -> String {
                 (meta(&page.title))
                 link rel="stylesheet" href=(stylesheet());
                 script type="module" src=(script()) {}
+                @for extra in &page.scripts { script type="module" src=(extra) {} }
             }
             body.live {
                 a.skip href="#main" { "Skip to content" }

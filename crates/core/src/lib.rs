@@ -31,6 +31,7 @@ pub mod id;
 pub mod identity;
 pub mod incident;
 pub mod job;
+pub mod labelling;
 pub mod latency;
 pub mod link;
 pub mod measure;

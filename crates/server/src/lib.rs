@@ -19,6 +19,7 @@ mod jobs;
 mod mcp;
 mod operations;
 mod principal;
+mod rankings;
 mod rate;
 mod run;
 mod scheduler;

@@ -26,6 +26,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::alerts::AlertTools;
 use crate::jobs::{RUNS, SUITES};
+use crate::rankings::RankingCache;
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::traces::Tracer;
 
@@ -71,6 +72,7 @@ pub struct WorkspaceRegistry {
     closed: Mutex<DrainReport>,
     /// Permits for streamed responses.
     streams: Arc<Semaphore>,
+    rankings: RankingCache,
 }
 
 type CachedAssistants = (BTreeMap<String, String>, Option<Arc<Assistants>>);
@@ -110,6 +112,7 @@ impl WorkspaceRegistry {
             assistants: Mutex::default(),
             closed: Mutex::default(),
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
+            rankings: RankingCache::default(),
         }
     }
 
@@ -140,6 +143,11 @@ impl WorkspaceRegistry {
     /// A permit for a streamed response, which occupies a thread.
     pub(crate) fn try_acquire_stream(&self) -> Option<OwnedSemaphorePermit> {
         self.streams.clone().try_acquire_owned().ok()
+    }
+
+    /// Rankings of the labelling queue.
+    pub(crate) fn rankings(&self) -> &RankingCache {
+        &self.rankings
     }
 
     pub(crate) fn is_capturing(&self) -> bool {

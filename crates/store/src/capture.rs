@@ -4,6 +4,13 @@ use gbrain_core::capture::FailureReason;
 use gbrain_core::request::Operation;
 use jiff::Timestamp;
 
+/// The place of a capture in the list, newest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CapturePosition {
+    pub at: Timestamp,
+    pub id: i64,
+}
+
 /// Selects captures to read, count or prune. The default is all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CaptureFilter {
@@ -17,6 +24,10 @@ pub struct CaptureFilter {
     pub remote: Option<bool>,
     /// Only numbers above this.
     pub after_id: Option<i64>,
+    /// Only this number.
+    pub id: Option<i64>,
+    /// Only those that come after this one, newest first.
+    pub older_than: Option<CapturePosition>,
     /// At most this many, the newest.
     pub limit: Option<u64>,
 }

@@ -16,6 +16,10 @@ pub struct NewLabel {
     /// How well the page answers the query; above zero is relevant.
     pub grade: i64,
     pub note: Option<String>,
+    /// The text of the page that answers.
+    pub span: Option<String>,
+    /// Whether the page is barely relevant: a pair for the calibration of a reranker.
+    pub borderline: bool,
 }
 
 /// A stored judgement of a page as an answer to a query.
@@ -40,4 +44,39 @@ pub struct StoredLabel {
     #[serde(serialize_with = "with_milliseconds")]
     #[schemars(with = "String")]
     pub created_at: Timestamp,
+    /// The reviewer who chose the grade where reviewers disagreed; null if none did since the last
+    /// judgement.
+    pub settled_by: Option<String>,
+}
+
+/// The judgement of one reviewer. The label has the grade that counts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "LabelReview")]
+pub struct LabelReview {
+    /// The number of the label.
+    #[serde(skip)]
+    pub label: i64,
+    /// The name of the reviewer.
+    pub reviewer: String,
+    /// The reviewer's grade.
+    pub grade: i64,
+    /// Whether the reviewer called the page barely relevant.
+    pub borderline: bool,
+    /// The text that answers, as the reviewer marked it.
+    pub span: Option<String>,
+    /// When the reviewer judged.
+    #[serde(serialize_with = "with_milliseconds")]
+    #[schemars(with = "String")]
+    pub created_at: Timestamp,
+}
+
+/// What remains of a label after a reviewer withdrew a judgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Withdrawal {
+    /// The reviewer had not judged that page.
+    NotFound,
+    /// The label stays, with the judgement of another reviewer.
+    Kept,
+    /// It was the only judgement: the label is gone.
+    Removed,
 }

@@ -50,7 +50,7 @@ mod types;
 
 pub use alert::*;
 pub use calibration::*;
-pub use capture::{CaptureFilter, CaptureSummary};
+pub use capture::{CaptureFilter, CapturePosition, CaptureSummary};
 pub use document::{Document, DocumentInfo, DocumentKind};
 pub use error::StoreError;
 pub use incident::{Incident, IncidentState};
@@ -59,7 +59,7 @@ pub use job::{
     Lease, NewJob,
 };
 pub use judging::{AnswerKind, JudgingRun, ModelAnswer, RunKind};
-pub use label::{NewLabel, StoredLabel};
+pub use label::{LabelReview, NewLabel, StoredLabel, Withdrawal};
 pub use location::{Location, LocationError, OpenMode, masked_url};
 pub use query_set::*;
 pub use retrieval_log::*;

@@ -17,7 +17,7 @@ use jiff::civil::Date;
 use crate::document::DocumentInfo;
 use crate::driver::SqlRow;
 use crate::job::{Job, JobCounts, JobInfo};
-use crate::label::StoredLabel;
+use crate::label::{LabelReview, StoredLabel};
 use crate::plan::{CurrentPage, WorkspaceState};
 use crate::token::{ApiToken, TokenDigest};
 use crate::types::*;
@@ -307,6 +307,19 @@ pub(crate) fn label(row: &dyn SqlRow) -> Result<StoredLabel> {
         note: row.opt_text(5)?,
         labelled_by: row.text(6)?,
         created_at: timestamp(row.int(7)?)?,
+        settled_by: row.opt_text(8)?,
+    })
+}
+
+/// Columns: label_id, reviewer, grade, borderline, span, created_at.
+pub(crate) fn label_review(row: &dyn SqlRow) -> Result<LabelReview> {
+    Ok(LabelReview {
+        label: row.int(0)?,
+        reviewer: row.text(1)?,
+        grade: row.int(2)?,
+        borderline: row.flag(3)?,
+        span: row.opt_text(4)?,
+        created_at: timestamp(row.int(5)?)?,
     })
 }
 

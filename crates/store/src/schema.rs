@@ -56,6 +56,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("sqlite/0007_answer_pages.sql"),
         postgres: include_str!("postgres/0007_answer_pages.sql"),
     },
+    Migration {
+        number: 8,
+        name: "label_reviews",
+        sqlite: include_str!("sqlite/0008_label_reviews.sql"),
+        postgres: include_str!("postgres/0008_label_reviews.sql"),
+    },
 ];
 
 /// The latest schema that this binary supports.
@@ -86,6 +92,7 @@ pub(crate) const TABLES: &[&str] = &[
     "jobs",
     "documents",
     "labels",
+    "label_reviews",
     "budgets",
     "charges",
     "model_answers",

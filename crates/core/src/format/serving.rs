@@ -95,6 +95,13 @@ pub struct NewLabelBody {
     #[serde(default)]
     #[schemars(length(max = 2_000))]
     pub note: Option<String>,
+    /// The text of the page that answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 4_000))]
+    pub span: Option<String>,
+    /// Whether the page is barely relevant: a pair for the calibration of the reranker.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub borderline: bool,
 }
 
 /// Judgements to store. A later judgement of the same query and page replaces an earlier one.
@@ -118,7 +125,7 @@ pub struct StoredLabelsBody {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LabelRemovedBody {
     pub id: i64,
-    /// Always `removed` in this body.
+    /// One of: removed; withdrawn, if the judgement of another reviewer stays.
     pub outcome: &'static str,
 }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::named;
-use crate::stats::{Interval, bounded_mean, smallest_drop_below, smallest_drop_surely_below};
+use crate::stats::{Interval, bounded_mean, mean, smallest_drop_below, smallest_drop_surely_below};
 
 use super::{Breach, ConfidenceLevel, Verdict};
 
@@ -77,6 +77,39 @@ pub struct GateCheck {
 }
 
 impl GateCheck {
+    /// A mean of shares against a floor.
+    pub fn mean_floor(
+        metric: &'static str,
+        values: &[f64],
+        floor: f64,
+        confidence: Option<ConfidenceLevel>,
+    ) -> Self {
+        Self::floor_of_means(metric, values, None, floor, confidence).decide(confidence.is_some())
+    }
+
+    /// The same, undecided; `distinct` is the number of different questions.
+    pub(super) fn floor_of_means(
+        metric: &'static str,
+        values: &[f64],
+        distinct: Option<usize>,
+        floor: f64,
+        confidence: Option<ConfidenceLevel>,
+    ) -> Self {
+        let level = confidence.map_or(0.95, ConfidenceLevel::value);
+        Self {
+            metric,
+            baseline: None,
+            observed: mean(values),
+            threshold: floor,
+            bound: ThresholdSide::Floor,
+            n: values.len(),
+            distinct: distinct.filter(|distinct| *distinct != values.len()),
+            interval: mean_interval(values, level),
+            smallest_drop: smallest_drop(values, floor, confidence),
+            status: CheckStatus::NotMeasured,
+        }
+    }
+
     /// Decides: beyond the threshold fails, unless a confidence was asked for that the interval
     /// does not give. A floor that this many rows can't resolve is not decided at all.
     pub(super) fn decide(mut self, must_be_sure: bool) -> Self {

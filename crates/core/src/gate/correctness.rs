@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use crate::baseline::{ThresholdsError, check_rate};
 use crate::qrels::{JudgedPages, JudgedQuery};
-use crate::stats::{clopper_pearson, mean};
+use crate::stats::clopper_pearson;
 
-use super::check::{mean_interval, smallest_drop};
+use super::check::smallest_drop;
 use super::{Breach, CheckStatus, ConfidenceLevel, GateCheck, ThresholdSide, Verdict};
 
 const EXAMPLES: usize = 5;
@@ -180,23 +180,17 @@ fn checks(
     thresholds: &CorrectnessThresholds,
     confidence: Option<ConfidenceLevel>,
 ) -> Vec<GateCheck> {
-    let level = confidence.map_or(0.95, ConfidenceLevel::value);
     let recalls: Vec<f64> = queries.iter().filter_map(|judged| judged.recall_at_k).collect();
     let firsts = Hits::of(queries, |judged| judged.first_relevant_hit);
     let expected = Hits::of(queries, |judged| judged.expected_top1_hit);
     let judged = distinct_texts(queries.iter().filter(|judged| judged.recall_at_k.is_some()));
-    let recall = GateCheck {
-        metric: "mean_recall_at_k",
-        baseline: None,
-        observed: mean(&recalls),
-        threshold: thresholds.recall_at_k,
-        bound: ThresholdSide::Floor,
-        n: recalls.len(),
-        distinct: (judged != recalls.len()).then_some(judged),
-        interval: mean_interval(&recalls, level),
-        smallest_drop: smallest_drop(&recalls, thresholds.recall_at_k, confidence),
-        status: CheckStatus::NotMeasured,
-    };
+    let recall = GateCheck::floor_of_means(
+        "mean_recall_at_k",
+        &recalls,
+        Some(judged),
+        thresholds.recall_at_k,
+        confidence,
+    );
     let first = rate("first_relevant_hit_rate", &firsts, thresholds.first_relevant_hit, confidence);
     let top1 = rate("expected_top1_hit_rate", &expected, thresholds.expected_top1, confidence);
     let must_be_sure = confidence.is_some();

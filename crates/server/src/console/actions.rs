@@ -2,10 +2,11 @@
 
 use gbrain_console::Section;
 use gbrain_core::fault::Fault;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Fields;
 use super::call::ConsoleCall;
+use super::label_actions as labels;
 
 /// A change: the URL its form posts to, and what it does. The result is the URL of the next page.
 pub(super) struct ConsoleAction {
@@ -21,6 +22,11 @@ pub(super) fn actions() -> Vec<ConsoleAction> {
     let action = |path, id, section, perform| ConsoleAction { path, id, section, perform };
     vec![
         action("/runs/{id}/cancel", "console_cancel_run", Section::Runs, cancel_run),
+
+        action("/captures/{id}/promote", "console_promote_capture", Section::Captures, promote_capture),
+        action("/labels/grade", "console_grade", Section::Labels, labels::grade),
+        action("/labels/conflicts/{id}", "console_settle_label", Section::Labels, labels::settle),
+        action("/labels/promote", "console_promote_labels", Section::Labels, labels::promote),
     ]
 }
 
@@ -28,4 +34,12 @@ fn cancel_run(call: &ConsoleCall<'_>, fields: &Fields) -> Result<String, Fault> 
     let id = fields.require("id")?;
     call.read::<Value>("cancel_run", &[("id", id)])?;
     Ok(format!("/runs/{id}"))
+}
+
+fn promote_capture(call: &ConsoleCall<'_>, fields: &Fields) -> Result<String, Fault> {
+    let id = fields.require("id")?;
+    let expected: Vec<&str> = fields.all("expected").collect();
+    let body = json!({ "expected": expected, "active": fields.get("active").is_some() });
+    call.send::<Value>("promote_capture", &[("id", id)], &body)?;
+    Ok(format!("/captures/{id}"))
 }

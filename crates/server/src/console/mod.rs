@@ -10,6 +10,8 @@
 
 mod actions;
 mod call;
+mod downloads;
+mod label_actions;
 mod pages;
 pub(crate) mod session;
 
@@ -17,7 +19,9 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Path, RawPathParams, Request, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION,
+};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -26,12 +30,13 @@ use gbrain_console::{ASSETS, Chrome, Page, Section};
 use gbrain_core::clock::moment;
 use gbrain_core::fault::Fault;
 
-use crate::http::{EndpointName, ServerState, in_time, is_internal, masked, principal, status_of};
+use crate::http::{EndpointName, JSON, NDJSON, ServerState, in_time, is_internal, masked, principal, status_of};
 use crate::principal::Principal;
 use crate::work_queue::{StopFlag, WorkQueue};
 use actions::ConsoleAction;
 use call::ConsoleCall;
 pub(crate) use call::EndpointTable;
+use downloads::ConsoleDownload;
 use pages::ConsolePage;
 use session::SIGN_IN;
 
@@ -51,6 +56,9 @@ pub(crate) fn router() -> Router<Arc<ServerState>> {
         .route("/assets/{name}", get(asset));
     for page in pages::pages() {
         router = router.route(page.path, page_route(page));
+    }
+    for download in downloads::downloads() {
+        router = router.route(download.path, download_route(download));
     }
     for action in actions::actions() {
         router = router.route(action.path, action_route(action));
@@ -100,6 +108,36 @@ fn page_route(page: ConsolePage) -> axum::routing::MethodRouter<Arc<ServerState>
             response
         },
     )
+}
+
+fn download_route(download: ConsoleDownload) -> axum::routing::MethodRouter<Arc<ServerState>> {
+    let ConsoleDownload { path, id, endpoint } = download;
+    get(async move |State(shared): State<Arc<ServerState>>, request: Request| {
+        let reader = match Reader::of(&shared, &request) {
+            Ok(reader) => reader,
+            Err(fault) => return reply_with(&shared, None, Err(fault), Section::default()),
+        };
+        let (state, principal) = (shared.clone(), reader.principal.clone());
+        let job = move |stop: &StopFlag| {
+            ConsoleCall::run(&state, &principal, stop, |call| call.bytes(endpoint, &[], None))
+        };
+        let result = in_time(&shared, WorkQueue::Read, job).await.map_err(|refusal| refusal.fault);
+        let mut response = match result.flatten() {
+            Ok(bytes) => attachment(path, bytes),
+            Err(fault) => reply_with(&shared, Some(&reader), Err(fault), Section::default()),
+        };
+        response.extensions_mut().insert(EndpointName(id));
+        response
+    })
+}
+
+/// JSON, or JSON lines, to save under the last segment of the path.
+fn attachment(path: &str, bytes: Vec<u8>) -> Response {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let disposition = format!("attachment; filename=\"{name}\"");
+    let content_type = if name.ends_with(".jsonl") { NDJSON } else { JSON };
+    let headers = [(CONTENT_TYPE, content_type.to_owned()), (CONTENT_DISPOSITION, disposition)];
+    (headers, bytes).into_response()
 }
 
 fn action_route(action: ConsoleAction) -> axum::routing::MethodRouter<Arc<ServerState>> {
@@ -172,6 +210,12 @@ impl Fields {
     /// A field that the page cannot do without.
     pub(crate) fn require(&self, name: &str) -> Result<&str, Fault> {
         self.get(name).ok_or_else(|| Fault::usage(format!("the field `{name}` is missing")))
+    }
+
+    /// The values of a field that a form may have several times.
+    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let values = self.0.iter().filter(move |(one, value)| one == name && !value.is_empty());
+        values.map(|(_, value)| value.as_str())
     }
 
     fn take(&mut self, name: &str) -> Option<String> {

@@ -22,10 +22,7 @@ use super::endpoint::{BodyContent, Endpoint, NoParameters, SchemaOf, endpoint};
 use super::openapi::ExtraRoute;
 use super::reply::{ErrorResponse, NDJSON};
 use super::{ServerState, in_time, principal};
-use crate::operations::{
-    alerts, ask, captures, compare, contradictions, documents, feedback, incidents, jobs, labels,
-    pages, probe, sources, status, suites,
-};
+use crate::operations::{alerts, ask, capture_list, captures, compare, contradictions, documents, feedback, incidents, jobs, labelling, labels, pages, probe, sources, status, suites};
 use crate::telemetry::metrics::{CONTENT_TYPE as OPENMETRICS, ScrapeScope};
 use crate::work_queue::{StopFlag, WorkQueue};
 
@@ -54,6 +51,10 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint::<wire::SourceChanged<'_>>(POST, "/v1/sources", "add_source", "Add a source, or change whether it is trusted.").scope(Scope::Admin).with_json_body(sources::add_or_set_trust),
 
         endpoint::<Value>(GET, "/v1/captures", "export_captures", "Stream the captures of remote requests, newest first.").scope(Scope::Admin).returns_text(NDJSON).without_body(captures::export),
+        endpoint::<capture_list::CapturesBody>(GET, "/v1/captures/list", "list_captures", "List captures of remote requests, newest first.").scope(Scope::Admin).without_body(capture_list::list),
+        endpoint::<capture_list::FailuresBody>(GET, "/v1/captures/failures", "list_capture_failures", "List requests that were not captured, with the reason.").scope(Scope::Admin).without_body(capture_list::failures),
+        endpoint::<capture_list::CaptureBody>(GET, "/v1/captures/{id}", "get_capture", "Show a capture of a remote request.").scope(Scope::Admin).without_body(capture_list::show),
+        endpoint::<capture_list::PromotedBody>(POST, "/v1/captures/{id}/promote", "promote_capture", "Make a canonical query of a capture.").scope(Scope::Admin).with_json_body(capture_list::promote),
         endpoint::<PruneBody>(DELETE, "/v1/captures", "prune_captures", "Prune old captures.").scope(Scope::Admin).without_body(captures::prune),
         endpoint::<serving::EvalStatusBody>(GET, "/v1/eval/status", "eval_status", "Show the state of captures and evaluation runs.").without_body(status::status),
         endpoint::<format::contradiction::FoundContradictions>(GET, "/v1/contradictions", "find_contradictions", "List the findings of the last contradiction probe.").without_body(contradictions::find),
@@ -83,6 +84,15 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint::<serving::StoredLabelsBody>(POST, "/v1/labels", "add_labels", "Label pages as answers to queries.").with_json_body(labels::add),
         endpoint::<serving::LabelRemovedBody>(DELETE, "/v1/labels/{id}", "remove_label", "Remove a label.").without_body(labels::remove),
         endpoint::<Value>(GET, "/v1/labels/qrels", "labels_as_qrels", "Export all labels as qrels.").without_body(labels::qrels),
+        endpoint::<labelling::QueueBody>(GET, "/v1/labels/queue", "labelling_queue", "List the queries to label, those whose labels can still change a verdict first.").scope(Scope::Write).without_body(labelling::queue),
+        endpoint::<labelling::QueuedQueryBody>(GET, "/v1/labels/queue/{id}", "queued_query", "Show a query of the labelling queue with its current results and their labels.").scope(Scope::Write).without_body(labelling::query),
+        endpoint::<labelling::MeasuresBody>(GET, "/v1/labels/measures", "label_measures", "Measure the current results under the labels: recall, first page and nDCG with interval, floor and smallest detectable drop.").scope(Scope::Write).without_body(labelling::measures),
+        endpoint::<labelling::AgreementBody>(GET, "/v1/labels/agreement", "label_agreement", "Show who labelled how much, and how far reviewers agree.").without_body(labelling::agreement),
+        endpoint::<labelling::ConflictsBody>(GET, "/v1/labels/conflicts", "label_conflicts", "List pages that reviewers graded differently.").without_body(labelling::conflicts),
+        endpoint::<labelling::SettledBody>(POST, "/v1/labels/{id}/settle", "settle_label", "Choose the grade that counts where reviewers disagree.").with_json_body(labelling::settle),
+        endpoint::<Value>(GET, "/v1/labels/borderline", "borderline_labels", "Export pages labelled barely relevant as calibration pairs, one a line.").returns_text(NDJSON).without_body(labelling::borderline),
+        endpoint::<labelling::PairsMadeBody>(POST, "/v1/labels/pairs", "labels_to_pairs", "Add pages labelled barely relevant to the calibration pairs.").with_json_body(labelling::promote_pairs),
+        endpoint::<labelling::PromotedLabelsBody>(POST, "/v1/labels/queries", "labels_to_queries", "Make canonical queries of labelled ones.").with_json_body(labelling::promote_queries),
 
         endpoint::<serving::QueuedBody>(POST, "/v1/runs", "start_run", "Start a replay or a gate.").scope(Scope::Admin).accepted().with_json_body(jobs::start_run),
         endpoint::<serving::JobsBody>(GET, "/v1/runs", "list_runs", "List replays and gates, newest first.").without_body(jobs::list_runs),

@@ -62,6 +62,7 @@ pub(crate) fn export(call: &OperationCall<'_>, input: ExportCaptures) -> Result<
         remote: Some(true),
         after_id: input.after_id,
         limit: input.limit.map(u64::from),
+        ..CaptureFilter::default()
     };
     let permit = call.registry.try_acquire_stream();
     let permit = permit.ok_or_else(|| Fault::overloaded("too many exports are running"))?;

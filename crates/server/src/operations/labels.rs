@@ -10,18 +10,19 @@ use gbrain_core::format::serving::{
 use gbrain_core::id::PageKey;
 use gbrain_core::page::{StoredPage, Visibility};
 use gbrain_core::scrub::Scrubber;
-use gbrain_store::{NewLabel, StoredLabel};
+use gbrain_store::{NewLabel, StoredLabel, Withdrawal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::bounds::at_most;
 use super::pages::parse_page_name;
 use crate::http::{NoParameters, OperationCall, Reply};
 
 /// Most labels per request and response.
 const MAX_LABELS: usize = 1_000;
 /// Most labels in one set of qrels.
-const MAX_QRELS: usize = 100_000;
+pub(super) const MAX_QRELS: usize = 100_000;
 
 /// Which labels to list.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -43,13 +44,17 @@ pub(crate) struct LabelsBody {
     next_after: Option<i64>,
 }
 
-/// A label by its id.
+/// A label to remove.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct LabelNumber {
+pub(crate) struct RemoveLabel {
     /// The id of the label, as returned when it was stored.
     #[schemars(range(min = 1))]
     id: i64,
+    /// Whether to withdraw the caller's own judgement only: the latest judgement of another reviewer
+    /// counts then. By default the label is removed with the judgements of all reviewers.
+    #[serde(default)]
+    own: bool,
 }
 
 pub(crate) fn add(
@@ -75,7 +80,7 @@ pub(crate) fn add(
 }
 
 /// Whether each page exists for remote callers: private pages do not.
-fn exist(call: &OperationCall<'_>, keys: &[PageKey]) -> Result<Vec<bool>, Fault> {
+pub(super) fn exist(call: &OperationCall<'_>, keys: &[PageKey]) -> Result<Vec<bool>, Fault> {
     let pages = call.registry.store().pages(&call.principal.workspace, keys)?;
     let is_seen = |page: &Option<StoredPage>| {
         page.as_ref().is_some_and(|stored| stored.page.visibility == Visibility::World)
@@ -85,7 +90,7 @@ fn exist(call: &OperationCall<'_>, keys: &[PageKey]) -> Result<Vec<bool>, Fault>
 
 /// A label to store, with scrubbed texts like those of captures.
 fn label(body: &NewLabelBody, scrubber: &Scrubber) -> Result<NewLabel, Fault> {
-    let NewLabelBody { query, page, grade, note } = body;
+    let NewLabelBody { query, page, grade, note, span, borderline } = body;
     if query.trim().is_empty() || query.len() > 51_200 {
         return Err(Fault::usage("the query of a label must have 1 to 51200 bytes"));
     }
@@ -95,9 +100,17 @@ fn label(body: &NewLabelBody, scrubber: &Scrubber) -> Result<NewLabel, Fault> {
     if note.as_ref().is_some_and(|note| note.chars().count() > 2_000) {
         return Err(Fault::usage("a note must have at most 2000 characters"));
     }
+    at_most("`span`", span.as_deref(), 4_000)?;
     let key = parse_page_name(page)?;
     let scrub = |text: &String| scrubber.scrub(text).text;
-    Ok(NewLabel { query: scrub(query), key, grade: *grade, note: note.as_ref().map(scrub) })
+    Ok(NewLabel {
+        query: scrub(query),
+        key,
+        grade: *grade,
+        note: note.as_ref().map(scrub),
+        span: span.as_ref().filter(|span| !span.trim().is_empty()).map(scrub),
+        borderline: *borderline,
+    })
 }
 
 pub(crate) fn list(call: &OperationCall<'_>, input: ListLabels) -> Result<Reply, Fault> {
@@ -116,22 +129,38 @@ pub(crate) fn list(call: &OperationCall<'_>, input: ListLabels) -> Result<Reply,
 }
 
 /// Scrubs a label for display: earlier versions stored labels unscrubbed.
-fn scrub(label: &mut StoredLabel, scrubber: &Scrubber) {
+pub(super) fn scrub(label: &mut StoredLabel, scrubber: &Scrubber) {
     for text in [Some(&mut label.query), label.note.as_mut()].into_iter().flatten() {
         *text = scrubber.scrub(text).text;
     }
 }
 
-pub(crate) fn remove(call: &OperationCall<'_>, input: LabelNumber) -> Result<Reply, Fault> {
-    let id = input.id;
-    if !call.registry.store().delete_label(&call.principal.workspace, id)? {
-        return Err(Fault::not_found(format!("there is no label {id}")));
-    }
-    Reply::json(&LabelRemovedBody { id, outcome: "removed" })
+pub(crate) fn remove(call: &OperationCall<'_>, input: RemoveLabel) -> Result<Reply, Fault> {
+    let RemoveLabel { id, own } = input;
+    let (store, ws, name) =
+        (call.registry.store(), &call.principal.workspace, &call.principal.name);
+    let outcome = match own {
+        true => store.withdraw_review(ws, id, name)?,
+        false if store.delete_label(ws, id)? => Withdrawal::Removed,
+        false => Withdrawal::NotFound,
+    };
+    let outcome = match outcome {
+        Withdrawal::NotFound if own => {
+            return Err(Fault::not_found(format!("{name} has not judged label {id}")));
+        }
+        Withdrawal::NotFound => return Err(no_label(id)),
+        Withdrawal::Kept => "withdrawn",
+        Withdrawal::Removed => "removed",
+    };
+    Reply::json(&LabelRemovedBody { id, outcome })
+}
+
+pub(super) fn no_label(id: i64) -> Fault {
+    Fault::not_found(format!("there is no label {id}"))
 }
 
 /// All labels as qrels for `eval --qrels` and the gate. Labels of missing pages are omitted and
-/// counted.
+/// counted, and so are queries without a relevant page: no measure can be taken of them.
 pub(crate) fn qrels(call: &OperationCall<'_>, _: NoParameters) -> Result<Reply, Fault> {
     let labels = call.registry.store().labels(&call.principal.workspace, None, MAX_QRELS + 1)?;
     if labels.len() > MAX_QRELS {
@@ -147,9 +176,15 @@ pub(crate) fn qrels(call: &OperationCall<'_>, _: NoParameters) -> Result<Reply, 
             false => left_out += 1,
         }
     }
+    let labelled = queries.len();
+    queries.retain(|_, labels| labels.iter().any(|label| label.grade > 0));
     let queries: Vec<Value> = queries.iter().map(|(query, labels)| judged(query, labels)).collect();
-    let body = json!({ "schema_version": 1, "queries": queries, "labels_left_out": left_out });
-    Reply::json(&body)
+    Reply::json(&json!({
+        "schema_version": 1,
+        "queries_left_out": labelled - queries.len(),
+        "queries": queries,
+        "labels_left_out": left_out,
+    }))
 }
 
 fn judged(query: &str, labels: &[&StoredLabel]) -> Value {

@@ -6,6 +6,7 @@
 pub(crate) mod alerts;
 pub(crate) mod ask;
 pub(crate) mod bounds;
+pub(crate) mod capture_list;
 pub(crate) mod captures;
 pub(crate) mod compare;
 pub(crate) mod contradictions;
@@ -13,6 +14,7 @@ pub(crate) mod documents;
 pub(crate) mod feedback;
 pub(crate) mod incidents;
 pub(crate) mod jobs;
+pub(crate) mod labelling;
 pub(crate) mod labels;
 pub(crate) mod limits;
 pub(crate) mod pages;

@@ -22,7 +22,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::retrievals;
 use super::{workspaces, write};
-use crate::capture::{CaptureFilter, CaptureSummary};
+use crate::capture::{CaptureFilter, CapturePosition, CaptureSummary};
 use crate::driver::{RowScope, SqlSession, SqlValue, collect, first};
 use crate::retrieval_log::NewRetrievalLog;
 use crate::schema::{CAPTURE_FAILURES, CAPTURES};
@@ -354,7 +354,7 @@ fn filtered_statement<'a>(
     filter: &CaptureFilter,
     late_after: Option<i64>,
 ) -> (String, Vec<SqlValue<'a>>) {
-    let CaptureFilter { since, until, tool, remote, after_id, limit: _ } = *filter;
+    let CaptureFilter { since, until, tool, remote, after_id, id, older_than, limit: _ } = *filter;
     let mut sql = format!("{sql} WHERE workspace_id = $1");
     let mut params = vec![ws.into()];
     if let Some(since) = since {
@@ -366,11 +366,18 @@ fn filtered_statement<'a>(
             None => " AND created_at >= $2",
         });
     }
-    let narrowings: [(&str, Option<SqlValue<'a>>); 4] = [
+    if let Some(CapturePosition { at, id }) = older_than {
+        params.extend([at.as_millisecond().into(), id.into()]);
+        let (at, id) = (params.len() - 1, params.len());
+        // The first condition lets the index by time be used.
+        sql.push_str(&format!(" AND created_at <= ${at} AND (created_at < ${at} OR id < ${id})"));
+    }
+    let narrowings: [(&str, Option<SqlValue<'a>>); 5] = [
         ("created_at <", until.map(|until| first_millisecond(until).into())),
         ("tool_name =", tool.map(|tool| tool.name().into())),
         ("remote =", remote.map(SqlValue::from)),
         ("id >", after_id.map(SqlValue::from)),
+        ("id =", id.map(SqlValue::from)),
     ];
     add_conditions(sql, params, narrowings)
 }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use gbrain_core::capture::{CaptureFailure, CaptureFields, FailureReason, StoredCapture};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::request::{Detail, Operation};
-use gbrain_store::{CaptureFilter, Store, StoreError};
+use gbrain_store::{CaptureFilter, CapturePosition, Store, StoreError};
 use jiff::SignedDuration;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -236,7 +236,8 @@ fn filters_count_and_prune_what_they_read(db: &Database) {
     let store = db.open();
     let filter = CaptureFilter::default();
     let half = at(4) + SignedDuration::from_millis(500);
-    let cases: [(CaptureFilter, &[i64]); 9] = [
+    let before = |second, id| Some(CapturePosition { at: at(second), id });
+    let cases: [(CaptureFilter, &[i64]); 12] = [
         (CaptureFilter { since: Some(at(7)), ..filter }, &[10, 9, 8]),
         (CaptureFilter { until: Some(at(2)), ..filter }, &[2, 1]),
         (CaptureFilter { since: Some(at(2)), until: Some(at(4)), ..filter }, &[4, 3]),
@@ -246,6 +247,12 @@ fn filters_count_and_prune_what_they_read(db: &Database) {
         (CaptureFilter { remote: Some(true), since: Some(at(1)), ..filter }, &[10, 7, 4]),
         (CaptureFilter { remote: Some(false), after_id: Some(6), ..filter }, &[9, 8]),
         (filter, &[10, 9, 8, 7, 6, 5, 4, 3, 2, 1]),
+        (CaptureFilter { older_than: before(2, i64::MAX), ..filter }, &[3, 2, 1]),
+        (CaptureFilter { older_than: before(2, 0), since: Some(at(1)), ..filter }, &[2]),
+        (
+            CaptureFilter { tool: Some(Operation::Search), older_than: before(9, 0), ..filter },
+            &[8, 6, 4, 2],
+        ),
     ];
     for (number, (filter, expected)) in cases.iter().enumerate() {
         ten(&store);

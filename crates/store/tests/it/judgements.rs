@@ -2,7 +2,8 @@
 
 use gbrain_core::hash::Hash;
 use gbrain_store::{
-    Document, DocumentInfo, DocumentKind, NewLabel, Store, StoreError, StoredLabel,
+    Document, DocumentInfo, DocumentKind, LabelReview, NewLabel, Store, StoreError, StoredLabel,
+    Withdrawal,
 };
 
 use crate::database::Database;
@@ -16,6 +17,9 @@ on_both_engines! {
     broken_documents_are_refused,
     labels_are_kept,
     a_label_is_replaced_and_keeps_its_number,
+    every_reviewer_keeps_a_judgement,
+    a_settled_grade_counts_until_the_next_judgement,
+    a_withdrawn_judgement_gives_way_to_the_latest_other,
     threads_label_at_once,
     broken_labels_are_refused_whole,
     a_removed_workspace_takes_both,
@@ -102,7 +106,14 @@ fn broken_documents_are_refused(db: &Database) {
 }
 
 pub(crate) fn label(query: &str, page: &str, grade: i64) -> NewLabel {
-    NewLabel { query: query.to_owned(), key: key(page), grade, note: None }
+    NewLabel {
+        query: query.to_owned(),
+        key: key(page),
+        grade,
+        note: None,
+        span: None,
+        borderline: false,
+    }
 }
 
 fn put(store: &Store, labels: &[NewLabel], second: i64) -> Vec<i64> {
@@ -131,6 +142,7 @@ fn labels_are_kept(db: &Database) {
         note: noted.note,
         labelled_by: "ada".to_owned(),
         created_at: at(1),
+        settled_by: None,
     };
     assert_eq!(all(&store)[0], expected);
     for n in 0..10 {
@@ -163,6 +175,87 @@ fn a_label_is_replaced_and_keeps_its_number(db: &Database) {
     assert_eq!(found, expected.map(|(query, key, grade)| (query, key.to_owned(), grade)));
     assert_eq!((labels[1].id, labels[1].created_at), (2, at(2)));
     assert_eq!((labels[3].id, labels[0].created_at), (numbers[1], at(1)));
+}
+
+fn put_by(store: &Store, label: NewLabel, by: &str, second: i64) -> i64 {
+    store.put_labels(&ws(), &[label], by, at(second)).unwrap()[0]
+}
+
+fn reviews(store: &Store, id: i64) -> Vec<LabelReview> {
+    store.label_reviews(&ws(), id..=id, 100).unwrap()
+}
+
+/// The grade that counts, its author, and who settled it.
+fn counted(store: &Store, id: i64) -> (i64, String, Option<String>) {
+    let StoredLabel { grade, labelled_by, settled_by, .. } =
+        store.label(&ws(), id).unwrap().unwrap();
+    (grade, labelled_by, settled_by)
+}
+
+fn every_reviewer_keeps_a_judgement(db: &Database) {
+    let store = db.open();
+    let marked =
+        NewLabel { span: Some("weil 🦀".to_owned()), borderline: true, ..label("q", "a", 1) };
+    assert_eq!(put_by(&store, label("q", "b", 2), "ada", 1), 1);
+    assert_eq!(put_by(&store, marked, "bo", 2), 2);
+    assert_eq!(put_by(&store, label("q", "a", 3), "ada", 3), 2);
+    let review = |reviewer: &str, grade, span: Option<&str>, second| LabelReview {
+        label: 2,
+        reviewer: reviewer.to_owned(),
+        grade,
+        borderline: span.is_some(),
+        span: span.map(str::to_owned),
+        created_at: at(second),
+    };
+    let both = [review("ada", 3, None, 3), review("bo", 1, Some("weil 🦀"), 2)];
+    assert_eq!(reviews(&store, 2), both);
+    let some = |limit| store.label_reviews(&ws(), 1..=i64::MAX, limit).unwrap().len();
+    assert_eq!((some(100), some(2)), (3, 2));
+    assert_eq!(counted(&store, 2), (3, "ada".to_owned(), None));
+    // A reviewer replaces the own judgement only.
+    put_by(&store, label("q", "a", 0), "bo", 4);
+    assert_eq!(reviews(&store, 2), [review("ada", 3, None, 3), review("bo", 0, None, 4)]);
+    assert!(store.delete_label(&ws(), 2).unwrap());
+    assert_eq!(reviews(&store, 2), []);
+    let nul = NewLabel { span: Some("\0".to_owned()), ..label("q", "a", 1) };
+    let error = store.put_labels(&ws(), &[nul], "ada", at(5)).unwrap_err();
+    assert!(matches!(error, StoreError::Nul { .. }), "{error:?}");
+    assert_eq!(store.label(&ws(), 2).unwrap(), None);
+    assert_sound(&store);
+}
+
+fn a_settled_grade_counts_until_the_next_judgement(db: &Database) {
+    let store = db.open();
+    put_by(&store, label("q", "a", 3), "ada", 1);
+    put_by(&store, label("q", "a", 0), "bo", 2);
+    assert!(store.settle_label(&ws(), 1, 2, "cy").unwrap());
+    assert_eq!(counted(&store, 1), (2, "bo".to_owned(), Some("cy".to_owned())));
+    assert_eq!(reviews(&store, 1).iter().map(|one| one.grade).collect::<Vec<_>>(), [3, 0]);
+    assert_eq!(store.withdraw_review(&ws(), 1, "bo").unwrap(), Withdrawal::Kept);
+    assert_eq!(counted(&store, 1), (2, "ada".to_owned(), Some("cy".to_owned())));
+    put_by(&store, label("q", "a", 1), "bo", 3);
+    assert_eq!(counted(&store, 1), (1, "bo".to_owned(), None));
+    assert!(!store.settle_label(&ws(), 2, 1, "cy").unwrap());
+    store.add_workspace(&other(), at(0)).unwrap();
+    assert!(!store.settle_label(&other(), 1, 3, "cy").unwrap(), "not of this workspace");
+    assert_eq!(counted(&store, 1).0, 1);
+}
+
+fn a_withdrawn_judgement_gives_way_to_the_latest_other(db: &Database) {
+    let store = db.open();
+    for (by, grade) in [("ada", 1), ("bo", 2), ("cy", 3)] {
+        put_by(&store, label("q", "a", grade), by, grade);
+    }
+    let withdraw = |by| store.withdraw_review(&ws(), 1, by).unwrap();
+    assert_eq!(withdraw("dee"), Withdrawal::NotFound);
+    assert_eq!((withdraw("cy"), counted(&store, 1).0), (Withdrawal::Kept, 2));
+    assert_eq!((withdraw("cy"), counted(&store, 1).0), (Withdrawal::NotFound, 2));
+    assert_eq!((withdraw("ada"), counted(&store, 1).0), (Withdrawal::Kept, 2));
+    assert_eq!(withdraw("bo"), Withdrawal::Removed);
+    assert_eq!((all(&store), reviews(&store, 1)), (vec![], vec![]));
+    store.add_workspace(&other(), at(0)).unwrap();
+    assert_eq!(store.withdraw_review(&other(), 1, "ada").unwrap(), Withdrawal::NotFound);
+    assert_sound(&store);
 }
 
 fn threads_label_at_once(db: &Database) {

@@ -22,6 +22,7 @@ on_both_engines! {
     many_bring_one_database_up_to_date,
     numbers_go_on_after_schema_4,
     scores_are_shown_after_schema_5,
+    labels_after_schema_5_have_their_author_as_reviewer,
     a_relation_with_the_name_of_a_view_is_refused,
 }
 
@@ -41,6 +42,7 @@ const APPLIED: &str = "INSERT INTO gbrain_migrations VALUES (1, 'initial', 17948
 const BACK_TO_SCHEMA_5: &str = "DROP VIEW braintrust_queries; DROP VIEW eval_contradictions_cache; \
      DROP TABLE eval_windows; ALTER TABLE rerank_thresholds DROP COLUMN scores; \
      ALTER TABLE model_answers DROP COLUMN pages; \
+     DROP TABLE label_reviews; ALTER TABLE labels DROP COLUMN settled_by; \
      DELETE FROM gbrain_migrations WHERE number > 5";
 const BACK_TO_SCHEMA_5_ON_POSTGRES: &str = "DROP TRIGGER single_workspace ON workspaces; \
      DROP FUNCTION gbrain_note_single_workspace; DROP FUNCTION gbrain_single_workspace CASCADE; \
@@ -173,6 +175,23 @@ fn scores_are_shown_after_schema_5(db: &Database) {
     let store = db.try_open(OpenMode::Use).unwrap();
     let copied: Vec<Value> = [ws(), team].iter().map(|of| json(&shown(of))).collect();
     assert_eq!(copied, written);
+    assert_sound(&store);
+}
+
+fn labels_after_schema_5_have_their_author_as_reviewer(db: &Database) {
+    let store = opened(db);
+    let team = WorkspaceId::new("team").unwrap();
+    store.put_labels(&ws(), &[label("q", "a", 1), label("q", "b", 2)], "ada", at(1)).unwrap();
+    store.put_labels(&team, &[label("q", "a", 3)], "bo", at(2)).unwrap();
+    let read = |store: &Store, of: &WorkspaceId| {
+        (store.labels(of, None, 9).unwrap(), store.label_reviews(of, 1..=9, 9).unwrap())
+    };
+    let written = [read(&store, &ws()), read(&store, &team)];
+    assert_eq!((written[0].1.len(), written[1].1.len()), (2, 1));
+    drop(store);
+    back_to_schema_5(db);
+    let store = db.try_open(OpenMode::Use).unwrap();
+    assert_eq!([read(&store, &ws()), read(&store, &team)], written);
     assert_sound(&store);
 }
 

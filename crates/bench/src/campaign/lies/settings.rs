@@ -75,7 +75,14 @@ fn label(pages: &'static [&'static str]) -> Case {
     let attempts = vec![Attempt::new("queries promote --json", Allowed::Silent(pages))];
     Case::new(Class::ForeignQueries, name, attempts, move |scene, _| {
         let key = PageKey::parse(page, &SourceId::default())?;
-        let label = NewLabel { query: "what is nowhere".to_owned(), key, grade: 3, note: None };
+        let label = NewLabel {
+            query: "what is nowhere".to_owned(),
+            key,
+            grade: 3,
+            note: None,
+            span: None,
+            borderline: false,
+        };
         let now = Timestamp::now();
         store(scene)?.put_labels(&WorkspaceId::default(), &[label], "campaign", now)?;
         Ok(())

@@ -208,6 +208,23 @@ impl Requests {
                 ("PUT", format!("/v1/qrels/{name}"), "text/plain", judged)
             }
             "delete_qrels" => plain("DELETE", "/v1/qrels/spare".to_owned()),
+            "list_captures" => plain("GET", "/v1/captures/list?limit=200".to_owned()),
+            "list_capture_failures" => plain("GET", "/v1/captures/failures".to_owned()),
+            "get_capture" => plain("GET", format!("/v1/captures/{number}")),
+            "promote_capture" => {
+                json("POST", format!("/v1/captures/{number}/promote"), json!({}))
+            }
+            "labelling_queue" => plain("GET", "/v1/labels/queue?limit=20".to_owned()),
+            "queued_query" => plain("GET", "/v1/labels/queue/next?limit=20".to_owned()),
+            "label_measures" => plain("GET", "/v1/labels/measures?limit=20".to_owned()),
+            "label_agreement" => plain("GET", "/v1/labels/agreement".to_owned()),
+            "label_conflicts" => plain("GET", "/v1/labels/conflicts".to_owned()),
+            "settle_label" => {
+                json("POST", format!("/v1/labels/{number}/settle"), json!({ "grade": 2 }))
+            }
+            "borderline_labels" => plain("GET", "/v1/labels/borderline".to_owned()),
+            "labels_to_pairs" => json("POST", "/v1/labels/pairs".to_owned(), json!({})),
+            "labels_to_queries" => json("POST", "/v1/labels/queries".to_owned(), json!({})),
             "list_labels" => plain("GET", "/v1/labels?limit=1000".to_owned()),
             "add_labels" => {
                 let label = json!({ "query": self.words(), "page": self.page(), "grade": 1 });

@@ -96,6 +96,7 @@ impl<'a> Check<'a> {
             match table.as_str() {
                 table if FEED.contains(&table) => (),
                 table if CORPUS.contains(&table) => self.corpus(table),
+                "label_reviews" => self.reviews(),
                 table => drop(lost.insert(table, self.table(table))),
             }
         }
@@ -127,6 +128,19 @@ impl<'a> Check<'a> {
         self.same += expected.len();
         if expected != after.iter().collect::<Vec<_>>() {
             self.fail(format!("{table}: other rows than the page's changed, or the page's stay"));
+        }
+    }
+
+    /// Judgements go with their label, and no other judgement has changed.
+    fn reviews(&mut self) {
+        let rows = |dump: &'a Dump, table| Self::rows(dump, table).iter();
+        let labels: Vec<_> =
+            rows(self.after, "labels").map(|row| (&row["workspace_id"], &row["id"])).collect();
+        let is_labelled = |row: &&Row| labels.contains(&(&row["workspace_id"], &row["label_id"]));
+        let expected: Vec<&Row> = rows(self.before, "label_reviews").filter(is_labelled).collect();
+        self.same += expected.len();
+        if expected != rows(self.after, "label_reviews").collect::<Vec<_>>() {
+            self.fail("label_reviews: other rows than the label's changed, or the label's stay");
         }
     }
 

@@ -277,8 +277,14 @@ impl Filler<'_> {
         let (mut trec, mut entries) = (String::new(), Vec::new());
         for n in 0..RECORDS {
             let (a, b) = (self.page(), self.page());
-            let label =
-                NewLabel { query: format!("q{n}"), key: a.key.clone(), grade: 1, note: None };
+            let label = NewLabel {
+                query: format!("q{n}"),
+                key: a.key.clone(),
+                grade: 1,
+                note: None,
+                span: None,
+                borderline: false,
+            };
             self.store.put_labels(self.ws, &[label], "ada", now())?;
             let bare = self.page().key.slug.as_str().to_owned();
             let mut expected = vec![json!(a.key.to_string())];

@@ -80,6 +80,7 @@ pub(super) fn run(context: &CommandContext<'_>, args: &ExportArgs) -> Result<Exi
         remote: if args.remote { Some(true) } else { args.local.then_some(false) },
         after_id: args.after_id,
         limit: args.limit,
+        ..CaptureFilter::default()
     };
     let store = context.store()?;
     let ws = &context.home.workspace;

@@ -1,5 +1,7 @@
 //! The pages, on one screen.
 
+mod captures;
+mod labels;
 mod runs;
 
 use gbrain_console::{Page, Section};
@@ -22,5 +24,10 @@ pub(super) fn pages() -> Vec<ConsolePage> {
     let page = |path, id, section, render| ConsolePage { path, id, section, render };
     vec![
         page("/runs", "console_runs", Section::Runs, runs::list),
+
+        page("/captures", "console_captures", Section::Captures, captures::list),
+        page("/captures/{id}", "console_capture", Section::Captures, captures::show),
+        page("/labels", "console_labels", Section::Labels, labels::queue),
+        page("/labels/conflicts", "console_label_conflicts", Section::Labels, labels::conflicts),
     ]
 }

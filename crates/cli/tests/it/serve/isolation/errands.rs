@@ -101,6 +101,25 @@ impl Caller<'_> {
                 Call::new("PUT", format!("/v1/qrels/{name}")).body("text/plain", judged)
             }
             "delete_qrels" => Call::new("DELETE", "/v1/qrels/spare"),
+            "list_captures" => Call::get("/v1/captures/list?limit=200"),
+            "list_capture_failures" => Call::get("/v1/captures/failures"),
+            "get_capture" => Call::get(format!("/v1/captures/{}", self.rng.u8(1..9))),
+            "promote_capture" => {
+                let path = format!("/v1/captures/{}/promote", self.rng.u8(1..9));
+                Call::json("POST", path, &json!({}))
+            }
+            "labelling_queue" => Call::get("/v1/labels/queue?limit=20"),
+            "queued_query" => Call::get("/v1/labels/queue/next?limit=20"),
+            "label_measures" => Call::get("/v1/labels/measures?limit=20"),
+            "label_agreement" => Call::get("/v1/labels/agreement"),
+            "label_conflicts" => Call::get("/v1/labels/conflicts"),
+            "settle_label" => {
+                let path = format!("/v1/labels/{}/settle", self.rng.u8(1..3));
+                Call::json("POST", path, &json!({ "grade": 2 }))
+            }
+            "borderline_labels" => Call::get("/v1/labels/borderline"),
+            "labels_to_pairs" => Call::json("POST", "/v1/labels/pairs", &json!({})),
+            "labels_to_queries" => Call::json("POST", "/v1/labels/queries", &json!({})),
             "list_labels" => Call::get("/v1/labels?limit=1000"),
             "add_labels" => {
                 let label = json!({ "query": self.words(), "page": self.page(), "grade": 1 });

@@ -1,0 +1,5 @@
+//! Pages of the console, as a browser without JavaScript asks for them.
+
+mod captures;
+mod labels;
+mod reader;
