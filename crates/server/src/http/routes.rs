@@ -23,7 +23,7 @@ use super::openapi::ExtraRoute;
 use super::reply::{ErrorResponse, NDJSON};
 use super::{ServerState, in_time, principal};
 use crate::operations::{
-    alerts, ask, captures, compare, contradictions, documents, feedback, incidents, jobs, labels,
+    activity, alerts, ask, calibration, captures, compare, contradictions, documents, feedback, incidents, jobs, labels,
     pages, probe, sources, status, suites,
 };
 use crate::telemetry::metrics::{CONTENT_TYPE as OPENMETRICS, ScrapeScope};
@@ -60,14 +60,35 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint::<format::probe::ProbeHistory>(GET, "/v1/probe", "probe_history", "List past runs of the nightly quality probe, newest first.").asks(probe::list),
 
         endpoint::<format::suite::SuitesBody>(GET, "/v1/suites", "list_suites", "List suites with their last runs.").asks(suites::list),
+        endpoint::<format::suite::SuiteShown>(GET, "/v1/suites/{name}", "show_suite", "Show a suite: its definition, its state, its unfinished jobs.").asks(suites::definition),
+        endpoint::<serving::QueuedBody>(POST, "/v1/suites/{name}/runs", "run_suite", "Queue a run of a registered suite.").accepted().asks(suites::run),
+        endpoint::<format::suite::SuiteDaysBody>(GET, "/v1/suite-days", "suite_days", "List the verdicts of all suites by day.").asks(suites::days),
+        endpoint::<format::suite::SuiteTrendsBody>(GET, "/v1/suite-trends", "suite_trends", "List the values of measures run by run, of all suites or of one.").asks(suites::trends),
         endpoint::<format::suite::SuiteRunsBody>(GET, "/v1/suites/{name}/runs", "suite_history", "List the runs of a suite, newest first.").asks(suites::runs),
         endpoint::<format::suite::RecordedSuiteRun>(GET, "/v1/suite-runs/{id}", "show_suite_run", "Show a run of a suite: verdict, measures, cases.").asks(suites::show),
         endpoint::<format::triage::TriageBody>(GET, "/v1/suite-runs/{id}/triage", "triage_suite_run", "Explain why a suite run failed, case by case.").scope(Scope::Admin).asks(incidents::triage),
         endpoint::<format::incident::IncidentsBody>(GET, "/v1/incidents", "list_incidents", "List incidents with their records, newest first.").scope(Scope::Admin).asks(incidents::list),
+        endpoint::<format::incident::IncidentBody>(GET, "/v1/incidents/{id}", "show_incident", "Show an incident with its record.").scope(Scope::Admin).asks(incidents::show),
+        endpoint::<format::incident::IncidentBody>(POST, "/v1/incidents", "open_incident", "Open an incident, with the triage of a suite run.").scope(Scope::Admin).takes(incidents::open),
+        endpoint::<format::incident::IncidentBody>(POST, "/v1/incidents/{id}/notes", "note_incident", "Add a note to the timeline of an incident.").scope(Scope::Admin).takes(incidents::note),
+        endpoint::<format::incident::IncidentBody>(POST, "/v1/incidents/{id}/resolve", "resolve_incident", "Resolve an incident with its root cause, fix and follow-ups.").scope(Scope::Admin).takes(incidents::resolve),
         endpoint::<format::suite::EventBody>(POST, "/v1/events", "tell_event", "Report an event that triggers suites.").takes(suites::report_event),
 
         endpoint::<format::feedback::FeedbackBody>(POST, "/v1/feedback", "give_feedback", "Give feedback on an answer: a vote, a comment, a barely relevant result.").takes(feedback::give),
         endpoint::<format::alert::AlertsBody>(GET, "/v1/alerts", "list_alerts", "List alerts, firing ones first, with silences and queued messages.").asks(alerts::list),
+
+        endpoint::<format::alert::ClosedAlertBody>(POST, "/v1/alerts/close", "close_alert", "Resolve an alert by hand and notify its channels.").scope(Scope::Admin).takes(alerts::close),
+        endpoint::<format::alert::DeliveryPageBody>(GET, "/v1/deliveries", "list_deliveries", "List messages about alerts, newest first.").asks(alerts::deliveries),
+        endpoint::<format::alert::SilenceBody>(POST, "/v1/silences", "add_silence", "Hold the messages of alerts for a time.").scope(Scope::Admin).takes(alerts::add_silence),
+        endpoint::<format::alert::EndedSilenceBody>(DELETE, "/v1/silences/{id}", "end_silence", "End a silence now.").scope(Scope::Admin).asks(alerts::end_silence),
+
+        endpoint::<format::calibration::StandingBody>(GET, "/v1/calibration", "show_calibration", "Show the calibration of the reranker: threshold, scores, state.").asks(calibration::show),
+        endpoint::<format::calibration::HistoryBody>(GET, "/v1/calibration/thresholds", "list_thresholds", "List thresholds of the reranker, newest first.").asks(calibration::list),
+        endpoint::<format::calibration::ThresholdInfo>(POST, "/v1/calibration/deploy", "deploy_threshold", "Put a threshold in force whose trial passed.").scope(Scope::Admin).takes(calibration::deploy),
+
+        endpoint::<format::activity::CaptureDaysBody>(GET, "/v1/capture-days", "capture_days", "Count captures and capture failures by day.").asks(activity::captures),
+        endpoint::<format::activity::PageChangesBody>(GET, "/v1/changes", "recent_changes", "List the last changes of pages.").asks(activity::changes),
+        endpoint::<format::activity::SpendBody>(GET, "/v1/spend", "show_spend", "Show the cost of model calls by day, model and purpose.").scope(Scope::Admin).asks(activity::spending),
 
         endpoint::<documents::DocumentsBody>(GET, "/v1/baselines", "list_baselines", "List the stored baselines.").scope(Scope::Admin).asks(documents::list_baselines),
         endpoint::<Value>(GET, "/v1/baselines/{name}", "get_baseline", "Read a baseline, one row a line.").scope(Scope::Admin).gives_text(NDJSON).asks(documents::get_baseline),
