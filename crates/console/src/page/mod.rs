@@ -1,5 +1,15 @@
 //! The pages, one module each: the JSON it reads, and its template.
 
+pub mod alerts;
+pub mod benchmarks;
+pub mod calibration;
+pub mod contradictions;
+pub mod incidents;
 pub mod message;
+pub mod overview;
+pub mod probe;
+pub mod prompts;
 pub mod runs;
 pub mod sign_in;
+pub mod spending;
+pub mod suites;
