@@ -7,6 +7,7 @@
 
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "the clock of a test is right"))]
 
+pub mod activity;
 pub mod alert;
 pub mod autopilot;
 pub mod benchmark;

@@ -22,6 +22,7 @@
 //! Deliberately absent: search (see the index crate), a clock (methods that stamp rows take `now`),
 //! parsing, and page text in logs or error messages.
 
+mod activity;
 mod alert;
 mod calibration;
 mod capture;
@@ -48,6 +49,7 @@ mod suite;
 mod token;
 mod types;
 
+pub use activity::*;
 pub use alert::*;
 pub use calibration::*;
 pub use capture::{CaptureFilter, CapturePosition, CaptureSummary};

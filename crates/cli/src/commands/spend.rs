@@ -2,15 +2,15 @@
 
 use clap::Args;
 use gbrain_core::money::Usd;
+use gbrain_eval::activity::spending;
 use gbrain_llm::ModelCatalog;
 use gbrain_store::DAILY_PREFIX;
 use jiff::tz::TimeZone;
-use serde_json::json;
 
 use crate::commands::CommandContext;
 use crate::commands::eval::moment;
 use crate::error::{CliError, Exit};
-use crate::model_access::{settings, usd_json};
+use crate::model_access::settings;
 use crate::terminal::table;
 
 #[derive(Debug, Args)]
@@ -29,26 +29,12 @@ pub(crate) struct SpendArgs {
 pub(crate) fn run(context: &CommandContext<'_>, args: &SpendArgs) -> Result<Exit, CliError> {
     let since = moment(&args.since, context.now).map_err(CliError::usage)?;
     let (store, workspace) = (context.store()?, &context.home.workspace);
-    let lines = store.spend(workspace, since)?;
-    let day = context.now.to_zoned(TimeZone::UTC).date();
-    let today = store.budget(workspace, &format!("{DAILY_PREFIX}{day}"))?;
-    let today = today.map_or(Usd::ZERO, |budget| budget.charged);
-    let per_day = ModelCatalog::per_day(&settings(&store, workspace)?);
-    let total: Usd = lines.iter().map(|line| line.charged).sum();
+    let body = spending(&store, workspace, since, context.now)?;
     if context.terminal.is_json() {
-        let line = |line: &gbrain_store::SpendLine| {
-            json!({
-                "model": line.model, "purpose": line.purpose, "calls": line.calls,
-                "unsettled": line.unsettled, "usd": usd_json(line.charged),
-            })
-        };
-        context.terminal.json(&json!({
-            "since": since.to_string(), "usd": usd_json(total),
-            "today_usd": usd_json(today), "max_usd_per_day": usd_json(per_day),
-            "lines": lines.iter().map(line).collect::<Vec<_>>(),
-        }));
+        context.terminal.json(&body);
         return Ok(Exit::Pass);
     }
+    let lines = store.spend(workspace, since)?;
     if lines.is_empty() {
         context.terminal.line(format!("no model was called since {since}"));
     } else {
@@ -62,6 +48,11 @@ pub(crate) fn run(context: &CommandContext<'_>, args: &SpendArgs) -> Result<Exit
             }),
         ));
     }
+    let total: Usd = lines.iter().map(|line| line.charged).sum();
+    let day = context.now.to_zoned(TimeZone::UTC).date();
+    let today = store.budget(workspace, &format!("{DAILY_PREFIX}{day}"))?;
+    let today = today.map_or(Usd::ZERO, |budget| budget.charged);
+    let per_day = ModelCatalog::per_day(&settings(&store, workspace)?);
     context.terminal.line(format!("{total} since {since}; today {today} of {per_day}"));
     Ok(Exit::Pass)
 }

@@ -65,6 +65,36 @@ pub struct DeliveriesBody {
     pub deliveries: Vec<DeliveryBody>,
 }
 
+/// A page of alert messages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "DeliveryPage")]
+pub struct DeliveryPageBody {
+    /// The messages, newest first.
+    pub deliveries: Vec<DeliveryBody>,
+    /// Cursor of the next page: messages with a lower number than this.
+    pub next_before: Option<i64>,
+}
+
+/// An alert that was resolved by hand.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ClosedAlert")]
+pub struct ClosedAlertBody {
+    pub key: String,
+    /// Always `resolved` in this body.
+    pub state: String,
+    /// Channels for which a message was queued.
+    pub notified: Vec<String>,
+}
+
+/// A silence that was ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "EndedSilence")]
+pub struct EndedSilenceBody {
+    pub id: i64,
+    /// Always true in this body.
+    pub ended: bool,
+}
+
 /// A message about an alert.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Delivery")]

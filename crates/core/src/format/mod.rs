@@ -5,6 +5,7 @@
 //! compile here instead of being lost. A type that is only displayed derives its own JSON where it
 //! is defined.
 
+pub mod activity;
 pub mod alert;
 mod answer;
 pub mod ask;

@@ -1,32 +1,46 @@
 //! Suites, runs and events of the store as bodies of `core/format`, for `--json` and the API.
 
+use gbrain_core::clock::moment_of_milliseconds;
 use gbrain_core::format::suite::{
-    EventBody, RecordedSuiteRun, SuiteFile, SuiteInfo, SuiteRunLine, TriggerEntry,
+    EventBody, MeasuredRun, RecordedSuiteRun, SuiteDayCell, SuiteDaysBody, SuiteDaysLine, SuiteFile,
+    SuiteInfo, SuiteRunLine, SuiteTrendLine, SuiteTrendsBody, TriggerEntry, trends,
 };
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::suite::due::Trigger;
 use gbrain_core::suite::{Suite, SuiteRun};
-use gbrain_store::{Store, StoreError, StoredSuiteRun, SuiteEvent, SuiteRunFilter, SuiteRunInfo};
+use gbrain_store::{
+    Store, StoreError, StoredSuiteRun, SuiteCursor, SuiteEvent, SuiteRunFilter, SuiteRunInfo,
+};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
 use super::suites::{drift, placeholder_suite, registered};
 use super::{history, recorder};
 
-/// The suites of a workspace, by name: registered ones, and those that only a file defines.
+/// The suites of a workspace, by name: registered ones, and those that only a file defines. The
+/// number of statements does not depend on the number of suites, unless the newest runs of a suite
+/// do not count for it.
 pub fn suites(
     store: &Store,
     workspace: &WorkspaceId,
     file: Option<&SuiteFile>,
+    now: Timestamp,
 ) -> Result<Vec<SuiteInfo>, StoreError> {
     let mut infos = Vec::new();
+    let last = LastRuns::read(store, workspace)?;
+    let cursors = store.suite_cursors(workspace)?;
     for stored in store.suites(workspace)? {
         let (suite, problem) = match registered(&stored) {
             Ok(suite) => (suite, None),
             Err(error) => (placeholder_suite(&stored.name), Some(error.to_string())),
         };
-        let last_run = last_run(store, workspace, &stored.name)?;
+        let last_run = last.of(&stored.name)?;
         let (registered, enabled) = (true, stored.enabled);
         let drift = file.and_then(|file| drift(file, &stored, workspace));
-        infos.push(SuiteInfo { registered, enabled, drift, problem, last_run, ..info(&suite) });
+        let next_run = next_run(&suite, &cursors, now).filter(|_| enabled);
+        let next_run = next_run.map(|at| format!("{at:.0}"));
+        let info = info(&suite);
+        infos.push(SuiteInfo { registered, enabled, drift, problem, last_run, next_run, ..info });
     }
     let is_here = |own: &str| own == "*" || own == workspace.as_str();
     for entry in file.iter().flat_map(|file| &file.suites) {
@@ -38,7 +52,7 @@ pub fn suites(
             Ok(suite) => (suite, None),
             Err(error) => (placeholder_suite(&entry.name), Some(error.to_string())),
         };
-        let last_run = last_run(store, workspace, &entry.name)?;
+        let last_run = last.of(&entry.name)?;
         infos.push(SuiteInfo { problem, last_run, ..info(&suite) });
     }
     infos.sort_by(|a, b| a.name.cmp(&b.name));
@@ -58,6 +72,7 @@ fn info(suite: &Suite) -> SuiteInfo {
         drift: None,
         problem: None,
         last_run: None,
+        next_run: None,
     }
 }
 
@@ -71,14 +86,114 @@ fn trigger(trigger: &Trigger) -> String {
     }
 }
 
-/// The last run that counts for a suite: runs against another target are ignored.
-fn last_run(
+/// When the schedules of a suite fire next: the first of them.
+fn next_run(suite: &Suite, cursors: &[SuiteCursor], now: Timestamp) -> Option<Timestamp> {
+    let next = |trigger: &Trigger| match trigger {
+        Trigger::Cron(cron) => cron.after(now),
+        Trigger::Every(interval) => {
+            let name = trigger.cursor()?;
+            let is_its = |one: &&SuiteCursor| one.suite == suite.name && one.trigger == name;
+            let last = cursors.iter().find(is_its)?;
+            Some(interval.after(moment_of_milliseconds(last.at)).max(now))
+        }
+        Trigger::Manual | Trigger::Ci | Trigger::Event(_) => None,
+    };
+    suite.triggers.iter().filter_map(next).min()
+}
+
+/// The newest runs of all suites.
+struct LastRuns<'a> {
+    store: &'a Store,
+    workspace: &'a WorkspaceId,
+    newest: Vec<SuiteRunInfo>,
+}
+
+impl<'a> LastRuns<'a> {
+    /// Runs of a suite that are read at once.
+    const EACH: usize = 3;
+
+    fn read(store: &'a Store, workspace: &'a WorkspaceId) -> Result<Self, StoreError> {
+        let newest = store.newest_suite_runs(workspace, None, Self::EACH)?;
+        Ok(Self { store, workspace, newest })
+    }
+
+    /// The last run that counts for a suite: runs against another target are ignored.
+    fn of(&self, name: &str) -> Result<Option<SuiteRunLine>, StoreError> {
+        let own: Vec<&SuiteRunInfo> = self.newest.iter().filter(|run| run.suite == name).collect();
+        let counts = |run: &SuiteRunInfo| recorder::figures(run).is_none_or(|one| one.counts());
+        if let Some(run) = own.iter().find(|run| counts(run)) {
+            return Ok(Some(run_line(run)));
+        }
+        if own.len() < Self::EACH {
+            return Ok(None);
+        }
+        let filter = SuiteRunFilter {
+            suite: Some(name.to_owned()),
+            before: own.last().map(|run| run.id),
+            ..SuiteRunFilter::default()
+        };
+        Ok(history::newest_run(self.store, self.workspace, filter)?.map(|(run, _)| run_line(&run)))
+    }
+}
+
+/// Verdicts of all suites by day, of the last `days` days.
+pub fn days(
     store: &Store,
     workspace: &WorkspaceId,
-    name: &str,
-) -> Result<Option<SuiteRunLine>, StoreError> {
-    let filter = SuiteRunFilter { suite: Some(name.to_owned()), ..SuiteRunFilter::default() };
-    Ok(history::newest_run(store, workspace, filter)?.map(|(run, _)| run_line(&run)))
+    days: u16,
+    now: Timestamp,
+) -> Result<SuiteDaysBody, StoreError> {
+    let back = SignedDuration::from_hours(24 * i64::from(days.saturating_sub(1)));
+    let since = now.saturating_sub(back).unwrap_or(Timestamp::UNIX_EPOCH);
+    let mut suites: Vec<SuiteDaysLine> = Vec::new();
+    for one in store.suite_days(workspace, since)? {
+        let cell =
+            SuiteDayCell { day: date_of(one.day), verdict: one.verdict, run: one.run, runs: one.runs };
+        match suites.last_mut().filter(|line| line.suite == one.suite) {
+            Some(line) => line.days.push(cell),
+            None => suites.push(SuiteDaysLine { suite: one.suite, days: vec![cell] }),
+        }
+    }
+    let day = |at: Timestamp| at.to_zoned(TimeZone::UTC).date().to_string();
+    Ok(SuiteDaysBody { from: day(since), to: day(now), suites })
+}
+
+/// A day of the store as a date.
+pub fn date_of(day: i64) -> String {
+    let moment = moment_of_milliseconds(day.saturating_mul(86_400_000));
+    moment.to_zoned(TimeZone::UTC).date().to_string()
+}
+
+/// The values of measures in the newest runs: of one suite all measures, of all suites one each.
+pub fn suite_trends(
+    store: &Store,
+    workspace: &WorkspaceId,
+    suite: Option<&str>,
+    runs: usize,
+) -> Result<SuiteTrendsBody, StoreError> {
+    /// Measures of one suite that are shown.
+    const MEASURES: usize = 20;
+    let limit = if suite.is_some() { MEASURES } else { 1 };
+    let newest = store.newest_suite_runs(workspace, suite, runs)?;
+    let mut suites = Vec::new();
+    for own in newest.chunk_by(|a, b| a.suite == b.suite) {
+        let read: Vec<(&SuiteRunInfo, SuiteRun)> = own
+            .iter()
+            .filter_map(|run| Some((run, recorder::figures(run).filter(SuiteRun::counts)?)))
+            .collect();
+        let runs: Vec<MeasuredRun<'_>> = read
+            .iter()
+            .map(|(run, figures)| MeasuredRun {
+                id: run.id,
+                at: format!("{:.3}", run.finished_at),
+                verdict: run.verdict,
+                measures: &figures.measures,
+            })
+            .collect();
+        let name = own.first().map_or_else(String::new, |run| run.suite.clone());
+        suites.push(SuiteTrendLine { suite: name, measures: trends(&runs, limit) });
+    }
+    Ok(SuiteTrendsBody { suites })
 }
 
 /// A run as one line of a listing. Fields that its summary lacks are left empty.

@@ -22,7 +22,7 @@ use super::endpoint::{BodyContent, Endpoint, NoParameters, SchemaOf, endpoint};
 use super::openapi::ExtraRoute;
 use super::reply::{ErrorResponse, NDJSON};
 use super::{ServerState, in_time, principal};
-use crate::operations::{alerts, ask, capture_list, captures, compare, contradictions, documents, feedback, incidents, jobs, labelling, labels, pages, probe, sources, status, suites};
+use crate::operations::{activity, alerts, ask, calibration, capture_list, captures, compare, contradictions, documents, feedback, incidents, jobs, labelling, labels, pages, probe, sources, status, suites};
 use crate::telemetry::metrics::{CONTENT_TYPE as OPENMETRICS, ScrapeScope};
 use crate::work_queue::{StopFlag, WorkQueue};
 
@@ -61,14 +61,32 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint::<format::probe::ProbeHistory>(GET, "/v1/probe", "probe_history", "List past runs of the nightly quality probe, newest first.").without_body(probe::list),
 
         endpoint::<format::suite::SuitesBody>(GET, "/v1/suites", "list_suites", "List suites with their last runs.").without_body(suites::list),
+        endpoint::<format::suite::SuiteShown>(GET, "/v1/suites/{name}", "show_suite", "Show a suite: its definition, its state, its unfinished jobs.").without_body(suites::definition),
+        endpoint::<serving::QueuedBody>(POST, "/v1/suites/{name}/runs", "run_suite", "Queue a run of a registered suite.").accepted().without_body(suites::run),
+        endpoint::<format::suite::SuiteDaysBody>(GET, "/v1/suite-days", "suite_days", "List the verdicts of all suites by day.").without_body(suites::days),
+        endpoint::<format::suite::SuiteTrendsBody>(GET, "/v1/suite-trends", "suite_trends", "List the values of measures run by run, of all suites or of one.").without_body(suites::trends),
         endpoint::<format::suite::SuiteRunsBody>(GET, "/v1/suites/{name}/runs", "suite_history", "List the runs of a suite, newest first.").without_body(suites::runs),
         endpoint::<format::suite::RecordedSuiteRun>(GET, "/v1/suite-runs/{id}", "show_suite_run", "Show a run of a suite: verdict, measures, cases.").without_body(suites::show),
         endpoint::<format::triage::TriageBody>(GET, "/v1/suite-runs/{id}/triage", "triage_suite_run", "Explain why a suite run failed, case by case.").scope(Scope::Admin).without_body(incidents::triage),
         endpoint::<format::incident::IncidentsBody>(GET, "/v1/incidents", "list_incidents", "List incidents with their records, newest first.").scope(Scope::Admin).without_body(incidents::list),
+        endpoint::<format::incident::IncidentBody>(GET, "/v1/incidents/{id}", "show_incident", "Show an incident with its record.").scope(Scope::Admin).without_body(incidents::show),
+        endpoint::<format::incident::IncidentBody>(POST, "/v1/incidents", "open_incident", "Open an incident, with the triage of a suite run.").scope(Scope::Admin).with_json_body(incidents::open),
+        endpoint::<format::incident::IncidentBody>(POST, "/v1/incidents/{id}/notes", "note_incident", "Add a note to the timeline of an incident.").scope(Scope::Admin).with_json_body(incidents::note),
+        endpoint::<format::incident::IncidentBody>(POST, "/v1/incidents/{id}/resolve", "resolve_incident", "Resolve an incident with its root cause, fix and follow-ups.").scope(Scope::Admin).with_json_body(incidents::resolve),
         endpoint::<format::suite::EventBody>(POST, "/v1/events", "tell_event", "Report an event that triggers suites.").with_json_body(suites::report_event),
 
         endpoint::<format::feedback::FeedbackBody>(POST, "/v1/feedback", "give_feedback", "Give feedback on an answer: a vote, a comment, a barely relevant result.").with_json_body(feedback::store_feedback),
         endpoint::<format::alert::AlertsBody>(GET, "/v1/alerts", "list_alerts", "List alerts, firing ones first, with silences and queued messages.").without_body(alerts::list),
+        endpoint::<format::alert::ClosedAlertBody>(POST, "/v1/alerts/close", "close_alert", "Resolve an alert by hand and notify its channels.").scope(Scope::Admin).with_json_body(alerts::close),
+        endpoint::<format::alert::DeliveryPageBody>(GET, "/v1/deliveries", "list_deliveries", "List messages about alerts, newest first.").without_body(alerts::deliveries),
+        endpoint::<format::alert::SilenceBody>(POST, "/v1/silences", "add_silence", "Hold the messages of alerts for a time.").scope(Scope::Admin).with_json_body(alerts::add_silence),
+        endpoint::<format::alert::EndedSilenceBody>(DELETE, "/v1/silences/{id}", "end_silence", "End a silence now.").scope(Scope::Admin).without_body(alerts::end_silence),
+        endpoint::<format::calibration::StandingBody>(GET, "/v1/calibration", "show_calibration", "Show the calibration of the reranker: threshold, scores, state.").without_body(calibration::show),
+        endpoint::<format::calibration::HistoryBody>(GET, "/v1/calibration/thresholds", "list_thresholds", "List thresholds of the reranker, newest first.").without_body(calibration::list),
+        endpoint::<format::calibration::ThresholdInfo>(POST, "/v1/calibration/deploy", "deploy_threshold", "Put a threshold in force whose trial passed.").scope(Scope::Admin).with_json_body(calibration::deploy),
+        endpoint::<format::activity::CaptureDaysBody>(GET, "/v1/capture-days", "capture_days", "Count captures and capture failures by day.").without_body(activity::captures),
+        endpoint::<format::activity::PageChangesBody>(GET, "/v1/changes", "recent_changes", "List the last changes of pages.").without_body(activity::changes),
+        endpoint::<format::activity::SpendBody>(GET, "/v1/spend", "show_spend", "Show the cost of model calls by day, model and purpose.").scope(Scope::Admin).without_body(activity::spending),
 
         endpoint::<documents::DocumentsBody>(GET, "/v1/baselines", "list_baselines", "List the stored baselines.").scope(Scope::Admin).without_body(documents::list_baselines),
         endpoint::<Value>(GET, "/v1/baselines/{name}", "get_baseline", "Read a baseline, one row a line.").scope(Scope::Admin).returns_text(NDJSON).without_body(documents::get_baseline),

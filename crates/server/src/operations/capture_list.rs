@@ -25,7 +25,7 @@ use serde_json::value::RawValue;
 
 use super::bounds::{at_most, within};
 use super::labels::exist;
-use super::pages::named;
+use super::pages::parse_page_name;
 use crate::http::{OperationCall, Reply};
 use crate::wire_timestamp::WireTimestamp;
 
@@ -342,7 +342,7 @@ fn checked(call: &OperationCall<'_>, expected: Vec<String>) -> Result<Vec<String
     if expected.len() > 100 {
         return Err(Fault::usage("`expected` must have at most 100 pages"));
     }
-    let keys: Vec<_> = expected.iter().map(|page| named(page)).collect::<Result<_, _>>()?;
+    let keys: Vec<_> = expected.iter().map(|page| parse_page_name(page)).collect::<Result<_, _>>()?;
     if let Some((key, _)) = keys.iter().zip(exist(call, &keys)?).find(|(_, exists)| !exists) {
         return Err(Fault::not_found(format!("there is no page `{key}`")));
     }

@@ -3,10 +3,12 @@
 //!
 //! Invariant: no operation reads a private page for a caller, or a workspace other than its own.
 
+pub(crate) mod activity;
 pub(crate) mod alerts;
 pub(crate) mod ask;
 pub(crate) mod bounds;
 pub(crate) mod capture_list;
+pub(crate) mod calibration;
 pub(crate) mod captures;
 pub(crate) mod compare;
 pub(crate) mod contradictions;

@@ -73,11 +73,25 @@ impl Store {
         state: Option<IncidentState>,
         limit: usize,
     ) -> Result<Vec<Incident>> {
+        self.incidents_before(ws, state, i64::MAX, limit)
+    }
+
+    /// Incidents with a lower number than `before`, newest first, at most `limit`.
+    pub fn incidents_before(
+        &self,
+        ws: &WorkspaceId,
+        state: Option<IncidentState>,
+        before: i64,
+        limit: usize,
+    ) -> Result<Vec<Incident>> {
         self.read(RowScope::Workspace(ws), |session| {
             workspaces::workspace_state(session, ws)?;
-            let sql = format!("{LIST} AND (state = $2 OR $2 IS NULL) ORDER BY id DESC LIMIT $3");
+            let sql = format!(
+                "{LIST} AND (state = $2 OR $2 IS NULL) AND id < $3 ORDER BY id DESC LIMIT $4"
+            );
             let state = state.map(IncidentState::name);
-            collect(session, &sql, &[ws.into(), state.into(), limit.into()], incident)
+            let params = [ws.into(), state.into(), before.into(), limit.into()];
+            collect(session, &sql, &params, incident)
         })
     }
 }

@@ -1,5 +1,6 @@
 //! The operations of [`Store`](crate::Store), one file per subject, written once for both engines.
 
+mod activity;
 mod alerts;
 mod calibration;
 mod captures;

@@ -179,14 +179,16 @@ fn state(
     ws: &WorkspaceId,
     name: &str,
 ) -> Result<Option<BudgetState>> {
-    first(session, BUDGET, &[ws.into(), name.into()], |row| {
-        Ok(BudgetState {
-            name: row.text(0)?,
-            cap: Usd::nanos(row.int(1)?),
-            charged: Usd::nanos(row.int(2)?),
-            calls: row::natural(row, 3)?,
-            created_at: row::timestamp(row.int(4)?)?,
-        })
+    first(session, BUDGET, &[ws.into(), name.into()], budget_state)
+}
+
+pub(super) fn budget_state(row: &dyn SqlRow) -> Result<BudgetState> {
+    Ok(BudgetState {
+        name: row.text(0)?,
+        cap: Usd::nanos(row.int(1)?),
+        charged: Usd::nanos(row.int(2)?),
+        calls: row::natural(row, 3)?,
+        created_at: row::timestamp(row.int(4)?)?,
     })
 }
 

@@ -24,7 +24,7 @@ macro_rules! info {
         "id, suite, key, trigger, job_id, attempt, started_at, finished_at, verdict, summary"
     };
 }
-const LIST: &str = concat!("SELECT ", info!(), " FROM suite_runs WHERE workspace_id = $1");
+pub(super) const LIST: &str = concat!("SELECT ", info!(), " FROM suite_runs WHERE workspace_id = $1");
 const GET: &str =
     concat!("SELECT ", info!(), ", report FROM suite_runs WHERE workspace_id = $1 AND id = $2");
 
@@ -178,7 +178,7 @@ fn record(
     Ok(RecordedRun { id, is_new: true })
 }
 
-fn info(row: &dyn SqlRow) -> Result<SuiteRunInfo> {
+pub(super) fn info(row: &dyn SqlRow) -> Result<SuiteRunInfo> {
     Ok(SuiteRunInfo {
         id: row.int(0)?,
         suite: row.text(1)?,

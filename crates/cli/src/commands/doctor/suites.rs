@@ -16,7 +16,7 @@ pub(super) fn check(context: &CommandContext<'_>, store: &Store) -> DoctorCheck 
 }
 
 fn inspect(context: &CommandContext<'_>, store: &Store) -> Result<DoctorCheck, StoreError> {
-    let suites = wire::suites(store, &context.home.workspace, None)?;
+    let suites = wire::suites(store, &context.home.workspace, None, context.now)?;
     let of = |verdict: Verdict| {
         let is_it =
             |one: &&SuiteInfo| one.last_run.as_ref().is_some_and(|run| run.verdict == verdict);

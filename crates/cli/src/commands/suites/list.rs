@@ -13,7 +13,7 @@ pub(super) fn run(context: &CommandContext<'_>, source: &SuiteSource) -> Result<
     let store = context.store()?;
     // Where there is no file any more, nothing is in it.
     let file = source.read()?.unwrap_or_default();
-    let suites = wire::suites(&store, &context.home.workspace, Some(&file))?;
+    let suites = wire::suites(&store, &context.home.workspace, Some(&file), context.now)?;
     if context.terminal.is_json() {
         context.terminal.json(&SuitesBody { suites });
     } else if suites.is_empty() {

@@ -44,6 +44,9 @@ pub struct SuiteInfo {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
     pub last_run: Option<SuiteRunLine>,
+    /// When its schedule fires next; absent without a schedule or when its triggers are inactive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_run: Option<String>,
 }
 
 /// A page of suite runs.

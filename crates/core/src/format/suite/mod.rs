@@ -1,5 +1,6 @@
 //! Suites on the wire: the suites file, canonical queries, and runs.
 
+mod activity;
 mod check;
 mod edit;
 mod file;
@@ -11,6 +12,10 @@ mod query;
 mod query_file;
 mod standing;
 
+pub use activity::{
+    MeasureTrend, MeasuredRun, SuiteDayCell, SuiteDaysBody, SuiteDaysLine, SuiteJobLine, SuiteShown,
+    SuiteTrendLine, SuiteTrendsBody, TrendPoint, trends,
+};
 pub use check::{Problem, SuiteFileProblems, check};
 pub use edit::{SuiteEditError, with_suite};
 pub use file::{
