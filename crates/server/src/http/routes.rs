@@ -23,8 +23,8 @@ use super::openapi::ExtraRoute;
 use super::reply::{ErrorResponse, NDJSON};
 use super::{ServerState, in_time, principal};
 use crate::operations::{
-    alerts, ask, captures, compare, contradictions, documents, feedback, incidents, jobs, labels,
-    pages, probe, sources, status, suites,
+    alerts, ask, captures, compare, contradictions, documents, explain, feedback, incidents, jobs,
+    labels, pages, probe, sources, status, suites,
 };
 use crate::telemetry::metrics::{CONTENT_TYPE as OPENMETRICS, ScrapeScope};
 use crate::work_queue::{StopFlag, WorkQueue};
@@ -41,14 +41,16 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         asks(endpoint::<Answer<'_>>(POST, "/v1/search", "search", "Find pages by keyword.")).takes(ask::search),
         asks(endpoint::<Answer<'_>>(POST, "/v1/query", "query", "Answer a question with keywords, embeddings, names and links.")).takes(ask::query),
+        asks(endpoint::<explain::Explanation<'_>>(POST, "/v1/explain", "explain", "Explain the ranking of a query, with other search settings if wanted. Nothing is captured.")).takes(explain::explain),
+        endpoint::<explain::SettingsTrial>(POST, "/v1/baselines/{name}/try", "try_settings", "Count the rows of a baseline whose answers other search settings would change. Nothing is captured.").scope(Scope::Admin).queue(WorkQueue::Read).takes(explain::try_settings),
 
         endpoint::<wire::PagesBody<'_>>(GET, "/v1/pages", "list_pages", "List pages.").asks(pages::list),
         endpoint::<PageBody<'_>>(GET, "/v1/pages/{page}", "get_page", "Read a page.").asks(pages::get),
-        endpoint::<wire::PutBody<'_>>(PUT, "/v1/pages/{page}", "put_page", "Write a page.").takes(pages::put),
+        endpoint::<wire::PutBody<'_>>(PUT, "/v1/pages/{page}", "put_page", "Write a page.").takes(pages::put_at),
         endpoint::<wire::DeleteBody<'_>>(DELETE, "/v1/pages/{page}", "delete_page", "Delete a page; its history stays.").asks(pages::delete),
         endpoint::<wire::RestoreBody<'_>>(POST, "/v1/pages/{page}/restore", "restore_page", "Restore a deleted page.").asks(pages::restore),
         endpoint::<wire::HistoryBody<'_>>(GET, "/v1/pages/{page}/history", "page_history", "List the versions of a page.").asks(pages::history),
-        endpoint::<wire::LinksBody<'_>>(GET, "/v1/pages/{page}/links", "links", "List the links of a page, with their evidence.").asks(pages::links),
+        endpoint::<wire::LinksBody<'_>>(GET, "/v1/pages/{page}/links", "links", "List the links of a page, with their evidence.").asks(pages::links_with_evidence),
 
         endpoint::<wire::SourcesBody<'_>>(GET, "/v1/sources", "list_sources", "List the sources.").asks(sources::list),
         endpoint::<wire::SourceChanged<'_>>(POST, "/v1/sources", "add_source", "Add a source, or change whether it is trusted.").scope(Scope::Admin).takes(sources::add_or_set_trust),
