@@ -24,22 +24,37 @@ impl Brain {
     ) -> Result<EvidenceTexts, BrainError> {
         let mut texts = EvidenceTexts::default();
         for edge in edges {
-            let key = &edge.evidence_page;
-            if texts.contents.contains_key(key) {
-                continue;
-            }
-            let content = match self.page(key, None) {
-                Ok(stored) => stored.page.content,
-                Err(BrainError::NoPage { .. }) => String::new(),
-                Err(error) => return Err(error),
-            };
-            texts.contents.insert(key.clone(), content.chars().collect());
+            texts.read(self, edge)?;
         }
         Ok(texts)
     }
 }
 
 impl EvidenceTexts {
+    /// Reads the page with the evidence of an edge, unless it was read before.
+    pub fn read(&mut self, brain: &Brain, edge: &Edge) -> Result<(), BrainError> {
+        let key = &edge.evidence_page;
+        if self.contents.contains_key(key) {
+            return Ok(());
+        }
+        let content = match brain.store().page(brain.workspace(), key)? {
+            Some(stored) => stored.page.content,
+            None => String::new(),
+        };
+        self.contents.insert(key.clone(), content.chars().collect());
+        Ok(())
+    }
+
+    /// The pages that were read.
+    pub fn pages(&self) -> impl Iterator<Item = &PageKey> {
+        self.contents.keys()
+    }
+
+    /// Forgets the text of a page.
+    pub fn remove(&mut self, page: &PageKey) {
+        self.contents.remove(page);
+    }
+
     /// The text of an edge's evidence on one line; none if the page no longer has that range.
     pub fn of(&self, edge: &Edge) -> Option<String> {
         let content = self.contents.get(&edge.evidence_page)?;

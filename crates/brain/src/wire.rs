@@ -163,15 +163,35 @@ pub struct LinksBody<'a> {
     /// The page, as `source::slug`.
     page: &'a PageKey,
     /// Outgoing and incoming edges, strongest first.
-    edges: &'a [Edge],
+    edges: Vec<LinkRow<'a>>,
     /// Link targets without a page.
     unresolved: &'a [String],
 }
 
+/// An edge of a page.
+#[derive(Debug, Serialize, JsonSchema)]
+struct LinkRow<'a> {
+    #[serde(flatten)]
+    edge: &'a Edge,
+    /// The text that the edge was read from, if it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    evidence: Option<String>,
+}
+
 impl<'a> LinksBody<'a> {
     pub fn new(page: &'a PageKey, links: &'a PageLinks) -> Self {
+        Self::with_evidence(page, links, |_| None)
+    }
+
+    /// Shows the text that edges were read from, too.
+    pub fn with_evidence(
+        page: &'a PageKey,
+        links: &'a PageLinks,
+        evidence: impl Fn(&Edge) -> Option<String>,
+    ) -> Self {
         let PageLinks { edges, unresolved } = links;
-        Self { page, edges, unresolved }
+        let row = |edge: &'a Edge| LinkRow { edge, evidence: evidence(edge) };
+        Self { page, edges: edges.iter().map(row).collect(), unresolved }
     }
 }
 

@@ -13,6 +13,8 @@
 
 mod assets;
 mod chart;
+mod diff;
+mod markdown;
 mod part;
 mod shell;
 

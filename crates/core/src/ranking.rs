@@ -138,6 +138,29 @@ pub struct TraceStep {
     pub score: Option<f64>,
     /// The effect in words.
     pub note: String,
+    /// The effect in numbers: what the step adds to a page's score, and what it multiplies it by.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<ScorePart>,
+}
+
+/// A part of a page's score.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct ScorePart {
+    /// The arm or the boost.
+    pub name: &'static str,
+    #[expect(missing_docs, reason = "the comment would be in schemas")]
+    #[serde(flatten)]
+    pub effect: ScoreEffect,
+}
+
+/// The effect of a part on a score.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ScoreEffect {
+    /// A share of the fused score.
+    Adds(f64),
+    /// A factor of the score so far.
+    Times(f64),
 }
 
 /// One page of the answer.

@@ -136,6 +136,9 @@ pub enum StoreError {
     /// A page that is not visible to its writer.
     #[error("`{0}` can't be written from here")]
     Hidden(PageKey),
+    /// A page that changed since its writer read it.
+    #[error("`{key}` has changed: it is at version {version} now; read it again, then write it")]
+    Stale { key: PageKey, version: u32 },
     /// A NUL character, which PostgreSQL cannot store.
     #[error("{what} holds a NUL character; remove it")]
     Nul {
@@ -195,6 +198,7 @@ impl StoreError {
             | Self::Protected { .. }
             | Self::NotFound(_)
             | Self::Hidden(_)
+            | Self::Stale { .. }
             | Self::LeaseLost { .. }
             | Self::OverBudget { .. }
             | Self::LimitedPrune
@@ -223,6 +227,7 @@ impl From<StoreError> for Fault {
             StoreError::WorkspaceExists(_)
             | StoreError::SourceExists(_)
             | StoreError::SourceInUse { .. }
+            | StoreError::Stale { .. }
             | StoreError::LeaseLost { .. }
             | StoreError::Protected { .. } => FaultKind::Conflict,
             StoreError::Nul { .. } => FaultKind::Input,

@@ -211,6 +211,7 @@ impl RetrievalRun<'_> {
                 rank: Some(rank),
                 score: Some(candidate.score),
                 note,
+                parts: Vec::new(),
             });
         }
         Ok(Hit {

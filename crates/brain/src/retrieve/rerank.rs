@@ -125,6 +125,7 @@ fn reorder(candidates: &mut [Candidate], scores: &[f64], before: usize, id: &str
             rank: Some(before + at + 1),
             score: Some(scores[from]),
             note: format!("from #{} by {id}", before + from + 1),
+            parts: Vec::new(),
         });
         candidates[at] = candidate;
     }

@@ -100,7 +100,8 @@ impl RetrievalRun<'_> {
         let own = score.map_or_else(|| "none".to_owned(), |score| format!("{score:.3}"));
         let note =
             format!("its nearest passage has cosine {own}; the nearest pages end at {last:.3}");
-        Ok(Some(TraceStep { stage: Arm::Vectors.name(), rank: None, score, note }))
+        let (stage, parts) = (Arm::Vectors.name(), Vec::new());
+        Ok(Some(TraceStep { stage, rank: None, score, note, parts }))
     }
 
     fn explain_outside_pool(
@@ -113,6 +114,7 @@ impl RetrievalRun<'_> {
             rank,
             score,
             note,
+            parts: Vec::new(),
         };
         if self.plan.arms.iter().all(|planned| planned.arm != Arm::Words) {
             let verdict = "no walk from what the question names reaches it".to_owned();

@@ -66,7 +66,7 @@ pub(super) fn links(content: &str, range: Range<usize>, from: &str) -> Vec<LinkO
 }
 
 /// The target of a wikilink or a frontmatter value: a path becomes a slug, a title stays as it is.
-pub(crate) fn target_of_value(value: &str) -> Option<String> {
+pub fn target_of_value(value: &str) -> Option<String> {
     let inner = value.trim();
     let inner = inner.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]")).unwrap_or(inner);
     let (target, _) = inner.split_once('|').unwrap_or((inner, ""));
@@ -193,8 +193,8 @@ fn matching(text: &str, open: u8, close: u8) -> Option<usize> {
     None
 }
 
-/// The page that an address points to, seen from the page `from`.
-fn target_of_address(address: &str, from: &str) -> Option<String> {
+/// The page that an address points to, seen from the page `from`; none for an address of the web.
+pub fn target_of_address(address: &str, from: &str) -> Option<String> {
     let path = address.split(['#', '?']).next().unwrap_or_default();
     if path.is_empty() || is_web(path) || path.starts_with("//") {
         return None;

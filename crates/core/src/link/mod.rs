@@ -19,7 +19,7 @@ use serde::Serialize;
 use crate::named;
 
 pub(crate) use self::extract::{Links, PageSubject, edge_of_relation, extract};
-pub(crate) use self::find::target_of_value;
+pub use self::find::{target_of_address, target_of_value};
 pub(crate) use self::key::relation_of_key;
 
 /// The type of an edge. Directions read as `from TYPE to`: a person works_at a company.

@@ -2,9 +2,10 @@
 
 use jiff::civil::Date;
 
+use crate::ranking::{ScoreEffect, ScorePart};
 use crate::text::name_key;
 
-use super::candidate::{Candidate, rank_candidates};
+use super::candidate::{Candidate, rank_by_parts};
 use super::intent::Recency;
 use super::settings::Settings;
 use super::window::DateWindow;
@@ -27,18 +28,31 @@ pub struct BoostContext<'a> {
 pub fn boost(candidates: &mut [Candidate], context: &BoostContext<'_>) {
     let phrase = name_key(context.query);
     let limit = context.settings.boost_max;
-    let mut notes = Vec::with_capacity(candidates.len());
+    let mut notes = Vec::new();
     for candidate in candidates.iter_mut() {
         let boosts = boosts_of(candidate, &phrase, context);
         let product: f64 = boosts.iter().map(|(_, factor)| factor).product();
         let window = ("window", window_factor(candidate.effective_date, context));
-        candidate.score *= product.clamp(1.0 / limit, limit) * window.1;
-        notes.push((candidate.page, describe(boosts.iter().chain([&window]))));
+        let bounded = product.clamp(1.0 / limit, limit);
+        candidate.score *= bounded * window.1;
+        if candidate.has_trace_notes {
+            let bound = ("boost_max", bounded / product);
+            let parts = parts(boosts.iter().chain([&bound, &window]));
+            notes.push((candidate.page, (describe(boosts.iter().chain([&window])), parts)));
+        }
     }
     let notes: rustc_hash::FxHashMap<_, _> = notes.into_iter().collect();
-    rank_candidates(candidates, "boost", |candidate| {
+    rank_by_parts(candidates, "boost", |candidate| {
         notes.get(&candidate.page).cloned().unwrap_or_default()
     });
+}
+
+/// The factors that change a score, in the order in which they apply.
+fn parts<'b>(boosts: impl Iterator<Item = &'b (&'static str, f64)>) -> Vec<ScorePart> {
+    let effective = boosts.filter(|(_, factor)| *factor != 1.0);
+    effective
+        .map(|&(name, factor)| ScorePart { name, effect: ScoreEffect::Times(factor) })
+        .collect()
 }
 
 fn boosts_of(

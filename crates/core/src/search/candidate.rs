@@ -4,7 +4,7 @@ use jiff::civil::Date;
 
 use crate::id::{PageId, PageKey};
 use crate::page::{PageKind, cut_title};
-use crate::ranking::{Arm, EXPANSION, Edge, TraceStep};
+use crate::ranking::{Arm, EXPANSION, Edge, ScorePart, TraceStep};
 
 /// Tier of a page, which sorts before its score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -102,7 +102,7 @@ impl Candidate {
         self.arms.push(ArmEntry { arm, rank, score });
         let stage = arm.name();
         let note = self.trace_note(note);
-        self.trace.push(TraceStep { stage, rank, score: Some(score), note });
+        self.trace.push(TraceStep { stage, rank, score: Some(score), note, parts: Vec::new() });
     }
 
     /// Takes what a variant of the query says of it in an arm, and notes it in the trace. The best
@@ -113,7 +113,8 @@ impl Candidate {
             None => self.variants.push(VariantEntry { arm, share }),
         }
         let note = self.trace_note(note);
-        self.trace.push(TraceStep { stage: EXPANSION, rank: None, score: Some(share), note });
+        let (stage, score) = (EXPANSION, Some(share));
+        self.trace.push(TraceStep { stage, rank: None, score, note, parts: Vec::new() });
     }
 
     /// The best that variants gave it in an arm; 0 where they gave nothing.
@@ -150,9 +151,20 @@ pub fn rank_candidates(
     stage: &'static str,
     note: impl Fn(&Candidate) -> String,
 ) {
+    rank_by_parts(candidates, stage, |candidate| (note(candidate), Vec::new()));
+}
+
+/// Like [`rank_candidates`]; the trace has the parts of the score as numbers, too.
+pub(super) fn rank_by_parts(
+    candidates: &mut [Candidate],
+    stage: &'static str,
+    explain: impl Fn(&Candidate) -> (String, Vec<ScorePart>),
+) {
     sort(candidates);
     for (at, candidate) in candidates.iter_mut().enumerate() {
-        let (score, note) = (Some(candidate.score), candidate.trace_note(|| note(candidate)));
-        candidate.trace.push(TraceStep { stage, rank: Some(at + 1), score, note });
+        let (note, parts) =
+            if candidate.has_trace_notes { explain(candidate) } else { Default::default() };
+        let (rank, score) = (Some(at + 1), Some(candidate.score));
+        candidate.trace.push(TraceStep { stage, rank, score, note, parts });
     }
 }

@@ -11,10 +11,10 @@
 //! page, and never changes what the query itself gives. Ties break by what the query alone gives,
 //! then by source and slug.
 
-use super::candidate::{Candidate, rank_candidates};
+use super::candidate::{Candidate, rank_by_parts};
 use super::plan::PlannedArm;
 use crate::page::PageKind;
-use crate::ranking::Arm;
+use crate::ranking::{Arm, ScoreEffect, ScorePart};
 
 /// Scores candidates by their scores in the arms' lists. In a chat, the vectors' weight is
 /// multiplied by `chat_factor`.
@@ -35,7 +35,14 @@ pub fn fuse(candidates: &mut [Candidate], arms: &[PlannedArm], chat_factor: f64)
             candidate.query_score = units.iter().map(own).sum();
         }
     }
-    rank_candidates(candidates, "fuse", |candidate| describe(candidate, &units));
+    rank_by_parts(candidates, "fuse", |candidate| {
+        let parts = parts(candidate, &units).filter(|(_, part)| *part != 0.0);
+        let parts = parts.map(|(unit, part)| ScorePart {
+            name: unit.planned.arm.name(),
+            effect: ScoreEffect::Adds(part),
+        });
+        (describe(candidate, &units), parts.collect())
+    });
 }
 
 /// An arm with the best score in it.

@@ -30,7 +30,8 @@ use gbrain_core::provenance::{FactorDifference, FactorDifferences, Provenance, S
 use gbrain_core::qrels::{JudgedPages, JudgedQuery, Judgement, Qrels, QrelsFile, SegmentBy};
 use gbrain_core::ranking::{
     Arm, ArmReport, CacheUse, CorpusFingerprint, DegradedStage, Edge, Hit, MatchEvidence, NO_SEED,
-    PassageHit, Ranking, RelationReport, ServingInfo, StageTime, TraceStep, WhyNot,
+    PassageHit, Ranking, RelationReport, ScoreEffect, ScorePart, ServingInfo, StageTime, TraceStep,
+    WhyNot,
 };
 use gbrain_core::replay::{
     Caveat, LostPage, RankingPair, ReplayedRow, RowOutcome, SkipReason, compare as compare_row,
@@ -81,7 +82,11 @@ fn request(operation: Operation) -> Request {
 
 /// An answer with everything in it.
 fn full() -> Ranking {
-    let step = TraceStep { stage: "fuse", rank: Some(1), score: Some(0.5), note: String::new() };
+    let words = ScorePart { name: "words", effect: ScoreEffect::Adds(0.5) };
+    let title = ScorePart { name: "title", effect: ScoreEffect::Times(1.1) };
+    let parts = vec![words, title];
+    let (rank, score, note) = (Some(1), Some(0.5), String::new());
+    let step = TraceStep { stage: "fuse", rank, score, note, parts };
     let edge = Edge {
         link_type: LinkType::OwnedBy,
         from: key("wiki::a"),

@@ -22,7 +22,7 @@ use super::endpoint::{BodyContent, Endpoint, NoParameters, SchemaOf, endpoint};
 use super::openapi::ExtraRoute;
 use super::reply::{ErrorResponse, NDJSON};
 use super::{ServerState, in_time, principal};
-use crate::operations::{activity, alerts, ask, calibration, capture_list, captures, compare, contradictions, documents, feedback, incidents, jobs, labelling, labels, pages, probe, sources, status, suites};
+use crate::operations::{activity, alerts, ask, calibration, capture_list, captures, compare, contradictions, documents, explain, feedback, incidents, jobs, labelling, labels, pages, probe, sources, status, suites};
 use crate::telemetry::metrics::{CONTENT_TYPE as OPENMETRICS, ScrapeScope};
 use crate::work_queue::{StopFlag, WorkQueue};
 
@@ -38,6 +38,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         asks(endpoint::<Answer<'_>>(POST, "/v1/search", "search", "Find pages by keyword.")).with_json_body(ask::search),
         asks(endpoint::<Answer<'_>>(POST, "/v1/query", "query", "Answer a question with keywords, embeddings, names and links.")).with_json_body(ask::query),
+        asks(endpoint::<explain::Explanation<'_>>(POST, "/v1/explain", "explain", "Explain the ranking of a query, with other search settings if wanted. Nothing is captured.")).with_json_body(explain::explain),
+        endpoint::<explain::SettingsTrial>(POST, "/v1/baselines/{name}/try", "try_settings", "Count the rows of a baseline whose answers other search settings would change. Nothing is captured.").scope(Scope::Admin).queue(WorkQueue::Read).with_json_body(explain::try_settings),
 
         endpoint::<wire::PagesBody<'_>>(GET, "/v1/pages", "list_pages", "List pages.").without_body(pages::list),
         endpoint::<PageBody<'_>>(GET, "/v1/pages/{page}", "get_page", "Read a page.").without_body(pages::get),

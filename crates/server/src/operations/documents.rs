@@ -47,7 +47,7 @@ pub(crate) struct DocumentsBody {
 pub(crate) struct DocumentName {
     /// The document's name: letters, digits, `-`, `_` and `.`.
     #[schemars(length(min = 1, max = 100), regex(pattern = NAME_PATTERN))]
-    name: String,
+    pub(crate) name: String,
 }
 
 /// The captures and thresholds of a new baseline.

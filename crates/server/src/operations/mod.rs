@@ -13,6 +13,7 @@ pub(crate) mod captures;
 pub(crate) mod compare;
 pub(crate) mod contradictions;
 pub(crate) mod documents;
+pub(crate) mod explain;
 pub(crate) mod feedback;
 pub(crate) mod incidents;
 pub(crate) mod jobs;

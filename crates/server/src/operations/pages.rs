@@ -1,12 +1,13 @@
 //! Pages: read, list, write, delete, restore. Private pages do not exist here.
 
-use gbrain_brain::PutOutcome;
 use gbrain_brain::wire::{
     self, DeleteBody, HistoryBody, LinksBody, PagesBody, PutBody, RestoreBody,
 };
+use gbrain_brain::{Brain, EvidenceTexts, PutOutcome};
 use gbrain_core::fault::{Fault, FaultKind};
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
 use gbrain_core::page::{Page, PageBody, PageFormat, PageInput, StoredPage, Visibility, parse};
+use gbrain_core::ranking::Edge;
 use gbrain_core::reading::shape::{ReadingCost, Shape};
 use gbrain_core::request::Viewer;
 use gbrain_store::{DeleteOutcome, PageFilter, PageWrite, StoreError};
@@ -36,6 +37,32 @@ pub(crate) struct GetPage {
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub version: Option<u32>,
+}
+
+/// A page to write.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PutPage {
+    /// The page: a slug, or `source::slug`.
+    #[schemars(length(min = 1, max = 546))]
+    pub page: String,
+    /// Write only if the page is at this version, 0 for a page that does not exist; otherwise the
+    /// answer is 409 and nothing is written. By default any version is replaced.
+    #[serde(default)]
+    pub if_version: Option<u32>,
+}
+
+/// The links of a page.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GetLinks {
+    /// The page: a slug, or `source::slug`.
+    #[schemars(length(min = 1, max = 546))]
+    pub page: String,
+    /// Whether to show the text that an edge was read from, for the first 100 edges; false by
+    /// default.
+    #[serde(default)]
+    pub evidence: Option<bool>,
 }
 
 /// The text of a page.
@@ -147,6 +174,16 @@ pub(crate) fn read(
 }
 
 pub(crate) fn links(call: &OperationCall<'_>, input: PageName) -> Result<Reply, Fault> {
+    links_with_evidence(call, GetLinks { page: input.page, evidence: None })
+}
+
+/// Most edges whose text is read: each may be on a page of its own.
+const MAX_EVIDENCE: usize = 100;
+
+pub(crate) fn links_with_evidence(
+    call: &OperationCall<'_>,
+    input: GetLinks,
+) -> Result<Reply, Fault> {
     let key = visible(call.registry, &call.principal.workspace, &input.page)?;
     let service = call.registry.query_service(&call.principal.workspace)?;
     // The brain's error would suggest similar page names, including private ones.
@@ -156,8 +193,33 @@ pub(crate) fn links(call: &OperationCall<'_>, input: PageName) -> Result<Reply, 
         gbrain_brain::BrainError::NoPage { .. } => no_page(&key),
         error => error.into(),
     })?;
+    let shown = if input.evidence.unwrap_or(false) { MAX_EVIDENCE } else { 0 };
+    let texts =
+        public_evidence(call, service.brain(), &links.edges[..links.edges.len().min(shown)])?;
     refuse_hidden(call.registry, &call.principal.workspace, &key)?;
-    Reply::json(&LinksBody::new(&key, &links))
+    Reply::json(&LinksBody::with_evidence(&key, &links, |edge| texts.of(edge)))
+}
+
+/// The texts that edges were read from, without those of pages that are private now. Checked after
+/// reading.
+fn public_evidence(
+    call: &OperationCall<'_>,
+    brain: &Brain,
+    edges: &[Edge],
+) -> Result<EvidenceTexts, Fault> {
+    let mut texts = EvidenceTexts::default();
+    for edge in edges {
+        call.check_stop()?;
+        texts.read(brain, edge)?;
+    }
+    let keys: Vec<PageKey> = texts.pages().cloned().collect();
+    let visibilities = call.registry.store().visibilities(&call.principal.workspace, &keys)?;
+    for (key, visibility) in keys.iter().zip(visibilities) {
+        if visibility != Some(Visibility::World) {
+            texts.remove(key);
+        }
+    }
+    Ok(texts)
 }
 
 pub(crate) fn history(call: &OperationCall<'_>, input: PageName) -> Result<Reply, Fault> {
@@ -174,6 +236,15 @@ pub(crate) fn put(
     input: PageName,
     text: PageText,
 ) -> Result<Reply, Fault> {
+    put_at(call, PutPage { page: input.page, if_version: None }, text)
+}
+
+/// Writes a page, if it is at the version that its writer has read.
+pub(crate) fn put_at(
+    call: &OperationCall<'_>,
+    input: PutPage,
+    text: PageText,
+) -> Result<Reply, Fault> {
     let key = parse_page_name(&input.page)?;
     let format = text.format.unwrap_or(TextFormat::Markdown).into();
     // Only the text is still needed while a chat is parsed.
@@ -184,8 +255,13 @@ pub(crate) fn put(
     call.check_stop()?;
     let write = PageWrite { page: &page, origin: None };
     let (store, ws) = (call.registry.store(), &call.principal.workspace);
-    let mut outcomes = store.write_pages_by(Viewer::Untrusted, ws, &[write], call.now)?;
-    let outcome = outcomes.pop().expect("one write has one outcome");
+    let outcome = match input.if_version {
+        Some(version) => store.write_page_at(Viewer::Untrusted, ws, &write, version, call.now)?,
+        None => {
+            let mut outcomes = store.write_pages_by(Viewer::Untrusted, ws, &[write], call.now)?;
+            outcomes.pop().expect("one write has one outcome")
+        }
+    };
     Reply::json(&PutBody::new(&key, &PutOutcome { outcome, warnings: page.warnings }))
 }
 

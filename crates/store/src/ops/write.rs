@@ -101,6 +101,36 @@ impl Store {
         }
     }
 
+    /// [`Store::write_pages_by`] for one page that its writer has read: if the page has another
+    /// version in the write transaction, it is [`Stale`](crate::StoreError::Stale) and nothing is
+    /// written. Version 0 is a page that has never existed.
+    pub fn write_page_at(
+        &self,
+        writer: Viewer,
+        ws: &WorkspaceId,
+        write: &PageWrite<'_>,
+        version: u32,
+        now: Timestamp,
+    ) -> Result<WriteOutcome> {
+        let writes = std::slice::from_ref(write);
+        refuse_nul(writes)?;
+        let damaged = match self.before_write(ws, writes, writer)? {
+            BeforeWrite::Unchanged(_) => Vec::new(),
+            BeforeWrite::Write(damaged) => damaged,
+        };
+        self.write(ws, |session| {
+            let key = &write.page.key;
+            let found = current(session, ws, std::iter::once(key))?;
+            refuse_hidden(writes, &found, writer)?;
+            let found = found.into_iter().flatten().next().map_or(0, |found| found.version);
+            if found != version {
+                return Err(StoreError::Stale { key: key.clone(), version: found });
+            }
+            let mut outcomes = pages(session, ws, writes, &damaged, writer, now)?;
+            Ok(outcomes.pop().expect("one write has one outcome"))
+        })
+    }
+
     /// [`Store::delete_pages`] on behalf of a caller. For an untrusted one, a page whose last text
     /// is private in the write transaction is [`Unknown`](DeleteOutcome::Unknown).
     pub fn delete_pages_by(

@@ -1,0 +1,271 @@
+use super::*;
+
+const PLACE: TextPlace<'static> = TextPlace { source: "wiki", slug: "notes/here", heading: 2 };
+
+#[track_caller]
+fn check(text: &str, expected: &str) {
+    assert_eq!(
+        render(text, PLACE).into_string().replace(" dir=\"auto\"", ""),
+        expected,
+        "{text:?}"
+    );
+}
+
+#[track_caller]
+fn line(text: &str, expected: &str) {
+    assert_eq!(render_line(text, PLACE), expected, "{text:?}");
+}
+
+#[test]
+fn blocks_become_elements() {
+    check("One\ntwo\n\nthree", "<p>One\ntwo</p><p>three</p>");
+    check("> a\n> b\nlazy\n\nc", "<blockquote><p>a\nb\nlazy</p></blockquote><p>c</p>");
+    check("***\n- - -", "<hr><hr>");
+    check(
+        "```sh\n<b>\n# no\n```\nx",
+        "<pre class=\"code\" tabindex=\"0\"><code>&lt;b&gt;\n# no\n</code></pre><p>x</p>",
+    );
+    check("~~~\nopen", "<pre class=\"code\" tabindex=\"0\"><code>open\n</code></pre>");
+    check(
+        "    a\n      b\n\nc",
+        "<pre class=\"code\" tabindex=\"0\"><code>a\n  b\n</code></pre><p>c</p>",
+    );
+    check("a  \nb\\\nc", "<p>a<br>b<br>c</p>");
+}
+
+#[test]
+fn headings_continue_the_order_of_the_page() {
+    check("# A\n## B\n### C", "<h3>A</h3><h4>B</h4><h5>C</h5>");
+    check("#### deep", "<h3>deep</h3>");
+    check("Title\n=====\nSub\n---\n#no", "<h3>Title</h3><h4>Sub</h4><p>#no</p>");
+    check("# A #\n###### F\n# G", "<h3>A</h3><h4>F</h4><h3>G</h3>");
+}
+
+#[test]
+fn lists_nest() {
+    check("- a\n- b\n  more", "<ul><li>a\n</li><li>b\nmore\n</li></ul>");
+    check("- a\n  - b\n- c", "<ul><li>a\n<ul><li>b\n</li></ul></li><li>c\n</li></ul>");
+    check("3. a\n4. b\n\ntext", "<ol start=\"3\"><li>a\n</li><li>b\n</li></ol><p>text</p>");
+    check("- a\n\n- b", "<ul><li><p>a</p></li><li><p>b</p></li></ul>");
+    check("- [x] done\n- [ ] open", "<ul><li>☑ done\n</li><li>☐ open\n</li></ul>");
+    check("- a\n1. b", "<ul><li>a\n</li></ul><ol><li>b\n</li></ol>");
+    check("-", "<ul><li></li></ul>");
+}
+
+#[test]
+fn tables_have_headings() {
+    let shown = render("| a | b |\n|---|:-:|\n| 1 \\| 2 | *3* |\n\nx", PLACE).into_string();
+    assert!(shown.contains("<th scope=\"col\">a</th><th scope=\"col\">b</th>"), "{shown}");
+    assert!(shown.contains("<td>1 | 2</td><td><em>3</em></td>"), "{shown}");
+    assert!(shown.ends_with("</div><p dir=\"auto\">x</p>"), "{shown}");
+    check("a | b\nno table", "<p>a | b\nno table</p>");
+}
+
+#[test]
+fn emphasis_pairs() {
+    line(
+        "*a* **b** ***c*** ~~d~~ _e_ __f__",
+        "<em>a</em> <strong>b</strong> <em><strong>c</strong></em> <s>d</s> <em>e</em> <strong>f</strong>",
+    );
+    line("2 * 3 * 4, snake_case_name, **open", "2 * 3 * 4, snake_case_name, **open");
+    line("*a **b** c*", "<em>a <strong>b</strong> c</em>");
+    line("\\*a\\* `*b*` ``a`b``", "*a* <code>*b*</code> <code>a`b</code>");
+    line("`open", "`open");
+}
+
+#[test]
+fn links_lead_to_the_web_or_to_pages() {
+    let web = "rel=\"noopener noreferrer\"";
+    line(
+        "[a](https://x.example/a?b=c&d)",
+        &format!("<a {web} href=\"https://x.example/a?b=c&amp;d\">a</a>"),
+    );
+    line(
+        "<https://x.example> https://y.example/(a).",
+        &format!(
+            "<a {web} href=\"https://x.example\">https://x.example</a> <a {web} href=\"https://y.example/(a\">https://y.example/(a</a>)."
+        ),
+    );
+    line("[m](mailto:a@b.example)", &format!("<a {web} href=\"mailto:a@b.example\">m</a>"));
+    line("[[people/ada]]", "<a href=\"/pages/wiki%3A%3Apeople%2Fada?link=1\">people/ada</a>");
+    line("[[journal::daily/1|Day]]", "<a href=\"/pages/journal%3A%3Adaily%2F1?link=1\">Day</a>");
+    line(
+        "[[Ada Quill#work]]",
+        "<a href=\"/pages/wiki%3A%3AAda%20Quill?link=1\">Ada Quill#work</a>",
+    );
+    line("[a](../people/ada.md#x)", "<a href=\"/pages/wiki%3A%3Apeople%2Fada?link=1\">a</a>");
+    line(
+        "![alt](https://x.example/a.png)",
+        &format!("<a {web} href=\"https://x.example/a.png\">image: alt</a>"),
+    );
+    line("[a] [b](", "[a] [b](");
+}
+
+#[test]
+fn hostile_addresses_are_text() {
+    for address in [
+        "javascript:alert(1)",
+        "JaVaScRiPt:alert(1)",
+        "data:text/html,x",
+        "vbscript:x",
+        "//evil.example",
+        "file:///etc/passwd",
+        "java\u{0}script:x",
+        "https:evil",
+        "mailto:",
+        "\u{1}javascript:x",
+    ] {
+        let shown = render_line(&format!("[x]({address})"), PLACE);
+        assert!(!shown.contains("<a"), "{shown}");
+    }
+    // An unknown scheme in a wikilink is no page either.
+    assert!(!render_line("[[javascript:alert(1)]]", PLACE).contains("<a"));
+}
+
+#[test]
+fn raw_html_and_invisible_characters_are_shown() {
+    check("<script>alert(1)</script>", "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>");
+    check("<img src=x onerror=alert(1)>", "<p>&lt;img src=x onerror=alert(1)&gt;</p>");
+    line(
+        "[a\"><script>](https://x.example/\"><script>)",
+        "<a rel=\"noopener noreferrer\" href=\"https://x.example/&quot;&gt;&lt;script&gt;\">a&quot;&gt;&lt;script&gt;</a>",
+    );
+    line("\u{202e}abc", "\\u{202e}abc");
+    check(
+        "```\"><svg onload=x>\ny\n```",
+        "<pre class=\"code\" tabindex=\"0\"><code>y\n</code></pre>",
+    );
+}
+
+/// Start and end tags, in order, must match: nothing that a text holds may close an element.
+fn is_balanced(html: &str) -> bool {
+    let mut open = Vec::new();
+    for tag in html.split('<').skip(1) {
+        let Some((tag, _)) = tag.split_once('>') else { return false };
+        let name = tag.split(' ').next().unwrap_or_default();
+        match name.strip_prefix('/') {
+            Some(name) => {
+                if open.pop() != Some(name) {
+                    return false;
+                }
+            }
+            None if matches!(name, "br" | "hr") => {}
+            None => open.push(name),
+        }
+    }
+    open.is_empty()
+}
+
+#[test]
+fn hostile_texts_take_linear_time_and_stay_balanced() {
+    const N: usize = 60_000;
+    let patterns = [
+        "*",
+        "_",
+        "**a",
+        "*a_b",
+        "*a *",
+        "~~",
+        "`",
+        "`a``",
+        "[",
+        "]",
+        "[[",
+        "[a](",
+        "[a](x",
+        "![",
+        "<",
+        "<a",
+        "<http://",
+        "http://",
+        "http://.",
+        "\\",
+        "> ",
+        "- ",
+        "1. ",
+        "  - ",
+        "|",
+        "|-|\n",
+        "a|b\n|-|\n",
+        "#",
+        "# a\n",
+        "```\n",
+        "\n",
+        " \n",
+        "> > - 1. ",
+        "***a***",
+        "*a **b _c ",
+        "((",
+        "[](",
+        "[x](y)(",
+        "\t",
+        "\u{202e}",
+        "é*",
+        "  \n",
+        "a  \n",
+        "- a\n\n",
+        "=\n",
+        "a\n=\n",
+        "a\n-\n",
+    ];
+    for pattern in patterns {
+        let text = pattern.repeat(N / pattern.len());
+        let began = std::time::Instant::now();
+        let shown = render(&text, PLACE).into_string();
+        assert!(is_balanced(&shown), "{pattern:?}");
+        assert!(began.elapsed().as_secs() < 10, "{pattern:?} took {:?}", began.elapsed());
+    }
+    let nested: String =
+        (0..2_000).map(|depth| format!("{}- a\n", " ".repeat(2 * depth))).collect();
+    assert!(is_balanced(&render(&nested, PLACE).into_string()));
+}
+
+#[test]
+fn any_mixture_is_balanced() {
+    // A small generator, so that every run tries the same texts.
+    let parts = [
+        "*",
+        "**",
+        "_",
+        "`",
+        "``",
+        "[",
+        "]",
+        "[[",
+        "]]",
+        "(",
+        ")",
+        "<",
+        ">",
+        "\n",
+        "\n\n",
+        " ",
+        "    ",
+        "- ",
+        "1. ",
+        "> ",
+        "# ",
+        "|",
+        "---",
+        "```",
+        "a",
+        "é",
+        "https://x.example",
+        "\\",
+        "!",
+        "~~",
+        "=",
+    ];
+    let mut seed = 42_u64;
+    for _ in 0..3_000 {
+        let mut text = String::new();
+        for _ in 0..30 {
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            text.push_str(parts[(seed >> 33) as usize % parts.len()]);
+        }
+        let shown = render(&text, PLACE).into_string();
+        assert!(is_balanced(&shown), "{text:?}\n{shown}");
+    }
+}
