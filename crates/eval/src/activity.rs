@@ -32,7 +32,11 @@ pub fn capture_days(
         from: day(since),
         to: day(now),
         days: days
-            .map(|one| CaptureDayBody { day: date_of(one.day), stored: one.stored, failed: one.failed })
+            .map(|one| CaptureDayBody {
+                day: date_of(one.day),
+                stored: one.stored,
+                failed: one.failed,
+            })
             .collect(),
     })
 }

@@ -21,12 +21,16 @@ const TOP: f64 = 16.0;
 
 /// Histograms over each other. The line is the threshold.
 pub(crate) fn overlaid(series: &[ScoreSeries<'_>], threshold: Option<f64>, what: &str) -> Markup {
-    let most = series.iter().flat_map(|one| one.bins.iter().copied()).max().unwrap_or(0).max(1) as f64;
+    let most =
+        series.iter().flat_map(|one| one.bins.iter().copied()).max().unwrap_or(0).max(1) as f64;
     let counts = |one: &ScoreSeries<'_>| {
         let counts: Vec<String> = one.bins.iter().map(ToString::to_string).collect();
         format!("{}: {}", one.name, counts.join(", "))
     };
-    let mut words = format!("{what}, pairs per tenth from 0 to 1. {}", series.iter().map(counts).collect::<Vec<_>>().join(". "));
+    let mut words = format!(
+        "{what}, pairs per tenth from 0 to 1. {}",
+        series.iter().map(counts).collect::<Vec<_>>().join(". ")
+    );
     if let Some(threshold) = threshold {
         words.push_str(&format!(". Threshold {threshold:.4}"));
     }
@@ -106,7 +110,9 @@ pub(crate) fn worth_along(pairs: &[(f64, bool)]) -> Vec<Worth> {
 
 /// Precision and recall along the threshold.
 pub(crate) fn precision_recall(along: &[Worth], threshold: Option<f64>) -> Markup {
-    let at = |x: f64, y: f64| format!("{},{}", px(x * WIDTH), px(HEIGHT - FOOT - y * (HEIGHT - FOOT - TOP)));
+    let at = |x: f64, y: f64| {
+        format!("{},{}", px(x * WIDTH), px(HEIGHT - FOOT - y * (HEIGHT - FOOT - TOP)))
+    };
     let recall: Vec<String> = along.iter().map(|one| at(one.threshold, one.recall)).collect();
     let precision: Vec<String> =
         along.iter().filter_map(|one| Some(at(one.threshold, one.precision?))).collect();
@@ -131,11 +137,13 @@ pub(crate) fn precision_recall(along: &[Worth], threshold: Option<f64>) -> Marku
 
 fn worth_words(along: &[Worth], threshold: Option<f64>) -> String {
     let shown = |one: &Worth| {
-        let precision = one.precision.map_or("none".to_owned(), |share| format!("{:.0}%", share * 100.0));
+        let precision =
+            one.precision.map_or("none".to_owned(), |share| format!("{:.0}%", share * 100.0));
         format!("at {:.2}: precision {precision}, recall {:.0}%", one.threshold, one.recall * 100.0)
     };
     let tenths: Vec<String> = along.iter().step_by(10).map(shown).collect();
-    let threshold = threshold.map(|threshold| format!(". Threshold {threshold:.4}")).unwrap_or_default();
+    let threshold =
+        threshold.map(|threshold| format!(". Threshold {threshold:.4}")).unwrap_or_default();
     format!("Precision and recall along the threshold: {}{threshold}", tenths.join("; "))
 }
 
@@ -146,7 +154,9 @@ mod tests {
     #[test]
     fn a_threshold_trades_recall_for_precision() {
         let along = worth_along(&[(0.9, true), (0.6, true), (0.5, false), (0.1, false)]);
-        let of = |threshold: f64| along.iter().find(|one| (one.threshold - threshold).abs() < 1e-9).copied().unwrap();
+        let of = |threshold: f64| {
+            along.iter().find(|one| (one.threshold - threshold).abs() < 1e-9).copied().unwrap()
+        };
         assert_eq!((of(0.0).precision, of(0.0).recall), (Some(0.5), 1.0));
         assert_eq!((of(0.56).precision, of(0.56).recall), (Some(1.0), 1.0));
         assert_eq!((of(0.8).precision, of(0.8).recall), (Some(1.0), 0.5));
@@ -158,6 +168,9 @@ mod tests {
     fn histograms_have_words() {
         let series = [ScoreSeries { class: "then", name: "irrelevant", bins: vec![2, 0, 1] }];
         let drawn = overlaid(&series, Some(0.25), "Scores").into_string();
-        assert!(drawn.contains("irrelevant: 2, 0, 1") && drawn.contains("threshold 0.250"), "{drawn}");
+        assert!(
+            drawn.contains("irrelevant: 2, 0, 1") && drawn.contains("threshold 0.250"),
+            "{drawn}"
+        );
     }
 }

@@ -54,24 +54,32 @@ const HEIGHT: f64 = 18.0;
 pub(crate) fn days(cells: &[DayCell], days: usize, words: &str) -> Markup {
     let (width, passed) = (days as f64 * WIDTH, outline(cells));
     let others = cells.iter().filter(|cell| cell.verdict != DayVerdict::Pass);
-    svg("heat", width, HEIGHT, words, &html! {
-        rect.rest x="0" y=(px(HEIGHT - 1.0)) width=(width) height="1" {}
-        @if !passed.is_empty() { path.pass d=(passed) {} }
-        @for cell in others {
-            a href=(cell.href) tabindex="-1" {
-                title { (cell.title) }
-                rect class=(cell.verdict.class()) x=(px(cell.at as f64 * WIDTH)) y=(px(HEIGHT - cell.verdict.height()))
-                    width=(WIDTH - 1.0) height=(cell.verdict.height()) {}
+    svg(
+        "heat",
+        width,
+        HEIGHT,
+        words,
+        &html! {
+            rect.rest x="0" y=(px(HEIGHT - 1.0)) width=(width) height="1" {}
+            @if !passed.is_empty() { path.pass d=(passed) {} }
+            @for cell in others {
+                a href=(cell.href) tabindex="-1" {
+                    title { (cell.title) }
+                    rect class=(cell.verdict.class()) x=(px(cell.at as f64 * WIDTH)) y=(px(HEIGHT - cell.verdict.height()))
+                        width=(WIDTH - 1.0) height=(cell.verdict.height()) {}
+                }
             }
-        }
-    })
+        },
+    )
 }
 
 /// The cells that passed, as one path.
 fn outline(cells: &[DayCell]) -> String {
     let passed = cells.iter().filter(|cell| cell.verdict == DayVerdict::Pass);
     let (wide, tall) = (WIDTH - 1.0, DayVerdict::Pass.height());
-    passed.map(|cell| format!("M{} {}h{wide}v{tall}h-{wide}z", cell.at as f64 * WIDTH, HEIGHT - tall)).collect()
+    passed
+        .map(|cell| format!("M{} {}h{wide}v{tall}h-{wide}z", cell.at as f64 * WIDTH, HEIGHT - tall))
+        .collect()
 }
 
 /// What the heights and colours mean.
@@ -92,10 +100,19 @@ mod tests {
 
     #[test]
     fn only_days_that_did_not_pass_are_links() {
-        let cell = |at, verdict| DayCell { at, verdict, title: "<day>".to_owned(), href: "/suite-runs/1".to_owned() };
-        let cells = [cell(0, DayVerdict::Pass), cell(1, DayVerdict::Fail), cell(2, DayVerdict::Pass)];
+        let cell = |at, verdict| DayCell {
+            at,
+            verdict,
+            title: "<day>".to_owned(),
+            href: "/suite-runs/1".to_owned(),
+        };
+        let cells =
+            [cell(0, DayVerdict::Pass), cell(1, DayVerdict::Fail), cell(2, DayVerdict::Pass)];
         let svg = days(&cells, 90, "3 days").into_string();
         assert_eq!((svg.matches("<a ").count(), svg.matches("<path").count()), (1, 1));
-        assert!(svg.contains("M0 12h7v6h-7zM16 12h7v6h-7z") && svg.contains("&lt;day&gt;"), "{svg}");
+        assert!(
+            svg.contains("M0 12h7v6h-7zM16 12h7v6h-7z") && svg.contains("&lt;day&gt;"),
+            "{svg}"
+        );
     }
 }

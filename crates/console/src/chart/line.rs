@@ -93,46 +93,69 @@ pub(crate) fn sparkline(trend: &Trend<'_>) -> Markup {
     let (width, height) = (150.0, 32.0);
     let Some((low, high)) = range(trend) else { return html! { span.dim { "no trend yet" } } };
     let points = trend.points.len();
-    let area = Area { left: 4.0, top: 4.0, right: width - 4.0, bottom: height - 4.0, low, high, points };
-    svg("spark", width, height, &words(trend), &html! {
-        (bands(trend.points, &area))
-        @for threshold in trend.thresholds.iter().filter(|one| one.is_alert) {
-            (line("limit", [0.0, area.y(threshold.value), width, area.y(threshold.value)]))
-        }
-        (curves(trend.points, &area))
-        @if let Some((at, last)) = trend.points.iter().enumerate().rfind(|(_, point)| point.value.is_some()) {
-            (mark(last, area.x(at), area.y(last.value.unwrap_or_default())))
-        }
-    })
+    let area =
+        Area { left: 4.0, top: 4.0, right: width - 4.0, bottom: height - 4.0, low, high, points };
+    svg(
+        "spark",
+        width,
+        height,
+        &words(trend),
+        &html! {
+            (bands(trend.points, &area))
+            @for threshold in trend.thresholds.iter().filter(|one| one.is_alert) {
+                (line("limit", [0.0, area.y(threshold.value), width, area.y(threshold.value)]))
+            }
+            (curves(trend.points, &area))
+            @if let Some((at, last)) = trend.points.iter().enumerate().rfind(|(_, point)| point.value.is_some()) {
+                (mark(last, area.x(at), area.y(last.value.unwrap_or_default())))
+            }
+        },
+    )
 }
 
 /// A trend with axes; every point says when and how much.
 pub(crate) fn plot(trend: &Trend<'_>) -> Markup {
     let (width, height) = (640.0, 190.0);
-    let Some((low, high)) = range(trend) else { return html! { p.dim { "Nothing was measured yet." } } };
+    let Some((low, high)) = range(trend) else {
+        return html! { p.dim { "Nothing was measured yet." } };
+    };
     let points = trend.points.len();
-    let area = Area { left: 54.0, top: 12.0, right: width - 12.0, bottom: height - 26.0, low, high, points };
+    let area = Area {
+        left: 54.0,
+        top: 12.0,
+        right: width - 12.0,
+        bottom: height - 26.0,
+        low,
+        high,
+        points,
+    };
     let ticks = [low, (low + high) / 2.0, high];
-    svg("wide", width, height, &words(trend), &html! {
-        @for tick in ticks {
-            (line("axis", [area.left, area.y(tick), area.right, area.y(tick)]))
-            (label("end", area.left - 6.0, area.y(tick) + 4.0, &trend.unit.shown(tick)))
-        }
-        (bands(trend.points, &area))
-        @for threshold in trend.thresholds {
-            @let y = area.y(threshold.value);
-            (line(if threshold.is_alert { "limit" } else { "guide" }, [area.left, y, area.right, y]))
-            (label("end", area.right, y - 4.0, &format!("{} {}", threshold.name, trend.unit.shown(threshold.value))))
-        }
-        (curves(trend.points, &area))
-        @for (at, point) in trend.points.iter().enumerate() {
-            @if let Some(value) = point.value { (mark_with_title(trend, point, area.x(at), area.y(value))) }
-        }
-        @if let (Some(first), Some(last)) = (trend.points.first(), trend.points.last()) {
-            (label("start", area.left, height - 6.0, &first.when))
-            @if points > 1 { (label("end", area.right, height - 6.0, &last.when)) }
-        }
-    })
+    svg(
+        "wide",
+        width,
+        height,
+        &words(trend),
+        &html! {
+            @for tick in ticks {
+                (line("axis", [area.left, area.y(tick), area.right, area.y(tick)]))
+                (label("end", area.left - 6.0, area.y(tick) + 4.0, &trend.unit.shown(tick)))
+            }
+            (bands(trend.points, &area))
+            @for threshold in trend.thresholds {
+                @let y = area.y(threshold.value);
+                (line(if threshold.is_alert { "limit" } else { "guide" }, [area.left, y, area.right, y]))
+                (label("end", area.right, y - 4.0, &format!("{} {}", threshold.name, trend.unit.shown(threshold.value))))
+            }
+            (curves(trend.points, &area))
+            @for (at, point) in trend.points.iter().enumerate() {
+                @if let Some(value) = point.value { (mark_with_title(trend, point, area.x(at), area.y(value))) }
+            }
+            @if let (Some(first), Some(last)) = (trend.points.first(), trend.points.last()) {
+                (label("start", area.left, height - 6.0, &first.when))
+                @if points > 1 { (label("end", area.right, height - 6.0, &last.when)) }
+            }
+        },
+    )
 }
 
 /// The values that a drawing must hold, with some room; nothing without a value.
@@ -140,7 +163,8 @@ fn range(trend: &Trend<'_>) -> Option<(f64, f64)> {
     let measured = trend.points.iter().filter_map(|point| point.value);
     let bounds = trend.points.iter().filter_map(|point| point.interval).flatten();
     let limits = trend.thresholds.iter().map(|one| one.value);
-    let all: Vec<f64> = measured.clone().chain(bounds).chain(limits).filter(|value| value.is_finite()).collect();
+    let all: Vec<f64> =
+        measured.clone().chain(bounds).chain(limits).filter(|value| value.is_finite()).collect();
     measured.clone().next()?;
     let low = all.iter().copied().fold(f64::INFINITY, f64::min);
     let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -150,7 +174,10 @@ fn range(trend: &Trend<'_>) -> Option<(f64, f64)> {
 }
 
 /// Neighbouring points that pass a test, with their places.
-fn pieces(points: &[TrendPoint], has: impl Fn(&TrendPoint) -> bool) -> Vec<Vec<(usize, &TrendPoint)>> {
+fn pieces(
+    points: &[TrendPoint],
+    has: impl Fn(&TrendPoint) -> bool,
+) -> Vec<Vec<(usize, &TrendPoint)>> {
     let mut pieces: Vec<Vec<(usize, &TrendPoint)>> = vec![Vec::new()];
     for (at, point) in points.iter().enumerate() {
         match (has(point), pieces.last_mut()) {
@@ -207,7 +234,8 @@ fn mark_with_title(trend: &Trend<'_>, point: &TrendPoint, x: f64, y: f64) -> Mar
 
 fn words_of(unit: Unit, point: &TrendPoint) -> String {
     let value = point.value.map_or_else(|| "not measured".to_owned(), |value| unit.shown(value));
-    let interval = point.interval.map(|[low, high]| format!(" ({} to {})", unit.shown(low), unit.shown(high)));
+    let interval =
+        point.interval.map(|[low, high]| format!(" ({} to {})", unit.shown(low), unit.shown(high)));
     format!("{}: {value}{}", point.when, interval.unwrap_or_default())
 }
 
@@ -215,12 +243,19 @@ fn words_of(unit: Unit, point: &TrendPoint) -> String {
 fn words(trend: &Trend<'_>) -> String {
     let shown = |value: f64| trend.unit.shown(value);
     let values: Vec<f64> = trend.points.iter().filter_map(|point| point.value).collect();
-    let (Some(first), Some(last)) = (values.first(), values.last()) else { return trend.what.to_owned() };
+    let (Some(first), Some(last)) = (values.first(), values.last()) else {
+        return trend.what.to_owned();
+    };
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let mut words = format!(
         "{}: {} values from {} to {}, between {} and {}",
-        trend.what, values.len(), shown(*first), shown(*last), shown(least), shown(most)
+        trend.what,
+        values.len(),
+        shown(*first),
+        shown(*last),
+        shown(least),
+        shown(most)
     );
     for one in trend.thresholds {
         words.push_str(&format!("; {} {}", one.name, shown(one.value)));
@@ -240,14 +275,17 @@ mod tests {
     fn drawn(values: &[Option<f64>]) -> String {
         let points: Vec<TrendPoint> = values.iter().copied().map(point).collect();
         let thresholds = [Threshold { name: "alert below", value: 0.8, is_alert: true }];
-        let trend = Trend { what: "recall@5", unit: Unit::Share, points: &points, thresholds: &thresholds };
+        let trend =
+            Trend { what: "recall@5", unit: Unit::Share, points: &points, thresholds: &thresholds };
         sparkline(&trend).into_string() + &plot(&trend).into_string()
     }
 
     #[test]
     fn a_trend_has_a_line_a_band_a_threshold_and_words() {
         let svg = drawn(&[Some(0.9), Some(0.8), Some(0.7)]);
-        assert!(svg.contains("recall@5: 3 values from 90.0% to 70.0%, between 70.0% and 90.0%; alert below 80.0%"));
+        assert!(svg.contains(
+            "recall@5: 3 values from 90.0% to 70.0%, between 70.0% and 90.0%; alert below 80.0%"
+        ));
         assert_eq!(svg.matches("<polyline").count(), 2);
         assert_eq!(svg.matches("<polygon").count(), 2);
         assert_eq!(svg.matches("class=\"limit\"").count(), 2);
@@ -255,7 +293,10 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_interrupts_the_line() {
-        assert_eq!(drawn(&[Some(0.9), Some(0.8), None, Some(0.7), Some(0.9)]).matches("<polyline").count(), 4);
+        assert_eq!(
+            drawn(&[Some(0.9), Some(0.8), None, Some(0.7), Some(0.9)]).matches("<polyline").count(),
+            4
+        );
         assert!(drawn(&[None]).contains("no trend yet"));
         assert!(drawn(&[]).contains("Nothing was measured"));
         let one = drawn(&[Some(0.9)]);

@@ -3,7 +3,9 @@
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use crate::part::{self, Tone, count, csrf_field, empty, facts, heading, moment, section, state, table, tag, url};
+use crate::part::{
+    self, Tone, count, csrf_field, empty, facts, heading, moment, section, state, table, tag, url,
+};
 use crate::shell::{Page, Section};
 
 /// Alerts on one page.
@@ -143,9 +145,12 @@ pub fn page(list: &AlertList, messages: &DeliveryPage, view: View<'_>) -> Page {
                 (message_section(messages, view))
                 (resolved_section(list, view))
             },
-            (None, _) => html! { (empty("There is no alert with this key.", "gbrain alerts list --all")) (message_section(messages, view)) },
+            (None, _) => {
+                html! { (empty("There is no alert with this key.", "gbrain alerts list --all")) (message_section(messages, view)) }
+            }
         },
         pager: part::next_page(next.as_deref()),
+        ..Page::default()
     }
 }
 
@@ -160,7 +165,11 @@ fn header(list: &AlertList, one: Option<&Alert>, view: View<'_>) -> Markup {
     }
     let firing = list.alerts.iter().filter(|alert| alert.is_firing()).count();
     let tone = if firing > 0 { Tone::Bad } else { Tone::Good };
-    let title = if firing > 0 { count(firing as u64, "alert fires", "alerts fire") } else { "No alert fires".to_owned() };
+    let title = if firing > 0 {
+        count(firing as u64, "alert fires", "alerts fire")
+    } else {
+        "No alert fires".to_owned()
+    };
     let DeliveryCounts { queued, dead, oldest_queued } = &list.deliveries;
     html! {
         div class=(tone.class()) {
@@ -227,28 +236,45 @@ fn cases(alert: &Alert) -> Markup {
 fn firing_section(list: &AlertList, view: View<'_>) -> Markup {
     let firing: Vec<&Alert> = list.alerts.iter().filter(|alert| alert.is_firing()).collect();
     if list.alerts.is_empty() {
-        return empty("No suite has raised an alert. Alerts come from runs of suites.", "gbrain suites run NAME");
+        return empty(
+            "No suite has raised an alert. Alerts come from runs of suites.",
+            "gbrain suites run NAME",
+        );
     }
     let (shown, next) = paged(&firing, view);
-    section("firing", "Firing", "", &html! {
-        @if firing.is_empty() { p { (tag(Tone::Good, "quiet")) " Every alert is resolved." } }
-        (table("Alerts that fire", "alerts", &HEAD, &alert_rows(shown.iter().copied())))
-        @if let Some(next) = next { p.more { a href=(next) { "More alerts that fire" } } }
-    })
+    section(
+        "firing",
+        "Firing",
+        "",
+        &html! {
+            @if firing.is_empty() { p { (tag(Tone::Good, "quiet")) " Every alert is resolved." } }
+            (table("Alerts that fire", "alerts", &HEAD, &alert_rows(shown.iter().copied())))
+            @if let Some(next) = next { p.more { a href=(next) { "More alerts that fire" } } }
+        },
+    )
 }
 
 fn resolved_section(list: &AlertList, view: View<'_>) -> Markup {
     let resolved: Vec<&Alert> = list.alerts.iter().filter(|alert| !alert.is_firing()).collect();
     let (shown, next) = paged(&resolved, view);
-    section("resolved", "Resolved", "", &html! {
-        (table("Resolved alerts", "alerts", &HEAD, &alert_rows(shown.iter().copied())))
-        @if let Some(next) = next { p.more { a href=(next) { "More resolved alerts" } } }
-    })
+    section(
+        "resolved",
+        "Resolved",
+        "",
+        &html! {
+            (table("Resolved alerts", "alerts", &HEAD, &alert_rows(shown.iter().copied())))
+            @if let Some(next) = next { p.more { a href=(next) { "More resolved alerts" } } }
+        },
+    )
 }
 
 /// The alerts of this page of a list sorted by key, and the URL of the next page.
 fn paged<'a>(alerts: &[&'a Alert], view: View<'_>) -> (Vec<&'a Alert>, Option<String>) {
-    let rest: Vec<&Alert> = alerts.iter().copied().filter(|alert| view.after.is_empty() || alert.key.as_str() > view.after).collect();
+    let rest: Vec<&Alert> = alerts
+        .iter()
+        .copied()
+        .filter(|alert| view.after.is_empty() || alert.key.as_str() > view.after)
+        .collect();
     let shown: Vec<&Alert> = rest.iter().copied().take(LISTED).collect();
     let next = shown.last().filter(|_| rest.len() > LISTED);
     let next = next.map(|last| url("/alerts", &[("after", &last.key)]));
@@ -257,25 +283,30 @@ fn paged<'a>(alerts: &[&'a Alert], view: View<'_>) -> (Vec<&'a Alert>, Option<St
 
 fn alert_section(alert: &Alert) -> Markup {
     let suite = alert.suite.as_deref().filter(|suite| !suite.is_empty());
-    section("alert", "What is known", "", &html! {
-        (facts(&[
-            ("Severity", state(&alert.severity)),
-            ("Since", moment(&alert.since)),
-            ("Suite", html! { @match suite { Some(suite) => a href={ "/suites/" (part::percent_encoded(suite)) } { (part::text(suite)) }, None => "-" } }),
-            ("Target", html! { (part::text(alert.target.as_deref().unwrap_or("-"))) }),
-            ("Cases", cases(alert)),
-            ("Owners", html! { (part::text(&alert.owners.join(", "))) }),
-            ("Notified", html! { @match &alert.notified_at { Some(at) => (moment(at)), None => "no message was queued" } }),
-        ]))
-        @if let Some(why) = &alert.still_open { p { "It stays open: " (part::text(why)) } }
-        @let rows: Vec<Vec<Markup>> = alert.figures.iter().map(|(name, value)| vec![html! { (part::text(name)) }, html! { (part::text(value)) }]).collect();
-        (table("Figures", "figures", &["Figure", "Value"], &rows))
-        @if !alert.failing.is_empty() {
-            h3 { "First failing cases" }
-            ul.names { @for id in &alert.failing { li { code { (part::text(id)) } } } }
-        }
-        p.more { "Key " code { (part::text(&alert.key)) } }
-    })
+    section(
+        "alert",
+        "What is known",
+        "",
+        &html! {
+            (facts(&[
+                ("Severity", state(&alert.severity)),
+                ("Since", moment(&alert.since)),
+                ("Suite", html! { @match suite { Some(suite) => a href={ "/suites/" (part::percent_encoded(suite)) } { (part::text(suite)) }, None => "-" } }),
+                ("Target", html! { (part::text(alert.target.as_deref().unwrap_or("-"))) }),
+                ("Cases", cases(alert)),
+                ("Owners", html! { (part::text(&alert.owners.join(", "))) }),
+                ("Notified", html! { @match &alert.notified_at { Some(at) => (moment(at)), None => "no message was queued" } }),
+            ]))
+            @if let Some(why) = &alert.still_open { p { "It stays open: " (part::text(why)) } }
+            @let rows: Vec<Vec<Markup>> = alert.figures.iter().map(|(name, value)| vec![html! { (part::text(name)) }, html! { (part::text(value)) }]).collect();
+            (table("Figures", "figures", &["Figure", "Value"], &rows))
+            @if !alert.failing.is_empty() {
+                h3 { "First failing cases" }
+                ul.names { @for id in &alert.failing { li { code { (part::text(id)) } } } }
+            }
+            p.more { "Key " code { (part::text(&alert.key)) } }
+        },
+    )
 }
 
 /// The forms that hold messages and close an alert.
@@ -284,30 +315,35 @@ fn change_section(key: &str, alert: Option<&Alert>, view: View<'_>) -> Markup {
         return html! {};
     }
     let key = if key.is_empty() { "gbrain/" } else { key };
-    section("change", "Silence or close", "A silence holds messages; the alert is recorded all the same. What still fires when it ends is sent then.", &html! {
-        form.row method="post" action="/silences" {
-            (csrf_field())
-            label { "Key, or its beginning and *" input type="text" name="key" value=(key) required maxlength="255" size="40"; }
-            label { "For" input type="text" name="for" value="2h" required size="6" pattern="[0-9]+[smhd]"; }
-            label { "Reason" input type="text" name="reason" required maxlength="1000" size="36"; }
-            button type="submit" { "Silence" }
-        }
-        @if let Some(alert) = alert.filter(|alert| alert.is_firing()) {
-            form.row method="post" action="/alerts/close" {
+    section(
+        "change",
+        "Silence or close",
+        "A silence holds messages; the alert is recorded all the same. What still fires when it ends is sent then.",
+        &html! {
+            form.row method="post" action="/silences" {
                 (csrf_field())
-                input type="hidden" name="key" value=(alert.key);
-                label { "Reason to close it by hand" input type="text" name="reason" required maxlength="1000" size="48"; }
-                button.danger type="submit" { "Close" }
+                label { "Key, or its beginning and *" input type="text" name="key" value=(key) required maxlength="255" size="40"; }
+                label { "For" input type="text" name="for" value="2h" required size="6" pattern="[0-9]+[smhd]"; }
+                label { "Reason" input type="text" name="reason" required maxlength="1000" size="36"; }
+                button type="submit" { "Silence" }
             }
-            p.more { "For alerts that no run will resolve, such as those of a removed suite. What is still wrong fires again with the next run." }
-            form.row method="post" action="/incidents" {
-                (csrf_field())
-                @if let Some(run) = alert.run { input type="hidden" name="run" value=(run); }
-                label { "Title of the incident" input type="text" name="title" value=(alert.title()) required maxlength="500" size="48"; }
-                button type="submit" { "Open an incident" }
+            @if let Some(alert) = alert.filter(|alert| alert.is_firing()) {
+                form.row method="post" action="/alerts/close" {
+                    (csrf_field())
+                    input type="hidden" name="key" value=(alert.key);
+                    label { "Reason to close it by hand" input type="text" name="reason" required maxlength="1000" size="48"; }
+                    button.danger type="submit" { "Close" }
+                }
+                p.more { "For alerts that no run will resolve, such as those of a removed suite. What is still wrong fires again with the next run." }
+                form.row method="post" action="/incidents" {
+                    (csrf_field())
+                    @if let Some(run) = alert.run { input type="hidden" name="run" value=(run); }
+                    label { "Title of the incident" input type="text" name="title" value=(alert.title()) required maxlength="500" size="48"; }
+                    button type="submit" { "Open an incident" }
+                }
             }
-        }
-    })
+        },
+    )
 }
 
 fn silence_section(list: &AlertList, view: View<'_>) -> Markup {
@@ -328,7 +364,12 @@ fn silence_section(list: &AlertList, view: View<'_>) -> Markup {
         ]
     };
     let rows: Vec<Vec<Markup>> = list.silences.iter().map(row).collect();
-    section("silences", "Silences", "", &table("Silences", "silences", &["Alerts", "Reason", "From", "Until", "End"], &rows))
+    section(
+        "silences",
+        "Silences",
+        "",
+        &table("Silences", "silences", &["Alerts", "Reason", "From", "Until", "End"], &rows),
+    )
 }
 
 fn message_section(messages: &DeliveryPage, view: View<'_>) -> Markup {
@@ -349,7 +390,8 @@ fn message_section(messages: &DeliveryPage, view: View<'_>) -> Markup {
         ]
     };
     let rows: Vec<Vec<Markup>> = messages.deliveries.iter().map(row).collect();
-    let lead = "Newest first. The reasons of failed attempts are in gbrain alerts history on the server.";
+    let lead =
+        "Newest first. The reasons of failed attempts are in gbrain alerts history on the server.";
     html! {
         section aria-labelledby="messages" {
             h2 #messages { "Messages" }
@@ -410,11 +452,26 @@ mod tests {
 
     #[test]
     fn firing_alerts_come_first_with_their_cases() {
-        let list = list(&[alert("gbrain/default/weekly/recall@5/all", "firing"), alert("gbrain/default/b", "resolved")]);
+        let list = list(&[
+            alert("gbrain/default/weekly/recall@5/all", "firing"),
+            alert("gbrain/default/b", "resolved"),
+        ]);
         let html = whole(page(&list, &messages(), View { may_change: true, ..View::default() }));
         let at = |part: &str| html.find(part).unwrap_or_else(|| panic!("{part}: {html}"));
-        assert!(at("id=\"firing\"") < at("id=\"messages\"") && at("id=\"messages\"") < at("id=\"resolved\""));
-        for part in ["1 alert fires", "/suite-runs/7", "3 failing cases", "reindexing", "/silences/4/end", "given up", "before=5", "&lt;b&gt;"] {
+        assert!(
+            at("id=\"firing\"") < at("id=\"messages\"")
+                && at("id=\"messages\"") < at("id=\"resolved\"")
+        );
+        for part in [
+            "1 alert fires",
+            "/suite-runs/7",
+            "3 failing cases",
+            "reindexing",
+            "/silences/4/end",
+            "given up",
+            "before=5",
+            "&lt;b&gt;",
+        ] {
             at(part);
         }
     }
@@ -423,8 +480,14 @@ mod tests {
     fn one_alert_can_be_closed_and_becomes_an_incident() {
         let key = "gbrain/default/weekly/recall@5/all";
         let list = list(&[alert(key, "firing")]);
-        let html = whole(page(&list, &messages(), View { key, may_change: true, ..View::default() }));
-        for part in ["action=\"/alerts/close\"", "action=\"/incidents\"", "name=\"run\" value=\"7\"", "name=\"csrf\""] {
+        let html =
+            whole(page(&list, &messages(), View { key, may_change: true, ..View::default() }));
+        for part in [
+            "action=\"/alerts/close\"",
+            "action=\"/incidents\"",
+            "name=\"run\" value=\"7\"",
+            "name=\"csrf\"",
+        ] {
             assert!(html.contains(part), "{part}: {html}");
         }
         let html = whole(page(&list, &messages(), View { key, ..View::default() }));
@@ -436,21 +499,31 @@ mod tests {
         let none = AlertList::default();
         let messages = DeliveryPage { deliveries: Vec::new(), next_before: None };
         let html = whole(page(&none, &messages, View::default()));
-        assert!(html.contains("No suite has raised an alert") && html.contains("No message was queued"), "{html}");
+        assert!(
+            html.contains("No suite has raised an alert") && html.contains("No message was queued"),
+            "{html}"
+        );
         let html = whole(page(&none, &messages, View { key: "gbrain/x", ..View::default() }));
         assert!(html.contains("no alert with this key"), "{html}");
     }
 
     #[test]
     fn many_alerts_are_paged() {
-        let many: Vec<Value> = (0..120).map(|at| alert(&format!("gbrain/default/s{at:03}/run"), "firing")).collect();
+        let many: Vec<Value> =
+            (0..120).map(|at| alert(&format!("gbrain/default/s{at:03}/run"), "firing")).collect();
         let html = whole(page(&list(&many), &messages(), View::default()));
-        assert!(html.contains("after=gbrain%2Fdefault%2Fs049%2Frun") && !html.contains("s050/run"), "{html}");
+        assert!(
+            html.contains("after=gbrain%2Fdefault%2Fs049%2Frun") && !html.contains("s050/run"),
+            "{html}"
+        );
     }
 
     #[test]
     fn keys_are_words_of_a_shell() {
-        assert_eq!(quoted("gbrain/default/weekly/recall@5/all"), "gbrain/default/weekly/recall@5/all");
+        assert_eq!(
+            quoted("gbrain/default/weekly/recall@5/all"),
+            "gbrain/default/weekly/recall@5/all"
+        );
         assert_eq!(quoted("a'b; rm"), "'a'\\''b; rm'");
     }
 }

@@ -64,8 +64,14 @@ pub fn page(benchmarks: &Benchmarks) -> Page {
     Page {
         title: "Benchmarks".to_owned(),
         section: Section::Benchmarks,
-        command: "gbrain eval longmemeval FILE --by-type --result runs/benchmarks/NAME.json".to_owned(),
-        header: heading("", "Benchmarks", None, "Results on public datasets, by type of question, next to trivial baselines. No result has a place without its n."),
+        command: "gbrain eval longmemeval FILE --by-type --result runs/benchmarks/NAME.json"
+            .to_owned(),
+        header: heading(
+            "",
+            "Benchmarks",
+            None,
+            "Results on public datasets, by type of question, next to trivial baselines. No result has a place without its n.",
+        ),
         main: html! {
             @if benchmarks.results.is_empty() { (none(benchmarks)) }
             @for (at, one) in benchmarks.results.iter().enumerate() { (result(at, one)) }
@@ -82,20 +88,28 @@ fn none(benchmarks: &Benchmarks) -> Markup {
         true => "There is no benchmark result in the folder runs/benchmarks of this server's home.",
         false => "This server shows no benchmark results: its home has no folder runs/benchmarks.",
     };
-    empty(what, "gbrain eval longmemeval FILE --by-type --result \"$GBRAIN_HOME/runs/benchmarks/longmemeval.json\"")
+    empty(
+        what,
+        "gbrain eval longmemeval FILE --by-type --result \"$GBRAIN_HOME/runs/benchmarks/longmemeval.json\"",
+    )
 }
 
 fn result(at: usize, one: &BenchmarkResult) -> Markup {
     let title = if one.headline.is_empty() { &one.name } else { &one.headline };
-    section(&format!("result-{at}"), &part::text(title), &part::text(&one.name), &html! {
-        @for warning in &one.warnings { p.more { (tag(Tone::Warning, "note")) " " (part::text(warning)) } }
-        h3 { "All " (part::count(one.all.n, "question", "questions")) }
-        (group("All questions", &one.all, &one.baselines))
-        @for (kind, of) in &one.by_type {
-            h3 { (part::text(kind)) ", " (part::count(of.n, "question", "questions")) }
-            (group(kind, of, one.baselines_by_type.get(kind).unwrap_or(&BTreeMap::new())))
-        }
-    })
+    section(
+        &format!("result-{at}"),
+        &part::text(title),
+        &part::text(&one.name),
+        &html! {
+            @for warning in &one.warnings { p.more { (tag(Tone::Warning, "note")) " " (part::text(warning)) } }
+            h3 { "All " (part::count(one.all.n, "question", "questions")) }
+            (group("All questions", &one.all, &one.baselines))
+            @for (kind, of) in &one.by_type {
+                h3 { (part::text(kind)) ", " (part::count(of.n, "question", "questions")) }
+                (group(kind, of, one.baselines_by_type.get(kind).unwrap_or(&BTreeMap::new())))
+            }
+        },
+    )
 }
 
 /// The means of a group with those of the baselines beside them.
@@ -109,7 +123,8 @@ fn group(label: &str, group: &Group, baselines: &BTreeMap<String, BaselineMeans>
             number(Some(mean.mean)),
             html! { (format!("{:.4} to {:.4}", mean.low, mean.high)) },
         ];
-        let others = baselines.values().map(|one| number(one.means.get(measure).copied().flatten()));
+        let others =
+            baselines.values().map(|one| number(one.means.get(measure).copied().flatten()));
         own.into_iter().chain(others).collect()
     };
     let rows: Vec<Vec<Markup>> = group.means.iter().map(row).collect();
@@ -130,7 +145,15 @@ mod tests {
             "warnings": ["other distractors"], "all": group(0.98), "by_type": { "temporal-reasoning": group(0.91) },
             "baselines": random, "baselines_by_type": { "temporal-reasoning": random } }] });
         let html = page(&serde_json::from_value(body).unwrap()).main.into_string();
-        for part in ["0.9800", "0.9100", "0.1000", "random", "temporal-reasoning, 93 questions", "1 file is", "&lt;b&gt;"] {
+        for part in [
+            "0.9800",
+            "0.9100",
+            "0.1000",
+            "random",
+            "temporal-reasoning, 93 questions",
+            "1 file is",
+            "&lt;b&gt;",
+        ] {
             assert!(html.contains(part), "{part}: {html}");
         }
     }

@@ -5,7 +5,9 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use crate::chart::distribution::{ScoreSeries, overlaid, precision_recall, worth_along};
-use crate::part::{self, Tone, command, csrf_field, empty, facts, heading, moment, section, state, table, tag, url};
+use crate::part::{
+    self, Tone, command, csrf_field, empty, facts, heading, moment, section, state, table, tag, url,
+};
 use crate::shell::{Page, Section};
 
 /// `GET /v1/calibration`.
@@ -106,7 +108,9 @@ pub fn page(calibration: &Calibration, history: &ThresholdList, may_deploy: bool
     Page {
         title: "Calibration".to_owned(),
         section: Section::Calibration,
-        command: shown.map_or("gbrain calibrate show".to_owned(), |one| format!("gbrain calibrate show {}", one.id)),
+        command: shown.map_or("gbrain calibrate show".to_owned(), |one| {
+            format!("gbrain calibrate show {}", one.id)
+        }),
         header: header(calibration),
         main: html! {
             (score_section(calibration))
@@ -119,7 +123,9 @@ pub fn page(calibration: &Calibration, history: &ThresholdList, may_deploy: bool
 }
 
 fn header(calibration: &Calibration) -> Markup {
-    let Calibration { state: word, reranker, set_threshold, set_for, pairs, missing, in_force, .. } = calibration;
+    let Calibration {
+        state: word, reranker, set_threshold, set_for, pairs, missing, in_force, ..
+    } = calibration;
     let tone = match word.as_str() {
         "in_force" => Tone::Good,
         "no_reranker" | "no_threshold" => Tone::Neutral,
@@ -148,7 +154,10 @@ fn score_section(calibration: &Calibration) -> Markup {
             (Some(_), 0) => "gbrain calibrate score",
             (Some(_), _) => "gbrain calibrate collect --from pairs.jsonl",
         };
-        return empty("No pair has been scored yet: there is no distribution and no threshold.", next);
+        return empty(
+            "No pair has been scored yet: there is no distribution and no threshold.",
+            next,
+        );
     }
     let bins = |of: fn(&Bin) -> u64| calibration.histogram.iter().map(of).collect::<Vec<_>>();
     let series = [
@@ -157,20 +166,33 @@ fn score_section(calibration: &Calibration) -> Markup {
         ScoreSeries { class: "now", name: "relevant", bins: bins(|bin| bin.relevant) },
     ];
     let threshold = calibration.shown.as_ref().map(|one| one.threshold);
-    section("scores", "Scores", "How the reranker scores pairs that reviewers judged, by tenths.", &overlaid(&series, threshold, "Scores of judged pairs"))
+    section(
+        "scores",
+        "Scores",
+        "How the reranker scores pairs that reviewers judged, by tenths.",
+        &overlaid(&series, threshold, "Scores of judged pairs"),
+    )
 }
 
 /// Precision and recall along the threshold.
 fn worth_section(calibration: &Calibration) -> Markup {
     let good = |label: &str| matches!(label, "relevant" | "borderline");
-    let pairs: Vec<(f64, bool)> =
-        calibration.scores.iter().filter_map(|one| Some((one.score, good(one.label.as_deref()?)))).collect();
+    let pairs: Vec<(f64, bool)> = calibration
+        .scores
+        .iter()
+        .filter_map(|one| Some((one.score, good(one.label.as_deref()?))))
+        .collect();
     let along = worth_along(&pairs);
     if along.is_empty() {
         return html! {};
     }
     let lead = "Of the pairs above a threshold, how many are relevant or borderline (precision); of those, how many are above it (recall).";
-    section("worth", "Precision and recall along the threshold", lead, &precision_recall(&along, calibration.shown.as_ref().map(|one| one.threshold)))
+    section(
+        "worth",
+        "Precision and recall along the threshold",
+        lead,
+        &precision_recall(&along, calibration.shown.as_ref().map(|one| one.threshold)),
+    )
 }
 
 fn share(value: Option<f64>) -> String {
@@ -179,26 +201,31 @@ fn share(value: Option<f64>) -> String {
 
 fn threshold_section(one: &Threshold, calibration: &Calibration, may_deploy: bool) -> Markup {
     let is_in_force = calibration.in_force.as_ref().is_some_and(|other| other.id == one.id);
-    section("threshold", &format!("Threshold {}", one.id), "", &html! {
-        (facts(&[
-            ("Value", html! { (format!("{:.4}", one.threshold)) }),
-            ("Status", threshold_state(&one.status)),
-            ("Reranker", html! { code { (part::text(&one.model)) } }),
-            ("Of borderline pairs", html! { (one.n) ", mean " (format!("{:.4}", one.mean)) ", deviation " (format!("{:.4}", one.sigma)) }),
-            ("Precision", html! { (share(one.precision)) }),
-            ("Recall", html! { (share(one.recall)) }),
-            ("Trial", trial(one.verification.as_ref())),
-        ]))
-        @if !one.refusals.is_empty() {
-            p { "Reasons against it: " (one.refusals.iter().map(|why| part::text(why).replace('_', " ")).collect::<Vec<_>>().join(", ")) "." }
-        }
-        @if is_in_force { p { (tag(Tone::Good, "in force")) " Results are dropped below it." } }
-        @else if one.verification.as_ref().is_none_or(|trial| !trial.passed) {
-            p { "Before it can be deployed, a trial must pass:" } (command(&format!("gbrain calibrate verify {}", one.id)))
-        }
-        @else if may_deploy { (deploy_form(one)) }
-        @else { p { "Deploying it needs a token of scope admin, or:" } (command(&format!("gbrain calibrate deploy {}", one.id))) }
-    })
+    section(
+        "threshold",
+        &format!("Threshold {}", one.id),
+        "",
+        &html! {
+            (facts(&[
+                ("Value", html! { (format!("{:.4}", one.threshold)) }),
+                ("Status", threshold_state(&one.status)),
+                ("Reranker", html! { code { (part::text(&one.model)) } }),
+                ("Of borderline pairs", html! { (one.n) ", mean " (format!("{:.4}", one.mean)) ", deviation " (format!("{:.4}", one.sigma)) }),
+                ("Precision", html! { (share(one.precision)) }),
+                ("Recall", html! { (share(one.recall)) }),
+                ("Trial", trial(one.verification.as_ref())),
+            ]))
+            @if !one.refusals.is_empty() {
+                p { "Reasons against it: " (one.refusals.iter().map(|why| part::text(why).replace('_', " ")).collect::<Vec<_>>().join(", ")) "." }
+            }
+            @if is_in_force { p { (tag(Tone::Good, "in force")) " Results are dropped below it." } }
+            @else if one.verification.as_ref().is_none_or(|trial| !trial.passed) {
+                p { "Before it can be deployed, a trial must pass:" } (command(&format!("gbrain calibrate verify {}", one.id)))
+            }
+            @else if may_deploy { (deploy_form(one)) }
+            @else { p { "Deploying it needs a token of scope admin, or:" } (command(&format!("gbrain calibrate deploy {}", one.id))) }
+        },
+    )
 }
 
 fn deploy_form(one: &Threshold) -> Markup {
@@ -250,7 +277,8 @@ fn history_section(history: &ThresholdList) -> Markup {
         ]
     };
     let rows: Vec<Vec<Markup>> = history.thresholds.iter().map(row).collect();
-    let head = ["Threshold", "Status", "Value", "Reranker", "Precision", "Recall", "Trial", "Last change"];
+    let head =
+        ["Threshold", "Status", "Value", "Reranker", "Precision", "Recall", "Trial", "Last change"];
     section("history", "History", "Newest first.", &table("Thresholds", "thresholds", &head, &rows))
 }
 
@@ -273,15 +301,28 @@ mod tests {
             "score_drop": null, "histogram": bins,
             "scores": [{ "pair": 1, "label": "relevant", "score": 0.9 }, { "pair": 2, "label": "irrelevant", "score": 0.2 }] });
         let history = json!({ "thresholds": [threshold(passed)] });
-        let page = page(&serde_json::from_value(body).unwrap(), &serde_json::from_value(history).unwrap(), may_deploy);
+        let page = page(
+            &serde_json::from_value(body).unwrap(),
+            &serde_json::from_value(history).unwrap(),
+            may_deploy,
+        );
         page.header.into_string() + &page.main.into_string()
     }
 
     #[test]
     fn a_threshold_that_passed_is_deployed_with_confirmation() {
         let html = html(true, true);
-        for part in ["threshold 0.420", "action=\"/calibration/deploy\"", "name=\"confirm\"", "required", "20 of 20 found", "90.0%",
-            "href=\"/calibration?threshold=3\"", "voyage:&lt;x&gt;", "Precision and recall along"] {
+        for part in [
+            "threshold 0.420",
+            "action=\"/calibration/deploy\"",
+            "name=\"confirm\"",
+            "required",
+            "20 of 20 found",
+            "90.0%",
+            "href=\"/calibration?threshold=3\"",
+            "voyage:&lt;x&gt;",
+            "Precision and recall along",
+        ] {
             assert!(html.contains(part), "{part}: {html}");
         }
     }
@@ -290,13 +331,21 @@ mod tests {
     fn others_see_the_command() {
         assert!(html(true, false).contains("gbrain calibrate deploy 3"));
         let untried = html(false, true);
-        assert!(untried.contains("gbrain calibrate verify 3") && !untried.contains("/calibration/deploy"), "{untried}");
+        assert!(
+            untried.contains("gbrain calibrate verify 3")
+                && !untried.contains("/calibration/deploy"),
+            "{untried}"
+        );
     }
 
     #[test]
     fn without_scores_the_page_says_what_is_next() {
         let body = json!({ "state": "no_reranker", "reranker": null, "set_threshold": 0.0, "pairs": {}, "missing": 30 });
-        let page = page(&serde_json::from_value(body).unwrap(), &ThresholdList { thresholds: Vec::new() }, true);
+        let page = page(
+            &serde_json::from_value(body).unwrap(),
+            &ThresholdList { thresholds: Vec::new() },
+            true,
+        );
         assert!(page.main.into_string().contains("models.rerank"));
     }
 }

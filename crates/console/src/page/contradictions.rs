@@ -3,7 +3,10 @@
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use crate::part::{self, Tone, command, count, empty, facts, heading, moment, page_name, percent_encoded, section, tag};
+use crate::part::{
+    self, Tone, command, count, empty, facts, heading, moment, page_name, percent_encoded, section,
+    tag,
+};
 use crate::shell::{Page, Section};
 
 /// `GET /v1/contradictions`.
@@ -107,16 +110,22 @@ fn filters(view: View<'_>) -> Markup {
 }
 
 fn pair(one: &Contradiction) -> Markup {
-    let title = if one.axis.is_empty() { one.verdict.replace('_', " ") } else { part::text(&one.axis) };
-    section(&format!("pair-{}", part::percent_encoded(&one.pair_id)), &title, "", &html! {
-        p {
-            (severity(&one.severity)) " " (one.verdict.replace('_', " "))
-            ", " (format!("{:.0}% sure", one.confidence * 100.0)) ", pair " code { (part::text(&one.pair_id)) }
-        }
-        div.plots { (statement(&one.a)) (statement(&one.b)) }
-        @if let Some(advice) = &one.resolution_advice { p.more { (part::text(advice)) } }
-        @if let Some(fix) = &one.resolution_command { (command(fix)) }
-    })
+    let title =
+        if one.axis.is_empty() { one.verdict.replace('_', " ") } else { part::text(&one.axis) };
+    section(
+        &format!("pair-{}", part::percent_encoded(&one.pair_id)),
+        &title,
+        "",
+        &html! {
+            p {
+                (severity(&one.severity)) " " (one.verdict.replace('_', " "))
+                ", " (format!("{:.0}% sure", one.confidence * 100.0)) ", pair " code { (part::text(&one.pair_id)) }
+            }
+            div.plots { (statement(&one.a)) (statement(&one.b)) }
+            @if let Some(advice) = &one.resolution_advice { p.more { (part::text(advice)) } }
+            @if let Some(fix) = &one.resolution_command { (command(fix)) }
+        },
+    )
 }
 
 fn statement(one: &Statement) -> Markup {
@@ -155,14 +164,24 @@ mod tests {
 
     #[test]
     fn both_claims_are_shown_with_dates_and_the_command() {
-        let side = |slug: &str, date: Option<&str>| json!({ "source_id": "wiki", "slug": slug, "source_tier": "own", "holder": "ada",
-            "text": "<img src=x onerror=y> owns it\u{202e}", "effective_date": date });
+        let side = |slug: &str, date: Option<&str>| {
+            json!({ "source_id": "wiki", "slug": slug, "source_tier": "own", "holder": "ada",
+            "text": "<img src=x onerror=y> owns it\u{202e}", "effective_date": date })
+        };
         let pair = json!({ "pair_id": "ab12", "kind": "passages", "a": side("billing", Some("2026-01-01")), "b": side("payments", None),
             "verdict": "contradiction", "severity": "high", "axis": "owner", "confidence": 0.91,
             "resolution_advice": "The later one holds.", "resolution_command": "gbrain get wiki::billing" });
         let html = page(&read(&[pair], Some("r1")), View::default()).main.into_string();
-        for part in ["holds from 2026-01-01", "without a date", "gbrain get wiki::billing", "/pages/wiki%3A%3Abilling", "91% sure",
-            "&lt;img", "\\u{202e}", "The 1 most severe of 4 pairs"] {
+        for part in [
+            "holds from 2026-01-01",
+            "without a date",
+            "gbrain get wiki::billing",
+            "/pages/wiki%3A%3Abilling",
+            "91% sure",
+            "&lt;img",
+            "\\u{202e}",
+            "The 1 most severe of 4 pairs",
+        ] {
             assert!(html.contains(part), "{part}: {html}");
         }
         assert!(!html.contains("<img"));
@@ -170,7 +189,17 @@ mod tests {
 
     #[test]
     fn without_a_run_the_page_says_how_to_make_one() {
-        assert!(page(&read(&[], None), View::default()).main.into_string().contains("suspected-contradictions run"));
-        assert!(page(&read(&[], Some("r")), View::default()).main.into_string().contains("No pair of this kind"));
+        assert!(
+            page(&read(&[], None), View::default())
+                .main
+                .into_string()
+                .contains("suspected-contradictions run")
+        );
+        assert!(
+            page(&read(&[], Some("r")), View::default())
+                .main
+                .into_string()
+                .contains("No pair of this kind")
+        );
     }
 }

@@ -3,7 +3,9 @@
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use crate::part::{self, Tone, count, csrf_field, empty, facts, heading, moment, section, state, table, tag, url};
+use crate::part::{
+    self, Tone, count, csrf_field, empty, facts, heading, moment, section, state, table, tag, url,
+};
 use crate::shell::{Page, Section};
 
 /// `GET /v1/incidents`.
@@ -86,12 +88,18 @@ pub fn list(list: &IncidentList, wanted: &str, limit: usize) -> Page {
     };
     let rows: Vec<Vec<Markup>> = list.incidents.iter().map(row).collect();
     let last = list.incidents.last().filter(|_| list.incidents.len() >= limit);
-    let next = last.map(|last| url("/incidents", &[("state", wanted), ("before", &last.id.to_string())]));
+    let next =
+        last.map(|last| url("/incidents", &[("state", wanted), ("before", &last.id.to_string())]));
     Page {
         title: "Incidents".to_owned(),
         section: Section::Incidents,
         command: "gbrain incident list".to_owned(),
-        header: heading("", "Incidents", None, "Problems from the first alert to their root cause and fix."),
+        header: heading(
+            "",
+            "Incidents",
+            None,
+            "Problems from the first alert to their root cause and fix.",
+        ),
         controls: state_filter(wanted),
         main: html! {
             @match rows.is_empty() {
@@ -101,6 +109,7 @@ pub fn list(list: &IncidentList, wanted: &str, limit: usize) -> Page {
             (open_form())
         },
         pager: part::next_page(next.as_deref()),
+        ..Page::default()
     }
 }
 
@@ -128,14 +137,19 @@ fn incident_state(word: &str) -> Markup {
 }
 
 fn open_form() -> Markup {
-    section("open", "Open an incident", "With a run, its failing cases are triaged and the findings become part of the record.", &html! {
-        form.row method="post" action="/incidents" {
-            (csrf_field())
-            label { "Title" input type="text" name="title" required maxlength="500" size="48"; }
-            label { "Suite run (a number, optional)" input type="text" name="run" pattern="[0-9]*" inputmode="numeric" size="8"; }
-            button type="submit" { "Open" }
-        }
-    })
+    section(
+        "open",
+        "Open an incident",
+        "With a run, its failing cases are triaged and the findings become part of the record.",
+        &html! {
+            form.row method="post" action="/incidents" {
+                (csrf_field())
+                label { "Title" input type="text" name="title" required maxlength="500" size="48"; }
+                label { "Suite run (a number, optional)" input type="text" name="run" pattern="[0-9]*" inputmode="numeric" size="8"; }
+                button type="submit" { "Open" }
+            }
+        },
+    )
 }
 
 /// One incident.
@@ -177,10 +191,16 @@ fn incident_facts(incident: &Incident) -> Vec<(&'static str, Markup)> {
         all.push(("Run", html! { a href={ "/suite-runs/" (run) } { "run " (run) } }));
     }
     if let Some(alert) = record.and_then(|record| record.alert.as_deref()) {
-        all.push(("Alert", html! { a href=(url("/alerts", &[("key", alert)])) { code { (part::text(alert)) } } }));
+        all.push((
+            "Alert",
+            html! { a href=(url("/alerts", &[("key", alert)])) { code { (part::text(alert)) } } },
+        ));
     }
     if let Some(suite) = record.and_then(|record| record.suite.as_deref()) {
-        all.push(("Suite", html! { a href={ "/suites/" (part::percent_encoded(suite)) } { (part::text(suite)) } }));
+        all.push((
+            "Suite",
+            html! { a href={ "/suites/" (part::percent_encoded(suite)) } { (part::text(suite)) } },
+        ));
     }
     all
 }
@@ -194,29 +214,39 @@ fn finding_section(record: &Record) -> Markup {
             }
         }
     };
-    section("findings", "What triage found", "", &html! {
-        @for finding in &record.findings {
-            h3 { (finding.class.replace('_', " ")) ": " (count(finding.cases.len() as u64, "case", "cases")) }
-            @if !finding.because.is_empty() { ul { @for why in &finding.because { li { (part::text(why)) } } } }
-            (cases(finding))
-        }
-    })
+    section(
+        "findings",
+        "What triage found",
+        "",
+        &html! {
+            @for finding in &record.findings {
+                h3 { (finding.class.replace('_', " ")) ": " (count(finding.cases.len() as u64, "case", "cases")) }
+                @if !finding.because.is_empty() { ul { @for why in &finding.because { li { (part::text(why)) } } } }
+                (cases(finding))
+            }
+        },
+    )
 }
 
 /// What happened, oldest first.
 fn timeline(incident: &Incident, record: &Record) -> Markup {
     let end = record.resolution.as_ref();
-    section("timeline", "Timeline", "Oldest first.", &html! {
-        ol.timeline {
-            @if record.notes.is_empty() { li { (moment(&incident.opened_at)) " opened" } }
-            @for note in &record.notes {
-                li { p.note { (moment(&note.at)) " by " (part::text(&note.author)) } (paragraphs(&note.text)) }
+    section(
+        "timeline",
+        "Timeline",
+        "Oldest first.",
+        &html! {
+            ol.timeline {
+                @if record.notes.is_empty() { li { (moment(&incident.opened_at)) " opened" } }
+                @for note in &record.notes {
+                    li { p.note { (moment(&note.at)) " by " (part::text(&note.author)) } (paragraphs(&note.text)) }
+                }
+                @if let Some(end) = end {
+                    li { p.note { (moment(&end.at)) " by " (part::text(&end.author)) } p { (tag(Tone::Good, "resolved")) } }
+                }
             }
-            @if let Some(end) = end {
-                li { p.note { (moment(&end.at)) " by " (part::text(&end.author)) } p { (tag(Tone::Good, "resolved")) } }
-            }
-        }
-    })
+        },
+    )
 }
 
 /// A text of several lines.
@@ -225,36 +255,53 @@ fn paragraphs(text: &str) -> Markup {
 }
 
 fn resolution_section(record: &Record) -> Markup {
-    let Some(Resolution { root_cause, fix, follow_ups, .. }) = &record.resolution else { return html! {} };
-    section("resolution", "How it ended", "", &html! {
-        h3 { "Root cause" } (paragraphs(root_cause))
-        h3 { "Fix" } (paragraphs(fix))
-        h3 { "Follow-ups" }
-        ul { @for one in follow_ups { li { (part::text(one)) } } }
-    })
+    let Some(Resolution { root_cause, fix, follow_ups, .. }) = &record.resolution else {
+        return html! {};
+    };
+    section(
+        "resolution",
+        "How it ended",
+        "",
+        &html! {
+            h3 { "Root cause" } (paragraphs(root_cause))
+            h3 { "Fix" } (paragraphs(fix))
+            h3 { "Follow-ups" }
+            ul { @for one in follow_ups { li { (part::text(one)) } } }
+        },
+    )
 }
 
 fn note_form(id: i64) -> Markup {
-    section("note", "Add a note", "Personal data and secrets are removed before a note is stored.", &html! {
-        form method="post" action={ "/incidents/" (id) "/notes" } {
-            (csrf_field())
-            label { "Note" textarea name="text" rows="3" required maxlength="20000" {} }
-            p.more { button type="submit" { "Add" } }
-        }
-    })
+    section(
+        "note",
+        "Add a note",
+        "Personal data and secrets are removed before a note is stored.",
+        &html! {
+            form method="post" action={ "/incidents/" (id) "/notes" } {
+                (csrf_field())
+                label { "Note" textarea name="text" rows="3" required maxlength="20000" {} }
+                p.more { button type="submit" { "Add" } }
+            }
+        },
+    )
 }
 
 fn resolve_form(id: i64) -> Markup {
-    section("resolve", "Resolve", "The channels that the suite notifies get a message with these texts.", &html! {
-        form method="post" action={ "/incidents/" (id) "/resolve" } {
-            (csrf_field())
-            label { "Root cause" textarea name="root_cause" rows="2" required maxlength="20000" {} }
-            label { "Fix" textarea name="fix" rows="2" required maxlength="20000" {} }
-            label { "Follow-ups, one a line; none if there are none" textarea name="follow_ups" rows="2" required maxlength="20000" {} }
-            p.more { button.primary type="submit" { "Resolve" } }
-        }
-        p.more { "To choose the channels, use " code { "gbrain incident resolve " (id) " --channel NAME" } "." }
-    })
+    section(
+        "resolve",
+        "Resolve",
+        "The channels that the suite notifies get a message with these texts.",
+        &html! {
+            form method="post" action={ "/incidents/" (id) "/resolve" } {
+                (csrf_field())
+                label { "Root cause" textarea name="root_cause" rows="2" required maxlength="20000" {} }
+                label { "Fix" textarea name="fix" rows="2" required maxlength="20000" {} }
+                label { "Follow-ups, one a line; none if there are none" textarea name="follow_ups" rows="2" required maxlength="20000" {} }
+                p.more { button.primary type="submit" { "Resolve" } }
+            }
+            p.more { "To choose the channels, use " code { "gbrain incident resolve " (id) " --channel NAME" } "." }
+        },
+    )
 }
 
 #[cfg(test)]
@@ -281,8 +328,16 @@ mod tests {
     #[test]
     fn an_open_incident_is_annotated_and_resolved() {
         let html = shown(incident(3, "open"));
-        for part in ["action=\"/incidents/3/notes\"", "action=\"/incidents/3/resolve\"", "2 cases", "the page fell to rank 9",
-            "/suite-runs/7", "/alerts?key=gbrain%2Fdefault%2Fweekly%2Frun", "/suites/weekly", "&lt;script&gt;"] {
+        for part in [
+            "action=\"/incidents/3/notes\"",
+            "action=\"/incidents/3/resolve\"",
+            "2 cases",
+            "the page fell to rank 9",
+            "/suite-runs/7",
+            "/alerts?key=gbrain%2Fdefault%2Fweekly%2Frun",
+            "/suites/weekly",
+            "&lt;script&gt;",
+        ] {
             assert!(html.contains(part), "{part}: {html}");
         }
     }
@@ -290,7 +345,12 @@ mod tests {
     #[test]
     fn a_resolved_one_says_how_it_ended() {
         let html = shown(incident(3, "resolved"));
-        assert!(html.contains("the disk was full") && html.contains("alert on free space") && html.contains("/notes"), "{html}");
+        assert!(
+            html.contains("the disk was full")
+                && html.contains("alert on free space")
+                && html.contains("/notes"),
+            "{html}"
+        );
         assert!(!html.contains("/incidents/3/resolve"), "{html}");
         let mut unreadable = incident(4, "open");
         unreadable["record"] = Value::Null;
@@ -302,8 +362,14 @@ mod tests {
         let many: Vec<Value> = (1..=20).rev().map(|id| incident(id, "open")).collect();
         let read: IncidentList = serde_json::from_value(json!({ "incidents": many })).unwrap();
         let page = list(&read, "open", 20);
-        assert_eq!(page.pager.into_string().matches("/incidents?state=open&amp;before=1").count(), 1);
+        assert_eq!(
+            page.pager.into_string().matches("/incidents?state=open&amp;before=1").count(),
+            1
+        );
         let none = list(&IncidentList { incidents: Vec::new() }, "", 20);
-        assert!(none.main.into_string().contains("There is no such incident") && none.pager.into_string().is_empty());
+        assert!(
+            none.main.into_string().contains("There is no such incident")
+                && none.pager.into_string().is_empty()
+        );
     }
 }

@@ -1,14 +1,14 @@
 //! The pages, one module each: the JSON it reads, and its template.
 
-pub mod capture;
-pub mod captures;
-pub mod label_conflicts;
-pub mod labels;
 pub mod alerts;
 pub mod benchmarks;
 pub mod calibration;
+pub mod capture;
+pub mod captures;
 pub mod contradictions;
 pub mod incidents;
+pub mod label_conflicts;
+pub mod labels;
 pub mod message;
 pub mod overview;
 pub mod probe;

@@ -8,12 +8,14 @@ use super::incidents::IncidentList;
 use super::probe::ProbeHistory;
 use super::runs::{RunEntry, RunList};
 use super::spending::{Spending, dollars};
-use super::suites::{Suite, SuiteList, SuiteTrends, last_verdict, last_words, verdict_counts, with_trend, word_tag};
+use super::suites::{
+    Suite, SuiteList, SuiteTrends, last_verdict, last_words, verdict_counts, with_trend, word_tag,
+};
 use crate::chart::days::{DayAmount, bars, calendar};
 use crate::chart::line;
 use crate::part::{
-    self, Tone, command, count, facts, heading, moment, page_name, percent_encoded, section, state, table, tag,
-    thousands, url,
+    self, Tone, command, count, facts, heading, moment, page_name, percent_encoded, section, state,
+    table, tag, thousands, url,
 };
 use crate::shell::{Page, Section};
 
@@ -81,7 +83,12 @@ pub struct Overview {
 pub fn page(data: &Overview) -> Page {
     let page = Page { title: "Overview".to_owned(), section: Section::Overview, ..Page::default() };
     if data.is_new() {
-        return Page { header: first_header(), main: first_steps(), command: "gbrain doctor".to_owned(), ..page };
+        return Page {
+            header: first_header(),
+            main: first_steps(),
+            command: "gbrain doctor".to_owned(),
+            ..page
+        };
     }
     Page {
         command: "gbrain doctor".to_owned(),
@@ -120,7 +127,8 @@ impl Overview {
 
     /// The state of everything, and one sentence about it.
     fn verdict(&self) -> (Tone, String) {
-        let (failed, broken, firing) = (self.suites_that("fail"), self.suites_that("broken"), self.firing().count());
+        let (failed, broken, firing) =
+            (self.suites_that("fail"), self.suites_that("broken"), self.firing().count());
         let inconclusive = self.suites_that("inconclusive");
         let part = |n: usize, one: &str, many: &str| (n > 0).then(|| count(n as u64, one, many));
         let bad = [
@@ -131,9 +139,16 @@ impl Overview {
         let bad: Vec<String> = bad.into_iter().flatten().collect();
         match (bad.is_empty(), inconclusive) {
             (false, _) => (Tone::Bad, format!("{}.", bad.join(", "))),
-            (true, 0) if self.suites_that("pass") == 0 => (Tone::Neutral, "Nothing has been measured by a suite yet.".to_owned()),
-            (true, 0) => (Tone::Good, "Every suite that ran passed, and no alert fires.".to_owned()),
-            (true, n) => (Tone::Warning, format!("{} inconclusive.", count(n as u64, "suite is", "suites are"))),
+            (true, 0) if self.suites_that("pass") == 0 => {
+                (Tone::Neutral, "Nothing has been measured by a suite yet.".to_owned())
+            }
+            (true, 0) => {
+                (Tone::Good, "Every suite that ran passed, and no alert fires.".to_owned())
+            }
+            (true, n) => (
+                Tone::Warning,
+                format!("{} inconclusive.", count(n as u64, "suite is", "suites are")),
+            ),
         }
     }
 }
@@ -146,7 +161,8 @@ fn header(data: &Overview) -> Markup {
         Tone::Good => "All well",
         _ => "Overview",
     };
-    let (firing, incidents) = (data.firing().count(), data.incidents.as_ref().map(|all| all.incidents.len()));
+    let (firing, incidents) =
+        (data.firing().count(), data.incidents.as_ref().map(|all| all.incidents.len()));
     let mut all = verdict_counts(&data.suites.suites);
     all.push(("Alerts firing", html! { a href="/alerts" { (firing) } }));
     if let Some(open) = incidents {
@@ -174,19 +190,24 @@ fn attention(data: &Overview) -> Markup {
         }
     };
     let open = data.incidents.iter().flat_map(|all| &all.incidents);
-    section("attention", "Alerts and incidents", "", &html! {
-        @if firing.is_empty() { p { (tag(Tone::Good, "quiet")) " No alert fires." } }
-        @else {
-            ul.plain { @for one in firing.iter().take(LISTED) { (alert(one)) } }
-            @if firing.len() > LISTED { p.more { a href="/alerts" { "All " (firing.len()) " alerts that fire" } } }
-        }
-        @for incident in open.clone().take(LISTED) {
-            p.more { (tag(Tone::Warning, "incident")) " " a href={ "/incidents/" (incident.id) } { (part::text(&incident.title)) } " open since " (moment(&incident.opened_at)) }
-        }
-        @if data.alerts.deliveries.dead > 0 {
-            p.more { (tag(Tone::Bad, "not delivered")) " " a href="/alerts?state=dead#messages" { (count(data.alerts.deliveries.dead, "message was", "messages were")) } " given up." }
-        }
-    })
+    section(
+        "attention",
+        "Alerts and incidents",
+        "",
+        &html! {
+            @if firing.is_empty() { p { (tag(Tone::Good, "quiet")) " No alert fires." } }
+            @else {
+                ul.plain { @for one in firing.iter().take(LISTED) { (alert(one)) } }
+                @if firing.len() > LISTED { p.more { a href="/alerts" { "All " (firing.len()) " alerts that fire" } } }
+            }
+            @for incident in open.clone().take(LISTED) {
+                p.more { (tag(Tone::Warning, "incident")) " " a href={ "/incidents/" (incident.id) } { (part::text(&incident.title)) } " open since " (moment(&incident.opened_at)) }
+            }
+            @if data.alerts.deliveries.dead > 0 {
+                p.more { (tag(Tone::Bad, "not delivered")) " " a href="/alerts?state=dead#messages" { (count(data.alerts.deliveries.dead, "message was", "messages were")) } " given up." }
+            }
+        },
+    )
 }
 
 fn suite_section(data: &Overview) -> Markup {
@@ -208,29 +229,48 @@ fn suite_section(data: &Overview) -> Markup {
         ]
     };
     let rows: Vec<Vec<Markup>> = shown.iter().map(row).collect();
-    section("suites", "Suites", "Worst first. The band is the 95% interval, the line the alert threshold.", &html! {
-        @if suites.is_empty() {
-            p { "No suite measures this workspace." }
-            (command("gbrain suites create --name smoke --type smoke --owner @search --trigger manual"))
-        }
-        (table("Suites", "overview-suites", &["Suite", "Last run", "Trend"], &rows))
-        @if !rest.is_empty() {
-            h3 { "And " (count(rest.len() as u64, "more suite", "more suites")) }
-            ul.names { @for suite in rest { li { (word_tag(suite.word())) " " a href=(suite.href()) { (part::text(&suite.name)) } } } }
-        }
-    })
+    section(
+        "suites",
+        "Suites",
+        "Worst first. The band is the 95% interval, the line the alert threshold.",
+        &html! {
+            @if suites.is_empty() {
+                p { "No suite measures this workspace." }
+                (command("gbrain suites create --name smoke --type smoke --owner @search --trigger manual"))
+            }
+            (table("Suites", "overview-suites", &["Suite", "Last run", "Trend"], &rows))
+            @if !rest.is_empty() {
+                h3 { "And " (count(rest.len() as u64, "more suite", "more suites")) }
+                ul.names { @for suite in rest { li { (word_tag(suite.word())) " " a href=(suite.href()) { (part::text(&suite.name)) } } } }
+            }
+        },
+    )
 }
 
 /// The last gate, the last replay and the nightly probe.
 fn run_section(data: &Overview) -> Markup {
-    let rows: Vec<Vec<Markup>> = ["gate", "replay"].into_iter().map(|kind| last_run(kind, &data.runs.jobs)).chain([probe_row(&data.probe)]).collect();
-    section("runs", "Gate, replay and probe", "", &table("Last runs", "runs", &["What", "Last", "State", "When"], &rows))
+    let rows: Vec<Vec<Markup>> = ["gate", "replay"]
+        .into_iter()
+        .map(|kind| last_run(kind, &data.runs.jobs))
+        .chain([probe_row(&data.probe)])
+        .collect();
+    section(
+        "runs",
+        "Gate, replay and probe",
+        "",
+        &table("Last runs", "runs", &["What", "Last", "State", "When"], &rows),
+    )
 }
 
 fn last_run(kind: &str, runs: &[RunEntry]) -> Vec<Markup> {
     let name = if kind == "gate" { "Gate" } else { "Replay" };
     match runs.iter().find(|run| run.kind == kind) {
-        None => vec![html! { (name) }, html! { span.dim { "none on this server" } }, html! { code { "gbrain eval " (kind) @if kind == "gate" { " --baseline FILE" } @else { " --against FILE" } } }, html! {}],
+        None => vec![
+            html! { (name) },
+            html! { span.dim { "none on this server" } },
+            html! { code { "gbrain eval " (kind) @if kind == "gate" { " --baseline FILE" } @else { " --against FILE" } } },
+            html! {},
+        ],
         Some(run) => vec![
             html! { (name) },
             html! { a href={ "/runs/" (run.id) } { (kind) " " (run.id) } },
@@ -243,8 +283,18 @@ fn last_run(kind: &str, runs: &[RunEntry]) -> Vec<Markup> {
 fn probe_row(probe: &ProbeHistory) -> Vec<Markup> {
     let link = html! { a href="/probe" { "history" } };
     match probe.runs.first() {
-        None if probe.enabled => vec![html! { "Nightly probe" }, link, html! { span.dim { "has not run yet" } }, html! {}],
-        None => vec![html! { "Nightly probe" }, link, html! { span.dim { "off" } }, html! { code { "gbrain config set autopilot.nightly_quality_probe.enabled true" } }],
+        None if probe.enabled => vec![
+            html! { "Nightly probe" },
+            link,
+            html! { span.dim { "has not run yet" } },
+            html! {},
+        ],
+        None => vec![
+            html! { "Nightly probe" },
+            link,
+            html! { span.dim { "off" } },
+            html! { code { "gbrain config set autopilot.nightly_quality_probe.enabled true" } },
+        ],
         Some(run) => vec![
             html! { "Nightly probe" },
             html! { (link) (probe.sparkline()) },
@@ -259,7 +309,11 @@ fn capture_section(data: &Overview) -> Markup {
     let days = &data.captures;
     let amount = |day: &String| {
         let own = days.days.iter().find(|one| one.day == *day);
-        DayAmount { day: day.clone(), amount: own.map_or(0.0, |one| one.stored as f64), part: own.map_or(0.0, |one| one.failed as f64) }
+        DayAmount {
+            day: day.clone(),
+            amount: own.map_or(0.0, |one| one.stored as f64),
+            part: own.map_or(0.0, |one| one.failed as f64),
+        }
     };
     let amounts: Vec<DayAmount> = calendar(&days.from, &days.to).iter().map(amount).collect();
     let today = days.days.iter().find(|one| one.day == days.to);
@@ -267,27 +321,37 @@ fn capture_section(data: &Overview) -> Markup {
         0 => html! { (tag(Tone::Good, "none")) },
         n => html! { (tag(Tone::Bad, &thousands(*n))) " " code { "gbrain doctor" } },
     };
-    section("captures", "Captures", "Questions of remote callers, which gates and replays ask again.", &html! {
-        (facts(&[
-            ("Capture", if *capture { tag(Tone::Good, "on") } else { tag(Tone::Warning, "off") }),
-            ("Today", html! { (today.map_or(0, |day| day.stored)) }),
-            ("Failed in 24 hours", failures),
-            ("Baselines", html! { (baselines) }),
-        ]))
-        @if days.days.is_empty() { p.more { "Nothing was captured in these days." @if !capture { " Turn it on:" } } @if !capture { (command("GBRAIN_CONTRIBUTOR_MODE=1 gbrain serve")) } }
-        @else { (bars(&amounts, None, "Captures by day", |amount| format!("{amount:.0}"))) p.more { a href="/captures" { "All captures" } } }
-    })
+    section(
+        "captures",
+        "Captures",
+        "Questions of remote callers, which gates and replays ask again.",
+        &html! {
+            (facts(&[
+                ("Capture", if *capture { tag(Tone::Good, "on") } else { tag(Tone::Warning, "off") }),
+                ("Today", html! { (today.map_or(0, |day| day.stored)) }),
+                ("Failed in 24 hours", failures),
+                ("Baselines", html! { (baselines) }),
+            ]))
+            @if days.days.is_empty() { p.more { "Nothing was captured in these days." @if !capture { " Turn it on:" } } @if !capture { (command("GBRAIN_CONTRIBUTOR_MODE=1 gbrain serve")) } }
+            @else { (bars(&amounts, None, "Captures by day", |amount| format!("{amount:.0}"))) p.more { a href="/captures" { "All captures" } } }
+        },
+    )
 }
 
 fn spending_section(spending: Option<&Spending>) -> Markup {
     let Some(spending) = spending else { return html! {} };
-    section("spending", "Spending", "", &html! {
-        (facts(&[
-            ("Today", html! { a href="/spending" { (dollars(spending.today_usd)) } " of " (dollars(spending.max_usd_per_day)) }),
-            ("30 days", html! { a href="/spending" { (dollars(spending.usd)) } }),
-        ]))
-        (spending.day_bars())
-    })
+    section(
+        "spending",
+        "Spending",
+        "",
+        &html! {
+            (facts(&[
+                ("Today", html! { a href="/spending" { (dollars(spending.today_usd)) } " of " (dollars(spending.max_usd_per_day)) }),
+                ("30 days", html! { a href="/spending" { (dollars(spending.usd)) } }),
+            ]))
+            (spending.day_bars())
+        },
+    )
 }
 
 fn change_section(changes: &PageChanges) -> Markup {
@@ -299,23 +363,49 @@ fn change_section(changes: &PageChanges) -> Markup {
         ]
     };
     let rows: Vec<Vec<Markup>> = changes.changes.iter().map(row).collect();
-    section("changes", "Recent changes of pages", "", &html! {
-        @if rows.is_empty() { p { "No page has changed." } (command("gbrain import DIR")) }
-        (table("Recent changes", "changes", &["Page", "Change", "When"], &rows))
-    })
+    section(
+        "changes",
+        "Recent changes of pages",
+        "",
+        &html! {
+            @if rows.is_empty() { p { "No page has changed." } (command("gbrain import DIR")) }
+            (table("Recent changes", "changes", &["Page", "Change", "When"], &rows))
+        },
+    )
 }
 
 fn first_header() -> Markup {
-    heading("Overview", "Nothing is here yet", None, "This workspace has no pages, no captures and no runs. Four commands change that.")
+    heading(
+        "Overview",
+        "Nothing is here yet",
+        None,
+        "This workspace has no pages, no captures and no runs. Four commands change that.",
+    )
 }
 
 /// What to do in an empty workspace.
 fn first_steps() -> Markup {
     let steps = [
-        ("Import pages", "A folder of Markdown, text or chat exports becomes pages.", "gbrain import DIR"),
-        ("Ask something", "Answers come with their pages and passages.", "gbrain query \"who owns the billing service?\""),
-        ("Capture questions", "Questions of agents over MCP and HTTP are stored, scrubbed, as the rows of a regression test.", "GBRAIN_CONTRIBUTOR_MODE=1 gbrain serve"),
-        ("Gate a change", "A baseline is asked again: the gate fails when answers got worse.", "gbrain eval export --since 7d > captured.ndjson\ngbrain baseline publish --from captured.ndjson --to mine.baseline.ndjson --label mine --why \"first baseline\"\ngbrain eval gate --baseline mine.baseline.ndjson"),
+        (
+            "Import pages",
+            "A folder of Markdown, text or chat exports becomes pages.",
+            "gbrain import DIR",
+        ),
+        (
+            "Ask something",
+            "Answers come with their pages and passages.",
+            "gbrain query \"who owns the billing service?\"",
+        ),
+        (
+            "Capture questions",
+            "Questions of agents over MCP and HTTP are stored, scrubbed, as the rows of a regression test.",
+            "GBRAIN_CONTRIBUTOR_MODE=1 gbrain serve",
+        ),
+        (
+            "Gate a change",
+            "A baseline is asked again: the gate fails when answers got worse.",
+            "gbrain eval export --since 7d > captured.ndjson\ngbrain baseline publish --from captured.ndjson --to mine.baseline.ndjson --label mine --why \"first baseline\"\ngbrain eval gate --baseline mine.baseline.ndjson",
+        ),
     ];
     html! {
         @for (at, (title, why, what)) in steps.iter().enumerate() {

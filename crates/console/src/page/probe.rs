@@ -62,8 +62,14 @@ impl ProbeEvent {
     /// How many questions had which outcome.
     pub(crate) fn counts(&self) -> String {
         let Self { pass_count, fail_count, inconclusive_count, error_count, .. } = self;
-        let parts = [(pass_count, "passed"), (fail_count, "failed"), (inconclusive_count, "inconclusive"), (error_count, "errors")];
-        let parts: Vec<String> = parts.iter().filter(|(n, _)| **n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+        let parts = [
+            (pass_count, "passed"),
+            (fail_count, "failed"),
+            (inconclusive_count, "inconclusive"),
+            (error_count, "errors"),
+        ];
+        let parts: Vec<String> =
+            parts.iter().filter(|(n, _)| **n > 0).map(|(n, word)| format!("{n} {word}")).collect();
         if parts.is_empty() { "no question asked".to_owned() } else { parts.join(", ") }
     }
 
@@ -88,14 +94,20 @@ impl ProbeHistory {
     /// The trend for one cell of a table.
     pub(crate) fn sparkline(&self) -> Markup {
         let points = self.points();
-        sparkline(&Trend { what: "share of questions that passed", unit: Unit::Share, points: &points, thresholds: &[] })
+        sparkline(&Trend {
+            what: "share of questions that passed",
+            unit: Unit::Share,
+            points: &points,
+            thresholds: &[],
+        })
     }
 }
 
 pub fn page(history: &ProbeHistory) -> Page {
     let last = history.runs.first();
     let tone = last.map(|run| Tone::of(&run.event.outcome));
-    let title = last.map_or_else(|| "No run yet".to_owned(), |run| run.event.outcome.replace('_', " "));
+    let title =
+        last.map_or_else(|| "No run yet".to_owned(), |run| run.event.outcome.replace('_', " "));
     let why = last.and_then(|run| run.event.detail.as_deref()).map(part::text).unwrap_or_default();
     Page {
         title: "Probe".to_owned(),
@@ -112,8 +124,10 @@ pub fn page(history: &ProbeHistory) -> Page {
         },
         controls: day_filter(history.days),
         main: match history.runs.is_empty() {
-            true => empty("The probe has not run in these days. It asks ten questions of a fixed corpus and has models judge the answers, which costs money.",
-                if history.enabled { "gbrain eval probe run" } else { SWITCH_ON }),
+            true => empty(
+                "The probe has not run in these days. It asks ten questions of a fixed corpus and has models judge the answers, which costs money.",
+                if history.enabled { "gbrain eval probe run" } else { SWITCH_ON },
+            ),
             false => html! { (trend_section(history)) (run_section(history)) },
         },
         ..Page::default()
@@ -134,8 +148,18 @@ fn day_filter(days: u64) -> Markup {
 
 fn trend_section(history: &ProbeHistory) -> Markup {
     let points = history.points();
-    let trend = Trend { what: "share of questions that passed", unit: Unit::Share, points: &points, thresholds: &[] };
-    section("trend", "Share of questions that passed", "Run by run, oldest first. A square failed, a ring was inconclusive.", &plot(&trend))
+    let trend = Trend {
+        what: "share of questions that passed",
+        unit: Unit::Share,
+        points: &points,
+        thresholds: &[],
+    };
+    section(
+        "trend",
+        "Share of questions that passed",
+        "Run by run, oldest first. A square failed, a ring was inconclusive.",
+        &plot(&trend),
+    )
 }
 
 fn run_section(history: &ProbeHistory) -> Markup {
@@ -160,7 +184,8 @@ fn run_section(history: &ProbeHistory) -> Markup {
 }
 
 fn by_type(recall: &BTreeMap<String, Recall>) -> String {
-    let part = |(kind, one): (&String, &Recall)| format!("{} {}/{}", part::text(kind), one.hit, one.total);
+    let part =
+        |(kind, one): (&String, &Recall)| format!("{} {}/{}", part::text(kind), one.hit, one.total);
     recall.iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
@@ -172,14 +197,24 @@ mod tests {
 
     #[test]
     fn runs_have_a_trend_and_reasons() {
-        let run = |at: &str, outcome: &str, pass: u64| json!({ "event": { "ts": at, "outcome": outcome, "pass_count": pass,
+        let run = |at: &str, outcome: &str, pass: u64| {
+            json!({ "event": { "ts": at, "outcome": outcome, "pass_count": pass,
             "fail_count": 10 - pass, "cost_usd": 0.31, "detail": "q3: <b>" }, "recall": { "hit": 9, "total": 10 },
-            "recall_by_type": { "temporal": { "hit": 4, "total": 5 } } });
+            "recall_by_type": { "temporal": { "hit": 4, "total": 5 } } })
+        };
         let body = json!({ "days": 30, "enabled": true, "next_run": "2026-11-20T03:00:00Z",
             "runs": [run("2026-11-19T03:00:00Z", "fail", 9), run("2026-11-18T03:00:00Z", "pass", 10)] });
         let page = page(&serde_json::from_value(body).unwrap());
         let html = page.header.into_string() + &page.main.into_string();
-        for part in ["9 passed, 1 failed", "temporal 4/5", "9 of 10", "$0.31", "<polyline", "&lt;b&gt;", "$0.62"] {
+        for part in [
+            "9 passed, 1 failed",
+            "temporal 4/5",
+            "9 of 10",
+            "$0.31",
+            "<polyline",
+            "&lt;b&gt;",
+            "$0.62",
+        ] {
             assert!(html.contains(part), "{part}: {html}");
         }
     }

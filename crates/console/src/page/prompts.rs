@@ -90,15 +90,24 @@ pub fn page(list: &PromptList) -> Page {
         title: "Prompts".to_owned(),
         section: Section::Prompts,
         command: "eva list".to_owned(),
-        header: heading("", "Prompts", None, "A prompt is promoted from draft to tested to ready on the evidence of its runs."),
+        header: heading(
+            "",
+            "Prompts",
+            None,
+            "A prompt is promoted from draft to tested to ready on the evidence of its runs.",
+        ),
         main: match (list.configured, rows.is_empty()) {
             (false, _) => html! {
                 (empty("This server knows no folder of prompts. Start it with the folder's root:", "EVA_ROOT=/path/to/library gbrain serve"))
                 p.more { "A folder has " code { "prompts/NAME/prompt.md" } "; in it, " code { "eva list" } " prints the same." }
                 (command("eva new NAME"))
             },
-            (true, true) => empty("There are no prompts in the folder of this server.", "eva new NAME"),
-            (true, false) => section("prompts", "All prompts", "", &table("Prompts", "prompts", &head, &rows)),
+            (true, true) => {
+                empty("There are no prompts in the folder of this server.", "eva new NAME")
+            }
+            (true, false) => {
+                section("prompts", "All prompts", "", &table("Prompts", "prompts", &head, &rows))
+            }
         },
         ..Page::default()
     }
@@ -170,7 +179,13 @@ mod tests {
               "evidence": { "ts": "2026-11-18", "action": "promoted", "by": "ada", "uses": 3, "sent": 3, "wilson_low": 0.43 } },
             { "id": "broken", "error": "no meta.yml" }] });
         let html = page(&serde_json::from_value(body).unwrap()).main.into_string();
-        for part in ["tested to ready: 3 of 5", "at least 43%", "unreadable", "no meta.yml", "&lt;hello&gt;"] {
+        for part in [
+            "tested to ready: 3 of 5",
+            "at least 43%",
+            "unreadable",
+            "no meta.yml",
+            "&lt;hello&gt;",
+        ] {
             assert!(html.contains(part), "{part}: {html}");
         }
     }
@@ -178,6 +193,11 @@ mod tests {
     #[test]
     fn without_a_folder_the_page_says_how_to_set_it() {
         assert!(page(&PromptList::default()).main.into_string().contains("EVA_ROOT="));
-        assert!(page(&PromptList { configured: true, prompts: Vec::new() }).main.into_string().contains("eva new"));
+        assert!(
+            page(&PromptList { configured: true, prompts: Vec::new() })
+                .main
+                .into_string()
+                .contains("eva new")
+        );
     }
 }

@@ -95,7 +95,10 @@ pub fn page(spending: &Spending, days: &str) -> Page {
             }
         },
         main: match spending.lines.is_empty() && spending.budgets.is_empty() {
-            true => empty("No model was called in these days.", "gbrain config set spend.max_usd_per_day 2.50"),
+            true => empty(
+                "No model was called in these days.",
+                "gbrain config set spend.max_usd_per_day 2.50",
+            ),
             false => html! {
                 (section("days", "By day", "", &spending.day_bars()))
                 (section("models", "By model and purpose", "Unsettled calls count at the most that they can cost.", &line_table(&spending.lines)))
@@ -116,7 +119,12 @@ fn line_table(lines: &[SpendLine]) -> Markup {
             html! { (dollars(line.usd)) },
         ]
     };
-    table("Spending by model and purpose", "numbers", &["Model", "Purpose", "Calls", "Unsettled", "Cost"], &lines.iter().map(row).collect::<Vec<_>>())
+    table(
+        "Spending by model and purpose",
+        "numbers",
+        &["Model", "Purpose", "Calls", "Unsettled", "Cost"],
+        &lines.iter().map(row).collect::<Vec<_>>(),
+    )
 }
 
 fn budget_table(budgets: &[Budget]) -> Markup {
@@ -129,7 +137,12 @@ fn budget_table(budgets: &[Budget]) -> Markup {
             moment(&one.created_at),
         ]
     };
-    table("Budgets", "budgets", &["Budget", "Charged", "Share", "Calls", "First call"], &budgets.iter().map(row).collect::<Vec<_>>())
+    table(
+        "Budgets",
+        "budgets",
+        &["Budget", "Charged", "Share", "Calls", "First call"],
+        &budgets.iter().map(row).collect::<Vec<_>>(),
+    )
 }
 
 #[cfg(test)]
@@ -146,7 +159,13 @@ mod tests {
             "budgets": [{ "name": "day:2026-11-19", "max_usd": 1.0, "usd": 0.9, "calls": 1, "created_at": "2026-11-19T03:00:00Z" }] });
         let page = page(&serde_json::from_value(body).unwrap(), "30");
         let html = page.header.into_string() + &page.main.into_string();
-        for part in ["near the budget", "&lt;anthropic:x&gt;", "1,200", "day:2026-11-19", "Spending by day, 3 days: $1.50 in all"] {
+        for part in [
+            "near the budget",
+            "&lt;anthropic:x&gt;",
+            "1,200",
+            "day:2026-11-19",
+            "Spending by day, 3 days: $1.50 in all",
+        ] {
             assert!(html.contains(part), "{part}: {html}");
         }
         assert_eq!(page.command, "gbrain spend --since 30d");
@@ -155,6 +174,9 @@ mod tests {
     #[test]
     fn without_calls_the_page_says_so() {
         assert!(page(&Spending::default(), "7").main.into_string().contains("No model was called"));
-        assert_eq!([dollars(0.0), dollars(0.000_5), dollars(12.345)], ["$0.00", "$0.000500", "$12.35"]);
+        assert_eq!(
+            [dollars(0.0), dollars(0.000_5), dollars(12.345)],
+            ["$0.00", "$0.000500", "$12.35"]
+        );
     }
 }

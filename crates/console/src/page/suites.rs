@@ -8,8 +8,8 @@ use crate::chart::days::calendar;
 use crate::chart::heat::{self, DayCell, DayVerdict};
 use crate::chart::line::{self, Threshold, Trend, TrendPoint, Unit};
 use crate::part::{
-    self, Tone, command, count, csrf_field, empty, facts, heading, moment, percent_encoded, section, state,
-    table, tag, url,
+    self, Tone, command, count, csrf_field, empty, facts, heading, moment, percent_encoded,
+    section, state, table, tag, url,
 };
 use crate::shell::{Page, Section};
 
@@ -170,9 +170,13 @@ pub struct ListView<'a> {
 
 /// The list of suites.
 pub fn list(suites: &SuiteList, days: &SuiteDays, view: ListView<'_>) -> Page {
-    let chosen: Vec<&Suite> =
-        suites.suites.iter().filter(|suite| view.state.is_empty() || suite.word() == view.state).collect();
-    let begin = chosen.iter().position(|suite| suite.name.as_str() > view.after).unwrap_or(chosen.len());
+    let chosen: Vec<&Suite> = suites
+        .suites
+        .iter()
+        .filter(|suite| view.state.is_empty() || suite.word() == view.state)
+        .collect();
+    let begin =
+        chosen.iter().position(|suite| suite.name.as_str() > view.after).unwrap_or(chosen.len());
     let begin = if view.after.is_empty() { 0 } else { begin };
     let shown = &chosen[begin..chosen.len().min(begin + LISTED)];
     let next = shown.last().filter(|_| begin + shown.len() < chosen.len());
@@ -199,6 +203,7 @@ pub fn list(suites: &SuiteList, days: &SuiteDays, view: ListView<'_>) -> Page {
             },
         },
         pager: part::next_page(next.as_deref()),
+        ..Page::default()
     }
 }
 
@@ -253,15 +258,29 @@ pub(crate) fn word_tag(word: &str) -> Markup {
 
 /// How many suites are in each state, each linked to those.
 pub(crate) fn verdict_counts(suites: &[Suite]) -> Vec<(&'static str, Markup)> {
-    let states = [("fail", "Fail"), ("broken", "Broken"), ("inconclusive", "Inconclusive"), ("pass", "Pass"), ("never", "Never ran")];
+    let states = [
+        ("fail", "Fail"),
+        ("broken", "Broken"),
+        ("inconclusive", "Inconclusive"),
+        ("pass", "Pass"),
+        ("never", "Never ran"),
+    ];
     let of = |state: &str| suites.iter().filter(|suite| suite.word() == state).count();
-    let link = |state: &str, n: usize| html! { a href=(url("/suites", &[("state", state)])) { (n) } };
+    let link =
+        |state: &str, n: usize| html! { a href=(url("/suites", &[("state", state)])) { (n) } };
     let counted = states.into_iter().map(|(state, name)| (name, of(state), state));
     counted.filter(|(_, n, _)| *n > 0).map(|(name, n, state)| (name, link(state, n))).collect()
 }
 
 fn state_filter(current: &str) -> Markup {
-    let states = [("", "all"), ("fail", "fail"), ("inconclusive", "inconclusive"), ("pass", "pass"), ("broken", "broken"), ("never", "never ran")];
+    let states = [
+        ("", "all"),
+        ("fail", "fail"),
+        ("inconclusive", "inconclusive"),
+        ("pass", "pass"),
+        ("broken", "broken"),
+        ("never", "never ran"),
+    ];
     html! {
         form method="get" action="/suites" data-update="main" {
             label {
@@ -287,7 +306,12 @@ fn suite_table(suites: &[&Suite]) -> Markup {
         ]
     };
     let rows: Vec<Vec<Markup>> = suites.iter().map(row).collect();
-    table("Suites", "suites", &["Suite", "Last run", "Triggers active", "Schedule", "Next run", "Owners"], &rows)
+    table(
+        "Suites",
+        "suites",
+        &["Suite", "Last run", "Triggers active", "Schedule", "Next run", "Owners"],
+        &rows,
+    )
 }
 
 /// The last verdict of a suite with its run, cases and time.
@@ -319,7 +343,8 @@ fn drift_tag(drift: &str) -> Markup {
 }
 
 fn drift_section(suites: &[Suite]) -> Markup {
-    let differing: Vec<&Suite> = suites.iter().filter(|suite| suite.drift.is_some() || !suite.registered).collect();
+    let differing: Vec<&Suite> =
+        suites.iter().filter(|suite| suite.drift.is_some() || !suite.registered).collect();
     let line = |suite: &&Suite| {
         html! {
             li {
@@ -333,13 +358,21 @@ fn drift_section(suites: &[Suite]) -> Markup {
         }
     };
     let lead = "Triggers run what is registered; the command suites run reads the file.";
-    section("drift", "Differences between file and registry", lead, &html! {
-        @if !differing.is_empty() { ul.plain { @for suite in differing.iter().take(LISTED) { (line(suite)) } } }
-    })
+    section(
+        "drift",
+        "Differences between file and registry",
+        lead,
+        &html! {
+            @if !differing.is_empty() { ul.plain { @for suite in differing.iter().take(LISTED) { (line(suite)) } } }
+        },
+    )
 }
 
 fn day_lead(days: &SuiteDays) -> String {
-    format!("The worst verdict of each day from {} to {}, in UTC. Days that did not pass link to their run.", days.from, days.to)
+    format!(
+        "The worst verdict of each day from {} to {}, in UTC. Days that did not pass link to their run.",
+        days.from, days.to
+    )
 }
 
 /// A row of cells for each suite, with the same in words.
@@ -349,7 +382,11 @@ fn day_table(suites: &[&Suite], days: &SuiteDays) -> Markup {
     let rows: Vec<Vec<Markup>> = suites
         .iter()
         .map(|suite| {
-            let own = days.suites.iter().find(|one| one.suite == suite.name).map_or(none, |one| &one.days);
+            let own = days
+                .suites
+                .iter()
+                .find(|one| one.suite == suite.name)
+                .map_or(none, |one| &one.days);
             vec![
                 html! { a href=(suite.href()) { (part::text(&suite.name)) } },
                 heat::days(&cells(own, &calendar), calendar.len(), &day_words(own, calendar.len())),
@@ -373,12 +410,20 @@ fn cells(days: &[Day], calendar: &[String]) -> Vec<DayCell> {
 }
 
 fn day_words(days: &[Day], all: usize) -> String {
-    let of = |verdict: DayVerdict| days.iter().filter(move |day| DayVerdict::of(&day.verdict) == verdict);
+    let of = |verdict: DayVerdict| {
+        days.iter().filter(move |day| DayVerdict::of(&day.verdict) == verdict)
+    };
     let failed = of(DayVerdict::Fail).count();
-    let last = of(DayVerdict::Fail).next_back().map(|day| format!(" (last {})", day.day)).unwrap_or_default();
-    let (passed, inconclusive) = (of(DayVerdict::Pass).count(), of(DayVerdict::Inconclusive).count());
+    let last = of(DayVerdict::Fail)
+        .next_back()
+        .map(|day| format!(" (last {})", day.day))
+        .unwrap_or_default();
+    let (passed, inconclusive) =
+        (of(DayVerdict::Pass).count(), of(DayVerdict::Inconclusive).count());
     let without = all.saturating_sub(days.len());
-    format!("{passed} passed, {inconclusive} inconclusive, {failed} failed{last}, {without} without a run")
+    format!(
+        "{passed} passed, {inconclusive} inconclusive, {failed} failed{last}, {without} without a run"
+    )
 }
 
 /// One suite. `may_run` says whether the reader may start a run.
@@ -406,6 +451,7 @@ pub fn show(shown: &ShownSuite, runs: &SuiteRuns, trends: &SuiteTrends, may_run:
             (section("switch", "Change it", "", &switches(suite)))
         },
         pager: part::next_page(next.as_deref()),
+        ..Page::default()
     }
 }
 
@@ -437,28 +483,37 @@ fn why_of(run: &SuiteRun) -> String {
     let breaches = run.breaches.iter().map(|one| part::text(one)).collect::<Vec<_>>().join("; ");
     match run.verdict.as_str() {
         "fail" if !breaches.is_empty() => format!("Below its alert threshold: {breaches}."),
-        "inconclusive" => format!("Inconclusive: {}.", run.inconclusive_reasons.join(", ").replace('_', " ")),
-        _ if run.recalibrate => "Quality fell for several weeks: recalibrate the reranker.".to_owned(),
+        "inconclusive" => {
+            format!("Inconclusive: {}.", run.inconclusive_reasons.join(", ").replace('_', " "))
+        }
+        _ if run.recalibrate => {
+            "Quality fell for several weeks: recalibrate the reranker.".to_owned()
+        }
         _ => String::new(),
     }
 }
 
 fn job_section(jobs: &[SuiteJob]) -> Markup {
-    section("jobs", "In progress", "", &html! {
-        @if !jobs.is_empty() {
-            ul.plain {
-                @for job in jobs {
-                    li {
-                        (state(&job.state)) " job " (job.id) ", queued by " (part::text(&job.created_by)) " " (moment(&job.created_at)) ". "
-                        span id={ "note-" (job.id) } { (job.done) @if let Some(total) = job.total { " of " (total) } " queries asked" }
-                        progress aria-label={ "Progress of job " (job.id) } max=[job.total] value=[job.total.map(|_| job.done)]
-                            data-events={ "/v1/jobs/" (job.id) "/events" } data-note={ "note-" (job.id) } {}
+    section(
+        "jobs",
+        "In progress",
+        "",
+        &html! {
+            @if !jobs.is_empty() {
+                ul.plain {
+                    @for job in jobs {
+                        li {
+                            (state(&job.state)) " job " (job.id) ", queued by " (part::text(&job.created_by)) " " (moment(&job.created_at)) ". "
+                            span id={ "note-" (job.id) } { (job.done) @if let Some(total) = job.total { " of " (total) } " queries asked" }
+                            progress aria-label={ "Progress of job " (job.id) } max=[job.total] value=[job.total.map(|_| job.done)]
+                                data-events={ "/v1/jobs/" (job.id) "/events" } data-note={ "note-" (job.id) } {}
+                        }
                     }
                 }
+                p.more { "Without JavaScript, load the page again to see the progress." }
             }
-            p.more { "Without JavaScript, load the page again to see the progress." }
-        }
-    })
+        },
+    )
 }
 
 /// Trends of a suite as drawings with their runs in words.
@@ -495,7 +550,12 @@ fn measure_table(measures: &[Measure]) -> Markup {
             html! { (last_words(measure)) },
         ]
     };
-    table("Measures", "measures", &["Measure", "Status", "Trend", "Last value"], &measures.iter().map(row).collect::<Vec<_>>())
+    table(
+        "Measures",
+        "measures",
+        &["Measure", "Status", "Trend", "Last value"],
+        &measures.iter().map(row).collect::<Vec<_>>(),
+    )
 }
 
 fn name_of(measure: &Measure) -> String {
@@ -535,7 +595,12 @@ pub(crate) fn with_trend(measure: &Measure, draw: impl Fn(&Trend<'_>) -> Markup)
     let alert = measure.alert.map(|value| Threshold { name: "alert", value, is_alert: true });
     let thresholds: Vec<Threshold<'_>> = target.into_iter().chain(alert).collect();
     let what = name_of(measure);
-    draw(&Trend { what: &what, unit: Unit::of(&measure.unit), points: &points, thresholds: &thresholds })
+    draw(&Trend {
+        what: &what,
+        unit: Unit::of(&measure.unit),
+        points: &points,
+        thresholds: &thresholds,
+    })
 }
 
 fn run_section(suite: &Suite, runs: &SuiteRuns) -> Markup {
@@ -554,22 +619,32 @@ fn run_section(suite: &Suite, runs: &SuiteRuns) -> Markup {
     let head = ["Run", "Verdict", "Recorded", "Trigger", "Asked", "Failing", "Why"];
     match rows.is_empty() {
         true => empty("It has no runs.", &format!("gbrain suites run {}", suite.name)),
-        false => section("runs", "Runs", "Newest first. A run against another target says nothing about the suite.", &table("Runs", "runs", &head, &rows)),
+        false => section(
+            "runs",
+            "Runs",
+            "Newest first. A run against another target says nothing about the suite.",
+            &table("Runs", "runs", &head, &rows),
+        ),
     }
 }
 
 fn definition_section(shown: &ShownSuite) -> Markup {
     let registered = shown.suite.registered;
-    section("definition", "Definition", "", &html! {
-        @if let Some(definition) = &shown.definition {
-            p.lead { "What its triggers run. Keys that are not here have the default of its kind." }
-            (keys(definition))
-        }
-        @if let Some(in_file) = &shown.in_file {
-            h3 { @if registered { "In the suites file: different" } @else { "In the suites file: not registered" } }
-            @if let Some(definition) = &shown.definition { (differences(definition, in_file)) } @else { (keys(in_file)) }
-        }
-    })
+    section(
+        "definition",
+        "Definition",
+        "",
+        &html! {
+            @if let Some(definition) = &shown.definition {
+                p.lead { "What its triggers run. Keys that are not here have the default of its kind." }
+                (keys(definition))
+            }
+            @if let Some(in_file) = &shown.in_file {
+                h3 { @if registered { "In the suites file: different" } @else { "In the suites file: not registered" } }
+                @if let Some(definition) = &shown.definition { (differences(definition, in_file)) } @else { (keys(in_file)) }
+            }
+        },
+    )
 }
 
 fn value_shown(value: Option<&Value>) -> Markup {
@@ -584,19 +659,28 @@ fn value_shown(value: Option<&Value>) -> Markup {
 
 fn keys(definition: &Value) -> Markup {
     let pairs = definition.as_object().into_iter().flatten();
-    let row = |(key, value): (&String, &Value)| vec![html! { code { (part::text(key)) } }, value_shown(Some(value))];
+    let row = |(key, value): (&String, &Value)| {
+        vec![html! { code { (part::text(key)) } }, value_shown(Some(value))]
+    };
     table("Definition", "definition", &["Key", "Value"], &pairs.map(row).collect::<Vec<_>>())
 }
 
 /// The keys of a definition that differ.
 fn differences(registered: &Value, in_file: &Value) -> Markup {
     let none = serde_json::Map::new();
-    let (ours, theirs) = (registered.as_object().unwrap_or(&none), in_file.as_object().unwrap_or(&none));
+    let (ours, theirs) =
+        (registered.as_object().unwrap_or(&none), in_file.as_object().unwrap_or(&none));
     let mut keys: Vec<&String> = ours.keys().chain(theirs.keys()).collect();
     keys.sort();
     keys.dedup();
     let differs = |key: &&&String| ours.get(**key) != theirs.get(**key);
-    let row = |key: &&String| vec![html! { code { (part::text(key)) } }, value_shown(ours.get(*key)), value_shown(theirs.get(*key))];
+    let row = |key: &&String| {
+        vec![
+            html! { code { (part::text(key)) } },
+            value_shown(ours.get(*key)),
+            value_shown(theirs.get(*key)),
+        ]
+    };
     let rows: Vec<Vec<Markup>> = keys.iter().filter(differs).map(row).collect();
     match rows.is_empty() {
         true => html! { p.dim { "Only defaults differ in how they are written." } },

@@ -29,15 +29,24 @@ fn listed(suites: Vec<Value>, view: ListView<'_>) -> String {
 #[test]
 fn without_suites_the_list_says_how_to_make_one() {
     let html = listed(Vec::new(), ListView::default());
-    assert!(html.contains("There are no suites") && html.contains("gbrain suites create"), "{html}");
+    assert!(
+        html.contains("There are no suites") && html.contains("gbrain suites create"),
+        "{html}"
+    );
 }
 
 #[test]
 fn a_suite_has_its_verdict_its_schedule_and_its_days() {
     let html = listed(vec![suite("weekly", Some("fail"))], ListView::default());
     for part in [
-        "href=\"/suites/weekly\"", "href=\"/suite-runs/7\"", "3 of 20 cases failing", "2026-11-22 02:00", "cron:0 2 * * 0",
-        "1 passed, 0 inconclusive, 1 failed (last 2026-11-18), 1 without a run", "2026-11-18: fail, 2 runs", "/suites?state=fail",
+        "href=\"/suites/weekly\"",
+        "href=\"/suite-runs/7\"",
+        "3 of 20 cases failing",
+        "2026-11-22 02:00",
+        "cron:0 2 * * 0",
+        "1 passed, 0 inconclusive, 1 failed (last 2026-11-18), 1 without a run",
+        "2026-11-18: fail, 2 runs",
+        "/suites?state=fail",
     ] {
         assert!(html.contains(part), "{part}: {html}");
     }
@@ -45,14 +54,27 @@ fn a_suite_has_its_verdict_its_schedule_and_its_days() {
 
 #[test]
 fn many_suites_are_paged_and_filtered() {
-    let many = || (0..120).map(|at| suite(&format!("s{at:03}"), Some(if at % 2 == 0 { "pass" } else { "fail" }))).collect();
+    let many = || {
+        (0..120)
+            .map(|at| suite(&format!("s{at:03}"), Some(if at % 2 == 0 { "pass" } else { "fail" })))
+            .collect()
+    };
     let first = listed(many(), ListView::default());
-    assert!(first.contains("href=\"/suites?after=s049\"") && !first.contains("href=\"/suites/s050\""));
+    assert!(
+        first.contains("href=\"/suites?after=s049\"") && !first.contains("href=\"/suites/s050\"")
+    );
     let last = listed(many(), ListView { after: "s099", state: "" });
     assert!(last.contains("href=\"/suites/s119\"") && !last.contains("rel=\"next\""));
     let failed = listed(many(), ListView { after: "", state: "fail" });
-    assert!(failed.contains("/suites/s001") && !failed.contains("href=\"/suites/s002\"") && failed.contains("state=fail&amp;after="));
-    assert!(listed(many(), ListView { after: "", state: "broken" }).contains("No suite is in this state"));
+    assert!(
+        failed.contains("/suites/s001")
+            && !failed.contains("href=\"/suites/s002\"")
+            && failed.contains("state=fail&amp;after=")
+    );
+    assert!(
+        listed(many(), ListView { after: "", state: "broken" })
+            .contains("No suite is in this state")
+    );
 }
 
 #[test]
@@ -61,7 +83,10 @@ fn hostile_names_are_text() {
     hostile["problem"] = json!("<img src=x onerror=alert(1)>");
     hostile["owners"] = json!(["\"><svg onload=x>"]);
     let html = listed(vec![hostile], ListView::default());
-    assert!(!html.contains("<script") && !html.contains("<img") && !html.contains("<svg onload"), "{html}");
+    assert!(
+        !html.contains("<script") && !html.contains("<img") && !html.contains("<svg onload"),
+        "{html}"
+    );
     assert!(html.contains("%3Cscript%3E") && html.contains("\\u{202e}"), "{html}");
 }
 
@@ -82,9 +107,14 @@ fn one_suite_has_trends_runs_and_its_difference_from_the_file() {
     let page = one(json!([]), true);
     let html = page.header.into_string() + &page.main.into_string() + &page.pager.into_string();
     for part in [
-        "Below its alert threshold: recall@5 of all 0.700", "70.0%, between 48.0% and 85.0%, n = 20; alert beyond 80.0%",
-        "href=\"/suite-runs/6\"", "href=\"/suites/weekly?before=6\"", "In the suites file: different", "not set",
-        "gbrain suites disable weekly", "<polyline",
+        "Below its alert threshold: recall@5 of all 0.700",
+        "70.0%, between 48.0% and 85.0%, n = 20; alert beyond 80.0%",
+        "href=\"/suite-runs/6\"",
+        "href=\"/suites/weekly?before=6\"",
+        "In the suites file: different",
+        "not set",
+        "gbrain suites disable weekly",
+        "<polyline",
     ] {
         assert!(html.contains(part), "{part}: {html}");
     }
@@ -97,5 +127,10 @@ fn runs_are_started_by_those_who_may() {
     assert!(one(json!([]), false).controls.into_string().is_empty());
     let job = json!([{ "id": 9, "state": "running", "done": 3, "total": 20, "created_by": "ci", "created_at": "2026-11-19T01:00:00Z" }]);
     let html = one(job, true).main.into_string();
-    assert!(html.contains("data-events=\"/v1/jobs/9/events\"") && html.contains("value=\"3\"") && html.contains("max=\"20\""), "{html}");
+    assert!(
+        html.contains("data-events=\"/v1/jobs/9/events\"")
+            && html.contains("value=\"3\"")
+            && html.contains("max=\"20\""),
+        "{html}"
+    );
 }

@@ -2,8 +2,8 @@
 
 use gbrain_core::clock::moment_of_milliseconds;
 use gbrain_core::format::suite::{
-    EventBody, MeasuredRun, RecordedSuiteRun, SuiteDayCell, SuiteDaysBody, SuiteDaysLine, SuiteFile,
-    SuiteInfo, SuiteRunLine, SuiteTrendLine, SuiteTrendsBody, TriggerEntry, trends,
+    EventBody, MeasuredRun, RecordedSuiteRun, SuiteDayCell, SuiteDaysBody, SuiteDaysLine,
+    SuiteFile, SuiteInfo, SuiteRunLine, SuiteTrendLine, SuiteTrendsBody, TriggerEntry, trends,
 };
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::suite::due::Trigger;
@@ -147,8 +147,12 @@ pub fn days(
     let since = now.saturating_sub(back).unwrap_or(Timestamp::UNIX_EPOCH);
     let mut suites: Vec<SuiteDaysLine> = Vec::new();
     for one in store.suite_days(workspace, since)? {
-        let cell =
-            SuiteDayCell { day: date_of(one.day), verdict: one.verdict, run: one.run, runs: one.runs };
+        let cell = SuiteDayCell {
+            day: date_of(one.day),
+            verdict: one.verdict,
+            run: one.run,
+            runs: one.runs,
+        };
         match suites.last_mut().filter(|line| line.suite == one.suite) {
             Some(line) => line.days.push(cell),
             None => suites.push(SuiteDaysLine { suite: one.suite, days: vec![cell] }),

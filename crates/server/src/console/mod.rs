@@ -30,7 +30,9 @@ use gbrain_console::{ASSETS, Chrome, Page, Section};
 use gbrain_core::clock::moment;
 use gbrain_core::fault::Fault;
 
-use crate::http::{EndpointName, JSON, NDJSON, ServerState, in_time, is_internal, masked, principal, status_of};
+use crate::http::{
+    EndpointName, JSON, NDJSON, ServerState, in_time, is_internal, masked, principal, status_of,
+};
 use crate::principal::Principal;
 use crate::work_queue::{StopFlag, WorkQueue};
 use actions::ConsoleAction;

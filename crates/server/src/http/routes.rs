@@ -22,7 +22,10 @@ use super::endpoint::{BodyContent, Endpoint, NoParameters, SchemaOf, endpoint};
 use super::openapi::ExtraRoute;
 use super::reply::{ErrorResponse, NDJSON};
 use super::{ServerState, in_time, principal};
-use crate::operations::{activity, alerts, ask, calibration, capture_list, captures, compare, contradictions, documents, explain, feedback, incidents, jobs, labelling, labels, pages, probe, sources, status, suites};
+use crate::operations::{
+    activity, alerts, ask, calibration, capture_list, captures, compare, contradictions, documents,
+    explain, feedback, incidents, jobs, labelling, labels, pages, probe, sources, status, suites,
+};
 use crate::telemetry::metrics::{CONTENT_TYPE as OPENMETRICS, ScrapeScope};
 use crate::work_queue::{StopFlag, WorkQueue};
 
@@ -83,7 +86,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint::<format::alert::DeliveryPageBody>(GET, "/v1/deliveries", "list_deliveries", "List messages about alerts, newest first.").without_body(alerts::deliveries),
         endpoint::<format::alert::SilenceBody>(POST, "/v1/silences", "add_silence", "Hold the messages of alerts for a time.").scope(Scope::Admin).with_json_body(alerts::add_silence),
         endpoint::<format::alert::EndedSilenceBody>(DELETE, "/v1/silences/{id}", "end_silence", "End a silence now.").scope(Scope::Admin).without_body(alerts::end_silence),
-        endpoint::<format::calibration::StandingBody>(GET, "/v1/calibration", "show_calibration", "Show the calibration of the reranker: threshold, scores, state.").without_body(calibration::show),
+        endpoint::<format::calibration::CalibrationOverviewBody>(GET, "/v1/calibration", "show_calibration", "Show the calibration of the reranker: threshold, scores, state.").without_body(calibration::show),
         endpoint::<format::calibration::HistoryBody>(GET, "/v1/calibration/thresholds", "list_thresholds", "List thresholds of the reranker, newest first.").without_body(calibration::list),
         endpoint::<format::calibration::ThresholdInfo>(POST, "/v1/calibration/deploy", "deploy_threshold", "Put a threshold in force whose trial passed.").scope(Scope::Admin).with_json_body(calibration::deploy),
         endpoint::<format::activity::CaptureDaysBody>(GET, "/v1/capture-days", "capture_days", "Count captures and capture failures by day.").without_body(activity::captures),

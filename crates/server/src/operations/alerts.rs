@@ -8,9 +8,7 @@ use gbrain_core::format::alert::{
     ClosedAlertBody, DeliveryBody, DeliveryPageBody, EndedSilenceBody, SilenceRecord,
 };
 use gbrain_eval::alert::{AlertEvaluator, wire};
-use gbrain_store::{
-    AlertStatus, Delivery, DeliveryFilter, DeliveryState, NewSilence, Silence,
-};
+use gbrain_store::{AlertStatus, Delivery, DeliveryFilter, DeliveryState, NewSilence, Silence};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -123,8 +121,7 @@ pub(crate) fn close(
     let reason = checked_reason(&body.reason)?;
     let (store, ws) = (call.registry.store(), &call.principal.workspace);
     let tools = &call.registry.suites().alerts;
-    let evaluator =
-        AlertEvaluator { store, registry: &tools.registry, settings: &tools.settings };
+    let evaluator = AlertEvaluator { store, registry: &tools.registry, settings: &tools.settings };
     let closed = evaluator.close(ws, &body.key, reason, call.now)?;
     let closed = closed.ok_or_else(|| Fault::not_found("no firing alert has this key"))?;
     let (key, state) = (body.key, AlertStatus::Resolved.name().to_owned());
@@ -150,10 +147,10 @@ pub(crate) fn add_silence(
     }
     let (store, ws) = (call.registry.store(), &call.principal.workspace);
     let starts_at = store.clock()?;
-    let ends_at =
-        starts_at.checked_add(length).map_err(|_| Fault::usage("`for` is too long"))?;
+    let ends_at = starts_at.checked_add(length).map_err(|_| Fault::usage("`for` is too long"))?;
     let record = SilenceRecord { schema_version: ALERT_VERSION, key, reason };
-    let body = serde_json::to_string(&record).map_err(|error| Fault::internal(error.to_string()))?;
+    let body =
+        serde_json::to_string(&record).map_err(|error| Fault::internal(error.to_string()))?;
     let id = store.add_silence(ws, &NewSilence { starts_at, ends_at, body: body.clone() })?;
     Reply::json(&wire::silence(&Silence { id, starts_at, ends_at, body }))
 }

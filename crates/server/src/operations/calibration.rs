@@ -2,7 +2,7 @@
 //! contain scores and numbers of pairs, no queries and no passages.
 
 use gbrain_core::fault::Fault;
-use gbrain_eval::calibrate::{calibration_status, deploy as put_in_force, history, info};
+use gbrain_eval::calibrate::{calibration_status, deploy as put_in_force, history, threshold_info};
 use gbrain_llm::ModelTask;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -66,7 +66,14 @@ pub(crate) fn deploy(
     let (store, ws) = (call.registry.store(), &call.principal.workspace);
     let config = store.config_list(ws)?.into_iter().collect();
     let reranker = reranker(call, &config)?;
-    Reply::json(&info(&put_in_force(store, ws, body.id, reranker.as_deref(), None, call.now)?))
+    Reply::json(&threshold_info(&put_in_force(
+        store,
+        ws,
+        body.id,
+        reranker.as_deref(),
+        None,
+        call.now,
+    )?))
 }
 
 /// The name of the configured reranker.
@@ -76,6 +83,7 @@ fn reranker(
 ) -> Result<Option<String>, Fault> {
     let chosen = call.registry.suites().catalog.choose(ModelTask::Rerank, None, config);
     // The message may name the configuration of this server.
-    let chosen = chosen.map_err(|_| Fault::config("the configured reranker is not available here"))?;
+    let chosen =
+        chosen.map_err(|_| Fault::config("the configured reranker is not available here"))?;
     Ok(chosen.map(|(model, _)| model.to_string()))
 }

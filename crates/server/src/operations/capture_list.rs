@@ -342,7 +342,8 @@ fn checked(call: &OperationCall<'_>, expected: Vec<String>) -> Result<Vec<String
     if expected.len() > 100 {
         return Err(Fault::usage("`expected` must have at most 100 pages"));
     }
-    let keys: Vec<_> = expected.iter().map(|page| parse_page_name(page)).collect::<Result<_, _>>()?;
+    let keys: Vec<_> =
+        expected.iter().map(|page| parse_page_name(page)).collect::<Result<_, _>>()?;
     if let Some((key, _)) = keys.iter().zip(exist(call, &keys)?).find(|(_, exists)| !exists) {
         return Err(Fault::not_found(format!("there is no page `{key}`")));
     }

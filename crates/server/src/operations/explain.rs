@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bounds::within;
 use super::documents::{self, DocumentName, baseline};
-use super::pages::named;
+use super::pages::parse_page_name;
 use crate::http::{NoParameters, OperationCall, Reply};
 
 /// The settings that a reader may try: those that only weigh what is found. Those that call models,
@@ -121,7 +121,7 @@ pub(crate) fn explain(
     let asked = AskBody { expand: Some(false), ..body.ask };
     let operation = body.operation.unwrap_or_default();
     let request = asked.request(operation, tried.clone(), Viewer::Untrusted, call.now)?;
-    let why_not = asked.why_not.as_deref().map(named).transpose()?;
+    let why_not = asked.why_not.as_deref().map(parse_page_name).transpose()?;
     let snapshot = snapshot(call, service.brain())?;
     let is_stopped = || call.stop.is_stopped();
     let options =

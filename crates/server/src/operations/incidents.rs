@@ -188,8 +188,7 @@ impl Recipients {
             entry.as_ref().and_then(|one| one.alerts.clone()).unwrap_or_default();
         let none = BTreeMap::new();
         let known = file.as_ref().map_or(&none, |file| &file.channels);
-        let channels =
-            notified_channels(&[], &notify, known).map_err(IncidentProblem::Invalid)?;
+        let channels = notified_channels(&[], &notify, known).map_err(IncidentProblem::Invalid)?;
         Ok(Self { channels, owners: entry.map(|one| one.owners).unwrap_or_default() })
     }
 }

@@ -142,5 +142,11 @@ fn suite_day(row: &dyn SqlRow) -> Result<SuiteDay> {
         (None, Some(run)) => (Verdict::Inconclusive, run),
         (None, None) => (Verdict::Pass, last),
     };
-    Ok(SuiteDay { suite: row.text(0)?, day: row.int(1)?, runs: row::natural(row, 2)?, verdict, run })
+    Ok(SuiteDay {
+        suite: row.text(0)?,
+        day: row.int(1)?,
+        runs: row::natural(row, 2)?,
+        verdict,
+        run,
+    })
 }

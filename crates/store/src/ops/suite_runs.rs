@@ -24,7 +24,8 @@ macro_rules! info {
         "id, suite, key, trigger, job_id, attempt, started_at, finished_at, verdict, summary"
     };
 }
-pub(super) const LIST: &str = concat!("SELECT ", info!(), " FROM suite_runs WHERE workspace_id = $1");
+pub(super) const LIST: &str =
+    concat!("SELECT ", info!(), " FROM suite_runs WHERE workspace_id = $1");
 const GET: &str =
     concat!("SELECT ", info!(), ", report FROM suite_runs WHERE workspace_id = $1 AND id = $2");
 

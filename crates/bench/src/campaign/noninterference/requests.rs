@@ -211,9 +211,7 @@ impl Requests {
             "list_captures" => plain("GET", "/v1/captures/list?limit=200".to_owned()),
             "list_capture_failures" => plain("GET", "/v1/captures/failures".to_owned()),
             "get_capture" => plain("GET", format!("/v1/captures/{number}")),
-            "promote_capture" => {
-                json("POST", format!("/v1/captures/{number}/promote"), json!({}))
-            }
+            "promote_capture" => json("POST", format!("/v1/captures/{number}/promote"), json!({})),
             "labelling_queue" => plain("GET", "/v1/labels/queue?limit=20".to_owned()),
             "queued_query" => plain("GET", "/v1/labels/queue/next?limit=20".to_owned()),
             "label_measures" => plain("GET", "/v1/labels/measures?limit=20".to_owned()),

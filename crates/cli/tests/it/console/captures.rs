@@ -14,7 +14,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 fn filled(home: &Home) {
     home.put("people/ada", "# Ada\n\nAda paints boats on the quay.");
     home.put("people/bo", "# Bo\n\nBo mends nets and paints oars.");
-    home.put("secret/lair", "---\nvisibility: private\n---\n# Lair\n\nThe lair where Ada paints at night.");
+    home.put(
+        "secret/lair",
+        "---\nvisibility: private\n---\n# Lair\n\nThe lair where Ada paints at night.",
+    );
     home.ok(&["workspaces", "create", "team"]);
 }
 
@@ -62,7 +65,12 @@ fn captures_are_filtered_paged_and_promoted() {
             (token(&home, "admin"), token(&home, "write"), token_of(&home, "team", "admin"));
         let server = server(&home);
         ask(&server, &admin, "/v1/query", &json!({ "query": "who paints boats?" }));
-        ask(&server, &admin, "/v1/query", &json!({ "query": "WHO mends <b>nets</b>?", "retrieval_mode": "knowledge" }));
+        ask(
+            &server,
+            &admin,
+            "/v1/query",
+            &json!({ "query": "WHO mends <b>nets</b>?", "retrieval_mode": "knowledge" }),
+        );
         ask(&server, &admin, "/v1/search", &json!({ "query": "brambleknot" }));
         ask(&server, &other, "/v1/search", &json!({ "query": "foreignword" }));
         let all = stored(&server, &admin, 3);
@@ -70,7 +78,8 @@ fn captures_are_filtered_paged_and_promoted() {
         assert_eq!(queries(&all), ["brambleknot", "WHO mends <b>nets</b>?", "who paints boats?"]);
         // The rows are those of the export.
         let export = server.send(&Call::get("/v1/captures").token(&admin)).text();
-        let exported: Vec<Value> = export.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let exported: Vec<Value> =
+            export.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(all["captures"].as_array().unwrap(), &exported);
         for (filter, expected) in [
             ("text=who", &["WHO mends <b>nets</b>?", "who paints boats?"][..]),
@@ -92,7 +101,8 @@ fn captures_are_filtered_paged_and_promoted() {
         assert_eq!(second["next_before"], Value::Null);
         assert_eq!(queries(&list(&server, &other, "")), ["foreignword"]);
         for refused in ["before=x", "limit=0", "limit=201", "results=some", "nosuch=1"] {
-            let reply = server.send(&Call::get(format!("/v1/captures/list?{refused}")).token(&admin));
+            let reply =
+                server.send(&Call::get(format!("/v1/captures/list?{refused}")).token(&admin));
             assert_eq!(reply.status, 400, "{refused}: {}", reply.whole());
         }
         let id = second["captures"][0]["id"].to_string();
@@ -119,7 +129,10 @@ fn captures_are_filtered_paged_and_promoted() {
 fn pages(server: &Server, admin: &str, write: &str, id: &str) {
     let reader = Reader::sign_in(server, admin);
     let text = reader.page("/captures?text=NETS");
-    assert!(text.contains("WHO mends &lt;b&gt;nets&lt;/b&gt;?") && !text.contains("boats?"), "{text}");
+    assert!(
+        text.contains("WHO mends &lt;b&gt;nets&lt;/b&gt;?") && !text.contains("boats?"),
+        "{text}"
+    );
     assert!(!text.contains("foreignword") && !text.contains("secret/lair"), "{text}");
     let refused = Reader::sign_in(server, write).open("/captures");
     assert_eq!(refused.status, 403);
@@ -133,7 +146,12 @@ fn pages(server: &Server, admin: &str, write: &str, id: &str) {
     let lost = reader.send(&page, &form, &[("expected", "default::secret/lair")]);
     assert_eq!(lost.status, 404, "a private page does not exist");
     let sent = reader.send(&page, &form, &fields);
-    assert_eq!((sent.status, sent.header("location")), (303, Some(page.as_str())), "{}", sent.whole());
+    assert_eq!(
+        (sent.status, sent.header("location")),
+        (303, Some(page.as_str())),
+        "{}",
+        sent.whole()
+    );
     assert!(reader.page(&page).contains("candidate"));
     assert_eq!(reader.open("/captures/999").status, 404);
 }

@@ -148,7 +148,8 @@ pub fn trends(runs: &[MeasuredRun<'_>], limit: usize) -> Vec<MeasureTrend> {
 
 fn trend(newest: &RunMeasure, runs: &[MeasuredRun<'_>]) -> MeasureTrend {
     let point = |run: &MeasuredRun<'_>| {
-        let is_it = |one: &&RunMeasure| (one.measure, &one.segment) == (newest.measure, &newest.segment);
+        let is_it =
+            |one: &&RunMeasure| (one.measure, &one.segment) == (newest.measure, &newest.segment);
         let found = run.measures.iter().find(is_it);
         let hits = found.and_then(|one| one.hits);
         let n = found.map_or(0, |one| one.n);
@@ -207,9 +208,11 @@ mod tests {
 
     #[test]
     fn the_measure_that_breaches_comes_first() {
-        let new = [measure(SuiteMeasure::RecallAt10, 9, true), measure(SuiteMeasure::RecallAt5, 7, true)];
+        let new =
+            [measure(SuiteMeasure::RecallAt10, 9, true), measure(SuiteMeasure::RecallAt5, 7, true)];
         let old = [measure(SuiteMeasure::RecallAt5, 10, true)];
-        let run = |id, measures| MeasuredRun { id, at: String::new(), verdict: Verdict::Pass, measures };
+        let run =
+            |id, measures| MeasuredRun { id, at: String::new(), verdict: Verdict::Pass, measures };
         let found = trends(&[run(2, &new[..]), run(1, &old[..])], 1);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].measure, SuiteMeasure::RecallAt5);
@@ -221,7 +224,9 @@ mod tests {
 
     #[test]
     fn thresholds_are_numbers_unless_they_are_drops() {
-        for (text, expected) in [("95%", Some(0.95)), ("1500 ms", Some(1500.0)), ("-5%", None), ("x", None)] {
+        for (text, expected) in
+            [("95%", Some(0.95)), ("1500 ms", Some(1500.0)), ("-5%", None), ("x", None)]
+        {
             assert_eq!(bound(text), expected, "{text}");
         }
     }

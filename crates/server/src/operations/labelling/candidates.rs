@@ -159,11 +159,8 @@ fn captured(call: &OperationCall<'_>) -> Result<Vec<(String, u64)>, Fault> {
     if call.principal.scope < Scope::Admin {
         return Ok(Vec::new());
     }
-    let filter = CaptureFilter {
-        remote: Some(true),
-        limit: Some(MAX_CAPTURES),
-        ..CaptureFilter::default()
-    };
+    let filter =
+        CaptureFilter { remote: Some(true), limit: Some(MAX_CAPTURES), ..CaptureFilter::default() };
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     call.registry.store().captures(&call.principal.workspace, &filter, &mut |row| {
         *counts.entry(row.fields.query).or_default() += 1;

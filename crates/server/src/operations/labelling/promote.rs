@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 
 use gbrain_brain::search_settings;
-use gbrain_core::calibrate::{Label, LabelCounts};
+use gbrain_core::calibrate::{LabelCounts, PairLabel};
 use gbrain_core::fault::{Fault, FaultKind};
-use gbrain_core::format::calibration::{CollectedBody, PairEntry};
+use gbrain_core::format::calibration::{PairCollectionBody, PairEntry};
 use gbrain_core::format::suite::{FilterEntry, QUERY_VERSION, QueryEntry, WireKey, WireSnippet};
 use gbrain_core::replay::LiveContext;
 use gbrain_core::request::Viewer;
 use gbrain_core::suite::query::{Difficulty, QueryOrigin, QueryState, is_scrubbed};
-use gbrain_eval::calibrate::{PairCollector, Passages, Sources};
+use gbrain_eval::calibrate::{PairCollector, PairSources, Passages};
 use gbrain_eval::suite::import_queries;
 use gbrain_eval::{LocalOptions, LocalRetriever};
 use gbrain_store::WriteKind;
@@ -83,7 +83,7 @@ fn pairs(labels: &[ReviewedLabel]) -> Vec<PairEntry> {
         query: one.label.query.clone(),
         document: one.label.key.to_string(),
         chunk: None,
-        label: Label::Borderline,
+        label: PairLabel::Borderline,
         text: None,
     };
     labels.iter().filter(is_borderline).map(pair).collect()
@@ -115,8 +115,8 @@ pub(crate) fn promote_pairs(
         now: call.now,
     };
     // What is passed over and what is left to review may be from answers to the owner.
-    let CollectedBody { added, changed, unchanged, passed_over, pairs, missing, review: _ } =
-        collector.collect(&Sources { entries, canonical: false })?;
+    let PairCollectionBody { added, changed, unchanged, passed_over, pairs, missing, review: _ } =
+        collector.collect(&PairSources { entries, canonical: false })?;
     let left_out = passed_over.len();
     Reply::json(&PairsMadeBody { added, changed, unchanged, left_out, pairs, missing })
 }
