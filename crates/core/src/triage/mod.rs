@@ -16,7 +16,10 @@ mod run;
 pub use affected::{AffectedCase, affected, is_late, limit_of};
 pub use mitigation::{MissingPage, Mitigation, Remedy, Rerun, mitigation, shell_word};
 pub use rules::{Classification, classify};
-pub use run::{CaseFinding, ClassFinding, ExaminedCase, Triage, triage};
+pub use run::{CaseFinding, ClassFinding, ExaminedCase, Triage, TriageSubject, triage};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::named;
 use crate::suite::case::DEPTH;
@@ -82,58 +85,85 @@ named! {
 
 /// The vector similarity of an expected document, compared with passing cases of the same run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Similarity {
-    pub own: f64,
+pub(crate) struct Similarity {
+    pub(crate) own: f64,
     /// Median similarity of passing cases.
-    pub usual: f64,
+    pub(crate) usual: f64,
     /// 10th percentile of passing cases.
-    pub least: f64,
+    pub(crate) least: f64,
 }
 
-/// The evidence about a failing case.
-#[derive(Debug, Clone, PartialEq)]
+/// The facts known about a case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "TriageEvidence")]
 pub struct Evidence {
-    /// The error, if the target did not answer.
+    /// Why there is no answer.
     pub error: Option<TargetErrorKind>,
-    /// Names of stages that fell back.
+    /// Stages that fell back or failed.
     pub fallbacks: Vec<String>,
-    /// Latency and its limit in milliseconds.
-    pub latency: Option<(f64, f64)>,
-    /// State of the expected document.
+    /// Latency in milliseconds, if it was too high.
+    pub took_ms: Option<f64>,
+    /// Allowed latency in milliseconds.
+    pub allowed_ms: Option<f64>,
+    /// Whether the expected documents are in the corpus.
     pub presence: Presence,
-    /// Whether it was deleted before the run, so that it can be restored.
+    /// Whether the document was deleted before the run, so that it can be restored.
+    #[serde(skip)]
     pub is_deleted: bool,
-    /// Whether the word arm retrieved it; none if the target does not report it.
+    /// Whether the lexical search found it.
+    // None if the target does not report it.
     pub in_words: Option<bool>,
-    /// Whether the vector arm retrieved it.
+    /// Whether the vector search found it.
     pub in_vectors: Option<bool>,
-    /// Whether the graph arm retrieved it.
+    /// Whether the graph search found it.
+    #[serde(default)]
     pub in_graph: Option<bool>,
-    pub similarity: Option<Similarity>,
-    /// Reranker score, if it was reranked.
+    /// Vector similarity to the query.
+    pub similarity: Option<f64>,
+    /// Median similarity of documents found by passing cases of the run.
+    pub usual_similarity: Option<f64>,
+    /// 10th percentile of these similarities.
+    pub least_similarity: Option<f64>,
     pub rerank_score: Option<f64>,
-    /// Rank by reranker score, from 1.
+    /// Rank among the documents the reranker scored.
     pub rerank_rank: Option<usize>,
-    /// Number of reranked documents.
+    /// Number of documents the reranker scored.
+    #[serde(default)]
     pub judged: usize,
-    /// Reranker threshold in effect.
+    /// The threshold in force.
     pub threshold: Option<f64>,
-    /// Whether the threshold was bypassed because no document reached it.
+    /// Whether the threshold was bypassed.
+    // Because no document reached it.
+    #[serde(rename = "threshold_bypassed")]
     pub is_bypassed: bool,
-    /// Rank in a deeper query; none if it is missing there too.
+    /// Rank in a deeper answer.
+    // None if it is missing there too.
     pub deeper_rank: Option<usize>,
     /// Maximum number of results.
     pub depth: usize,
-    /// Whether the expected result was missed; false for cases that failed otherwise, such as by
-    /// their highlight.
+    // False for cases that failed otherwise, such as by their highlight.
+    #[serde(rename = "missed")]
     pub is_missed: bool,
-    /// Whether a highlight or rationale is unsupported by any text.
+    /// Whether the answer shows or claims something that no text supports.
+    #[serde(rename = "made_up")]
     pub is_made_up: bool,
-    /// Further remarks. Never contains page text.
+    /// Further remarks, which become reasons of the class. Never contains page text.
+    #[serde(skip)]
     pub notes: Vec<String>,
 }
 
 impl Evidence {
+    /// Latency and its limit in milliseconds.
+    pub(crate) fn latency(&self) -> Option<(f64, f64)> {
+        self.took_ms.zip(self.allowed_ms)
+    }
+
+    pub(crate) fn similarities(&self) -> Option<Similarity> {
+        let (own, usual, least) =
+            (self.similarity?, self.usual_similarity?, self.least_similarity?);
+        Some(Similarity { own, usual, least })
+    }
+
     /// Whether only the graph arm retrieved it.
     pub(crate) fn is_from_links_alone(&self) -> bool {
         let by_text = self.in_words == Some(true) || self.in_vectors == Some(true);
@@ -151,13 +181,16 @@ impl Default for Evidence {
         Self {
             error: None,
             fallbacks: Vec::new(),
-            latency: None,
+            took_ms: None,
+            allowed_ms: None,
             presence: Presence::Unknown,
             is_deleted: false,
             in_words: None,
             in_vectors: None,
             in_graph: None,
             similarity: None,
+            usual_similarity: None,
+            least_similarity: None,
             rerank_score: None,
             rerank_rank: None,
             judged: 0,

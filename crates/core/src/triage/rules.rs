@@ -60,7 +60,7 @@ fn infrastructure(evidence: &Evidence) -> Option<Classification> {
         let stages = lost.join(", ");
         return because(Class::Infrastructure, format!("stages fell back: {stages}"));
     }
-    let (took, allowed) = evidence.latency.filter(|_| !evidence.is_missed)?;
+    let (took, allowed) = evidence.latency().filter(|_| !evidence.is_missed)?;
     let is_slow = took.is_nan() || took > allowed;
     is_slow
         .then(|| because(Class::Infrastructure, format!("it took {took:.0} ms of {allowed:.0}")))?
@@ -111,8 +111,9 @@ fn drift(evidence: &Evidence) -> Option<Classification> {
     if !evidence.is_missed {
         return None;
     }
-    let far = evidence.similarity.as_ref().map(is_far);
-    if let (Some(Similarity { own, usual, least }), Some(true)) = (evidence.similarity, far)
+    let similarities = evidence.similarities();
+    let far = similarities.as_ref().map(is_far);
+    if let (Some(Similarity { own, usual, least }), Some(true)) = (similarities, far)
         && evidence.in_vectors != Some(true)
         && evidence.in_graph != Some(true)
     {
@@ -146,7 +147,7 @@ fn ranking(evidence: &Evidence) -> Option<Classification> {
     if evidence.was_found() {
         return because(Class::Ranking, "it was found, but others rank above it");
     }
-    let near = evidence.similarity.filter(|one| !is_far(one))?;
+    let near = evidence.similarities().filter(|one| !is_far(one))?;
     let Similarity { own, usual, least: _ } = near;
     let why =
         format!("its similarity is normal ({own:.2}, median {usual:.2}), but others are closer");
@@ -174,6 +175,16 @@ mod tests {
             in_words: Some(true),
             in_vectors: Some(true),
             ..Evidence::default()
+        }
+    }
+
+    fn similar(own: f64, evidence: Evidence) -> Evidence {
+        let (usual, least) = (Some(0.6), Some(0.4));
+        Evidence {
+            similarity: Some(own),
+            usual_similarity: usual,
+            least_similarity: least,
+            ..evidence
         }
     }
 
@@ -259,9 +270,8 @@ mod tests {
         check(Evidence { is_bypassed: true, ..unjudged() }, Class::Ranking);
         check(Evidence { judged: 0, ..unjudged() }, Class::Ranking);
         check(linked(), Class::Ranking);
-        let far = Some(Similarity { own: 0.1, usual: 0.6, least: 0.4 });
-        check(Evidence { similarity: far, ..linked() }, Class::Ranking);
-        check(Evidence { similarity: far, ..unjudged() }, Class::Threshold);
+        check(similar(0.1, linked()), Class::Ranking);
+        check(similar(0.1, unjudged()), Class::Threshold);
     }
 
     #[test]
@@ -274,19 +284,22 @@ mod tests {
 
     #[test]
     fn distant_and_crowded_out_results() {
-        let near = |own| Some(Similarity { own, usual: 0.6, least: 0.4 });
-        check(Evidence { similarity: near(0.1), ..lost() }, Class::EmbeddingDrift);
-        check(Evidence { similarity: near(0.36), ..lost() }, Class::Ranking);
-        check(Evidence { similarity: near(0.1), ..whole() }, Class::Ranking);
+        check(similar(0.1, lost()), Class::EmbeddingDrift);
+        check(similar(0.36, lost()), Class::Ranking);
+        check(similar(0.1, whole()), Class::Ranking);
         check(Evidence { deeper_rank: Some(40), ..lost() }, Class::Ranking);
     }
 
     #[test]
     fn slow_answers_that_found_everything() {
-        let slow = Evidence { latency: Some((171.0, 170.0)), is_missed: false, ..whole() };
-        check(slow, Class::Infrastructure);
-        let fast = Evidence { latency: Some((17.0, 170.0)), is_missed: false, ..whole() };
-        check(fast, Class::Ranking);
+        let took = |ms| Evidence {
+            took_ms: Some(ms),
+            allowed_ms: Some(170.0),
+            is_missed: false,
+            ..whole()
+        };
+        check(took(171.0), Class::Infrastructure);
+        check(took(17.0), Class::Ranking);
     }
 
     #[test]

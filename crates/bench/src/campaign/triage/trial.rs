@@ -73,7 +73,7 @@ fn triaged(home: &Gbrain, kind: Kind) -> Result<Option<Outcome>> {
     let ran = with_key(home, &["triage", &number, "--json"])?;
     let body: TriageBody =
         serde_json::from_value(ran.json()?).with_context(|| format!("{kind}: {}", ran.stderr))?;
-    let said = |(class, case): (Class, &gbrain_core::format::triage::WireTriaged)| Said {
+    let said = |(class, case): (Class, &gbrain_core::triage::CaseFinding)| Said {
         id: case.query_id.clone(),
         class,
         because: case.because.clone(),
