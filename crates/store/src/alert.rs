@@ -3,7 +3,7 @@
 //! Bodies and payloads contain no page text; a purge replaces the keys of its page in them and
 //! changes no state.
 
-pub use gbrain_core::alert::AlertStatus;
+pub use gbrain_core::alert::{AlertStatus, DeliveryCounts};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::named;
 use jiff::Timestamp;
@@ -157,15 +157,6 @@ pub struct DeliveryFilter {
     pub dedup_key: Option<String>,
     /// Only numbers below this.
     pub before: Option<i64>,
-}
-
-/// Numbers of messages by state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct DeliveryCounts {
-    pub queued: u64,
-    pub dead: u64,
-    /// When the oldest queued message was queued.
-    pub oldest_queued: Option<Timestamp>,
 }
 
 /// A period without notifications.

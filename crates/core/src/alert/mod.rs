@@ -273,6 +273,29 @@ impl Alert {
     }
 }
 
+/// Counts of undelivered messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "DeliveryFigures")]
+pub struct DeliveryCounts {
+    pub queued: u64,
+    pub dead: u64,
+    /// When the oldest queued message was queued.
+    #[serde(with = "time::option")]
+    #[schemars(with = "Option<String>")]
+    pub oldest_queued: Option<Timestamp>,
+}
+
+/// Outcomes of delivery attempts, counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct DeliveryTally {
+    /// Number of delivered messages.
+    pub sent: usize,
+    /// Number of messages to retry later.
+    pub failed: usize,
+    /// Number of dropped messages.
+    pub dead: usize,
+}
+
 /// Timestamps with millisecond precision.
 mod time {
     use jiff::Timestamp;

@@ -14,8 +14,8 @@ mod standing;
 pub use check::{Problem, SuiteFileProblems, check};
 pub use edit::{EditError, with_suite};
 pub use file::{
-    AlertsEntry, DebounceEntry, FileError, SampleEntry, SuiteEntry, SuiteFile, ThresholdEntry,
-    ThresholdsEntry, TriggerEntry,
+    DebounceEntry, FileError, SampleEntry, SuiteEntry, SuiteFile, ThresholdEntry, ThresholdsEntry,
+    TriggerEntry,
 };
 pub use filter::FilterEntry;
 pub use listing::{
