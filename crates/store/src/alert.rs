@@ -44,24 +44,24 @@ pub struct AlertBoard {
     pub states: Vec<AlertState>,
 }
 
-/// The purpose of a message about an alert.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum DeliveryAction {
-    Trigger,
-    Resolve,
-    Notice,
+named! {
+    /// The purpose of a message about an alert.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum DeliveryAction {
+        Trigger = "trigger",
+        Resolve = "resolve",
+        Notice = "notice",
+    }
 }
 
-named! { DeliveryAction { Trigger = "trigger", Resolve = "resolve", Notice = "notice" } }
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum DeliveryState {
-    Queued,
-    Sent,
-    Dead,
+named! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum DeliveryState {
+        Queued = "queued",
+        Sent = "sent",
+        Dead = "dead",
+    }
 }
-
-named! { DeliveryState { Queued = "queued", Sent = "sent", Dead = "dead" } }
 
 /// A message to send.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -41,27 +41,25 @@ use crate::suite::measure::SuiteMeasure;
 /// Schema version of stored alerts and silences.
 pub const ALERT_VERSION: u32 = 1;
 
-/// Whether an alert is firing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum AlertStatus {
-    Firing,
-    Resolved,
-}
-
-named! { AlertStatus { Firing = "firing", Resolved = "resolved" } }
-
-/// The severity of an alert.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum AlertSeverity {
-    Info,
-    Warning,
-    Error,
-    /// Pages the on-call engineer.
-    Critical,
+named! {
+    /// Whether an alert is firing.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum AlertStatus {
+        Firing = "firing",
+        Resolved = "resolved",
+    }
 }
 
 named! {
-    AlertSeverity { Info = "info", Warning = "warning", Error = "error", Critical = "critical" }
+    /// The severity of an alert.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum AlertSeverity {
+        Info = "info",
+        Warning = "warning",
+        Error = "error",
+        /// Pages the on-call engineer.
+        Critical = "critical",
+    }
 }
 
 /// The subject of an alert.

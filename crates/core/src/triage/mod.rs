@@ -25,60 +25,41 @@ use crate::named;
 use crate::suite::case::DEPTH;
 use crate::target::TargetErrorKind;
 
-/// The cause of a failing case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Class {
-    /// The target or a stage did not answer, or was too slow.
-    Infrastructure,
-    /// The expected document is missing, outdated, or its metadata contradicts the query's filters.
-    PipelineBug,
-    /// The document was retrieved, but scored below the reranker's threshold.
-    Threshold,
-    /// The document exists, but neither words, vectors nor links retrieve it.
-    EmbeddingDrift,
-    /// The document was retrieved, but others rank above it.
-    Ranking,
-    /// The evidence is insufficient.
-    Unknown,
-}
-
 named! {
-    Class {
+    /// The cause of a failing case.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Class {
+        /// The target or a stage did not answer, or was too slow.
         Infrastructure = "infrastructure",
+        /// The expected document is missing, outdated, or its metadata contradicts the query's filters.
         PipelineBug = "pipeline_bug",
+        /// The document was retrieved, but scored below the reranker's threshold.
         Threshold = "threshold",
+        /// The document exists, but neither words, vectors nor links retrieve it.
         EmbeddingDrift = "embedding_drift",
+        /// The document was retrieved, but others rank above it.
         Ranking = "ranking",
+        /// The evidence is insufficient.
         Unknown = "unknown",
     }
 }
 
-/// The state of an expected document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Presence {
-    /// Present with its passages and vectors.
-    Whole,
-    /// Present, but some passages or the expected text are missing.
-    ChunksMissing,
-    /// Present, but its vectors are missing or belong to another model.
-    VectorsMissing,
-    /// Replaced by a newer document, or deleted.
-    Superseded,
-    Absent,
-    /// Present, but its metadata contradicts the query's filters.
-    FilteredOut,
-    /// The state cannot be determined here.
-    Unknown,
-}
-
 named! {
-    Presence {
+    /// The state of an expected document.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Presence {
+        /// Present with its passages and vectors.
         Whole = "whole",
+        /// Present, but some passages or the expected text are missing.
         ChunksMissing = "chunks_missing",
+        /// Present, but its vectors are missing or belong to another model.
         VectorsMissing = "vectors_missing",
+        /// Replaced by a newer document, or deleted.
         Superseded = "superseded",
         Absent = "absent",
+        /// Present, but its metadata contradicts the query's filters.
         FilteredOut = "filtered_out",
+        /// The state cannot be determined here.
         Unknown = "unknown",
     }
 }

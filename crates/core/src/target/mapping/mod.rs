@@ -26,27 +26,27 @@ use super::{
 
 use value::{TypeMismatch, column, count, flag, id, list, number, number_or_null, one, text, time};
 
-/// The meaning of a result's score.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum ScoreKind {
-    #[default]
-    Score,
-    /// Lower is better: its negative becomes the score.
-    Distance,
+named! {
+    /// The meaning of a result's score.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum ScoreKind {
+        #[default]
+        Score = "score",
+        /// Lower is better: its negative becomes the score.
+        Distance = "distance",
+    }
 }
 
-named! { ScoreKind { Score = "score", Distance = "distance" } }
-
-/// The unit of times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum TimeUnit {
-    #[default]
-    Milliseconds,
-    Microseconds,
-    Seconds,
+named! {
+    /// The unit of times.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum TimeUnit {
+        #[default]
+        Milliseconds = "ms",
+        Microseconds = "us",
+        Seconds = "s",
+    }
 }
-
-named! { TimeUnit { Milliseconds = "ms", Microseconds = "us", Seconds = "s" } }
 
 /// Where the parts of a result are. With rows they are looked for in each row, without in the whole
 /// answer, where each path gives one value a result.
