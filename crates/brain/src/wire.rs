@@ -98,20 +98,14 @@ pub struct DeletedPage<'a> {
     pub outcome: PageDeletion,
 }
 
-/// The result of deleting a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PageDeletion {
-    Deleted,
-    /// It had been deleted before.
-    AlreadyDeleted,
-    /// There is no such page.
-    Unknown,
-}
-
 named! {
-    PageDeletion {
+    /// The result of deleting a page.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum PageDeletion {
         Deleted = "deleted",
+        /// It had been deleted before.
         AlreadyDeleted = "already_deleted",
+        /// There is no such page.
         Unknown = "unknown",
     }
 }
@@ -222,16 +216,16 @@ impl<'a> SourcesBody<'a> {
     }
 }
 
-/// The change of a source or workspace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ObjectChange {
-    Added,
-    /// It existed and was changed.
-    Changed,
-    Removed,
+named! {
+    /// The change of a source or workspace.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum ObjectChange {
+        Added = "added",
+        /// It existed and was changed.
+        Changed = "changed",
+        Removed = "removed",
+    }
 }
-
-named! { ObjectChange { Added = "added", Changed = "changed", Removed = "removed" } }
 
 /// The output of `sources add --json` and `sources remove --json`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -337,14 +331,14 @@ pub struct VerifyBody<'a> {
     report: &'a VerifyReport,
 }
 
-/// Whether store and index agree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ConsistencyStatus {
-    Pass,
-    Fail,
+named! {
+    /// Whether store and index agree.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum ConsistencyStatus {
+        Pass = "pass",
+        Fail = "fail",
+    }
 }
-
-named! { ConsistencyStatus { Pass = "pass", Fail = "fail" } }
 
 impl<'a> VerifyBody<'a> {
     pub fn new(report: &'a VerifyReport) -> Self {

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use gbrain_core::alert::NotifyPolicy;
 use gbrain_core::duration::duration;
+use gbrain_core::format::suite::{ChangedAlerts, OpenAlert};
 use gbrain_core::id::WorkspaceId;
 use gbrain_eval::alert::{
-    AlertEvaluation, AlertEvaluator, AlertSettings, ChannelRegistry, ChannelSettings,
-    DeliveryCount, DeliveryMode, DeliveryWorker, OnDelivery, SendLimits,
+    AlertEvaluation, AlertEvaluator, AlertSettings, ChannelRegistry, ChannelSettings, DeliveryMode,
+    DeliveryTally, DeliveryWorker, OnDelivery, SendLimits,
 };
 use gbrain_server::AlertTools;
 use gbrain_store::{Store, StoreError};
@@ -85,7 +86,7 @@ pub(crate) fn deliver(
     within: Duration,
     stop: &AtomicBool,
     on_delivery: &OnDelivery<'_>,
-) -> Result<DeliveryCount, StoreError> {
+) -> Result<DeliveryTally, StoreError> {
     let worker = format!("{}/once", worker_name());
     let delivery =
         DeliveryWorker { store, registry: &tools.registry, worker: &worker, limits: tools.limits };
@@ -119,13 +120,14 @@ pub(crate) fn report_alerts(
     source: &SuiteSource,
     evaluation: &AlertEvaluation,
 ) {
-    let AlertEvaluation { raised, resolved, still_open, queued, problems, runs: _ } = evaluation;
+    let AlertEvaluation { changes, queued, problems, runs: _ } = evaluation;
+    let ChangedAlerts { raised, resolved, still_open } = changes;
     problems.iter().for_each(|problem| context.terminal.warn(problem));
     for (word, keys) in [("alert", raised), ("resolved", resolved)] {
         keys.iter().for_each(|key| context.terminal.remark(format!("{word}: {key}")));
     }
-    for (key, why) in still_open {
-        context.terminal.remark(format!("still open: {key}: {why}"));
+    for OpenAlert { key, reason } in still_open {
+        context.terminal.remark(format!("still open: {key}: {reason}"));
     }
     if let Err(error) = send_queued(context, store, source, queued) {
         context.terminal.warn(format!("messages could not be sent: {}", error.message));
@@ -149,7 +151,7 @@ fn send_queued(
     };
     let delivered = match queued.iter().all(is_usable) {
         true => deliver(&tools, store, SIDE_SEND_WINDOW, &AtomicBool::new(false), &|_, _| ())?,
-        false => DeliveryCount::default(),
+        false => DeliveryTally::default(),
     };
     if delivered.sent < queued.len() {
         let left =

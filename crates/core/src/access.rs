@@ -2,17 +2,17 @@
 
 use crate::named;
 
-/// The permissions that a token grants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Scope {
-    Read,
-    /// Change pages, labels and documents; start jobs.
-    Write,
-    /// Change sources, settings and tokens.
-    Admin,
+named! {
+    /// The permissions that a token grants.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Scope {
+        Read = "read",
+        /// Change pages, labels and documents; start jobs.
+        Write = "write",
+        /// Change sources, settings and tokens.
+        Admin = "admin",
+    }
 }
-
-named! { Scope { Read = "read", Write = "write", Admin = "admin" } }
 
 impl Scope {
     /// Whether this scope includes another one.

@@ -8,28 +8,19 @@
 use crate::named;
 use crate::provenance::{FactorDifference, FactorDifferences};
 
-/// The factor that moved a query.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Blame {
-    Corpus,
-    /// The numbers of the pipeline.
-    Settings,
-    /// Pages and numbers together: neither alone.
-    CorpusAndSettings,
-    Model,
-    /// The program: nothing else is left.
-    Code,
-    /// A factor could not be put back, or was not recorded.
-    Undetermined,
-}
-
 named! {
-    Blame {
+    /// The factor that moved a query.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Blame {
         Corpus = "corpus",
+        /// The numbers of the pipeline.
         Settings = "settings",
+        /// Pages and numbers together: neither alone.
         CorpusAndSettings = "corpus_and_settings",
         Model = "model",
+        /// The program: nothing else is left.
         Code = "code",
+        /// A factor could not be put back, or was not recorded.
         Undetermined = "undetermined",
     }
 }

@@ -9,17 +9,17 @@ use crate::named;
 /// The version of [`DoctorBody`].
 pub(crate) const DOCTOR_VERSION: u32 = 1;
 
-/// The status of a check, from good to bad.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum DoctorStatus {
-    Ok,
-    Warn,
-    Fail,
-    /// The check could not run.
-    Unknown,
+named! {
+    /// The status of a check, from good to bad.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum DoctorStatus {
+        Ok = "ok",
+        Warn = "warn",
+        Fail = "fail",
+        /// The check could not run.
+        Unknown = "unknown",
+    }
 }
-
-named! { DoctorStatus { Ok = "ok", Warn = "warn", Fail = "fail", Unknown = "unknown" } }
 
 /// The output of `gbrain doctor --json`.
 #[derive(Debug, Serialize, JsonSchema)]

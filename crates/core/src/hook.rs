@@ -5,35 +5,24 @@
 
 use crate::named;
 
-/// Why a model gave a stage no usable output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum HookError {
-    /// The model was unreachable or rejected the call.
-    Failed,
-    Timeout,
-    /// The call would exceed the budget.
-    OverBudget,
-    /// No API key is configured.
-    NoKey,
-    /// A model is configured, but no provider for it.
-    NoProvider,
-    /// No price is configured for the model.
-    NoPrice,
-    /// The model answered, but nothing in its answer is usable.
-    Empty,
-    /// The number of scores is wrong, or a score is not a number.
-    BadScores,
-}
-
 named! {
-    HookError {
+    /// Why a model gave a stage no usable output.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum HookError {
+        /// The model was unreachable or rejected the call.
         Failed = "failed",
         Timeout = "timeout",
+        /// The call would exceed the budget.
         OverBudget = "over_budget",
+        /// No API key is configured.
         NoKey = "no_key",
+        /// A model is configured, but no provider for it.
         NoProvider = "no_provider",
+        /// No price is configured for the model.
         NoPrice = "no_price",
+        /// The model answered, but nothing in its answer is usable.
         Empty = "empty",
+        /// The number of scores is wrong, or a score is not a number.
         BadScores = "bad_scores",
     }
 }

@@ -6,23 +6,15 @@
 
 use crate::named;
 
-/// The state of a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum JobState {
-    Queued,
-    /// A worker holds its lease.
-    Running,
-    Done,
-    /// It failed and has no attempts left.
-    Failed,
-    Cancelled,
-}
-
 named! {
-    JobState {
+    /// The state of a job.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum JobState {
         Queued = "queued",
+        /// A worker holds its lease.
         Running = "running",
         Done = "done",
+        /// It failed and has no attempts left.
         Failed = "failed",
         Cancelled = "cancelled",
     }

@@ -26,10 +26,24 @@ impl fmt::Display for UnknownName {
     }
 }
 
-/// Gives an enum `ALL`, `name`, `from_name` and `FromStr` from one table of wire names, and its form on the
-/// wire: that name.
+/// Defines an enum with the wire name of each value, and gives it `ALL`, `name`, `from_name` and `FromStr`, and its
+/// form on the wire: that name. An enum that is defined elsewhere, or lists its values in another order, is given
+/// as a table.
 #[macro_export]
 macro_rules! named {
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis enum $type:ident {
+            $($(#[$of_variant:meta])* $variant:ident = $name:literal),+ $(,)?
+        }
+    ) => {
+        $(#[$attribute])*
+        $visibility enum $type {
+            $($(#[$of_variant])* $variant),+
+        }
+
+        $crate::named! { $type { $($variant = $name),+ } }
+    };
     ($type:ident { $($variant:ident = $name:literal),+ $(,)? }) => {
         impl $type {
             /// Every value, in order.

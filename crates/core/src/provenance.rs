@@ -46,28 +46,29 @@ pub struct Provenance {
     pub target: Option<String>,
 }
 
-/// Something that a ranking depends on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum RankingFactor {
-    Code,
-    /// The numbers of the pipeline.
-    Settings,
-    Corpus,
-    Model,
+named! {
+    /// Something that a ranking depends on.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum RankingFactor {
+        Code = "code",
+        /// The numbers of the pipeline.
+        Settings = "settings",
+        Corpus = "corpus",
+        Model = "model",
+    }
 }
 
-/// The comparison of a factor between two results.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum FactorDifference {
-    /// The factor is the same in both.
-    Same,
-    Differs,
-    /// One side did not record it.
-    Unknown,
+named! {
+    /// The comparison of a factor between two results.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum FactorDifference {
+        /// The factor is the same in both.
+        Same = "same",
+        Differs = "differs",
+        /// One side did not record it.
+        Unknown = "unknown",
+    }
 }
-
-named! { RankingFactor { Code = "code", Settings = "settings", Corpus = "corpus", Model = "model" } }
-named! { FactorDifference { Same = "same", Differs = "differs", Unknown = "unknown" } }
 
 /// The comparison of every factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]

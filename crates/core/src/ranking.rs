@@ -16,55 +16,63 @@ use crate::request::{Detail, RetrievalMode};
 use crate::search::intent::{IntentKind, Recency};
 use crate::search::relation::RelationFamily;
 
-/// A way of finding pages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Arm {
-    /// BM25 over title, section and body.
-    Words,
-    Vectors,
-    /// Slugs, titles, aliases and identifiers equal to the whole query.
-    Names,
-    /// Walks over typed links.
-    Graph,
+named! {
+    /// A way of finding pages.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Arm {
+        /// BM25 over title, section and body.
+        Words = "words",
+        Vectors = "vectors",
+        /// Slugs, titles, aliases and identifiers equal to the whole query.
+        Names = "names",
+        /// Walks over typed links.
+        Graph = "graph",
+    }
 }
 
-/// The strongest reason a hit is in the answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum MatchEvidence {
-    /// The query is a name of the page.
-    ExactName,
-    /// A typed edge answers the question.
-    Relation,
-    /// The title holds the query as a phrase.
-    TitleMatch,
-    /// One passage holds every word of the query.
-    AllWords,
-    /// A passage holds some of the words.
-    SomeWords,
-    /// A passage is near in meaning and holds none of the words.
-    Meaning,
+named! {
+    /// The strongest reason a hit is in the answer.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum MatchEvidence {
+        /// The query is a name of the page.
+        ExactName = "exact_name",
+        /// A typed edge answers the question.
+        Relation = "relation",
+        /// The title holds the query as a phrase.
+        TitleMatch = "title_match",
+        /// One passage holds every word of the query.
+        AllWords = "all_words",
+        /// A passage holds some of the words.
+        SomeWords = "some_words",
+        /// A passage is near in meaning and holds none of the words.
+        Meaning = "meaning",
+    }
 }
 
-/// Whether an agent may conclude that the requested thing is already in the brain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum CreateSafety {
-    /// It is there: do not create it again.
-    Exists,
-    /// It is probably there.
-    Probable,
-    Unknown,
+named! {
+    /// Whether an agent may conclude that the requested thing is already in the brain.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum CreateSafety {
+        /// It is there: do not create it again.
+        Exists = "exists",
+        /// It is probably there.
+        Probable = "probable",
+        Unknown = "unknown",
+    }
 }
 
-/// How well the brain answers a question as a whole, for an agent that decides whether to look elsewhere.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum AnswerGrade {
-    /// A name, a title or an edge says that the first page is meant.
-    Strong,
-    /// One passage of the first page holds every word.
-    Moderate,
-    /// Some words or nearness alone, nothing, or nothing that a reranker found good enough. A cosine is no
-    /// better ground: what is high differs from model to model and from question to question.
-    Weak,
+named! {
+    /// How well the brain answers a question as a whole, for an agent that decides whether to look elsewhere.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum AnswerGrade {
+        /// A name, a title or an edge says that the first page is meant.
+        Strong = "strong",
+        /// One passage of the first page holds every word.
+        Moderate = "moderate",
+        /// Some words or nearness alone, nothing, or nothing that a reranker found good enough. A cosine is no
+        /// better ground: what is high differs from model to model and from question to question.
+        Weak = "weak",
+    }
 }
 
 /// A passage of a hit.
@@ -337,17 +345,19 @@ pub struct StageTime {
     pub micros: u64,
 }
 
-/// How the answer cache was used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum CacheUse {
-    /// The answer came from the cache. It equals the result of a new search.
-    Hit,
-    /// The answer was not in the cache.
-    Miss,
-    /// The cache was not used: it is off, nothing remote takes part, or an explanation was
-    /// requested.
-    #[default]
-    Off,
+named! {
+    /// How the answer cache was used.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum CacheUse {
+        /// The answer came from the cache. It equals the result of a new search.
+        Hit = "hit",
+        /// The answer was not in the cache.
+        Miss = "miss",
+        /// The cache was not used: it is off, nothing remote takes part, or an explanation was
+        /// requested.
+        #[default]
+        Off = "off",
+    }
 }
 
 /// How the answer came about; the only part that may differ between two runs.
@@ -373,21 +383,6 @@ fn micros_by_stage<S: Serializer>(timings: &[StageTime], serializer: S) -> Resul
     let one = |StageTime { stage, micros }: &StageTime| ((*stage).to_owned(), (*micros).into());
     timings.iter().map(one).collect::<Map<String, Value>>().serialize(serializer)
 }
-
-named! { CacheUse { Hit = "hit", Miss = "miss", Off = "off" } }
-named! { Arm { Words = "words", Vectors = "vectors", Names = "names", Graph = "graph" } }
-named! {
-    MatchEvidence {
-        ExactName = "exact_name",
-        Relation = "relation",
-        TitleMatch = "title_match",
-        AllWords = "all_words",
-        SomeWords = "some_words",
-        Meaning = "meaning",
-    }
-}
-named! { AnswerGrade { Strong = "strong", Moderate = "moderate", Weak = "weak" } }
-named! { CreateSafety { Exists = "exists", Probable = "probable", Unknown = "unknown" } }
 
 impl Ranking {
     /// How well it answers, by the evidence of its first hit.

@@ -14,43 +14,51 @@ use crate::search::Settings;
 /// The version of the request record.
 pub(crate) const REQUEST_VERSION: u32 = 1;
 
-/// The operation of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Operation {
-    Search,
-    #[default]
-    Query,
+named! {
+    /// The operation of a request.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum Operation {
+        Search = "search",
+        #[default]
+        Query = "query",
+    }
 }
 
-/// How much of each page an answer shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Detail {
-    /// Compiled truth only, one passage a page.
-    Low,
-    /// Truth and timeline, up to two passages a page.
-    Medium,
-    /// Everything, up to three passages a page.
-    High,
+named! {
+    /// How much of each page an answer shows.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Detail {
+        /// Compiled truth only, one passage a page.
+        Low = "low",
+        /// Truth and timeline, up to two passages a page.
+        Medium = "medium",
+        /// Everything, up to three passages a page.
+        High = "high",
+    }
 }
 
-/// Which half of the brain answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum RetrievalMode {
-    /// Words, names and meaning.
-    Knowledge,
-    /// Names and typed links.
-    Graph,
-    Hybrid,
+named! {
+    /// Which half of the brain answers.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum RetrievalMode {
+        /// Words, names and meaning.
+        Knowledge = "knowledge",
+        /// Names and typed links.
+        Graph = "graph",
+        Hybrid = "hybrid",
+    }
 }
 
-/// Whether the caller may see private pages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Viewer {
-    /// Sees world-visible pages only. The default: trust is given, never assumed.
-    #[default]
-    Untrusted,
-    /// The owner at the keyboard.
-    Trusted,
+named! {
+    /// Whether the caller may see private pages.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum Viewer {
+        /// Sees world-visible pages only. The default: trust is given, never assumed.
+        #[default]
+        Untrusted = "untrusted",
+        /// The owner at the keyboard.
+        Trusted = "trusted",
+    }
 }
 
 /// Which pages may be in the answer. Applied inside every arm, before anything is cut.
@@ -142,8 +150,3 @@ impl Expansion {
         }
     }
 }
-
-named! { Operation { Search = "search", Query = "query" } }
-named! { Detail { Low = "low", Medium = "medium", High = "high" } }
-named! { RetrievalMode { Knowledge = "knowledge", Graph = "graph", Hybrid = "hybrid" } }
-named! { Viewer { Untrusted = "untrusted", Trusted = "trusted" } }

@@ -8,59 +8,39 @@ use gbrain_core::named;
 use crate::client::CallCost;
 use crate::model::ModelError;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ModelCallErrorKind {
-    /// The provider is unknown or does not support this kind of call.
-    NoProvider,
-    /// The key is missing from where the settings say.
-    NoKey,
-    /// No price is configured for the model.
-    NoPrice,
-    /// The remaining budget does not cover the call.
-    OverBudget,
-    /// The provider's rate limit was exceeded, also after retries.
-    RateLimited,
-    Timeout,
-    /// The provider failed with a status of 500 or more.
-    Unavailable,
-    Unreachable,
-    /// The provider rejected the key.
-    Denied,
-    /// The provider rejected the request.
-    BadRequest,
-    /// The model refused to answer.
-    Refusal,
-    /// The reply was cut off at the token limit.
-    Truncated,
-    /// The response does not have the documented or requested form.
-    Malformed,
-    Cancelled,
-    /// The cassette has a reply to this input for another prompt.
-    StaleCassette,
-    /// The cassette has no reply, and calls are not allowed.
-    NotRecorded,
-    /// The ledger of charges cannot be written.
-    Ledger,
-}
-
 named! {
-    ModelCallErrorKind {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum ModelCallErrorKind {
+        /// The provider is unknown or does not support this kind of call.
         NoProvider = "no_provider",
+        /// The key is missing from where the settings say.
         NoKey = "no_key",
+        /// No price is configured for the model.
         NoPrice = "no_price",
+        /// The remaining budget does not cover the call.
         OverBudget = "over_budget",
+        /// The provider's rate limit was exceeded, also after retries.
         RateLimited = "rate_limited",
         Timeout = "timeout",
+        /// The provider failed with a status of 500 or more.
         Unavailable = "http_5xx",
         Unreachable = "unreachable",
+        /// The provider rejected the key.
         Denied = "denied",
+        /// The provider rejected the request.
         BadRequest = "bad_request",
+        /// The model refused to answer.
         Refusal = "refusal",
+        /// The reply was cut off at the token limit.
         Truncated = "truncated",
+        /// The response does not have the documented or requested form.
         Malformed = "parse_fail",
         Cancelled = "cancelled",
+        /// The cassette has a reply to this input for another prompt.
         StaleCassette = "stale_cassette",
+        /// The cassette has no reply, and calls are not allowed.
         NotRecorded = "not_recorded",
+        /// The ledger of charges cannot be written.
         Ledger = "ledger",
     }
 }

@@ -34,27 +34,18 @@ impl fmt::Display for ModelRef {
     }
 }
 
-/// Where a model was configured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ModelSource {
-    Flag,
-    /// The setting of the command, such as `models.eval.contradictions_judge`.
-    Command,
-    Environment,
-    /// The setting of a family of commands, such as `models.judge`.
-    Family,
-    Global,
-    /// The default of this version of gbrain.
-    BuiltIn,
-}
-
 named! {
-    ModelSource {
+    /// Where a model was configured.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum ModelSource {
         Flag = "flag",
+        /// The setting of the command, such as `models.eval.contradictions_judge`.
         Command = "command",
         Environment = "environment",
+        /// The setting of a family of commands, such as `models.judge`.
         Family = "family",
         Global = "global",
+        /// The default of this version of gbrain.
         BuiltIn = "built_in",
     }
 }

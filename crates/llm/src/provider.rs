@@ -14,29 +14,19 @@ use serde_json::{Map, Value};
 
 use crate::error::{ModelCallError, ModelCallErrorKind};
 
-/// The request and response format of a provider's API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Api {
-    Anthropic,
-    /// OpenAI's Responses and embeddings.
-    OpenAi,
-    /// Chat Completions and embeddings of compatible servers; rerank as in Jina's API.
-    OpenAiCompatible,
-    Gemini,
-    Cohere,
-    Voyage,
-    /// Rerank, and embeddings as in OpenAI's API.
-    Jina,
-}
-
 named! {
-    Api {
+    /// The request and response format of a provider's API.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Api {
         Anthropic = "anthropic",
+        /// OpenAI's Responses and embeddings.
         OpenAi = "openai",
+        /// Chat Completions and embeddings of compatible servers; rerank as in Jina's API.
         OpenAiCompatible = "openai-compatible",
         Gemini = "gemini",
         Cohere = "cohere",
         Voyage = "voyage",
+        /// Rerank, and embeddings as in OpenAI's API.
         Jina = "jina",
     }
 }

@@ -67,16 +67,16 @@ impl AlertTools {
 
 fn log_evaluation(workspace: &WorkspaceId, evaluated: Result<AlertEvaluation, StoreError>) {
     let workspace = workspace.as_str();
-    let AlertEvaluation { raised, resolved, problems, .. } = match evaluated {
-        Ok(raised) => raised,
+    let AlertEvaluation { changes, problems, .. } = match evaluated {
+        Ok(evaluation) => evaluation,
         Err(error) => {
             tracing::warn!(workspace, %error, "alerts could not be evaluated");
             return;
         }
     };
     // The field is not called `key`, because log redaction removes that name.
-    raised.iter().for_each(|alert| tracing::warn!(workspace, alert, "alert raised"));
-    resolved.iter().for_each(|alert| tracing::info!(workspace, alert, "alert resolved"));
+    changes.raised.iter().for_each(|alert| tracing::warn!(workspace, alert, "alert raised"));
+    changes.resolved.iter().for_each(|alert| tracing::info!(workspace, alert, "alert resolved"));
     problems.iter().for_each(|problem| tracing::warn!(workspace, problem, "alerts"));
 }
 

@@ -3,7 +3,7 @@
 //! Bodies and payloads contain no page text; a purge replaces the keys of its page in them and
 //! changes no state.
 
-pub use gbrain_core::alert::AlertStatus;
+pub use gbrain_core::alert::{AlertStatus, DeliveryCounts};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::named;
 use jiff::Timestamp;
@@ -44,24 +44,24 @@ pub struct AlertBoard {
     pub states: Vec<AlertState>,
 }
 
-/// The purpose of a message about an alert.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum DeliveryAction {
-    Trigger,
-    Resolve,
-    Notice,
+named! {
+    /// The purpose of a message about an alert.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum DeliveryAction {
+        Trigger = "trigger",
+        Resolve = "resolve",
+        Notice = "notice",
+    }
 }
 
-named! { DeliveryAction { Trigger = "trigger", Resolve = "resolve", Notice = "notice" } }
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum DeliveryState {
-    Queued,
-    Sent,
-    Dead,
+named! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum DeliveryState {
+        Queued = "queued",
+        Sent = "sent",
+        Dead = "dead",
+    }
 }
-
-named! { DeliveryState { Queued = "queued", Sent = "sent", Dead = "dead" } }
 
 /// A message to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -157,15 +157,6 @@ pub struct DeliveryFilter {
     pub dedup_key: Option<String>,
     /// Only numbers below this.
     pub before: Option<i64>,
-}
-
-/// Numbers of messages by state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct DeliveryCounts {
-    pub queued: u64,
-    pub dead: u64,
-    /// When the oldest queued message was queued.
-    pub oldest_queued: Option<Timestamp>,
 }
 
 /// A period without notifications.

@@ -49,24 +49,17 @@ pub struct StoredPair {
     pub created_at: Timestamp,
 }
 
-/// The status of a threshold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ThresholdStatus {
-    /// Computed, but not in use yet.
-    Candidate,
-    /// In use: at most one per model.
-    Active,
-    /// Not to be used.
-    Rejected,
-    /// Was in use until another one replaced it.
-    Superseded,
-}
-
 named! {
-    ThresholdStatus {
+    /// The status of a threshold.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum ThresholdStatus {
+        /// Computed, but not in use yet.
         Candidate = "candidate",
+        /// In use: at most one per model.
         Active = "active",
+        /// Not to be used.
         Rejected = "rejected",
+        /// Was in use until another one replaced it.
         Superseded = "superseded",
     }
 }

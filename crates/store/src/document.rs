@@ -7,14 +7,14 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The kind of a document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum DocumentKind {
-    Baseline,
-    Qrels,
+named! {
+    /// The kind of a document.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum DocumentKind {
+        Baseline = "baseline",
+        Qrels = "qrels",
+    }
 }
-
-named! { DocumentKind { Baseline = "baseline", Qrels = "qrels" } }
 
 /// A stored document, without its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

@@ -3,14 +3,14 @@
 use gbrain_core::named;
 use jiff::Timestamp;
 
-/// The state of an incident.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum IncidentState {
-    Open,
-    Resolved,
+named! {
+    /// The state of an incident.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum IncidentState {
+        Open = "open",
+        Resolved = "resolved",
+    }
 }
-
-named! { IncidentState { Open = "open", Resolved = "resolved" } }
 
 /// An incident with its state and its record.
 #[derive(Debug, Clone, PartialEq, Eq)]

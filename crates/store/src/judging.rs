@@ -4,24 +4,17 @@ use gbrain_core::hash::Hash;
 use gbrain_core::named;
 use jiff::Timestamp;
 
-/// The kind of request that a model answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum AnswerKind {
-    /// Variants of a query.
-    Expansion,
-    /// The embedding of a text.
-    Vector,
-    /// Whether two statements contradict each other.
-    Contradiction,
-    /// A reranker's score of a pair, until its calibration is complete.
-    RerankScore,
-}
-
 named! {
-    AnswerKind {
+    /// The kind of request that a model answered.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum AnswerKind {
+        /// Variants of a query.
         Expansion = "expansion",
+        /// The embedding of a text.
         Vector = "vector",
+        /// Whether two statements contradict each other.
         Contradiction = "contradiction",
+        /// A reranker's score of a pair, until its calibration is complete.
         RerankScore = "rerank_score",
     }
 }
@@ -37,16 +30,16 @@ pub struct ModelAnswer {
     pub pages: Option<Vec<String>>,
 }
 
-/// The kind of a measurement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum RunKind {
-    /// Contradictions that retrieval surfaces.
-    Contradictions,
-    /// The nightly quality probe.
-    QualityProbe,
+named! {
+    /// The kind of a measurement.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum RunKind {
+        /// Contradictions that retrieval surfaces.
+        Contradictions = "contradictions",
+        /// The nightly quality probe.
+        QualityProbe = "quality_probe",
+    }
 }
-
-named! { RunKind { Contradictions = "contradictions", QualityProbe = "quality_probe" } }
 
 /// One run of a measurement.
 #[derive(Debug, Clone, PartialEq, Eq)]

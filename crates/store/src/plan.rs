@@ -39,16 +39,16 @@ pub(crate) struct CurrentPage {
     pub is_damaged: bool,
 }
 
-/// The kind of a change in the feed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ChangeOp {
-    Write,
-    Delete,
-    Purge,
-    Source,
+named! {
+    /// The kind of a change in the feed.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) enum ChangeOp {
+        Write = "write",
+        Delete = "delete",
+        Purge = "purge",
+        Source = "source",
+    }
 }
-
-named! { ChangeOp { Write = "write", Delete = "delete", Purge = "purge", Source = "source" } }
 
 /// A row of the feed. `head.generation` is its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,18 +6,18 @@ use jiff::Timestamp;
 
 use crate::types::WriteKind;
 
-/// The state of a canonical query.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum QueryState {
-    /// Proposed, but not approved yet.
-    Candidate,
-    /// Suites draw their samples from it.
-    Active,
-    /// Kept for reference; suites do not use it.
-    Retired,
+named! {
+    /// The state of a canonical query.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum QueryState {
+        /// Proposed, but not approved yet.
+        Candidate = "candidate",
+        /// Suites draw their samples from it.
+        Active = "active",
+        /// Kept for reference; suites do not use it.
+        Retired = "retired",
+    }
 }
-
-named! { QueryState { Candidate = "candidate", Active = "active", Retired = "retired" } }
 
 /// A canonical query to store. There is one per text.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -44,21 +44,19 @@ pub struct ChargeId {
     pub number: u64,
 }
 
-/// The state of a charge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ChargeState {
-    /// The call may be in progress. Charged at its maximum cost.
-    Reserved,
-    /// The call was answered. Charged at the cost of its tokens.
-    Settled,
-    /// The call was refused before any token was generated: it costs nothing.
-    Released,
-    /// The cost of the call is unknown: it stays charged at its maximum.
-    Lost,
-}
-
 named! {
-    ChargeState { Reserved = "reserved", Settled = "settled", Released = "released", Lost = "lost" }
+    /// The state of a charge.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum ChargeState {
+        /// The call may be in progress. Charged at its maximum cost.
+        Reserved = "reserved",
+        /// The call was answered. Charged at the cost of its tokens.
+        Settled = "settled",
+        /// The call was refused before any token was generated: it costs nothing.
+        Released = "released",
+        /// The cost of the call is unknown: it stays charged at its maximum.
+        Lost = "lost",
+    }
 }
 
 /// The actual cost of a call.

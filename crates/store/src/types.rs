@@ -17,12 +17,14 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-/// The database engine of a store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Engine {
-    /// One file on one machine.
-    Sqlite,
-    Postgres,
+named! {
+    /// The database engine of a store.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Engine {
+        /// One file on one machine.
+        Sqlite = "sqlite",
+        Postgres = "postgres",
+    }
 }
 
 /// A workspace and the state of its corpus.
@@ -95,16 +97,18 @@ pub struct WriteOutcome {
     pub kind: WriteKind,
 }
 
-/// How a write changed a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum WriteKind {
-    Added,
-    /// It has a new version.
-    Changed,
-    /// The live version is the same: nothing was written.
-    Unchanged,
-    /// It was deleted and is live again.
-    Restored,
+named! {
+    /// How a write changed a page.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum WriteKind {
+        Added = "added",
+        /// It has a new version.
+        Changed = "changed",
+        /// The live version is the same: nothing was written.
+        Unchanged = "unchanged",
+        /// It was deleted and is live again.
+        Restored = "restored",
+    }
 }
 
 /// The result of deleting a page.
@@ -220,14 +224,16 @@ pub struct PageDigest {
     pub at: PageVersion,
 }
 
-/// The operation that created a version.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum VersionOp {
-    Write,
-    /// The page was deleted: this version has no text.
-    Delete,
-    /// The last text before a deletion was restored.
-    Restore,
+named! {
+    /// The operation that created a version.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum VersionOp {
+        Write = "write",
+        /// The page was deleted: this version has no text.
+        Delete = "delete",
+        /// The last text before a deletion was restored.
+        Restore = "restore",
+    }
 }
 
 /// One version of a page.
@@ -357,52 +363,29 @@ pub struct InvariantViolation {
     pub detail: String,
 }
 
-/// The invariants of a workspace's rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Invariant {
-    /// The stored root is the root of the live pages.
-    Root,
-    /// The stored counts are the counts of live pages and chunks.
-    Counts,
-    /// The feed is dense and ends at the head, with the head's root and counts.
-    Feed,
-    /// Every page points to an existing version, and its versions are dense and agree with it.
-    Versions,
-    /// Every text has its stored hash, or its chunks have theirs (chats).
-    Content,
-    /// Every version has the stored number of chunks.
-    Chunks,
-    /// No row belongs to a missing page, version or source.
-    Dangling,
-    /// No capture or closed window has an unassigned number.
-    Captures,
-    /// No numbered row has an unassigned number.
-    Numbers,
-    /// The database's own structure is sound.
-    Structure,
-}
-
-named! { Engine { Sqlite = "sqlite", Postgres = "postgres" } }
 named! {
-    WriteKind {
-        Added = "added",
-        Changed = "changed",
-        Unchanged = "unchanged",
-        Restored = "restored",
-    }
-}
-named! { VersionOp { Write = "write", Delete = "delete", Restore = "restore" } }
-named! {
-    Invariant {
+    /// The invariants of a workspace's rows.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Invariant {
+        /// The stored root is the root of the live pages.
         Root = "root",
+        /// The stored counts are the counts of live pages and chunks.
         Counts = "counts",
+        /// The feed is dense and ends at the head, with the head's root and counts.
         Feed = "feed",
+        /// Every page points to an existing version, and its versions are dense and agree with it.
         Versions = "versions",
+        /// Every text has its stored hash, or its chunks have theirs (chats).
         Content = "content",
+        /// Every version has the stored number of chunks.
         Chunks = "chunks",
+        /// No row belongs to a missing page, version or source.
         Dangling = "dangling",
+        /// No capture or closed window has an unassigned number.
         Captures = "captures",
+        /// No numbered row has an unassigned number.
         Numbers = "numbers",
+        /// The database's own structure is sound.
         Structure = "structure",
     }
 }

@@ -10,7 +10,8 @@ use gbrain_core::gate::Verdict;
 use gbrain_core::report::text;
 use gbrain_core::request::Viewer;
 use gbrain_core::target::LOCAL;
-use gbrain_eval::triage::{TriageContext, TriageSubject, find, triage_run as run_triage};
+use gbrain_core::triage::TriageSubject;
+use gbrain_eval::triage::{TriageContext, find, triage_run as run_triage};
 use gbrain_store::Store;
 
 use super::alerts::other_workspace_hint;

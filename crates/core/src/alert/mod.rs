@@ -41,27 +41,25 @@ use crate::suite::measure::SuiteMeasure;
 /// Schema version of stored alerts and silences.
 pub const ALERT_VERSION: u32 = 1;
 
-/// Whether an alert is firing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum AlertStatus {
-    Firing,
-    Resolved,
-}
-
-named! { AlertStatus { Firing = "firing", Resolved = "resolved" } }
-
-/// The severity of an alert.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum AlertSeverity {
-    Info,
-    Warning,
-    Error,
-    /// Pages the on-call engineer.
-    Critical,
+named! {
+    /// Whether an alert is firing.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum AlertStatus {
+        Firing = "firing",
+        Resolved = "resolved",
+    }
 }
 
 named! {
-    AlertSeverity { Info = "info", Warning = "warning", Error = "error", Critical = "critical" }
+    /// The severity of an alert.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum AlertSeverity {
+        Info = "info",
+        Warning = "warning",
+        Error = "error",
+        /// Pages the on-call engineer.
+        Critical = "critical",
+    }
 }
 
 /// The subject of an alert.
@@ -271,6 +269,29 @@ impl Alert {
         alert.as_object_mut()?.extend(columns.as_object()?.clone());
         serde_json::from_value(alert).ok()
     }
+}
+
+/// Counts of undelivered messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "DeliveryFigures")]
+pub struct DeliveryCounts {
+    pub queued: u64,
+    pub dead: u64,
+    /// When the oldest queued message was queued.
+    #[serde(with = "time::option")]
+    #[schemars(with = "Option<String>")]
+    pub oldest_queued: Option<Timestamp>,
+}
+
+/// Outcomes of delivery attempts, counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct DeliveryTally {
+    /// Number of delivered messages.
+    pub sent: usize,
+    /// Number of messages to retry later.
+    pub failed: usize,
+    /// Number of dropped messages.
+    pub dead: usize,
 }
 
 /// Timestamps with millisecond precision.

@@ -53,24 +53,17 @@ pub enum BaselineError {
     },
 }
 
-/// The strength of a file's integrity evidence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BaselineIntegrity {
-    /// The file is signed, and the signature is valid under the configured key.
-    Signed,
-    /// The hash is valid. It has no key, so only accidental edits would be detected.
-    Intact,
-    /// The hash is valid and the file is signed, but no key is configured.
-    SignatureNotChecked,
-    /// The file has no hash: another gbrain made it.
-    NotTamperEvident,
-}
-
 named! {
-    BaselineIntegrity {
+    /// The strength of a file's integrity evidence.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum BaselineIntegrity {
+        /// The file is signed, and the signature is valid under the configured key.
         Signed = "signature_verified",
+        /// The hash is valid. It has no key, so only accidental edits would be detected.
         Intact = "hash_verified",
+        /// The hash is valid and the file is signed, but no key is configured.
         SignatureNotChecked = "signature_not_checked",
+        /// The file has no hash: another gbrain made it.
         NotTamperEvident = "edits_cannot_be_detected",
     }
 }

@@ -2,17 +2,17 @@
 
 use crate::named;
 
-/// How a benchmark treats questions without an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Abstention {
-    /// They are asked, their rows have no recall, and no mean counts them: LongMemEval's own rule.
-    LeftOut,
-    /// Their evidence is what the question twists; finding it counts: LoCoMo marks it so.
-    Counted,
-    None,
+named! {
+    /// How a benchmark treats questions without an answer.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Abstention {
+        /// They are asked, their rows have no recall, and no mean counts them: LongMemEval's own rule.
+        LeftOut = "left_out",
+        /// Their evidence is what the question twists; finding it counts: LoCoMo marks it so.
+        Counted = "counted",
+        None = "none",
+    }
 }
-
-named! { Abstention { LeftOut = "left_out", Counted = "counted", None = "none" } }
 
 impl Abstention {
     /// The rule as a report says it.

@@ -8,22 +8,17 @@ use super::{DatasetQuestion, Haystack};
 use crate::hash::Hash;
 use crate::named;
 
-/// A reference ranking that needs no search, or that one arm makes alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ReferenceOrder {
-    /// By a seed, the question and the place of the document.
-    Random,
-    /// Newest first; the undated last.
-    Newest,
-    /// The gold documents first: the maximum that any ranking can reach.
-    Oracle,
-    Words,
-    Vectors,
-}
-
 named! {
-    ReferenceOrder {
-        Random = "random", Newest = "newest_first", Oracle = "oracle", Words = "words",
+    /// A reference ranking that needs no search, or that one arm makes alone.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum ReferenceOrder {
+        /// By a seed, the question and the place of the document.
+        Random = "random",
+        /// Newest first; the undated last.
+        Newest = "newest_first",
+        /// The gold documents first: the maximum that any ranking can reach.
+        Oracle = "oracle",
+        Words = "words",
         Vectors = "vectors",
     }
 }

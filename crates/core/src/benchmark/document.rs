@@ -7,18 +7,18 @@ use super::DataProblem;
 use crate::named;
 use crate::qrels::Judgement;
 
-/// The unit of a chat that counts as one document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Granularity {
-    #[default]
-    Session,
-    /// One turn of it.
-    Turn,
-    /// A text of a test collection.
-    Document,
+named! {
+    /// The unit of a chat that counts as one document.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum Granularity {
+        #[default]
+        Session = "session",
+        /// One turn of it.
+        Turn = "turn",
+        /// A text of a test collection.
+        Document = "document",
+    }
 }
-
-named! { Granularity { Session = "session", Turn = "turn", Document = "document" } }
 
 /// A turn of a chat.
 #[derive(Debug, Clone, PartialEq, Eq)]

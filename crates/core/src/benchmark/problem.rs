@@ -4,37 +4,29 @@ use std::collections::BTreeMap;
 
 use crate::named;
 
-/// The kind of a problem in a dataset.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum DataProblemKind {
-    /// A session, turn or conversation has no id and got one of its place.
-    NoId,
-    /// Two documents of one haystack have one id.
-    RepeatedId,
-    /// A session has no date that can be read.
-    NoSessionDate,
-    /// A question has no date that can be read.
-    NoQuestionDate,
-    /// A session that says nothing was left out.
-    EmptySession,
-    /// A session of another shape was left out.
-    UnreadableSession,
-    /// A document that is judged is not in the corpus.
-    MissingDocument,
-    /// Evidence names no turn.
-    UnknownEvidence,
-    /// A question has no evidence, or a query no relevant document.
-    NothingRelevant,
-    /// A query is judged and has no text.
-    NoQueryText,
-}
-
 named! {
-    DataProblemKind {
-        NoId = "no_id", RepeatedId = "repeated_id", NoSessionDate = "no_session_date",
-        NoQuestionDate = "no_question_date", EmptySession = "empty_session",
-        UnreadableSession = "unreadable_session", MissingDocument = "missing_document",
-        UnknownEvidence = "unknown_evidence", NothingRelevant = "nothing_relevant",
+    /// The kind of a problem in a dataset.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum DataProblemKind {
+        /// A session, turn or conversation has no id and got one of its place.
+        NoId = "no_id",
+        /// Two documents of one haystack have one id.
+        RepeatedId = "repeated_id",
+        /// A session has no date that can be read.
+        NoSessionDate = "no_session_date",
+        /// A question has no date that can be read.
+        NoQuestionDate = "no_question_date",
+        /// A session that says nothing was left out.
+        EmptySession = "empty_session",
+        /// A session of another shape was left out.
+        UnreadableSession = "unreadable_session",
+        /// A document that is judged is not in the corpus.
+        MissingDocument = "missing_document",
+        /// Evidence names no turn.
+        UnknownEvidence = "unknown_evidence",
+        /// A question has no evidence, or a query no relevant document.
+        NothingRelevant = "nothing_relevant",
+        /// A query is judged and has no text.
         NoQueryText = "no_query_text",
     }
 }

@@ -7,18 +7,16 @@ use super::{Abstention, Granularity, measures};
 use crate::measure::{Measure, defaults};
 use crate::named;
 
-/// The benchmarks that can be run. A label names one as text, because results of others are read too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Benchmark {
-    LongMemEval,
-    Locomo,
-    Beir,
-    /// Corpus, queries and judgements in files of their own.
-    Trec,
-}
-
 named! {
-    Benchmark { LongMemEval = "longmemeval", Locomo = "locomo", Beir = "beir", Trec = "trec" }
+    /// The benchmarks that can be run. A label names one as text, because results of others are read too.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Benchmark {
+        LongMemEval = "longmemeval",
+        Locomo = "locomo",
+        Beir = "beir",
+        /// Corpus, queries and judgements in files of their own.
+        Trec = "trec",
+    }
 }
 
 /// Whether a benchmark is a test collection, whose documents are no chats.

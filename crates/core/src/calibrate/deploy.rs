@@ -11,40 +11,27 @@ pub(crate) const FRESH_DAYS: i64 = 7;
 /// Maximum allowed clock skew.
 const SKEW: SignedDuration = SignedDuration::from_mins(1);
 
-/// A reason that prevents deployment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum DeploymentObstacle {
-    /// No reranker is configured.
-    NoReranker,
-    /// The threshold belongs to another reranker than the configured one.
-    OtherModel,
-    /// The threshold was computed from invalid scores.
-    BadScores,
-    /// The calibration was refused and not forced.
-    Refused,
-    NotVerified,
-    VerifyFailed,
-    /// The verification has expired.
-    VerifyOld,
-    /// The verification is dated in the future.
-    VerifyInFuture,
-    /// The verification used too few queries.
-    TooFewQueries,
-    /// The corpus changed since the verification.
-    OtherCorpus,
-}
-
 named! {
-    DeploymentObstacle {
+    /// A reason that prevents deployment.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum DeploymentObstacle {
+        /// No reranker is configured.
         NoReranker = "no_reranker",
+        /// The threshold belongs to another reranker than the configured one.
         OtherModel = "other_model",
+        /// The threshold was computed from invalid scores.
         BadScores = "bad_scores",
+        /// The calibration was refused and not forced.
         Refused = "refused",
         NotVerified = "not_verified",
         VerifyFailed = "verify_failed",
+        /// The verification has expired.
         VerifyOld = "verify_old",
+        /// The verification is dated in the future.
         VerifyInFuture = "verify_in_future",
+        /// The verification used too few queries.
         TooFewQueries = "too_few_queries",
+        /// The corpus changed since the verification.
         OtherCorpus = "other_corpus",
     }
 }

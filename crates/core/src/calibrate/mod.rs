@@ -47,32 +47,28 @@ pub(crate) const FEWEST_BAD: usize = 10;
 /// Tolerance for comparing scores.
 const SAME: f64 = 1e-9;
 
-/// The label of a pair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum PairLabel {
-    /// The passage answers the query.
-    Relevant,
-    Borderline,
-    Irrelevant,
+named! {
+    /// The label of a pair.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum PairLabel {
+        /// The passage answers the query.
+        Relevant = "relevant",
+        Borderline = "borderline",
+        Irrelevant = "irrelevant",
+    }
 }
 
 named! {
-    PairLabel { Relevant = "relevant", Borderline = "borderline", Irrelevant = "irrelevant" }
-}
-
-/// The origin of a pair. When labels conflict, the later variant wins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub enum PairOrigin {
-    /// The answer key of a canonical query, or a result unrelated to it.
-    Canonical,
-    /// User feedback on an answer.
-    Feedback,
-    #[default]
-    Manual,
-}
-
-named! {
-    PairOrigin { Canonical = "canonical", Feedback = "feedback", Manual = "manual" }
+    /// The origin of a pair. When labels conflict, the later variant wins.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+    pub enum PairOrigin {
+        /// The answer key of a canonical query, or a result unrelated to it.
+        Canonical = "canonical",
+        /// User feedback on an answer.
+        Feedback = "feedback",
+        #[default]
+        Manual = "manual",
+    }
 }
 
 /// A query and a passage with their label.
@@ -118,48 +114,33 @@ pub struct ScoredLabel {
     pub score: f64,
 }
 
-/// The lifecycle state of a calibration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum CalibrationStatus {
-    Candidate,
-    /// Deployed and in effect.
-    Active,
-    /// Refused, or failed verification.
-    Rejected,
-    /// Replaced by another calibration.
-    Superseded,
-}
-
 named! {
-    CalibrationStatus {
+    /// The lifecycle state of a calibration.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum CalibrationStatus {
         Candidate = "candidate",
+        /// Deployed and in effect.
         Active = "active",
+        /// Refused, or failed verification.
         Rejected = "rejected",
+        /// Replaced by another calibration.
         Superseded = "superseded",
     }
 }
 
-/// Why a calibration is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum CalibrationRefusal {
-    /// There are fewer than 30 borderline pairs.
-    TooFew,
-    /// A score is not a number from 0 to 1.
-    BadScores,
-    /// All borderline scores are equal.
-    NoSpread,
-    /// Scores do not separate good from bad pairs.
-    NoSeparation,
-    /// The borderline scores are bimodal.
-    TwoGroups,
-}
-
 named! {
-    CalibrationRefusal {
+    /// Why a calibration is refused.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum CalibrationRefusal {
+        /// There are fewer than 30 borderline pairs.
         TooFew = "too_few",
+        /// A score is not a number from 0 to 1.
         BadScores = "bad_scores",
+        /// All borderline scores are equal.
         NoSpread = "no_spread",
+        /// Scores do not separate good from bad pairs.
         NoSeparation = "no_separation",
+        /// The borderline scores are bimodal.
         TwoGroups = "two_groups",
     }
 }

@@ -8,28 +8,19 @@ use crate::named;
 /// A calibration expires after this many days, one quarter.
 pub const OLD_DAYS: i64 = 92;
 
-/// The status of a threshold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ThresholdStatus {
-    /// No reranker is configured, so the threshold has no effect.
-    NoReranker,
-    /// No threshold is configured; nothing is dropped.
-    NoThreshold,
-    /// Set by hand, for any reranker or to another value than the calibrated one.
-    ByHand,
-    /// It belongs to another reranker than the configured one, so it is not applied.
-    Stale,
-    /// In effect, but older than a quarter.
-    Old,
-    InForce,
-}
-
 named! {
-    ThresholdStatus {
+    /// The status of a threshold.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum ThresholdStatus {
+        /// No reranker is configured, so the threshold has no effect.
         NoReranker = "no_reranker",
+        /// No threshold is configured; nothing is dropped.
         NoThreshold = "no_threshold",
+        /// Set by hand, for any reranker or to another value than the calibrated one.
         ByHand = "by_hand",
+        /// It belongs to another reranker than the configured one, so it is not applied.
         Stale = "stale",
+        /// In effect, but older than a quarter.
         Old = "old",
         InForce = "in_force",
     }

@@ -22,29 +22,20 @@ pub struct VerificationResult {
     pub errors: u64,
 }
 
-/// Why a threshold fails verification.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum VerifyFailure {
-    NoCases,
-    /// Too few queries for a 95 % bound.
-    TooFewQueries,
-    /// A case was not answered.
-    Errors,
-    /// Recall is below 95 %.
-    RecallLost,
-    /// Results below the threshold are shown.
-    NotFiltered,
-    /// The target did not apply the threshold.
-    Bypassed,
-}
-
 named! {
-    VerifyFailure {
+    /// Why a threshold fails verification.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum VerifyFailure {
         NoCases = "no_cases",
+        /// Too few queries for a 95 % bound.
         TooFewQueries = "too_few_queries",
+        /// A case was not answered.
         Errors = "errors",
+        /// Recall is below 95 %.
         RecallLost = "recall_lost",
+        /// Results below the threshold are shown.
         NotFiltered = "not_filtered",
+        /// The target did not apply the threshold.
         Bypassed = "bypassed",
     }
 }

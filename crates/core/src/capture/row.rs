@@ -58,27 +58,19 @@ pub struct StoredCapture {
     pub fields: CaptureFields,
 }
 
-/// Why a request was not captured. The names are stable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum FailureReason {
-    /// The database could not be reached, or was too busy for too long.
-    DbDown,
-    /// Row-level security refused the row.
-    RlsReject,
-    /// The row broke a constraint, such as the length of the query.
-    CheckViolation,
-    /// The scrubber failed; nothing unscrubbed was stored.
-    ScrubberException,
-    /// Anything else, a full queue among it.
-    Other,
-}
-
 named! {
-    FailureReason {
+    /// Why a request was not captured. The names are stable.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum FailureReason {
+        /// The database could not be reached, or was too busy for too long.
         DbDown = "db_down",
+        /// Row-level security refused the row.
         RlsReject = "rls_reject",
+        /// The row broke a constraint, such as the length of the query.
         CheckViolation = "check_violation",
+        /// The scrubber failed; nothing unscrubbed was stored.
         ScrubberException = "scrubber_exception",
+        /// Anything else, a full queue among it.
         Other = "other",
     }
 }

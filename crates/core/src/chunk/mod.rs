@@ -33,15 +33,17 @@ pub const OVERLAP_TOKENS: usize = 40;
 /// The longest chunk, in characters. Fenced blocks and turns of a chat stay whole up to this.
 pub const MAX_CHARS: usize = 6000;
 
-/// Which part of a page a chunk is from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PagePart {
-    /// The compiled truth above the timeline, or plain text.
-    Truth,
-    /// The dated log below the separator.
-    Timeline,
-    /// Turns of a chat.
-    Turns,
+named! {
+    /// Which part of a page a chunk is from.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum PagePart {
+        /// The compiled truth above the timeline, or plain text.
+        Truth = "truth",
+        /// The dated log below the separator.
+        Timeline = "timeline",
+        /// Turns of a chat.
+        Turns = "turns",
+    }
 }
 
 /// A passage of a page.
@@ -63,8 +65,6 @@ pub struct Chunk {
     #[serde(skip)]
     pub hash: Hash,
 }
-
-named! { PagePart { Truth = "truth", Timeline = "timeline", Turns = "turns" } }
 
 impl Chunk {
     /// The id that captures and evidence quote: the same on every machine and engine.

@@ -19,43 +19,35 @@ pub use paired::{
 
 use crate::named;
 
-/// The kind of a result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum EvalResultKind {
-    /// A replay of captures.
-    Replay,
-    Gate,
-    /// Scores of a run.
-    Scores,
-    /// A run, measured against qrels.
-    Run,
-    /// Rows of a benchmark.
-    Benchmark,
-}
-
 named! {
-    EvalResultKind {
+    /// The kind of a result.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum EvalResultKind {
+        /// A replay of captures.
         Replay = "replay",
         Gate = "gate",
+        /// Scores of a run.
         Scores = "scores",
+        /// A run, measured against qrels.
         Run = "run",
+        /// Rows of a benchmark.
         Benchmark = "benchmark",
     }
 }
 
-/// The role of a measure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MeasureRole {
-    /// A quality, higher being better.
-    Quality,
-    /// Yes or no, yes being better.
-    Binary,
-    /// A duration, lower being better. It never repeats exactly, so it is never a regression by
-    /// itself.
-    Timing,
+named! {
+    /// The role of a measure.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum MeasureRole {
+        /// A quality, higher being better.
+        Quality = "quality",
+        /// Yes or no, yes being better.
+        Binary = "binary",
+        /// A duration, lower being better. It never repeats exactly, so it is never a regression by
+        /// itself.
+        Timing = "timing",
+    }
 }
-
-named! { MeasureRole { Quality = "quality", Binary = "binary", Timing = "timing" } }
 
 /// Something that was measured for every query.
 #[derive(Debug, Clone, PartialEq, Eq)]

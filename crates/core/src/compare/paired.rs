@@ -32,17 +32,17 @@ pub struct CompareOptions {
     pub primary: Vec<String>,
 }
 
-/// The test that gave a p-value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SignificanceTest {
-    /// Paired randomisation of signs.
-    Permutation,
-    McNemar,
-    /// None: latencies are not tested.
-    None,
+named! {
+    /// The test that gave a p-value.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum SignificanceTest {
+        /// Paired randomisation of signs.
+        Permutation = "paired_permutation",
+        McNemar = "mcnemar",
+        /// None: latencies are not tested.
+        None = "none",
+    }
 }
-
-named! { SignificanceTest { Permutation = "paired_permutation", McNemar = "mcnemar", None = "none" } }
 
 /// One measure, before and after.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,7 +65,8 @@ pub struct Delta {
     pub test: SignificanceTest,
     /// The p-value; none where nothing is tested.
     pub p: Option<f64>,
-    /// The p-value after Holm's correction over the tests that decide; none where this one does not.
+    /// The p-value after Holm's correction over the tests that decide; none where this one does
+    /// not.
     pub p_adjusted: Option<f64>,
     /// The smallest drop that the test would have found with a power of .8, if queries lose their
     /// whole value; none where it does not decide or no such drop exists.

@@ -27,30 +27,21 @@ use super::pair::Pair;
 /// Times at most this many days apart count as the same time.
 pub(crate) const NEAR_DAYS: i32 = 30;
 
-/// The rule that includes or excludes a pair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum DateRule {
-    /// Judged: a paragraph names two times.
-    TwoDates,
-    /// Judged: both statements have their own dates, which the prompt contains.
-    OwnDates,
-    /// Judged: one text names no time.
-    Undated,
-    /// Judged: both name the time of a unique event, such as a founding.
-    Once,
-    /// Judged: the times are close.
-    Near,
-    /// Excluded: the times are far apart.
-    Apart,
-}
-
 named! {
-    DateRule {
+    /// The rule that includes or excludes a pair.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum DateRule {
+        /// Judged: a paragraph names two times.
         TwoDates = "two_dates",
+        /// Judged: both statements have their own dates, which the prompt contains.
         OwnDates = "own_dates",
+        /// Judged: one text names no time.
         Undated = "undated",
+        /// Judged: both name the time of a unique event, such as a founding.
         Once = "once",
+        /// Judged: the times are close.
         Near = "near",
+        /// Excluded: the times are far apart.
         Apart = "apart",
     }
 }

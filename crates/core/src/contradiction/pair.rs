@@ -30,16 +30,16 @@ pub enum StatementLocation {
     },
 }
 
-/// The origin of a statement's date.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum StatementDateOrigin {
-    /// The effective date of the page.
-    Page,
-    /// The `since` date of the take.
-    Take,
+named! {
+    /// The origin of a statement's date.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum StatementDateOrigin {
+        /// The effective date of the page.
+        Page = "page",
+        /// The `since` date of the take.
+        Take = "take_since",
+    }
 }
-
-named! { StatementDateOrigin { Page = "page", Take = "take_since" } }
 
 /// The date of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -48,15 +48,15 @@ pub struct StatementDate {
     pub from: StatementDateOrigin,
 }
 
-/// The curation level of a source, derived from its weight in searches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum CurationTier {
-    Curated,
-    Bulk,
-    Other,
+named! {
+    /// The curation level of a source, derived from its weight in searches.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum CurationTier {
+        Curated = "curated",
+        Bulk = "bulk",
+        Other = "other",
+    }
 }
-
-named! { CurationTier { Curated = "curated", Bulk = "bulk", Other = "other" } }
 
 /// A passage or take that makes a claim.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,17 +80,18 @@ pub struct RankedStatement {
     pub score: f64,
 }
 
-/// The kind of a pair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum PairKind {
-    /// Passages of two pages.
-    CrossPage,
-    /// A passage and a take of the same page.
-    PassageTake,
+named! {
+    /// The kind of a pair.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum PairKind {
+        /// Passages of two pages.
+        CrossPage = "cross_slug_chunks",
+        /// A passage and a take of the same page.
+        PassageTake = "intra_page_chunk_take",
+    }
 }
 
 // The names that the reference implementation uses in its reports.
-named! { PairKind { CrossPage = "cross_slug_chunks", PassageTake = "intra_page_chunk_take" } }
 
 /// Two statements. Invariant: `a` precedes `b` by page and location.
 #[derive(Debug, Clone, PartialEq)]

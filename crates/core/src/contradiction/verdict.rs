@@ -14,46 +14,37 @@ pub(crate) const CONFIDENCE_FLOOR: f64 = 0.7;
 /// Maximum length of an axis, in characters.
 const AXIS_CHARS: usize = 300;
 
-/// The relation between two statements.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum StatementRelation {
-    /// Both can be true.
-    No,
-    /// They cannot both be true at the same time.
-    Contradiction,
-    /// The newer statement replaces the older one.
-    Supersession,
-    /// A figure or state regressed, contrary to an earlier statement.
-    Regression,
-    /// The facts changed over time, and each statement was true when it was made.
-    Evolution,
-    /// An apparent negation: the denial is about something else.
-    NegationArtifact,
-}
-
 named! {
-    StatementRelation {
+    /// The relation between two statements.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum StatementRelation {
+        /// Both can be true.
         No = "no_contradiction",
+        /// They cannot both be true at the same time.
         Contradiction = "contradiction",
+        /// The newer statement replaces the older one.
         Supersession = "temporal_supersession",
+        /// A figure or state regressed, contrary to an earlier statement.
         Regression = "temporal_regression",
+        /// The facts changed over time, and each statement was true when it was made.
         Evolution = "temporal_evolution",
+        /// An apparent negation: the denial is about something else.
         NegationArtifact = "negation_artifact",
     }
 }
 
-/// The severity of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Severity {
-    Info,
-    Low,
-    /// An answer may be wrong.
-    Medium,
-    /// A decision may be wrong.
-    High,
+named! {
+    /// The severity of a finding.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Severity {
+        Info = "info",
+        Low = "low",
+        /// An answer may be wrong.
+        Medium = "medium",
+        /// A decision may be wrong.
+        High = "high",
+    }
 }
-
-named! { Severity { Info = "info", Low = "low", Medium = "medium", High = "high" } }
 
 /// The definition of the severities, for judges and readers.
 pub(crate) const SEVERITY_RUBRIC: &str = "\
@@ -63,64 +54,42 @@ medium: an answer made from the wrong statement would be wrong in a way that its
 low: a detail is wrong, and little follows from it.
 info: worth knowing, nothing to repair.";
 
-/// The kind of a resolution.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ResolutionKind {
-    /// Mark the older statement as replaced by the newer.
-    TemporalSupersede,
-    /// Replace a take that its own page contradicts.
-    TakesSupersede,
-    /// Keep both and mark the question as open.
-    TakesMarkDebate,
-    /// Record the change in the page's timeline.
-    LogTimelineChange,
-    /// Rewrite the page from its sources.
-    DreamSynthesize,
-    FlagForReview,
-    /// A person has to decide.
-    ManualReview,
-}
-
 named! {
-    ResolutionKind {
+    /// The kind of a resolution.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum ResolutionKind {
+        /// Mark the older statement as replaced by the newer.
         TemporalSupersede = "temporal_supersede",
+        /// Replace a take that its own page contradicts.
         TakesSupersede = "takes_supersede",
+        /// Keep both and mark the question as open.
         TakesMarkDebate = "takes_mark_debate",
+        /// Record the change in the page's timeline.
         LogTimelineChange = "log_timeline_change",
+        /// Rewrite the page from its sources.
         DreamSynthesize = "dream_synthesize",
         FlagForReview = "flag_for_review",
+        /// A person has to decide.
         ManualReview = "manual_review",
     }
 }
 
-/// Why there is no judgement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum JudgeError {
-    /// The answer could not be parsed.
-    ParseFail,
-    /// The judge refused to answer.
-    Refusal,
-    Timeout,
-    Http5xx,
-    RateLimited,
-    /// The budget is exhausted.
-    OverBudget,
-    /// The cassette was recorded with another prompt, or lacks this pair.
-    StaleCassette,
-    /// No API key is configured.
-    NoKey,
-    Unknown,
-}
-
 named! {
-    JudgeError {
+    /// Why there is no judgement.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum JudgeError {
+        /// The answer could not be parsed.
         ParseFail = "parse_fail",
+        /// The judge refused to answer.
         Refusal = "refusal",
         Timeout = "timeout",
         Http5xx = "http_5xx",
         RateLimited = "rate_limited",
+        /// The budget is exhausted.
         OverBudget = "over_budget",
+        /// The cassette was recorded with another prompt, or lacks this pair.
         StaleCassette = "stale_cassette",
+        /// No API key is configured.
         NoKey = "no_key",
         Unknown = "unknown",
     }

@@ -151,24 +151,18 @@ fn answer(row: &Map<String, Value>) -> Result<Option<String>, String> {
     }
 }
 
-/// The verdict on one row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum RowVerdict {
-    Pass,
-    /// The panel reached no verdict.
-    Inconclusive,
-    Fail,
-    Error,
-    UpstreamError,
+named! {
+    /// The verdict on one row.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum RowVerdict {
+        Pass = "pass",
+        /// The panel reached no verdict.
+        Inconclusive = "inconclusive",
+        Fail = "fail",
+        Error = "error",
+        UpstreamError = "upstream_error",
+    }
 }
-
-named! { RowVerdict {
-    Pass = "pass",
-    Inconclusive = "inconclusive",
-    Fail = "fail",
-    Error = "error",
-    UpstreamError = "upstream_error",
-} }
 
 impl From<Verdict> for RowVerdict {
     fn from(verdict: Verdict) -> Self {
@@ -180,22 +174,17 @@ impl From<Verdict> for RowVerdict {
     }
 }
 
-/// The verdict on all rows, from good to bad.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum BatchVerdict {
-    Pass,
-    Inconclusive,
-    Fail,
-    /// A row could not be judged, or there are no rows.
-    Error,
+named! {
+    /// The verdict on all rows, from good to bad.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum BatchVerdict {
+        Pass = "pass",
+        Inconclusive = "inconclusive",
+        Fail = "fail",
+        /// A row could not be judged, or there are no rows.
+        Error = "error",
+    }
 }
-
-named! { BatchVerdict {
-    Pass = "pass",
-    Inconclusive = "inconclusive",
-    Fail = "fail",
-    Error = "error",
-} }
 
 impl BatchVerdict {
     /// The exit code: 0 pass, 1 fail, 2 inconclusive or error.

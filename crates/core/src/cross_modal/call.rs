@@ -4,15 +4,15 @@ use super::JudgeVote;
 use crate::money::Usd;
 use crate::named;
 
-/// A position on the panel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PanelSlot {
-    A,
-    B,
-    C,
+named! {
+    /// A position on the panel.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum PanelSlot {
+        A = "A",
+        B = "B",
+        C = "C",
+    }
 }
-
-named! { PanelSlot { A = "A", B = "B", C = "C" } }
 
 /// A slot with its model.
 #[derive(Debug, Clone, PartialEq, Eq)]

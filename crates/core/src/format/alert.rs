@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::alert::Alert;
+use crate::alert::{Alert, DeliveryCounts, DeliveryTally};
 
 /// The stored part of a silence, without its times.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ pub struct AlertsBody {
     pub alerts: Vec<Alert>,
     pub silences: Vec<SilenceBody>,
     /// Counts of undelivered messages.
-    pub deliveries: DeliveryFigures,
+    pub deliveries: DeliveryCounts,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -46,15 +46,6 @@ pub struct SilenceBody {
     pub from: String,
     /// End of the period, exclusive.
     pub until: String,
-}
-
-/// Counts of undelivered messages.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct DeliveryFigures {
-    pub queued: u64,
-    pub dead: u64,
-    /// When the oldest queued message was queued.
-    pub oldest_queued: Option<String>,
 }
 
 /// A list of alert messages.
@@ -125,12 +116,8 @@ pub struct DeliveryBody {
 pub struct DeliveryRunBody {
     /// Number of alerts that changed.
     pub changed: usize,
-    /// Number of delivered messages.
-    pub sent: usize,
-    /// Number of messages to retry later.
-    pub failed: usize,
-    /// Number of dropped messages.
-    pub dead: usize,
+    #[serde(flatten)]
+    pub attempts: DeliveryTally,
     /// Errors, one per message.
     pub errors: Vec<String>,
 }

@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::named;
 
-/// A vote on an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Vote {
-    Up,
-    Down,
+named! {
+    /// A vote on an answer.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Vote {
+        Up = "up",
+        Down = "down",
+    }
 }
-
-named! { Vote { Up = "up", Down = "down" } }
 
 /// Feedback on an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]

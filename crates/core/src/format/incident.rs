@@ -5,8 +5,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::triage::{TriageBody, WireFinding};
-use crate::triage::FailureCause;
+use super::triage::TriageBody;
+use crate::triage::{FailureCause, FailureCauseFinding};
 
 /// The version of [`IncidentRecord`].
 pub const INCIDENT_VERSION: u32 = 1;
@@ -87,7 +87,7 @@ pub struct IncidentsBody {
 impl IncidentRecord {
     /// The record of a new incident, from a triage.
     pub fn of_triage(body: &TriageBody) -> Self {
-        let finding = |one: &WireFinding| {
+        let finding = |one: &FailureCauseFinding| {
             let mut because = one.because.clone();
             for why in one.cases.iter().flat_map(|case| &case.because) {
                 if !because.contains(why) {

@@ -8,40 +8,31 @@ use crate::stats::{Interval, bounded_mean, mean, smallest_drop_below, smallest_d
 
 use super::{Breach, ConfidenceLevel, Verdict};
 
-/// The side of a threshold that fails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ThresholdSide {
-    /// Below it is wrong.
-    Floor,
-    /// Above it is wrong.
-    Ceiling,
-}
-
-named! { ThresholdSide { Floor = "floor", Ceiling = "ceiling" } }
-
-/// The status of a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CheckStatus {
-    Pass,
-    Fail,
-    /// Beyond the threshold, but not with the requested confidence.
-    Inconclusive,
-    /// Nothing to compare with, and that is no fault: no latency was captured, or no first page is
-    /// expected.
-    NotCompared,
-    /// Nothing was measured where something had to be.
-    NotMeasured,
-    /// One row weighs more than the margin of the threshold: too few rows to decide.
-    TooFewRows,
+named! {
+    /// The side of a threshold that fails.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum ThresholdSide {
+        /// Below it is wrong.
+        Floor = "floor",
+        /// Above it is wrong.
+        Ceiling = "ceiling",
+    }
 }
 
 named! {
-    CheckStatus {
+    /// The status of a check.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum CheckStatus {
         Pass = "pass",
         Fail = "fail",
+        /// Beyond the threshold, but not with the requested confidence.
         Inconclusive = "inconclusive",
+        /// Nothing to compare with, and that is no fault: no latency was captured, or no first page is
+        /// expected.
         NotCompared = "not_compared",
+        /// Nothing was measured where something had to be.
         NotMeasured = "not_measured",
+        /// One row weighs more than the margin of the threshold: too few rows to decide.
         TooFewRows = "too_few_rows",
     }
 }

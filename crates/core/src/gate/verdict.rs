@@ -2,18 +2,18 @@
 
 use crate::named;
 
-/// The outcome of a gate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Verdict {
-    /// Everything was measured and nothing is below its threshold.
-    Pass,
-    /// No decision is possible.
-    Inconclusive,
-    /// Something is below its threshold.
-    Fail,
+named! {
+    /// The outcome of a gate.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Verdict {
+        /// Everything was measured and nothing is below its threshold.
+        Pass = "pass",
+        /// No decision is possible.
+        Inconclusive = "inconclusive",
+        /// Something is below its threshold.
+        Fail = "fail",
+    }
 }
-
-named! { Verdict { Pass = "pass", Inconclusive = "inconclusive", Fail = "fail" } }
 
 impl Verdict {
     /// The verdict on both: the worse.

@@ -57,40 +57,31 @@ pub enum TimingMethod {
     Untimed,
 }
 
-/// The clock that a ratio of times comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Clock {
-    /// CPU time of the retrieval over the machine's calibration.
-    Cpu,
-    Wall,
-}
-
-named! { Clock { Cpu = "cpu", Wall = "wall" } }
-
-/// Why the time of a row is not compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum NotComparedReason {
-    /// The row has no CPU time measured with the current method.
-    NoCpuTime,
-    /// The retriever's work is not done by the calling thread alone.
-    NoCpuClock,
-    /// The row was not captured from this target.
-    OtherTarget,
-    /// The row was timed over another number of repeats.
-    OtherRepeats,
-    /// The row of this target has no latency.
-    NoLatency,
-    /// The retriever gives saved answers.
-    Untimed,
+named! {
+    /// The clock that a ratio of times comes from.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Clock {
+        /// CPU time of the retrieval over the machine's calibration.
+        Cpu = "cpu",
+        Wall = "wall",
+    }
 }
 
 named! {
-    NotComparedReason {
+    /// Why the time of a row is not compared.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum NotComparedReason {
+        /// The row has no CPU time measured with the current method.
         NoCpuTime = "no_cpu_time",
+        /// The retriever's work is not done by the calling thread alone.
         NoCpuClock = "no_cpu_clock",
+        /// The row was not captured from this target.
         OtherTarget = "other_target",
+        /// The row was timed over another number of repeats.
         OtherRepeats = "other_repeats",
+        /// The row of this target has no latency.
         NoLatency = "no_latency",
+        /// The retriever gives saved answers.
         Untimed = "untimed",
     }
 }

@@ -22,48 +22,54 @@ pub(crate) use self::extract::{Links, PageSubject, edge_of_relation, extract};
 pub use self::find::{target_of_address, target_of_value};
 pub(crate) use self::key::relation_of_key;
 
-/// The type of an edge. Directions read as `from TYPE to`: a person works_at a company.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum LinkType {
-    WorksAt,
-    Founded,
-    /// person or company → company
-    InvestedIn,
-    Advises,
-    Attended,
-    /// service, project, component, document → team or person
-    OwnedBy,
-    MemberOf,
-    DependsOn,
-    BlockedBy,
-    /// change or ticket → issue
-    Resolves,
-    /// project, ticket, page → goal
-    AlignsWithGoal,
-    /// A link whose type the text does not state.
-    Mentions,
+named! {
+    /// The type of an edge. Directions read as `from TYPE to`: a person works_at a company.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum LinkType {
+        WorksAt = "works_at",
+        Founded = "founded",
+        /// person or company → company
+        InvestedIn = "invested_in",
+        Advises = "advises",
+        Attended = "attended",
+        /// service, project, component, document → team or person
+        OwnedBy = "owned_by",
+        MemberOf = "member_of",
+        DependsOn = "depends_on",
+        BlockedBy = "blocked_by",
+        /// change or ticket → issue
+        Resolves = "resolves",
+        /// project, ticket, page → goal
+        AlignsWithGoal = "aligns_with_goal",
+        /// A link whose type the text does not state.
+        Mentions = "mentions",
+    }
 }
 
-/// Which end of the edge the page with the evidence is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Direction {
-    /// The page is `from`, the target `to`.
-    Out,
-    /// The page is `to`, the target `from`: a company's page that says who founded it.
-    In,
+named! {
+    /// Which end of the edge the page with the evidence is.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Direction {
+        /// The page is `from`, the target `to`.
+        Out = "out",
+        /// The page is `to`, the target `from`: a company's page that says who founded it.
+        In = "in",
+    }
 }
 
-/// The method that found the edge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum DetectedBy {
-    /// A typed relation in the frontmatter.
-    Frontmatter,
-    /// A line such as `- depends_on: [[x]]`.
-    TypedLine,
-    /// The words of the sentence round the link.
-    Sentence,
-    /// A link without further evidence.
-    Link,
+named! {
+    /// The method that found the edge.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum DetectedBy {
+        /// A typed relation in the frontmatter.
+        Frontmatter = "frontmatter",
+        /// A line such as `- depends_on: [[x]]`.
+        TypedLine = "typed_line",
+        /// The words of the sentence round the link.
+        Sentence = "sentence",
+        /// A link without further evidence.
+        Link = "link",
+    }
 }
 
 /// An edge, as the page states it.
@@ -96,32 +102,4 @@ pub struct Link {
     pub evidence_start: u32,
     /// One past its last.
     pub evidence_end: u32,
-}
-
-named! {
-    LinkType {
-        WorksAt = "works_at",
-        Founded = "founded",
-        InvestedIn = "invested_in",
-        Advises = "advises",
-        Attended = "attended",
-        OwnedBy = "owned_by",
-        MemberOf = "member_of",
-        DependsOn = "depends_on",
-        BlockedBy = "blocked_by",
-        Resolves = "resolves",
-        AlignsWithGoal = "aligns_with_goal",
-        Mentions = "mentions",
-    }
-}
-
-named! { Direction { Out = "out", In = "in" } }
-
-named! {
-    DetectedBy {
-        Frontmatter = "frontmatter",
-        TypedLine = "typed_line",
-        Sentence = "sentence",
-        Link = "link",
-    }
 }

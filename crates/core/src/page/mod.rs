@@ -38,33 +38,39 @@ use crate::named;
 /// The version of parsing, chunking and link extraction.
 pub const DERIVE_VERSION: u32 = 2;
 
-/// The kind of a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PageKind {
-    /// Markdown with optional frontmatter.
-    Markdown,
-    /// A transcript: turns of speakers.
-    Chat,
-    Text,
+named! {
+    /// The kind of a page.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum PageKind {
+        /// Markdown with optional frontmatter.
+        Markdown = "markdown",
+        /// A transcript: turns of speakers.
+        Chat = "chat",
+        Text = "text",
+    }
 }
 
-/// The visibility of a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Visibility {
-    /// Any caller of the workspace.
-    #[default]
-    World,
-    Private,
+named! {
+    /// The visibility of a page.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum Visibility {
+        /// Any caller of the workspace.
+        #[default]
+        World = "world",
+        Private = "private",
+    }
 }
 
-/// The place where a page's date was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum DateOrigin {
-    EventDate,
-    Date,
-    Published,
-    /// A leading `YYYY-MM-DD` of the file name.
-    Filename,
+named! {
+    /// The place where a page's date was found.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum DateOrigin {
+        EventDate = "event_date",
+        Date = "date",
+        Published = "published",
+        /// A leading `YYYY-MM-DD` of the file name.
+        Filename = "filename",
+    }
 }
 
 /// A claim in a page's frontmatter, with dates.
@@ -135,17 +141,6 @@ pub struct StoredPage {
     /// The change that made this version.
     pub generation: Generation,
     pub page: Page,
-}
-
-named! { PageKind { Markdown = "markdown", Chat = "chat", Text = "text" } }
-named! { Visibility { World = "world", Private = "private" } }
-named! {
-    DateOrigin {
-        EventDate = "event_date",
-        Date = "date",
-        Published = "published",
-        Filename = "filename",
-    }
 }
 
 impl Page {

@@ -28,32 +28,23 @@ pub const WINDOW: SignedDuration = SignedDuration::from_hours(24);
 /// Wait after the first failure. Each further failure doubles it, up to the window.
 pub const RETRY: SignedDuration = SignedDuration::from_hours(1);
 
-/// The outcome of a run or of a request for one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ProbeOutcome {
-    Pass,
-    Fail,
-    Inconclusive,
-    Error,
-    /// The estimate or the cost exceeds the budget.
-    BudgetExceeded,
-    /// The last run is too recent.
-    RateLimited,
-    /// The embedder is remote and has no API key.
-    NoEmbeddingKey,
-    Disabled,
+named! {
+    /// The outcome of a run or of a request for one.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum ProbeOutcome {
+        Pass = "pass",
+        Fail = "fail",
+        Inconclusive = "inconclusive",
+        Error = "error",
+        /// The estimate or the cost exceeds the budget.
+        BudgetExceeded = "budget_exceeded",
+        /// The last run is too recent.
+        RateLimited = "rate_limited",
+        /// The embedder is remote and has no API key.
+        NoEmbeddingKey = "no_embedding_key",
+        Disabled = "disabled",
+    }
 }
-
-named! { ProbeOutcome {
-    Pass = "pass",
-    Fail = "fail",
-    Inconclusive = "inconclusive",
-    Error = "error",
-    BudgetExceeded = "budget_exceeded",
-    RateLimited = "rate_limited",
-    NoEmbeddingKey = "no_embedding_key",
-    Disabled = "disabled",
-} }
 
 /// Whether the budget was sufficient.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -28,26 +28,18 @@ fn or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D:
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// A way to group queries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SegmentBy {
-    Label,
-    /// By the source it is about, or else those of its relevant pages.
-    Source,
-    /// By intent as the file says, or else as the text is understood.
-    Intent,
-    /// By mode of the query, or else the mode that intents resolve to.
-    Mode,
-    /// By each of its tags.
-    Tag,
-}
-
 named! {
-    SegmentBy {
+    /// A way to group queries.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum SegmentBy {
         Label = "label",
+        /// By the source it is about, or else those of its relevant pages.
         Source = "source",
+        /// By intent as the file says, or else as the text is understood.
         Intent = "intent",
+        /// By mode of the query, or else the mode that intents resolve to.
         Mode = "mode",
+        /// By each of its tags.
         Tag = "tag",
     }
 }

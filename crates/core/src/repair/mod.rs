@@ -25,43 +25,31 @@ pub const DEPTH: usize = 64;
 /// Average number of times a text may be scanned in search of an object.
 const PASSES: usize = 64;
 
-/// A repair that was applied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Repair {
-    /// A Markdown fence around the JSON.
-    Fence,
-    /// Words before or after the JSON.
-    Prose,
-    /// A byte order mark, or whitespace that JSON does not allow.
-    Blank,
-    Comment,
-    /// A comma before a closing bracket.
-    TrailingComma,
-    SingleQuotes,
-    SmartQuotes,
-    /// A key without quotes.
-    UnquotedKey,
-    /// A line break, a tab or another control character inside a string.
-    RawControl,
-    /// An unnecessary backslash was removed.
-    Escape,
-    /// `True`, `False` or `None`.
-    PythonLiteral,
+named! {
+    /// A repair that was applied.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Repair {
+        /// A Markdown fence around the JSON.
+        Fence = "fence",
+        /// Words before or after the JSON.
+        Prose = "prose",
+        /// A byte order mark, or whitespace that JSON does not allow.
+        Blank = "blank",
+        Comment = "comment",
+        /// A comma before a closing bracket.
+        TrailingComma = "trailing_comma",
+        SingleQuotes = "single_quotes",
+        SmartQuotes = "smart_quotes",
+        /// A key without quotes.
+        UnquotedKey = "unquoted_key",
+        /// A line break, a tab or another control character inside a string.
+        RawControl = "raw_control",
+        /// An unnecessary backslash was removed.
+        Escape = "escape",
+        /// `True`, `False` or `None`.
+        PythonLiteral = "python_literal",
+    }
 }
-
-named! { Repair {
-    Fence = "fence",
-    Prose = "prose",
-    Blank = "blank",
-    Comment = "comment",
-    TrailingComma = "trailing_comma",
-    SingleQuotes = "single_quotes",
-    SmartQuotes = "smart_quotes",
-    UnquotedKey = "unquoted_key",
-    RawControl = "raw_control",
-    Escape = "escape",
-    PythonLiteral = "python_literal",
-} }
 
 /// The JSON of a reply.
 #[derive(Debug, Clone, PartialEq)]

@@ -35,48 +35,33 @@ pub enum SettingsSource {
     Capture,
 }
 
-/// A way in which a replayed row differs from the captured request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Caveat {
-    /// The row has no sources: its slugs are compared alone, within the sources of the row.
-    BySlug,
-    /// The row has no limit: the answer is cut at its length.
-    CutAtCaptured,
-    /// A model expanded its query, and the row does not contain the variants.
-    ExpansionNotReproduced,
-    /// A model ordered its hits, and the replay does not call that model.
-    RerankNotReproduced,
-    /// Its answer came from a cache.
-    FromCache,
-    /// Scrubbing changed its query, and the results of the scrubbed text at capture are unknown.
-    QueryScrubbed,
-    /// A stage could not do its work when it was captured.
-    CaptureDegraded,
-    /// A stage could not do its work now.
-    ReplayDegraded,
-    /// The settings of the capture were requested, and it has none that this gbrain knows.
-    SettingsUnknown,
-    /// The corpus of the capture was requested and is unavailable: another store, or a purge.
-    CorpusUnknown,
-    /// Repeated requests gave different rankings.
-    Unstable,
-    /// The target does not support parts of the request.
-    NotAsked,
-}
-
 named! {
-    Caveat {
+    /// A way in which a replayed row differs from the captured request.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Caveat {
+        /// The row has no sources: its slugs are compared alone, within the sources of the row.
         BySlug = "compared_by_slug",
+        /// The row has no limit: the answer is cut at its length.
         CutAtCaptured = "cut_at_captured_length",
+        /// A model expanded its query, and the row does not contain the variants.
         ExpansionNotReproduced = "expansion_not_reproduced",
+        /// A model ordered its hits, and the replay does not call that model.
         RerankNotReproduced = "rerank_not_reproduced",
+        /// Its answer came from a cache.
         FromCache = "captured_from_cache",
+        /// Scrubbing changed its query, and the results of the scrubbed text at capture are unknown.
         QueryScrubbed = "query_scrubbed",
+        /// A stage could not do its work when it was captured.
         CaptureDegraded = "capture_degraded",
+        /// A stage could not do its work now.
         ReplayDegraded = "replay_degraded",
+        /// The settings of the capture were requested, and it has none that this gbrain knows.
         SettingsUnknown = "settings_unknown",
+        /// The corpus of the capture was requested and is unavailable: another store, or a purge.
         CorpusUnknown = "corpus_unknown",
+        /// Repeated requests gave different rankings.
         Unstable = "unstable",
+        /// The target does not support parts of the request.
         NotAsked = "not_asked",
     }
 }
@@ -98,30 +83,21 @@ impl Caveat {
     }
 }
 
-/// Why a row is skipped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum SkipReason {
-    /// There is nothing to ask.
-    EmptyQuery,
-    /// There is nothing to compare with.
-    NoRanking,
-    /// Scrubbing changed a filter, so the request can't be repeated.
-    FilterScrubbed,
-    /// Scrubbing changed names of its pages, and it has no hashes to tell them apart.
-    NamesScrubbed,
-    /// Its scrubbed names have hashes, and the key to compare them is not here.
-    NoIdentityKey,
-    /// Its scrubbed names have hashes that were made with another key.
-    OtherIdentityKey,
-}
-
 named! {
-    SkipReason {
+    /// Why a row is skipped.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum SkipReason {
+        /// There is nothing to ask.
         EmptyQuery = "empty query",
+        /// There is nothing to compare with.
         NoRanking = "no retrieved_slugs",
+        /// Scrubbing changed a filter, so the request can't be repeated.
         FilterScrubbed = "a filter was scrubbed",
+        /// Scrubbing changed names of its pages, and it has no hashes to tell them apart.
         NamesScrubbed = "names of pages were scrubbed and have no key_hash",
+        /// Its scrubbed names have hashes, and the key to compare them is not here.
         NoIdentityKey = "no identity key to compare scrubbed names with",
+        /// Its scrubbed names have hashes that were made with another key.
         OtherIdentityKey = "scrubbed names were hashed with another identity key",
     }
 }

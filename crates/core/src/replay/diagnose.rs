@@ -6,19 +6,12 @@ use crate::named;
 
 use super::{ReplaySummary, ReplayedRow, RowOutcome, SkipReason};
 
-/// The relation of a number to its healthy range.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum MetricHealth {
-    Healthy,
-    /// Outside, and worth a look.
-    Shifted,
-    Broken,
-    NotMeasured,
-}
-
 named! {
-    MetricHealth {
+    /// The relation of a number to its healthy range.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum MetricHealth {
         Healthy = "healthy",
+        /// Outside, and worth a look.
         Shifted = "shifted",
         Broken = "broken",
         NotMeasured = "not_measured",

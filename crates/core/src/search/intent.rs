@@ -4,29 +4,33 @@ use crate::named;
 
 use super::relation::{self, RelationQuestion};
 
-/// The kind of a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum IntentKind {
-    /// Names one thing by its identifier: `#123`, `ABC-12`, `repo:path`.
-    Identifier,
-    /// Asks for the other end of an edge, such as an owner or a dependency.
-    Relational,
-    /// Asks for a date, or for recent events.
-    Temporal,
-    /// Asks about something that happened.
-    Event,
-    /// Asks for a landscape or a definition.
-    Concept,
-    /// Asks about one person, company or thing.
-    Entity,
-    General,
+named! {
+    /// The kind of a question.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum IntentKind {
+        /// Names one thing by its identifier: `#123`, `ABC-12`, `repo:path`.
+        Identifier = "identifier",
+        /// Asks for the other end of an edge, such as an owner or a dependency.
+        Relational = "relational",
+        /// Asks for a date, or for recent events.
+        Temporal = "temporal",
+        /// Asks about something that happened.
+        Event = "event",
+        /// Asks for a landscape or a definition.
+        Concept = "concept",
+        /// Asks about one person, company or thing.
+        Entity = "entity",
+        General = "general",
+    }
 }
 
-/// Whether recent pages are to be preferred.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Recency {
-    Off,
-    On,
+named! {
+    /// Whether recent pages are to be preferred.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Recency {
+        Off = "off",
+        On = "on",
+    }
 }
 
 /// The recognised intent of a question.
@@ -38,19 +42,6 @@ pub struct Intent {
     /// Whether the question asks for recent events.
     pub recency: Recency,
 }
-
-named! {
-    IntentKind {
-        Identifier = "identifier",
-        Relational = "relational",
-        Temporal = "temporal",
-        Event = "event",
-        Concept = "concept",
-        Entity = "entity",
-        General = "general",
-    }
-}
-named! { Recency { Off = "off", On = "on" } }
 
 /// Classifies a question. The first rule that matches wins.
 pub fn classify(query: &str) -> Intent {

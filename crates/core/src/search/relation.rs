@@ -6,19 +6,21 @@
 use crate::link::{Direction, LinkType};
 use crate::named;
 
-/// The family of a relational question, which limits the edges that may answer it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum RelationFamily {
-    /// Work, founding, investing, advising, attending.
-    People,
-    /// Ownership: `owned_by`, then `member_of`.
-    Ownership,
-    /// Dependencies: which page needs, blocks or resolves which.
-    Dependency,
-    /// Which work serves which goal.
-    Alignment,
-    /// How two things are connected, by any edge.
-    Connection,
+named! {
+    /// The family of a relational question, which limits the edges that may answer it.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum RelationFamily {
+        /// Work, founding, investing, advising, attending.
+        People = "people",
+        /// Ownership: `owned_by`, then `member_of`.
+        Ownership = "ownership",
+        /// Dependencies: which page needs, blocks or resolves which.
+        Dependency = "dependency",
+        /// Which work serves which goal.
+        Alignment = "alignment",
+        /// How two things are connected, by any edge.
+        Connection = "connection",
+    }
 }
 
 /// One step of a walk: which edges, and which way to follow them from the page at hand.
@@ -39,16 +41,6 @@ pub struct RelationQuestion {
     pub first: WalkStep,
     /// The second hop, where the answer may lie behind the first.
     pub second: Option<WalkStep>,
-}
-
-named! {
-    RelationFamily {
-        People = "people",
-        Ownership = "ownership",
-        Dependency = "dependency",
-        Alignment = "alignment",
-        Connection = "connection",
-    }
 }
 
 use Direction::{In, Out};

@@ -16,16 +16,16 @@ pub struct Alpha {
     pub values: usize,
 }
 
-/// Why there is no alpha.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AlphaError {
-    /// No unit has two values.
-    NoPairs,
-    /// All values are the same: there is nothing to agree about, and chance agrees as well.
-    NoVariation,
+named! {
+    /// Why there is no alpha.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum AlphaError {
+        /// No unit has two values.
+        NoPairs = "no_pairs",
+        /// All values are the same: there is nothing to agree about, and chance agrees as well.
+        NoVariation = "no_variation",
+    }
 }
-
-named! { AlphaError { NoPairs = "no_pairs", NoVariation = "no_variation" } }
 
 /// Alpha over units, each the values of its raters. A value that is not finite counts as silence.
 pub(crate) fn krippendorff(units: &[Vec<Option<f64>>]) -> Result<Alpha, AlphaError> {

@@ -14,21 +14,15 @@ use crate::target::{TargetAnswer, TargetError, TargetErrorKind, TargetResult};
 /// The number of results that a case considers.
 pub const DEPTH: usize = 10;
 
-/// A defect of a case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum CaseDefect {
-    /// No expected result was returned.
-    MissingResult,
-    /// The highlight of the matching result shows the wrong text.
-    WrongSnippet,
-    /// A highlight contains text that its document does not contain.
-    HallucinatedContent,
-}
-
 named! {
-    CaseDefect {
+    /// A defect of a case.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum CaseDefect {
+        /// No expected result was returned.
         MissingResult = "missing_result",
+        /// The highlight of the matching result shows the wrong text.
         WrongSnippet = "wrong_snippet",
+        /// A highlight contains text that its document does not contain.
         HallucinatedContent = "hallucinated_content",
     }
 }

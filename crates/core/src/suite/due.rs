@@ -35,24 +35,17 @@ impl Trigger {
     }
 }
 
-/// An event that can start a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum EventKind {
-    /// A document was imported.
-    KnowledgePersisted,
-    /// A link was added or removed.
-    GraphChanged,
-    /// The reranker or its threshold changed.
-    RerankChanged,
-    /// A new version was deployed.
-    DeployFinished,
-}
-
 named! {
-    EventKind {
+    /// An event that can start a run.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum EventKind {
+        /// A document was imported.
         KnowledgePersisted = "knowledge.persisted",
+        /// A link was added or removed.
         GraphChanged = "graph.changed",
+        /// The reranker or its threshold changed.
         RerankChanged = "rerank.changed",
+        /// A new version was deployed.
         DeployFinished = "deploy.finished",
     }
 }

@@ -32,18 +32,16 @@ pub enum EdgeCheck {
 
 pub type EdgeChecker<'a> = dyn Fn(&RationaleEdge) -> EdgeCheck + Sync + 'a;
 
-/// Whether a rationale is faithful.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Faithfulness {
-    /// Every edge is confirmed.
-    Faithful,
-    Unfaithful,
-    /// There is no rationale, or its edges cannot be checked.
-    Unverified,
-}
-
 named! {
-    Faithfulness { Faithful = "faithful", Unfaithful = "unfaithful", Unverified = "unverified" }
+    /// Whether a rationale is faithful.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Faithfulness {
+        /// Every edge is confirmed.
+        Faithful = "faithful",
+        Unfaithful = "unfaithful",
+        /// There is no rationale, or its edges cannot be checked.
+        Unverified = "unverified",
+    }
 }
 
 /// The assessment of a rationale.

@@ -4,56 +4,38 @@
 use crate::named;
 use crate::stats::{mean, percentile};
 
-/// A measure of a suite.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum SuiteMeasure {
-    /// Share of cases with an expected or acceptable result among the first five.
-    RecallAt5,
-    /// Share of cases with an expected or acceptable result among the first ten.
-    RecallAt10,
-    /// Share of expected keys among the first five results.
-    SetRecallAt5,
-    /// Share of expected keys among the first ten results.
-    SetRecallAt10,
-    /// Share of the first five positions with an expected or acceptable result.
-    PrecisionAt5,
-    /// Share of the first ten positions with an expected or acceptable result.
-    PrecisionAt10,
-    /// Mean reranker score of borderline documents.
-    RerankRelevance,
-    /// 95th percentile of total latency.
-    LatencyP95,
-    /// 95th percentile of dense retrieval latency.
-    DenseP95,
-    RerankP95,
-    /// 95th percentile of hydration latency.
-    HydrationP95,
-    /// Share of highlights that show the expected text.
-    SnippetAccuracy,
-    /// Share of graph questions that are answered.
-    GraphAnswer,
-    /// Share of graph answers with a rationale.
-    RationalePresent,
-    /// Share of rationales that are faithful.
-    RationaleFaithful,
-}
-
 named! {
-    SuiteMeasure {
+    /// A measure of a suite.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum SuiteMeasure {
+        /// Share of cases with an expected or acceptable result among the first five.
         RecallAt5 = "recall@5",
+        /// Share of cases with an expected or acceptable result among the first ten.
         RecallAt10 = "recall@10",
+        /// Share of expected keys among the first five results.
         SetRecallAt5 = "set_recall@5",
+        /// Share of expected keys among the first ten results.
         SetRecallAt10 = "set_recall@10",
+        /// Share of the first five positions with an expected or acceptable result.
         PrecisionAt5 = "precision@5",
+        /// Share of the first ten positions with an expected or acceptable result.
         PrecisionAt10 = "precision@10",
+        /// Mean reranker score of borderline documents.
         RerankRelevance = "rerank_relevance",
+        /// 95th percentile of total latency.
         LatencyP95 = "latency_p95_ms",
+        /// 95th percentile of dense retrieval latency.
         DenseP95 = "dense_p95_ms",
         RerankP95 = "rerank_p95_ms",
+        /// 95th percentile of hydration latency.
         HydrationP95 = "hydration_p95_ms",
+        /// Share of highlights that show the expected text.
         SnippetAccuracy = "snippet_accuracy",
+        /// Share of graph questions that are answered.
         GraphAnswer = "graph_answer",
+        /// Share of graph answers with a rationale.
         RationalePresent = "rationale_present",
+        /// Share of rationales that are faithful.
         RationaleFaithful = "rationale_faithful",
     }
 }
@@ -127,7 +109,8 @@ impl MeasureValue {
 mod tests {
     use super::*;
 
-    /// Stages whose slow requests are different ones: the percentile of the totals is not their sum.
+    /// Stages whose slow requests are different ones: the percentile of the totals is not their
+    /// sum.
     #[test]
     fn percentiles_do_not_add_up() {
         let dense: Vec<f64> = (0..20).map(|at| if at == 3 { 100.0 } else { 10.0 }).collect();

@@ -35,30 +35,21 @@ pub use breach::{SuiteBreach, TargetOutage};
 pub use run::SuiteRun;
 pub use spec::{AlertRouting, Sample, Suite, SuiteError};
 
-/// The purpose of a suite.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum SuiteKind {
-    /// Checks that the pipeline works after a deploy.
-    Smoke,
-    /// Detects retrieval drift after an import.
-    Regression,
-    /// Tracks quality over weeks.
-    WeeklyBenchmark,
-    /// Checks each source with its own queries.
-    SourceSpecific,
-    /// Checks questions about ownership, dependencies and alignment, and their rationales.
-    GraphQa,
-    /// Checks that the reranker threshold still fits.
-    RerankCalibration,
-}
-
 named! {
-    SuiteKind {
+    /// The purpose of a suite.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum SuiteKind {
+        /// Checks that the pipeline works after a deploy.
         Smoke = "smoke",
+        /// Detects retrieval drift after an import.
         Regression = "regression",
+        /// Tracks quality over weeks.
         WeeklyBenchmark = "weekly_benchmark",
+        /// Checks each source with its own queries.
         SourceSpecific = "source_specific",
+        /// Checks questions about ownership, dependencies and alignment, and their rationales.
         GraphQa = "graph_qa",
+        /// Checks that the reranker threshold still fits.
         RerankCalibration = "rerank_calibration",
     }
 }

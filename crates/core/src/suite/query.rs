@@ -44,68 +44,64 @@ pub struct CanonicalQuery {
     pub state: QueryState,
 }
 
-/// An end of an edge. The start of an edge answers "what depends on Y"; its end answers "what does
-/// Y depend on".
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum EdgeEnd {
-    From,
-    To,
-}
-
-named! { EdgeEnd { From = "from", To = "to" } }
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub enum Difficulty {
-    /// The query shares words with the answer.
-    Easy,
-    #[default]
-    Medium,
-    /// The query needs more than word matching.
-    Hard,
-}
-
-named! { Difficulty { Easy = "easy", Medium = "medium", Hard = "hard" } }
-
-/// The origin of a query.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub enum QueryOrigin {
-    #[default]
-    Manual,
-    Support,
-    Analytics,
-    /// Feedback on an answer.
-    Feedback,
+named! {
+    /// An end of an edge. The start of an edge answers "what depends on Y"; its end answers "what
+    /// does Y depend on".
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum EdgeEnd {
+        From = "from",
+        To = "to",
+    }
 }
 
 named! {
-    QueryOrigin { Manual = "manual", Support = "support", Analytics = "analytics", Feedback = "feedback" }
-}
-
-/// Whether suites include a query.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub enum QueryState {
-    /// Proposed, and awaits a review.
-    Candidate,
-    #[default]
-    Active,
-    /// Retired: no longer drawn into samples.
-    Retired,
-}
-
-named! { QueryState { Candidate = "candidate", Active = "active", Retired = "retired" } }
-
-/// The family of a graph question, which determines the link types that may answer it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum QuestionFamily {
-    Ownership,
-    /// Which things depend on each other.
-    Dependencies,
-    /// Which goal something serves.
-    Alignment,
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+    pub enum Difficulty {
+        /// The query shares words with the answer.
+        Easy = "easy",
+        #[default]
+        Medium = "medium",
+        /// The query needs more than word matching.
+        Hard = "hard",
+    }
 }
 
 named! {
-    QuestionFamily { Ownership = "ownership", Dependencies = "dependencies", Alignment = "alignment" }
+    /// The origin of a query.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+    pub enum QueryOrigin {
+        #[default]
+        Manual = "manual",
+        Support = "support",
+        Analytics = "analytics",
+        /// Feedback on an answer.
+        Feedback = "feedback",
+    }
+}
+
+named! {
+    /// Whether suites include a query.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+    pub enum QueryState {
+        /// Proposed, and awaits a review.
+        Candidate = "candidate",
+        #[default]
+        Active = "active",
+        /// Retired: no longer drawn into samples.
+        Retired = "retired",
+    }
+}
+
+named! {
+    /// The family of a graph question, which determines the link types that may answer it.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum QuestionFamily {
+        Ownership = "ownership",
+        /// Which things depend on each other.
+        Dependencies = "dependencies",
+        /// Which goal something serves.
+        Alignment = "alignment",
+    }
 }
 
 impl QuestionFamily {
@@ -119,17 +115,17 @@ impl QuestionFamily {
     }
 }
 
-/// The type of object that a key identifies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum KeyKind {
-    Document,
-    /// A passage of a document.
-    Chunk,
-    /// An observation, which a target returns as a passage.
-    Observation,
+named! {
+    /// The type of object that a key identifies.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum KeyKind {
+        Document = "document",
+        /// A passage of a document.
+        Chunk = "chunk",
+        /// An observation, which a target returns as a passage.
+        Observation = "observation",
+    }
 }
-
-named! { KeyKind { Document = "document", Chunk = "chunk", Observation = "observation" } }
 
 /// A result that the query must find.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -79,47 +79,32 @@ pub struct MeasureRow {
     pub is_unmeasured: bool,
 }
 
-/// Why a run is inconclusive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum InconclusiveReason {
-    /// No query was selected.
-    NoQueries,
-    /// Fewer queries or pairs than the suite requires.
-    SampleTooSmall,
-    /// Some queries were not answered.
-    Errors,
-    /// Some stages of the target fell back.
-    Degraded,
-    /// The time limit was reached.
-    OverTime,
-    Cancelled,
-    /// A query has no answer key.
-    NoKeys,
-    /// No deciding measure has a value.
-    NothingMeasured,
-    /// The index did not contain the changes that the run should measure.
-    IndexBehind,
-    /// No calibration, or no reranker, is available.
-    NoCalibration,
-    /// The calibration belongs to another reranker model.
-    StaleCalibration,
-    /// The suite or its target is misconfigured.
-    Broken,
-}
-
 named! {
-    InconclusiveReason {
+    /// Why a run is inconclusive.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum InconclusiveReason {
+        /// No query was selected.
         NoQueries = "no_queries",
+        /// Fewer queries or pairs than the suite requires.
         SampleTooSmall = "sample_too_small",
+        /// Some queries were not answered.
         Errors = "errors",
+        /// Some stages of the target fell back.
         Degraded = "degraded",
+        /// The time limit was reached.
         OverTime = "over_time",
         Cancelled = "cancelled",
+        /// A query has no answer key.
         NoKeys = "no_keys",
+        /// No deciding measure has a value.
         NothingMeasured = "nothing_measured",
+        /// The index did not contain the changes that the run should measure.
         IndexBehind = "index_behind",
+        /// No calibration, or no reranker, is available.
         NoCalibration = "no_calibration",
+        /// The calibration belongs to another reranker model.
         StaleCalibration = "stale_calibration",
+        /// The suite or its target is misconfigured.
         Broken = "broken",
     }
 }

@@ -15,15 +15,15 @@ use super::{Sample, Suite, SuiteKind};
 use crate::calibrate::MOST;
 use crate::named;
 
-/// The unit of a sample.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum SampleUnit {
-    Queries,
-    /// Borderline pairs of a query and a passage.
-    Pairs,
+named! {
+    /// The unit of a sample.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum SampleUnit {
+        Queries = "queries",
+        /// Borderline pairs of a query and a passage.
+        Pairs = "pairs",
+    }
 }
-
-named! { SampleUnit { Queries = "queries", Pairs = "pairs" } }
 
 /// A part of a sample that is too small.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -15,17 +15,17 @@ const PART_WORDS: usize = 5;
 /// Minimum overlap of two spans, as a share of their union.
 const SHARED: f64 = 0.5;
 
-/// The assessment of a highlight.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Highlight {
-    /// It shows an expected text.
-    Right,
-    /// It shows another text.
-    Wrong,
-    Missing,
+named! {
+    /// The assessment of a highlight.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Highlight {
+        /// It shows an expected text.
+        Right = "right",
+        /// It shows another text.
+        Wrong = "wrong",
+        Missing = "missing",
+    }
 }
-
-named! { Highlight { Right = "right", Wrong = "wrong", Missing = "missing" } }
 
 /// Compares a highlight with the expected texts. `at` is its character range in the document, if
 /// known.

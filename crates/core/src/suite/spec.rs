@@ -1,6 +1,8 @@
 //! A suite: the settings of its file, with the playbook's defaults for its kind.
 
 use jiff::SignedDuration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::SuiteKind;
 use super::cron::CronError;
@@ -58,13 +60,20 @@ impl Sample {
     }
 }
 
-/// The channels that a suite's alerts notify, by name; empty for every channel.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// Channels that are notified of a suite's alerts.
+// By name; empty for every channel.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "AlertsEntry")]
 pub struct AlertRouting {
-    /// Channels for paging alerts.
+    /// Channels for alerts that page.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub page: Vec<String>,
+    /// Channels for every alert.
+    #[serde(default, alias = "channel", skip_serializing_if = "Vec::is_empty")]
     pub notify: Vec<String>,
-    /// Days without a run before an alert; none for never.
+    /// Days without a run before an alert fires.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_after_days: Option<u32>,
 }
 

@@ -12,20 +12,20 @@ use super::measure::{MeasureValue, SuiteMeasure};
 use crate::named;
 use crate::request::RetrievalMode;
 
-/// The status of a measure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum MeasureStatus {
-    /// The target is met.
-    Ok,
-    /// The target is missed, but the alert threshold is not breached.
-    Warn,
-    /// The alert threshold is breached.
-    Alert,
-    /// Nothing was measured, or the measure has no threshold.
-    NoData,
+named! {
+    /// The status of a measure.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum MeasureStatus {
+        /// The target is met.
+        Ok = "ok",
+        /// The target is missed, but the alert threshold is not breached.
+        Warn = "warn",
+        /// The alert threshold is breached.
+        Alert = "alert",
+        /// Nothing was measured, or the measure has no threshold.
+        NoData = "no_data",
+    }
 }
-
-named! { MeasureStatus { Ok = "ok", Warn = "warn", Alert = "alert", NoData = "no_data" } }
 
 /// A proportion in ten-thousandths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::capture::CapturedPage;
 use crate::provenance::Provenance;
@@ -157,6 +157,13 @@ pub struct StageFallback {
     pub reason: String,
 }
 
+impl Serialize for StageFallback {
+    /// Only the name of the stage: reasons are not part of an answer's format.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.stage)
+    }
+}
+
 impl StageFallback {
     /// A stage of a target that gives no reason.
     pub fn unexplained(stage: impl Into<String>) -> Self {
@@ -165,37 +172,41 @@ impl StageFallback {
 }
 
 /// The answer to a question.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct TargetAnswer {
-    /// The results, best first, at most as many as were requested.
+    /// The results, best first.
+    // At most as many as were requested.
     pub results: Vec<TargetResult>,
-    /// Durations of the stages, as the target reports them.
+    /// Durations of the stages in milliseconds, as the target reports them.
     pub timings: TargetTimings,
-    /// How long it took as seen from here, in milliseconds, without waiting for a turn and without
-    /// attempts that failed.
+    /// Duration in milliseconds, measured by the client.
+    // Without waiting for a turn and without attempts that failed.
     pub latency_ms: f64,
-    /// Attempts that were made, the good one included.
+    /// Attempts that were made.
+    // The good one included.
     pub attempts: u32,
-    /// The rationale, if it was requested and the target reports one.
+    /// The edges that justify the answer; null if the target does not tell.
     pub rationale: Option<GraphEvidence>,
-    /// The half that answered, if the target reports it.
+    /// The half that answered; null if the target does not report it.
     pub mode: Option<RetrievalMode>,
-    /// Stages that could not do their work.
+    /// Stages that did not do their work.
+    #[schemars(with = "Vec<String>")]
     pub fallbacks: Vec<StageFallback>,
     /// Minimum reranker score of a result.
     pub threshold: Option<f64>,
-    /// Whether that threshold decided anything; false when the target kept more so as not to answer
-    /// with nothing.
+    /// Whether that threshold decided anything.
+    // False when the target kept more so as not to answer with nothing.
     pub threshold_applied: Option<bool>,
-    /// The input of each stage.
+    /// The input of each stage; null if the target reports no stages.
     pub stages: Option<StageIds>,
     /// Number of documents that were considered.
     pub candidates: Option<u64>,
-    /// The target's name for this request.
+    /// The target's name for the request.
     pub request_id: Option<String>,
-    /// Parts of the question that the target has no place for, and so did not get: `mode`,
-    /// `filter.types` and so on.
+    /// Parts of the question that the target has no place for.
+    // It did not get them: `mode`, `filter.types` and so on.
     pub not_asked: Vec<&'static str>,
+    #[serde(skip)]
     pub provenance: Provenance,
 }
 

@@ -3,45 +3,31 @@
 use crate::fault::{Fault, FaultKind};
 use crate::named;
 
-/// The kind of a target error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum TargetErrorKind {
-    /// No answer in time.
-    Timeout,
-    /// No connection, or one that broke; a command that can't be started, or ended.
-    Unreachable,
-    /// The target failed, with a status of 500 and more.
-    Unavailable,
-    /// The target wants fewer questions, and went on wanting it.
-    RateLimited,
-    /// The target does not accept who asks.
-    Denied,
-    /// The key that the settings name is not there.
-    NoKey,
-    /// The target does not accept the question.
-    BadRequest,
-    /// The answer does not match the settings.
-    Malformed,
-    /// The request was cancelled.
-    Cancelled,
-    /// The target does not support this question.
-    Unsupported,
-    /// A saved run has no answer to this.
-    NotRecorded,
-}
-
 named! {
-    TargetErrorKind {
+    /// The kind of a target error.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum TargetErrorKind {
+        /// No answer in time.
         Timeout = "timeout",
+        /// No connection, or one that broke; a command that can't be started, or ended.
         Unreachable = "unreachable",
+        /// The target failed, with a status of 500 and more.
         Unavailable = "http_5xx",
+        /// The target wants fewer questions, and went on wanting it.
         RateLimited = "rate_limited",
+        /// The target does not accept who asks.
         Denied = "denied",
+        /// The key that the settings name is not there.
         NoKey = "no_key",
+        /// The target does not accept the question.
         BadRequest = "bad_request",
+        /// The answer does not match the settings.
         Malformed = "malformed",
+        /// The request was cancelled.
         Cancelled = "cancelled",
+        /// The target does not support this question.
         Unsupported = "unsupported",
+        /// A saved run has no answer to this.
         NotRecorded = "not_recorded",
     }
 }

@@ -26,6 +26,13 @@ pub struct Path {
     steps: Vec<PathStep>,
 }
 
+impl Default for Path {
+    /// `$`: the whole value.
+    fn default() -> Self {
+        Self { text: "$".to_owned(), steps: Vec::new() }
+    }
+}
+
 /// Why a text is no path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path:?} is no path: {reason}")]

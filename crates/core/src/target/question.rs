@@ -10,19 +10,19 @@ use crate::request::{Detail, Expansion, Filter, Operation, Request, RetrievalMod
 use crate::search::Settings;
 use crate::search::intent::is_identifier;
 
-/// The kind of a query, for targets that treat kinds differently. Unlike the [`RetrievalMode`];
-/// some APIs call either of them `mode`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum QueryKind {
-    /// The target finds out.
-    Auto,
-    /// Words that mean something.
-    Semantic,
-    /// A name such as `#123` or `ABC-12`.
-    Identifier,
+named! {
+    /// The kind of a query, for targets that treat kinds differently. Unlike the [`RetrievalMode`];
+    /// some APIs call either of them `mode`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum QueryKind {
+        /// The target finds out.
+        Auto = "auto",
+        /// Words that mean something.
+        Semantic = "semantic",
+        /// A name such as `#123` or `ABC-12`.
+        Identifier = "identifier",
+    }
 }
-
-named! { QueryKind { Auto = "auto", Semantic = "semantic", Identifier = "identifier" } }
 
 /// A filter on documents; empty lists exclude nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
@@ -91,7 +91,8 @@ pub struct Question {
     pub stages: bool,
     /// The time that recency is measured against.
     pub now: Option<Timestamp>,
-    /// The longest time for the answer, all attempts together. The target's own limits apply as well.
+    /// The longest time for the answer, all attempts together. The target's own limits apply as
+    /// well.
     pub within: Option<std::time::Duration>,
 }
 

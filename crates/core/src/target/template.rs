@@ -11,61 +11,40 @@ use crate::named;
 
 use super::Question;
 
-/// A field that a template may contain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Placeholder {
-    Query,
-    K,
-    /// Number of results, at least 10: with fewer, ranks 6 to 10 are never seen.
-    KAtLeast10,
-    /// The id of the query.
-    Id,
-    /// knowledge, graph or hybrid.
-    Mode,
-    /// auto, semantic or identifier.
-    Kind,
-    Workspace,
-    Sources,
-    Types,
-    /// Only of these authors.
-    Authors,
-    /// Only in these states.
-    States,
-    /// Only with these labels.
-    Labels,
-    /// Only from this day on.
-    After,
-    /// Only up to this day.
-    Before,
-    /// Whether to tell edges.
-    Rationale,
-    /// Whether to tell passages.
-    Highlights,
-    /// The time of asking.
-    Now,
-    /// The question's vector by the built-in model.
-    Vector,
-}
-
 named! {
-    Placeholder {
+    /// A field that a template may contain.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Placeholder {
         Query = "query",
         K = "k",
+        /// Number of results, at least 10: with fewer, ranks 6 to 10 are never seen.
         KAtLeast10 = "k_at_least_10",
+        /// The id of the query.
         Id = "id",
+        /// knowledge, graph or hybrid.
         Mode = "mode",
+        /// auto, semantic or identifier.
         Kind = "query_kind",
         Workspace = "workspace",
         Sources = "sources",
         Types = "types",
+        /// Only of these authors.
         Authors = "authors",
+        /// Only in these states.
         States = "states",
+        /// Only with these labels.
         Labels = "labels",
+        /// Only from this day on.
         After = "after",
+        /// Only up to this day.
         Before = "before",
+        /// Whether to tell edges.
         Rationale = "rationale",
+        /// Whether to tell passages.
         Highlights = "highlights",
+        /// The time of asking.
         Now = "now",
+        /// The question's vector by the built-in model.
         Vector = "vector",
     }
 }

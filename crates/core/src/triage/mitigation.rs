@@ -1,5 +1,8 @@
 //! The playbook's mitigation for each failure class, as commands.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::FailureCause;
 use crate::suite::report::InconclusiveReason;
 use crate::target::LOCAL;
@@ -8,10 +11,10 @@ use crate::target::LOCAL;
 const NAMED: usize = 5;
 
 /// Advice for a failure class.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Mitigation {
     pub advice: String,
-    /// Commands to run, in order.
+    // Commands to run, in order.
     pub commands: Vec<String>,
 }
 

@@ -16,124 +16,135 @@ mod run;
 pub use affected::{AffectedCase, affected, is_below_rank_five, limit_of};
 pub use mitigation::{MissingPage, Mitigation, MitigationContext, Rerun, mitigation, shell_word};
 pub use rules::{Classification, classify};
-pub use run::{CaseFinding, ExaminedCase, FailureCauseFinding, Triage, triage};
+pub use run::{CaseFinding, ExaminedCase, FailureCauseFinding, Triage, TriageSubject, triage};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::named;
 use crate::suite::case::DEPTH;
 use crate::target::TargetErrorKind;
 
-/// The cause of a failing case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum FailureCause {
-    /// The target or a stage did not answer, or was too slow.
-    Infrastructure,
-    /// The expected document is missing, outdated, or its metadata contradicts the query's filters.
-    PipelineBug,
-    /// The document was retrieved, but scored below the reranker's threshold.
-    Threshold,
-    /// The document exists, but neither words, vectors nor links retrieve it.
-    EmbeddingDrift,
-    /// The document was retrieved, but others rank above it.
-    Ranking,
-    /// The evidence is insufficient.
-    Unknown,
-}
-
 named! {
-    FailureCause {
+    /// The cause of a failing case.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum FailureCause {
+        /// The target or a stage did not answer, or was too slow.
         Infrastructure = "infrastructure",
+        /// The expected document is missing, outdated, or its metadata contradicts the query's filters.
         PipelineBug = "pipeline_bug",
+        /// The document was retrieved, but scored below the reranker's threshold.
         Threshold = "threshold",
+        /// The document exists, but neither words, vectors nor links retrieve it.
         EmbeddingDrift = "embedding_drift",
+        /// The document was retrieved, but others rank above it.
         Ranking = "ranking",
+        /// The evidence is insufficient.
         Unknown = "unknown",
     }
 }
 
-/// The state of an expected document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DocumentPresence {
-    /// Present with its passages and vectors.
-    Whole,
-    /// Present, but some passages or the expected text are missing.
-    ChunksMissing,
-    /// Present, but its vectors are missing or belong to another model.
-    VectorsMissing,
-    /// Replaced by a newer document, or deleted.
-    Superseded,
-    Absent,
-    /// Present, but its metadata contradicts the query's filters.
-    FilteredOut,
-    /// The state cannot be determined here.
-    Unknown,
-}
-
 named! {
-    DocumentPresence {
+    /// The state of an expected document.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum DocumentPresence {
+        /// Present with its passages and vectors.
         Whole = "whole",
+        /// Present, but some passages or the expected text are missing.
         ChunksMissing = "chunks_missing",
+        /// Present, but its vectors are missing or belong to another model.
         VectorsMissing = "vectors_missing",
+        /// Replaced by a newer document, or deleted.
         Superseded = "superseded",
         Absent = "absent",
+        /// Present, but its metadata contradicts the query's filters.
         FilteredOut = "filtered_out",
+        /// The state cannot be determined here.
         Unknown = "unknown",
     }
 }
 
 /// The vector similarity of an expected document, compared with passing cases of the same run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct VectorSimilarity {
-    pub own: f64,
+pub(crate) struct VectorSimilarity {
+    pub(crate) own: f64,
     /// Median similarity of passing cases.
-    pub usual: f64,
+    pub(crate) usual: f64,
     /// 10th percentile of passing cases.
-    pub least: f64,
+    pub(crate) least: f64,
 }
 
-/// The evidence about a failing case.
-#[derive(Debug, Clone, PartialEq)]
+/// The facts known about a case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "TriageEvidence")]
 pub struct CaseEvidence {
-    /// The error, if the target did not answer.
+    /// Why there is no answer.
     pub error: Option<TargetErrorKind>,
-    /// Names of stages that fell back.
+    /// Stages that fell back or failed.
     pub fallbacks: Vec<String>,
-    /// Latency and its limit in milliseconds.
-    pub latency: Option<(f64, f64)>,
-    /// State of the expected document.
+    /// Latency in milliseconds, if it was too high.
+    pub took_ms: Option<f64>,
+    /// Allowed latency in milliseconds.
+    pub allowed_ms: Option<f64>,
+    /// Whether the expected documents are in the corpus.
     pub presence: DocumentPresence,
-    /// Whether it was deleted before the run, so that it can be restored.
+    /// Whether the document was deleted before the run, so that it can be restored.
+    #[serde(skip)]
     pub is_deleted: bool,
-    /// Whether the word arm retrieved it; none if the target does not report it.
+    /// Whether the lexical search found it.
+    // None if the target does not report it.
     pub in_words: Option<bool>,
-    /// Whether the vector arm retrieved it.
+    /// Whether the vector search found it.
     pub in_vectors: Option<bool>,
-    /// Whether the graph arm retrieved it.
+    /// Whether the graph search found it.
+    #[serde(default)]
     pub in_graph: Option<bool>,
-    pub similarity: Option<VectorSimilarity>,
-    /// Reranker score, if it was reranked.
+    /// Vector similarity to the query.
+    pub similarity: Option<f64>,
+    /// Median similarity of documents found by passing cases of the run.
+    pub usual_similarity: Option<f64>,
+    /// 10th percentile of these similarities.
+    pub least_similarity: Option<f64>,
     pub rerank_score: Option<f64>,
-    /// Rank by reranker score, from 1.
+    /// Rank among the documents the reranker scored.
     pub rerank_rank: Option<usize>,
-    /// Number of reranked documents.
+    /// Number of documents the reranker scored.
+    #[serde(default)]
     pub judged: usize,
-    /// Reranker threshold in effect.
+    /// The threshold in force.
     pub threshold: Option<f64>,
-    /// Whether the threshold was bypassed because no document reached it.
+    /// Whether the threshold was bypassed.
+    // Because no document reached it.
+    #[serde(rename = "threshold_bypassed")]
     pub is_bypassed: bool,
-    /// Rank in a deeper query; none if it is missing there too.
+    /// Rank in a deeper answer.
+    // None if it is missing there too.
     pub deeper_rank: Option<usize>,
     /// Maximum number of results.
     pub depth: usize,
-    /// Whether the expected result was missed; false for cases that failed otherwise, such as by
-    /// their highlight.
+    // False for cases that failed otherwise, such as by their highlight.
+    #[serde(rename = "missed")]
     pub is_missed: bool,
-    /// Whether a highlight or rationale is unsupported by any text.
+    /// Whether the answer shows or claims something that no text supports.
+    #[serde(rename = "made_up")]
     pub is_made_up: bool,
-    /// Further remarks. Never contains page text.
+    /// Further remarks, which become reasons of the class. Never contains page text.
+    #[serde(skip)]
     pub notes: Vec<String>,
 }
 
 impl CaseEvidence {
+    /// Latency and its limit in milliseconds.
+    pub(crate) fn latency(&self) -> Option<(f64, f64)> {
+        self.took_ms.zip(self.allowed_ms)
+    }
+
+    pub(crate) fn similarities(&self) -> Option<VectorSimilarity> {
+        let (own, usual, least) =
+            (self.similarity?, self.usual_similarity?, self.least_similarity?);
+        Some(VectorSimilarity { own, usual, least })
+    }
+
     /// Whether only the graph arm retrieved it.
     pub(crate) fn is_from_links_alone(&self) -> bool {
         let by_text = self.in_words == Some(true) || self.in_vectors == Some(true);
@@ -151,13 +162,16 @@ impl Default for CaseEvidence {
         Self {
             error: None,
             fallbacks: Vec::new(),
-            latency: None,
+            took_ms: None,
+            allowed_ms: None,
             presence: DocumentPresence::Unknown,
             is_deleted: false,
             in_words: None,
             in_vectors: None,
             in_graph: None,
             similarity: None,
+            usual_similarity: None,
+            least_similarity: None,
             rerank_score: None,
             rerank_rank: None,
             judged: 0,

@@ -62,7 +62,7 @@ fn infrastructure(evidence: &CaseEvidence) -> Option<Classification> {
         let stages = lost.join(", ");
         return because(FailureCause::Infrastructure, format!("stages fell back: {stages}"));
     }
-    let (took, allowed) = evidence.latency.filter(|_| !evidence.is_missed)?;
+    let (took, allowed) = evidence.latency().filter(|_| !evidence.is_missed)?;
     let is_slow = took.is_nan() || took > allowed;
     is_slow.then(|| {
         because(FailureCause::Infrastructure, format!("it took {took:.0} ms of {allowed:.0}"))
@@ -114,8 +114,9 @@ fn drift(evidence: &CaseEvidence) -> Option<Classification> {
     if !evidence.is_missed {
         return None;
     }
-    let far = evidence.similarity.as_ref().map(is_far);
-    if let (Some(VectorSimilarity { own, usual, least }), Some(true)) = (evidence.similarity, far)
+    let similarities = evidence.similarities();
+    let far = similarities.as_ref().map(is_far);
+    if let (Some(VectorSimilarity { own, usual, least }), Some(true)) = (similarities, far)
         && evidence.in_vectors != Some(true)
         && evidence.in_graph != Some(true)
     {
@@ -155,7 +156,7 @@ fn ranking(evidence: &CaseEvidence) -> Option<Classification> {
     if evidence.was_found() {
         return because(FailureCause::Ranking, "it was found, but others rank above it");
     }
-    let near = evidence.similarity.filter(|one| !is_far(one))?;
+    let near = evidence.similarities().filter(|one| !is_far(one))?;
     let VectorSimilarity { own, usual, least: _ } = near;
     let why =
         format!("its similarity is normal ({own:.2}, median {usual:.2}), but others are closer");
@@ -183,6 +184,16 @@ mod tests {
             in_words: Some(true),
             in_vectors: Some(true),
             ..CaseEvidence::default()
+        }
+    }
+
+    fn similar(own: f64, evidence: CaseEvidence) -> CaseEvidence {
+        let (usual, least) = (Some(0.6), Some(0.4));
+        CaseEvidence {
+            similarity: Some(own),
+            usual_similarity: usual,
+            least_similarity: least,
+            ..evidence
         }
     }
 
@@ -277,9 +288,8 @@ mod tests {
         check(CaseEvidence { is_bypassed: true, ..unjudged() }, FailureCause::Ranking);
         check(CaseEvidence { judged: 0, ..unjudged() }, FailureCause::Ranking);
         check(linked(), FailureCause::Ranking);
-        let far = Some(VectorSimilarity { own: 0.1, usual: 0.6, least: 0.4 });
-        check(CaseEvidence { similarity: far, ..linked() }, FailureCause::Ranking);
-        check(CaseEvidence { similarity: far, ..unjudged() }, FailureCause::Threshold);
+        check(similar(0.1, linked()), FailureCause::Ranking);
+        check(similar(0.1, unjudged()), FailureCause::Threshold);
     }
 
     #[test]
@@ -292,19 +302,22 @@ mod tests {
 
     #[test]
     fn distant_and_crowded_out_results() {
-        let near = |own| Some(VectorSimilarity { own, usual: 0.6, least: 0.4 });
-        check(CaseEvidence { similarity: near(0.1), ..lost() }, FailureCause::EmbeddingDrift);
-        check(CaseEvidence { similarity: near(0.36), ..lost() }, FailureCause::Ranking);
-        check(CaseEvidence { similarity: near(0.1), ..whole() }, FailureCause::Ranking);
+        check(similar(0.1, lost()), FailureCause::EmbeddingDrift);
+        check(similar(0.36, lost()), FailureCause::Ranking);
+        check(similar(0.1, whole()), FailureCause::Ranking);
         check(CaseEvidence { deeper_rank: Some(40), ..lost() }, FailureCause::Ranking);
     }
 
     #[test]
     fn slow_answers_that_found_everything() {
-        let slow = CaseEvidence { latency: Some((171.0, 170.0)), is_missed: false, ..whole() };
-        check(slow, FailureCause::Infrastructure);
-        let fast = CaseEvidence { latency: Some((17.0, 170.0)), is_missed: false, ..whole() };
-        check(fast, FailureCause::Ranking);
+        let took = |ms| CaseEvidence {
+            took_ms: Some(ms),
+            allowed_ms: Some(170.0),
+            is_missed: false,
+            ..whole()
+        };
+        check(took(171.0), FailureCause::Infrastructure);
+        check(took(17.0), FailureCause::Ranking);
     }
 
     #[test]

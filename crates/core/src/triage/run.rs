@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::{
     CaseEvidence, FailureCause, MissingPage, Mitigation, MitigationContext, classify, mitigation,
 };
@@ -10,6 +13,18 @@ use crate::suite::SuiteRun;
 use crate::suite::measure::SuiteMeasure;
 use crate::suite::report::InconclusiveReason;
 use crate::suite::run::RunMeasure;
+
+/// A run to triage.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TriageSubject {
+    pub run: i64,
+    /// The stored report of the run.
+    pub body: SuiteRun,
+    /// The alert that was triaged.
+    pub alert: Option<String>,
+    /// Notes on how the run was chosen.
+    pub notes: Vec<String>,
+}
 
 /// A failing case with its evidence.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,24 +35,30 @@ pub struct ExaminedCase {
     pub evidence: CaseEvidence,
 }
 
-/// A failing case with its classification.
-#[derive(Debug, Clone, PartialEq)]
+/// A failed case with its cause.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "TriagedCase")]
 pub struct CaseFinding {
-    pub id: String,
-    /// Reasons for its class.
+    pub query_id: String,
+    /// The query text, if it was requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query: Option<String>,
+    /// Why its class was chosen.
     pub because: Vec<String>,
     pub evidence: CaseEvidence,
 }
 
-/// The cases of one class.
-#[derive(Debug, Clone, PartialEq)]
+/// Cases that failed for the same reason.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "TriageFinding")]
 pub struct FailureCauseFinding {
     pub class: FailureCause,
-    /// Findings of the run as a whole.
+    /// Reasons that apply to the run as a whole.
     pub because: Vec<String>,
-    /// The cases in the order of the run.
-    pub cases: Vec<CaseFinding>,
+    #[serde(flatten)]
     pub mitigation: Mitigation,
+    // In the order of the run.
+    pub cases: Vec<CaseFinding>,
 }
 
 /// The triage of a run.
@@ -65,7 +86,8 @@ pub fn triage(run: &SuiteRun, cases: Vec<ExaminedCase>, remedy: &MitigationConte
     for ExaminedCase { id, lost, evidence } in cases {
         let found = classify(&evidence);
         let pile = piles.entry(found.class).or_default();
-        pile.cases.push(CaseFinding { id, because: found.because, evidence });
+        let because = found.because;
+        pile.cases.push(CaseFinding { query_id: id, query: None, because, evidence });
         pile.lost.extend(lost);
     }
     for (class, why) in of_run(run) {
@@ -222,8 +244,9 @@ mod tests {
             (found.class, found.verdict),
             (Some(FailureCause::Infrastructure), Verdict::Fail)
         );
-        let ids =
-            |at: usize| found.findings[at].cases.iter().map(|one| &*one.id).collect::<Vec<_>>();
+        let ids = |at: usize| {
+            found.findings[at].cases.iter().map(|one| &*one.query_id).collect::<Vec<_>>()
+        };
         assert_eq!((ids(0), ids(1)), (vec!["b", "c"], vec!["a"]));
         let even = vec![case("a", gone()), case("b", down())];
         let found = triage(&run(None, Verdict::Fail), even, &remedy());

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender};
-use gbrain_core::alert::AlertMessage;
+use gbrain_core::alert::{AlertMessage, DeliveryTally};
 use gbrain_net::RetryPolicy;
 use gbrain_store::{Delivery, DeliveryClaim, DeliveryEnd, Store, StoreError};
 use jiff::{SignedDuration, Timestamp};
@@ -83,14 +83,6 @@ pub enum DeliveryOutcome {
     Dead(String),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct DeliveryCount {
-    pub sent: usize,
-    /// The attempt failed and will be retried.
-    pub failed: usize,
-    pub dead: usize,
-}
-
 /// Called for every delivery attempt.
 pub type OnDelivery<'a> = dyn Fn(&Delivery, &DeliveryOutcome) + Sync + 'a;
 
@@ -126,10 +118,10 @@ impl DeliveryWorker<'_> {
         mode: DeliveryMode,
         stop: &AtomicBool,
         on_delivery: &OnDelivery<'_>,
-    ) -> Result<DeliveryCount, StoreError> {
+    ) -> Result<DeliveryTally, StoreError> {
         let (done, ended) = crossbeam_channel::unbounded::<DeliveryAttempt>();
         let transport = Transport::new(self.limits.timeout);
-        let (mut states, mut tally) = (ChannelStates::default(), DeliveryCount::default());
+        let (mut states, mut tally) = (ChannelStates::default(), DeliveryTally::default());
         let mut next = Instant::now();
         std::thread::scope(|scope| {
             loop {
@@ -295,7 +287,7 @@ pub(super) fn message_id(delivery: &Delivery) -> String {
 fn wait(
     ended: &Receiver<DeliveryAttempt>,
     states: &mut ChannelStates,
-    tally: &mut DeliveryCount,
+    tally: &mut DeliveryTally,
 ) -> bool {
     let Ok(first) = ended.recv_timeout(STOP_CHECK_INTERVAL) else { return false };
     for attempt in std::iter::once(first).chain(ended.try_iter()) {

@@ -9,6 +9,7 @@ use gbrain_core::alert::{
     LastRun, check_overdue, close_alert, decide, release_held, resolve_withdrawn, unreadable,
 };
 use gbrain_core::format::alert::SilenceRecord;
+use gbrain_core::format::suite::{ChangedAlerts, OpenAlert};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::suite::{AlertRouting, Suite, SuiteRun};
 use gbrain_store::{
@@ -36,12 +37,7 @@ pub struct AlertEvaluator<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AlertEvaluation {
     pub runs: usize,
-    /// Keys of alerts that began, or that are sent to a channel for the first time.
-    pub raised: Vec<String>,
-    /// Keys of resolved alerts.
-    pub resolved: Vec<String>,
-    /// Keys of alerts that a passing run did not resolve, with the reason.
-    pub still_open: Vec<(String, String)>,
+    pub changes: ChangedAlerts,
     /// Channels of the queued messages.
     pub queued: Vec<String>,
     /// Problems to report to the owner.
@@ -284,14 +280,14 @@ impl<'a> EvaluationPass<'a> {
             // A new alert is reported, whether or not a channel is notified.
             let is_new = previous.as_ref().is_none_or(|previous| !previous.is_firing());
             if is_new && !matches!(change, AlertChange::Resolve(_)) {
-                self.evaluation.raised.push(change.alert().key.clone());
+                self.evaluation.changes.raised.push(change.alert().key.clone());
             }
             match change {
                 AlertChange::Raise(alert) => self.raise(alert, previous)?,
                 AlertChange::Keep(alert) => {
-                    let open = alert.still_open.clone();
-                    let open = open.map(|why| (alert.key.clone(), why));
-                    self.evaluation.still_open.extend(open);
+                    let open = |reason| OpenAlert { key: alert.key.clone(), reason };
+                    let open = alert.still_open.clone().map(open);
+                    self.evaluation.changes.still_open.extend(open);
                     self.store_state(alert);
                 }
                 AlertChange::Resolve(mut alert) => {
@@ -299,7 +295,7 @@ impl<'a> EvaluationPass<'a> {
                     if is_notified {
                         self.notify(&alert, DeliveryAction::Resolve, &names)?;
                     }
-                    self.evaluation.resolved.push(alert.key.clone());
+                    self.evaluation.changes.resolved.push(alert.key.clone());
                     self.put(alert);
                 }
             }
@@ -317,7 +313,7 @@ impl<'a> EvaluationPass<'a> {
             return Ok(());
         }
         if previous.is_some_and(|previous| previous.notified_at.is_none()) {
-            self.evaluation.raised.push(alert.key.clone());
+            self.evaluation.changes.raised.push(alert.key.clone());
         }
         self.notify(&alert, DeliveryAction::Trigger, &names)?;
         alert.channels.extend(names);
@@ -439,11 +435,12 @@ pub(super) fn read(stored: &AlertState) -> Option<Alert> {
 
 impl AlertEvaluation {
     fn add(&mut self, other: Self) {
-        let Self { runs, raised, resolved, still_open, queued, problems } = other;
+        let Self { runs, changes, queued, problems } = other;
+        let ChangedAlerts { raised, resolved, still_open } = changes;
         self.runs += runs;
-        self.raised.extend(raised);
-        self.resolved.extend(resolved);
-        self.still_open.extend(still_open);
+        self.changes.raised.extend(raised);
+        self.changes.resolved.extend(resolved);
+        self.changes.still_open.extend(still_open);
         self.queued.extend(queued);
         self.problems.extend(problems);
     }

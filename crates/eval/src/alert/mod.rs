@@ -25,9 +25,8 @@ mod transport;
 pub mod wire;
 
 pub use channels::{AlertSettings, ChannelRegistry, ChannelSettings};
-pub use delivery::{
-    DeliveryCount, DeliveryMode, DeliveryOutcome, DeliveryWorker, OnDelivery, SendLimits,
-};
+pub use delivery::{DeliveryMode, DeliveryOutcome, DeliveryWorker, OnDelivery, SendLimits};
 pub use evaluator::{AlertEvaluation, AlertEvaluator};
+pub use gbrain_core::alert::DeliveryTally;
 pub use metrics::{suites_with_thresholds, workspace_metrics};
 pub use transport::{MessageId, SendResult, Transport};

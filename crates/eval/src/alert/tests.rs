@@ -166,7 +166,7 @@ fn fire_cooldown_again_and_recovery() {
     assert_eq!(room.look(), AlertEvaluation { runs: 1, ..AlertEvaluation::default() });
     room.run(80);
     let raised = room.look();
-    assert_eq!(raised.raised, [format!("gbrain/default/{RECALL}")]);
+    assert_eq!(raised.changes.raised, [format!("gbrain/default/{RECALL}")]);
     assert_eq!(raised.queued, ["chat", "pager"]);
     let both =
         |action: &str| vec![format!("chat {action} {RECALL}"), format!("pager {action} {RECALL}")];
@@ -246,9 +246,9 @@ fn a_recovery_says_what_is_well() {
 fn new_alerts_are_reported_without_a_channel() {
     let mut room = Room::new("suites: []\n");
     room.run(80);
-    assert_eq!(room.look().raised, [format!("gbrain/default/{RECALL}")]);
+    assert_eq!(room.look().changes.raised, [format!("gbrain/default/{RECALL}")]);
     room.run(80);
-    assert_eq!(room.look().raised, [] as [String; 0]);
+    assert_eq!(room.look().changes.raised, [] as [String; 0]);
 }
 
 /// Several runs that were not looked at are looked at in their order.

@@ -1,13 +1,9 @@
 //! Wire bodies of stored alerts, as defined in `core/format`: the same for `--json` and the API.
 
 use gbrain_core::alert::{Alert, AlertMessage, AlertSeverity, AlertStates, AlertSubject};
-use gbrain_core::format::alert::{
-    AlertsBody, DeliveryBody, DeliveryFigures, SilenceBody, SilenceRecord,
-};
+use gbrain_core::format::alert::{AlertsBody, DeliveryBody, SilenceBody, SilenceRecord};
 use gbrain_core::id::WorkspaceId;
-use gbrain_store::{
-    AlertState, AlertStatus, Delivery, DeliveryCounts, DeliveryState, Silence, Store, StoreError,
-};
+use gbrain_store::{AlertState, AlertStatus, Delivery, DeliveryState, Silence, Store, StoreError};
 use jiff::Timestamp;
 
 use super::evaluator::read;
@@ -26,11 +22,10 @@ pub fn alerts(
     let mut states = store.alert_board(workspace)?.states;
     states.retain(|one| state.is_none_or(|state| one.state == state));
     states.sort_by(|a, b| (a.state, &a.dedup_key).cmp(&(b.state, &b.dedup_key)));
-    let DeliveryCounts { queued, dead, oldest_queued } = store.delivery_counts(workspace)?;
     Ok(AlertsBody {
         alerts: states.iter().map(|state| alert(workspace, state, &silenced)).collect(),
         silences: silences.iter().map(silence).collect(),
-        deliveries: DeliveryFigures { queued, dead, oldest_queued: oldest_queued.map(time) },
+        deliveries: store.delivery_counts(workspace)?,
     })
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gbrain_brain::Brain;
-use gbrain_core::format::triage::{TriageBody, TriageParts};
+use gbrain_core::format::triage::TriageBody;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::request::Viewer;
 use gbrain_core::suite::SuiteRun;
@@ -13,15 +13,15 @@ use gbrain_core::suite::query::{CanonicalQuery, KeyKind, ResultKey};
 use gbrain_core::suite::run::RunCase;
 use gbrain_core::suite::{Suite, SuiteKind};
 use gbrain_core::triage::{
-    AffectedCase, CaseEvidence, ExaminedCase, MissingPage, MitigationContext, Rerun, affected,
-    classify, is_below_rank_five, triage,
+    AffectedCase, CaseEvidence, ExaminedCase, MissingPage, MitigationContext, Rerun, TriageSubject,
+    affected, classify, is_below_rank_five, triage,
 };
 use gbrain_store::{Store, StoreError};
 
 use super::deeper::DeeperAnswer;
 use super::local::LocalBrain;
 use super::logs::{LoggedCase, add_edges, add_stages, logs};
-use super::{TriageError, TriageSubject, remote};
+use super::{TriageError, remote};
 use crate::retriever::Retriever;
 use crate::suite::{registered, stored};
 
@@ -97,9 +97,7 @@ pub fn triage_run(
     let texts = |id: &str| {
         evidence_sources.queries.get(id).filter(|_| shows_queries).map(|query| query.text.clone())
     };
-    let alert = subject.alert.as_deref();
-    let parts = TriageParts { run: subject.run, body: run, alert, triage: &found, notes: &notes };
-    Ok(TriageBody::new(&parts, &texts))
+    Ok(TriageBody::new(subject, found, notes, &texts))
 }
 
 /// A registered suite; `None` if there is none of this name.
@@ -167,7 +165,8 @@ impl RunEvidence<'_> {
         let mut evidence = CaseEvidence {
             error: case.error,
             fallbacks: case.fallbacks.clone(),
-            latency: took.zip(limit_ms),
+            took_ms: took.filter(|_| limit_ms.is_some()),
+            allowed_ms: limit_ms.filter(|_| took.is_some()),
             threshold: logged.and_then(|one| one.threshold).or(self.run.rerank_threshold),
             is_bypassed: logged.is_some_and(|one| one.is_bypassed),
             depth: if is_below_rank_five { DEPTH / 2 } else { DEPTH },

@@ -14,7 +14,7 @@ use gbrain_core::stats::percentile;
 use gbrain_core::suite::SuiteRun;
 use gbrain_core::suite::query::{CanonicalQuery, KeyKind, ResultKey};
 use gbrain_core::suite::snippet::is_made_up;
-use gbrain_core::triage::{CaseEvidence, DocumentPresence, VectorSimilarity};
+use gbrain_core::triage::{CaseEvidence, DocumentPresence};
 use gbrain_store::{PageFilter, VersionInfo, VersionOp};
 use jiff::Timestamp;
 
@@ -208,8 +208,11 @@ impl<'a> LocalBrain<'a> {
             evidence.fallbacks.retain(|stage| stage != Arm::Vectors.name());
         }
         let own = self.similarity(&query.text, stored)?;
-        evidence.similarity =
-            own.zip(self.usual).map(|(own, (usual, least))| VectorSimilarity { own, usual, least });
+        if let (Some(own), Some((usual, least))) = (own, self.usual) {
+            evidence.similarity = Some(own);
+            evidence.usual_similarity = Some(usual);
+            evidence.least_similarity = Some(least);
+        }
         Ok(())
     }
 

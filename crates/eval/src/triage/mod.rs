@@ -24,7 +24,7 @@ mod remote;
 mod subject;
 
 pub use evidence::{TriageContext, triage_run};
-pub use subject::{TriageSubject, find};
+pub use subject::find;
 
 use gbrain_brain::BrainError;
 use gbrain_core::fault::{Fault, FaultKind, chain};

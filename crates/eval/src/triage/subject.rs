@@ -3,6 +3,7 @@
 use gbrain_core::gate::Verdict;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::suite::SuiteRun;
+use gbrain_core::triage::TriageSubject;
 use gbrain_store::{AlertState, AlertStatus, Store, SuiteRunFilter, SuiteRunInfo};
 use serde_json::Value;
 
@@ -11,17 +12,6 @@ use crate::suite::recorder;
 
 /// Number of failing runs searched for one whose cases are stored.
 const MAX_FAILING_RUNS: usize = 20;
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct TriageSubject {
-    pub run: i64,
-    /// The stored report of the run.
-    pub body: SuiteRun,
-    /// The alert that was triaged.
-    pub alert: Option<String>,
-    /// Notes on how the run was chosen.
-    pub notes: Vec<String>,
-}
 
 /// Finds the run with a number, or the run of an alert's key.
 pub fn find(store: &Store, ws: &WorkspaceId, what: &str) -> Result<TriageSubject, TriageError> {

@@ -17,14 +17,14 @@ use super::meta::{Meta, PromptStatus};
 use super::settings::Settings;
 use super::usage::{GateCounts, VerdictCounts};
 
-/// A promotion by one step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Transition {
-    DraftToTested,
-    TestedToReady,
+named! {
+    /// A promotion by one step.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Transition {
+        DraftToTested = "draft_to_tested",
+        TestedToReady = "tested_to_ready",
+    }
 }
-
-named! { Transition { DraftToTested = "draft_to_tested", TestedToReady = "tested_to_ready" } }
 
 /// The number of uses that each transition needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,17 +8,17 @@ use serde::Serialize;
 use super::lifecycle::Transition;
 use super::yml::{self, FlatError, items, map, number, scalar, texts, truth};
 
-/// The status of a prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum PromptStatus {
-    Draft,
-    /// It worked a few times.
-    Tested,
-    /// It worked often, was verified, and passed its evaluation.
-    Ready,
+named! {
+    /// The status of a prompt.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum PromptStatus {
+        Draft = "draft",
+        /// It worked a few times.
+        Tested = "tested",
+        /// It worked often, was verified, and passed its evaluation.
+        Ready = "ready",
+    }
 }
-
-named! { PromptStatus { Draft = "draft", Tested = "tested", Ready = "ready" } }
 
 /// The parsed content of `meta.yml`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,10 +7,11 @@ use std::sync::atomic::AtomicBool;
 
 use gbrain_core::fault::Fault;
 use gbrain_core::format::incident::{IncidentBody, IncidentRecord, IncidentsBody};
-use gbrain_core::format::suite::{AlertsEntry, SuiteEntry};
+use gbrain_core::format::suite::SuiteEntry;
 use gbrain_core::format::triage::TriageBody;
 use gbrain_core::incident::notified_channels;
 use gbrain_core::request::Viewer;
+use gbrain_core::suite::AlertRouting;
 use gbrain_core::target::LOCAL;
 use gbrain_eval::incident::{
     IncidentEditor, IncidentProblem, ResolutionText, incident_body, post, read,
@@ -184,7 +185,7 @@ impl Recipients {
                 None => store.suite(ws, name)?.and_then(|one| serde_json::from_str(&one.spec).ok()),
             },
         };
-        let AlertsEntry { notify, .. } =
+        let AlertRouting { notify, .. } =
             entry.as_ref().and_then(|one| one.alerts.clone()).unwrap_or_default();
         let none = BTreeMap::new();
         let known = file.as_ref().map_or(&none, |file| &file.channels);

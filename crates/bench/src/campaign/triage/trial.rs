@@ -69,8 +69,10 @@ fn triaged(home: &Gbrain, kind: Kind) -> Result<Option<Outcome>> {
     let ran = with_key(home, &["triage", &number, "--json"])?;
     let body: TriageBody =
         serde_json::from_value(ran.json()?).with_context(|| format!("{kind}: {}", ran.stderr))?;
-    let said = |(class, case): (FailureCause, &gbrain_core::format::triage::WireTriagedCase)| {
-        Said { id: case.query_id.clone(), class, because: case.because.clone() }
+    let said = |(class, case): (FailureCause, &gbrain_core::triage::CaseFinding)| Said {
+        id: case.query_id.clone(),
+        class,
+        because: case.because.clone(),
     };
     let cases: Vec<Said> = body.cases().map(said).collect();
     // The least share that is no alert is 96 of 100 among the first ten: it is counted here once more.

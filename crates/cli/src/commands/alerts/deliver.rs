@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use gbrain_core::format::alert::DeliveryRunBody;
-use gbrain_eval::alert::{AlertEvaluator, DeliveryCount, DeliveryOutcome};
+use gbrain_eval::alert::{AlertEvaluator, DeliveryOutcome, DeliveryTally};
 use gbrain_store::{Delivery, DropMessageOutcome, RequeueMessageOutcome};
 use jiff::SignedDuration;
 use serde_json::json;
@@ -64,7 +64,7 @@ pub(super) fn deliver_now(
     let mut problems = Vec::new();
     evaluator.evaluate_all(store.clock()?, &mut |workspace, looked| match looked {
         Ok(raised) => {
-            body.changed += raised.raised.len() + raised.resolved.len();
+            body.changed += raised.changes.raised.len() + raised.changes.resolved.len();
             problems.extend(raised.problems);
         }
         Err(error) => problems.push(format!("{workspace}: {error}")),
@@ -78,22 +78,25 @@ pub(super) fn deliver_now(
         }
     };
     let within = Duration::try_from(args.within).unwrap_or_default();
-    let delivered = deliver(&tools, &store, within, &interrupted(), &on_delivery)?;
-    let DeliveryCount { sent, failed, dead } = delivered;
+    let attempts = deliver(&tools, &store, within, &interrupted(), &on_delivery)?;
     let errors = errors.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    body = DeliveryRunBody { sent, failed, dead, errors, ..body };
+    body = DeliveryRunBody { attempts, errors, ..body };
     if context.terminal.is_json() {
         context.terminal.json(&body);
     } else {
         body.errors.iter().for_each(|line| context.terminal.warn(line));
-        let DeliveryRunBody { changed, sent, failed, dead, errors: _ } = &body;
-        let changed = crate::terminal::count(*changed, "alert", "alerts");
-        let sent = count(*sent, "message", "messages");
+        let DeliveryTally { sent, failed, dead } = attempts;
+        let changed = crate::terminal::count(body.changed, "alert", "alerts");
+        let sent = count(sent, "message", "messages");
         context.terminal.line(format!(
             "{changed} changed; {sent} sent, {failed} to be tried again, {dead} given up"
         ));
     }
-    Ok(if failed + dead == 0 && problems.is_empty() { Exit::Pass } else { Exit::Fail })
+    Ok(if attempts.failed + attempts.dead == 0 && problems.is_empty() {
+        Exit::Pass
+    } else {
+        Exit::Fail
+    })
 }
 
 /// Queues a message again.

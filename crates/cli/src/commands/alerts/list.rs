@@ -87,9 +87,9 @@ pub(super) fn list(
             .line(format!("silence {id}: {key} until {}: {reason}", local_time_of(until)));
     }
     if deliveries.queued + deliveries.dead > 0 {
-        let oldest = deliveries.oldest_queued.as_ref();
+        let oldest = deliveries.oldest_queued;
         let oldest = oldest
-            .map(|since| format!(", the oldest since {}", local_time_of(since)))
+            .map(|since| format!(", the oldest since {}", local_time(since)))
             .unwrap_or_default();
         context.terminal.line(format!(
             "messages: {} queued{oldest}; {} given up (`gbrain alerts history --state dead`)",

@@ -7,12 +7,11 @@ use std::time::SystemTime;
 use clap::Args;
 use gbrain_brain::{Assistants, BuiltInModels, IndexKind};
 use gbrain_core::clock::moment;
-use gbrain_core::format::suite::{ChangedAlerts, OpenAlert, SuiteRunResultBody};
+use gbrain_core::format::suite::SuiteRunResultBody;
 use gbrain_core::gate::Verdict;
 use gbrain_core::report::{github, junit, markdown, text};
 use gbrain_core::suite::report::InconclusiveReason;
 use gbrain_core::suite::{SuiteKind, SuiteRun};
-use gbrain_eval::alert::AlertEvaluation;
 use gbrain_eval::suite::{SuiteJob, SuiteRunner, asked_key, record, stored};
 use gbrain_eval::{check_outputs, write_atomically};
 use gbrain_store::Store;
@@ -83,7 +82,7 @@ pub(super) fn run(
     let now = moment(SystemTime::now());
     let id = record(store.as_ref(), &meant.workspace, &run, now)?;
     let looked = evaluate_run(context, store.as_ref(), source, &meant.workspace);
-    let ran = SuiteRunResultBody { id, alerts: changed(&looked), run };
+    let ran = SuiteRunResultBody { id, alerts: looked.changes.clone(), run };
     report(context, args, &store, &meant, &ran)?;
     if let Some(number) = id {
         context.terminal.remark(format!("recorded as run {number}: `gbrain suites show {number}`"));
@@ -105,17 +104,6 @@ pub(super) fn run(
         Verdict::Fail => Exit::Fail,
         Verdict::Inconclusive => Exit::NoVerdict,
     })
-}
-
-/// The alerts that a look changed.
-fn changed(looked: &AlertEvaluation) -> ChangedAlerts {
-    let open =
-        |(key, reason): &(String, String)| OpenAlert { key: key.clone(), reason: reason.clone() };
-    ChangedAlerts {
-        raised: looked.raised.clone(),
-        resolved: looked.resolved.clone(),
-        still_open: looked.still_open.iter().map(open).collect(),
-    }
 }
 
 fn run_suite(

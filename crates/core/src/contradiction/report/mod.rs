@@ -27,56 +27,42 @@ use tally::{
     errors, findings, hot_pages, pair_rates, query_rate, reasons, status, tallies, tiers, verdicts,
 };
 
-/// The status of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum RunStatus {
-    Ok,
-    /// Inconclusive for the listed reasons.
-    Inconclusive,
-    /// The judge was called and gave no judgement at all.
-    JudgeFailed,
-}
-
-named! { RunStatus { Ok = "ok", Inconclusive = "inconclusive", JudgeFailed = "judge_failed" } }
-
-/// Why a run is not `ok`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum RunStatusReason {
-    /// The run has no queries.
-    NoQueries,
-    /// The run has no pairs to judge.
-    NoPairs,
-    SearchFailed,
-    /// A pair was not judged because the judge failed.
-    JudgeErrors,
-    /// A pair was not judged because the budget was exhausted.
-    OverBudget,
-    /// The cassette was recorded with another prompt, or lacks a pair.
-    StaleCassette,
-    /// No API key is configured for the judge.
-    NoKey,
-    /// A pair was not judged because the run was stopped.
-    NotAsked,
-    /// No planted pair of one kind was judged, so the judge's quality is unknown.
-    NoCanaries,
-    /// The judge is not measurably better than guessing.
-    WeakJudge,
-    /// The judge catches too few planted contradictions for "no contradictions" to count.
-    LowSensitivity,
+named! {
+    /// The status of a run.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum RunStatus {
+        Ok = "ok",
+        /// Inconclusive for the listed reasons.
+        Inconclusive = "inconclusive",
+        /// The judge was called and gave no judgement at all.
+        JudgeFailed = "judge_failed",
+    }
 }
 
 named! {
-    RunStatusReason {
+    /// Why a run is not `ok`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum RunStatusReason {
+        /// The run has no queries.
         NoQueries = "no_queries",
+        /// The run has no pairs to judge.
         NoPairs = "no_pairs",
         SearchFailed = "search_failed",
+        /// A pair was not judged because the judge failed.
         JudgeErrors = "judge_errors",
+        /// A pair was not judged because the budget was exhausted.
         OverBudget = "over_budget",
+        /// The cassette was recorded with another prompt, or lacks a pair.
         StaleCassette = "stale_cassette",
+        /// No API key is configured for the judge.
         NoKey = "no_key",
+        /// A pair was not judged because the run was stopped.
         NotAsked = "not_asked",
+        /// No planted pair of one kind was judged, so the judge's quality is unknown.
         NoCanaries = "no_canaries",
+        /// The judge is not measurably better than guessing.
         WeakJudge = "weak_judge",
+        /// The judge catches too few planted contradictions for "no contradictions" to count.
         LowSensitivity = "low_sensitivity",
     }
 }

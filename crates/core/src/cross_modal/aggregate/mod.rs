@@ -13,27 +13,27 @@ use crate::money::Usd;
 use crate::named;
 use crate::stats::{Alpha, AlphaError, krippendorff, mean};
 
-/// Why a dimension fails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DimensionFailure {
-    /// The mean of the models is below 7.
-    MeanBelow7,
-    /// A score is below 5.
-    MinBelow5,
+named! {
+    /// Why a dimension fails.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum DimensionFailure {
+        /// The mean of the models is below 7.
+        MeanBelow7 = "mean_below_7",
+        /// A score is below 5.
+        MinBelow5 = "min_below_5",
+    }
 }
 
-named! { DimensionFailure { MeanBelow7 = "mean_below_7", MinBelow5 = "min_below_5" } }
-
-/// Why there is no verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UndecidedReason {
-    /// Fewer than two models voted.
-    TooFewModels,
-    /// Calls that were not made could have changed the verdict.
-    CallsNotMade,
+named! {
+    /// Why there is no verdict.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum UndecidedReason {
+        /// Fewer than two models voted.
+        TooFewModels = "too_few_models",
+        /// Calls that were not made could have changed the verdict.
+        CallsNotMade = "calls_not_made",
+    }
 }
-
-named! { UndecidedReason { TooFewModels = "too_few_models", CallsNotMade = "calls_not_made" } }
 
 /// The aggregated scores of one dimension.
 #[derive(Debug, Clone, PartialEq)]

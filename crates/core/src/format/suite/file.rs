@@ -82,7 +82,7 @@ pub struct SuiteEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thresholds: Option<ThresholdsEntry>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub alerts: Option<AlertsEntry>,
+    pub alerts: Option<AlertRouting>,
     /// Number of consecutive weekly drops of recall or precision before recalibration is
     /// recommended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -165,21 +165,6 @@ pub struct ThresholdEntry {
 pub enum NumberOrPercent {
     Number(f64),
     Text(String),
-}
-
-/// Channels that are notified of a suite's alerts.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct AlertsEntry {
-    /// Channels for alerts that page.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub page: Vec<String>,
-    /// Channels for every alert.
-    #[serde(default, alias = "channel", skip_serializing_if = "Vec::is_empty")]
-    pub notify: Vec<String>,
-    /// Days without a run before an alert fires.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub silent_after_days: Option<u32>,
 }
 
 /// Why a file cannot be used.
@@ -310,13 +295,12 @@ impl SuiteEntry {
         if let Some(own) = thresholds {
             suite.thresholds = suite.thresholds.and(&own.read(name)?);
         }
-        if let Some(AlertsEntry { page, notify, silent_after_days }) = alerts {
-            if *silent_after_days == Some(0) {
+        if let Some(routing) = alerts {
+            if routing.silent_after_days == Some(0) {
                 let what = "`silent_after_days` is 0; it is at least 1, or left out".to_owned();
                 return Err(wrong(what).into());
             }
-            let (page, notify) = (page.clone(), notify.clone());
-            suite.alerts = AlertRouting { page, notify, silent_after_days: *silent_after_days };
+            suite.alerts = routing.clone();
         }
         suite.check()?;
         Ok(suite)

@@ -107,6 +107,7 @@ pub struct SuiteRunResultBody {
 /// Changed alerts by key.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ChangedAlerts {
+    // Also those that are sent to a channel for the first time.
     pub raised: Vec<String>,
     pub resolved: Vec<String>,
     /// Alerts that stay open although the run measured no breach.

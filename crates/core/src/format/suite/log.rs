@@ -14,38 +14,26 @@ use crate::target::{RerankJudgement, StageIds, TargetAnswer, TargetErrorKind};
 /// The version of [`RetrievalBody`].
 pub const RETRIEVAL_BODY_VERSION: u32 = 1;
 
-/// The kind of feedback on a retrieval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Signal {
-    /// A user's vote: 1 or -1.
-    UserVote,
-    UserComment,
-    /// A user marked a result barely relevant.
-    BorderlineLabel,
-    /// Whether an expected result is in the top five.
-    RecallAt5,
-    /// Whether an expected result is in the top ten.
-    RecallAt10,
-    /// Whether the highlight shows the correct span.
-    Snippet,
-    /// Whether the rationale is correct.
-    Rationale,
-    /// Whether a graph question was answered.
-    GraphAnswer,
-    /// The reranker's score of a borderline pair.
-    RerankScore,
-}
-
 named! {
-    Signal {
+    /// The kind of feedback on a retrieval.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Signal {
+        /// A user's vote: 1 or -1.
         UserVote = "user_vote",
         UserComment = "user_comment",
+        /// A user marked a result barely relevant.
         BorderlineLabel = "borderline_label",
+        /// Whether an expected result is in the top five.
         RecallAt5 = "eval_recall_at_5",
+        /// Whether an expected result is in the top ten.
         RecallAt10 = "eval_recall_at_10",
+        /// Whether the highlight shows the correct span.
         Snippet = "eval_snippet",
+        /// Whether the rationale is correct.
         Rationale = "eval_rationale",
+        /// Whether a graph question was answered.
         GraphAnswer = "eval_graph_answer",
+        /// The reranker's score of a borderline pair.
         RerankScore = "eval_rerank_score",
     }
 }

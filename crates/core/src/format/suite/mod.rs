@@ -19,8 +19,8 @@ pub use activity::{
 pub use check::{Problem, SuiteFileProblems, check};
 pub use edit::{SuiteEditError, with_suite};
 pub use file::{
-    AlertsEntry, DebounceEntry, FileError, SampleEntry, SuiteEntry, SuiteFile, ThresholdEntry,
-    ThresholdsEntry, TriggerEntry,
+    DebounceEntry, FileError, SampleEntry, SuiteEntry, SuiteFile, ThresholdEntry, ThresholdsEntry,
+    TriggerEntry,
 };
 pub use filter::FilterEntry;
 pub use listing::{

@@ -4,16 +4,16 @@
 use super::{SuiteEntry, SuiteFile, ThresholdsEntry};
 use crate::named;
 
-/// How a registered suite differs from the suites file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Drift {
-    /// The file defines it differently.
-    Differs,
-    /// The file does not define it.
-    NotInFile,
+named! {
+    /// How a registered suite differs from the suites file.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Drift {
+        /// The file defines it differently.
+        Differs = "differs",
+        /// The file does not define it.
+        NotInFile = "not_in_file",
+    }
 }
-
-named! { Drift { Differs = "differs", NotInFile = "not_in_file" } }
 
 impl Drift {
     pub fn in_words(self) -> &'static str {

@@ -5,10 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::request::RetrievalMode;
-use crate::target::{
-    GraphEvidence, QueryKind, Question, QuestionFilter, StageIds, TargetAnswer, TargetResult,
-    TargetTimings,
-};
+use crate::target::{QueryKind, Question, QuestionFilter, TargetAnswer};
 
 /// The version of [`QuestionBody`] and [`AnswerBody`].
 const VERSION: u32 = 1;
@@ -85,68 +82,13 @@ impl<'a> QuestionBody<'a> {
 pub struct AnswerBody<'a> {
     /// The version of this shape.
     schema_version: u32,
-    /// The results, best first.
-    results: &'a [TargetResult],
-    /// Durations of the stages in milliseconds, as the target reports them.
-    timings: &'a TargetTimings,
-    /// Duration in milliseconds, measured by the client.
-    latency_ms: f64,
-    /// Attempts that were made.
-    attempts: u32,
-    /// The edges that justify the answer; null if the target does not tell.
-    rationale: Option<&'a GraphEvidence>,
-    /// The half that answered; null if the target does not report it.
-    mode: Option<RetrievalMode>,
-    /// Stages that did not do their work.
-    fallbacks: Vec<&'a str>,
-    /// Minimum reranker score of a result.
-    threshold: Option<f64>,
-    /// Whether that threshold decided anything.
-    threshold_applied: Option<bool>,
-    /// The input of each stage; null if the target reports no stages.
-    stages: Option<&'a StageIds>,
-    /// Number of documents that were considered.
-    candidates: Option<u64>,
-    /// The target's name for the request.
-    request_id: Option<&'a str>,
-    /// Parts of the question that the target has no place for.
-    not_asked: &'a [&'static str],
+    #[serde(flatten)]
+    answer: &'a TargetAnswer,
 }
 
 impl<'a> AnswerBody<'a> {
     /// The wire form of an answer.
     pub fn new(answer: &'a TargetAnswer) -> Self {
-        let TargetAnswer {
-            results,
-            timings,
-            latency_ms,
-            attempts,
-            rationale,
-            mode,
-            fallbacks,
-            threshold,
-            threshold_applied,
-            stages,
-            candidates,
-            request_id,
-            not_asked,
-            provenance: _,
-        } = answer;
-        Self {
-            schema_version: VERSION,
-            results,
-            timings,
-            latency_ms: *latency_ms,
-            attempts: *attempts,
-            rationale: rationale.as_ref(),
-            mode: *mode,
-            fallbacks: fallbacks.iter().map(|fallback| fallback.stage.as_str()).collect(),
-            threshold: *threshold,
-            threshold_applied: *threshold_applied,
-            stages: stages.as_ref(),
-            candidates: *candidates,
-            request_id: request_id.as_deref(),
-            not_asked,
-        }
+        Self { schema_version: VERSION, answer }
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::target::mapping::{
     AnswerMapping, EdgePaths, EntityPaths, RationalePaths, ResultPaths, ScoreKind, StagePaths,
-    TimeUnit, TimingPaths,
+    TimingPaths,
 };
 use crate::target::path::Path;
 
@@ -43,13 +43,13 @@ pub struct WireResponse {
     pub text: Option<String>,
     /// Paths of the durations of stages.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub timings: Option<WireTimings>,
+    pub timings: Option<TimingPaths<String>>,
     /// The edges that justify the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rationale: Option<WireRationale>,
     /// The documents of each stage.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub stages: Option<WireStages>,
+    pub stages: Option<StagePaths<String>>,
     /// Path of the half that answered: knowledge, graph or hybrid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
@@ -68,31 +68,6 @@ pub struct WireResponse {
     /// The target's name for the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-}
-
-/// Paths of the timings.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-#[schemars(rename = "TimingPaths")]
-pub struct WireTimings {
-    /// Path of the duration of keyword search.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lexical: Option<String>,
-    /// Path of the duration of vector search.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dense: Option<String>,
-    /// Path of the duration of reranking.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rerank: Option<String>,
-    /// Path of the duration of fetching passages.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hydration: Option<String>,
-    /// Path of the duration of the whole request.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub total: Option<String>,
-    /// Unit of the times; `ms` by default.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub unit: Option<TimeUnit>,
 }
 
 /// Paths of the rationales.
@@ -127,25 +102,6 @@ pub struct WireRationale {
     /// Chunks that say so, for all edges together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
-}
-
-/// Paths of the documents of each stage.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-#[schemars(rename = "StagePaths")]
-pub struct WireStages {
-    /// Path of the ids from keyword search.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lexical: Option<String>,
-    /// Path of the ids from vector search.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub vector: Option<String>,
-    /// Judged by a reranker.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rerank: Option<String>,
-    /// The scores of those that were judged.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rerank_scores: Option<String>,
 }
 
 /// A path under its key, for what is said of it when it is none.
@@ -206,7 +162,7 @@ impl WireResponse {
     }
 }
 
-impl WireTimings {
+impl TimingPaths<String> {
     fn paths(self) -> Result<TimingPaths, String> {
         let Self { lexical, dense, rerank, hydration, total, unit } = self;
         Ok(TimingPaths {
@@ -215,7 +171,7 @@ impl WireTimings {
             rerank: maybe("timings.rerank", rerank)?,
             hydration: maybe("timings.hydration", hydration)?,
             total: maybe("timings.total", total)?,
-            unit: unit.unwrap_or_default(),
+            unit,
         })
     }
 }
@@ -257,7 +213,7 @@ impl WireRationale {
     }
 }
 
-impl WireStages {
+impl StagePaths<String> {
     fn paths(self) -> Result<StagePaths, String> {
         let Self { lexical, vector, rerank, rerank_scores } = self;
         Ok(StagePaths {

@@ -28,20 +28,20 @@ use super::WireResponse;
 use super::preset::{ApiPreset, preset};
 use crate::variable;
 
-/// The kind of a target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum WireKind {
-    /// An API over HTTP.
-    Http,
-    /// A tool of an MCP server.
-    Mcp,
-    /// A program that answers lines of JSON with lines of JSON.
-    Command,
-    /// Answers that were saved.
-    Run,
+named! {
+    /// The kind of a target.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum WireKind {
+        /// An API over HTTP.
+        Http = "http",
+        /// A tool of an MCP server.
+        Mcp = "mcp",
+        /// A program that answers lines of JSON with lines of JSON.
+        Command = "command",
+        /// Answers that were saved.
+        Run = "run",
+    }
 }
-
-named! { WireKind { Http = "http", Mcp = "mcp", Command = "command", Run = "run" } }
 
 /// The settings of a target.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

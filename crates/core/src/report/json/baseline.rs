@@ -94,19 +94,12 @@ pub struct BaselineVerified {
     pub detail: String,
 }
 
-/// Whether a baseline is unchanged since publication.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IntegrityStatus {
-    Intact,
-    /// An edit could not be detected.
-    NotEvident,
-    Refused,
-    Unreadable,
-}
-
 named! {
-    IntegrityStatus {
+    /// Whether a baseline is unchanged since publication.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum IntegrityStatus {
         Intact = "intact",
+        /// An edit could not be detected.
         NotEvident = "not tamper-evident",
         Refused = "refused",
         Unreadable = "unreadable",

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use super::super::escape::visible;
 use super::super::suite::word;
 use super::LINE;
-use crate::format::triage::{TriageBody, WireFinding, WireTriagedCase};
+use crate::format::triage::TriageBody;
+use crate::triage::{CaseFinding, FailureCauseFinding};
 
 /// Maximum number of cases to list per class.
 const CASES: usize = 20;
@@ -29,7 +30,7 @@ pub fn triage(body: &TriageBody) -> String {
     text
 }
 
-fn finding_text(finding: &WireFinding) -> String {
+fn finding_text(finding: &FailureCauseFinding) -> String {
     let count = finding.cases.len();
     let cases = if count == 1 { "1 case".to_owned() } else { format!("{count} cases") };
     let mut text = format!("\n{}: {cases}\n", finding.class);
@@ -42,15 +43,15 @@ fn finding_text(finding: &WireFinding) -> String {
     if count > CASES {
         let _ = writeln!(text, "  and {} more", count - CASES);
     }
-    let _ = writeln!(text, "  do: {}", finding.advice);
-    for command in &finding.commands {
+    let _ = writeln!(text, "  do: {}", finding.mitigation.advice);
+    for command in &finding.mitigation.commands {
         // Commands are not truncated, so that they can be pasted.
         let _ = writeln!(text, "  $ {}", visible(command, command.len().max(1)));
     }
     text
 }
 
-fn case_text(case: &WireTriagedCase) -> String {
+fn case_text(case: &CaseFinding) -> String {
     let query = case.query.as_deref().map(|text| format!("  {}", visible(text, LINE)));
     let why: Vec<String> = case.because.iter().map(|one| visible(one, LINE)).collect();
     format!(

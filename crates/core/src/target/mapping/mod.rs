@@ -12,6 +12,8 @@ mod reasons;
 mod results;
 mod value;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::named;
@@ -25,27 +27,27 @@ use super::{
 
 use value::{TypeMismatch, column, count, flag, id, list, number, number_or_null, one, text, time};
 
-/// The meaning of a result's score.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum ScoreKind {
-    #[default]
-    Score,
-    /// Lower is better: its negative becomes the score.
-    Distance,
+named! {
+    /// The meaning of a result's score.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum ScoreKind {
+        #[default]
+        Score = "score",
+        /// Lower is better: its negative becomes the score.
+        Distance = "distance",
+    }
 }
 
-named! { ScoreKind { Score = "score", Distance = "distance" } }
-
-/// The unit of times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum TimeUnit {
-    #[default]
-    Milliseconds,
-    Microseconds,
-    Seconds,
+named! {
+    /// The unit of times.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum TimeUnit {
+        #[default]
+        Milliseconds = "ms",
+        Microseconds = "us",
+        Seconds = "s",
+    }
 }
-
-named! { TimeUnit { Milliseconds = "ms", Microseconds = "us", Seconds = "s" } }
 
 /// Where the parts of a result are. With rows they are looked for in each row, without in the whole
 /// answer, where each path gives one value a result.
@@ -66,16 +68,29 @@ pub struct ResultPaths {
 }
 
 /// Paths of the timings.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct TimingPaths {
-    pub lexical: Option<Path>,
-    pub dense: Option<Path>,
-    pub rerank: Option<Path>,
-    /// Duration of fetching the passages.
-    pub hydration: Option<Path>,
-    pub total: Option<Path>,
-    /// The unit of the times.
-    pub unit: TimeUnit,
+// `P` is a path, or its text in settings.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "TimingPaths")]
+pub struct TimingPaths<P = Path> {
+    /// Path of the duration of keyword search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lexical: Option<P>,
+    /// Path of the duration of vector search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dense: Option<P>,
+    /// Path of the duration of reranking.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rerank: Option<P>,
+    /// Path of the duration of fetching passages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hydration: Option<P>,
+    /// Path of the duration of the whole request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<P>,
+    /// Unit of the times; `ms` by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<TimeUnit>,
 }
 
 /// Paths of the parts of an edge.
@@ -113,13 +128,23 @@ pub struct RationalePaths {
 }
 
 /// Paths of the documents of each stage.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct StagePaths {
-    pub lexical: Option<Path>,
-    pub vector: Option<Path>,
-    pub rerank: Option<Path>,
+// `P` is a path, or its text in settings.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "StagePaths")]
+pub struct StagePaths<P = Path> {
+    /// Path of the ids from keyword search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lexical: Option<P>,
+    /// Path of the ids from vector search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vector: Option<P>,
+    /// Judged by a reranker.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rerank: Option<P>,
     /// The scores of those that were judged.
-    pub rerank_scores: Option<Path>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rerank_scores: Option<P>,
 }
 
 /// The mapping of an answer's fields.
@@ -216,7 +241,7 @@ impl AnswerMapping {
 impl TimingPaths {
     fn read(&self, answer: &Value) -> Result<TargetTimings, TargetError> {
         let Self { lexical, dense, rerank, hydration, total, unit } = self;
-        let factor = match unit {
+        let factor = match unit.unwrap_or_default() {
             TimeUnit::Milliseconds => 1.0,
             TimeUnit::Microseconds => 0.001,
             TimeUnit::Seconds => 1000.0,

@@ -16,65 +16,57 @@ use super::{DocumentIdRule, TargetAnswer, TargetError};
 pub use custom::CustomApi;
 pub(crate) use gbrain::arguments as gbrain_arguments;
 
-/// The protocol of an API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ApiKind {
-    /// The internal one of the playbook's day: `POST /api/knowledge/search`.
-    LightfastInternal,
-    /// The public one as it was specified: `POST /v1/search` with `q` and `topK`.
-    LightfastV1,
-    /// The public one as it shipped: `POST /v1/search` with `query` and `limit`.
-    Lightfast2026,
-    /// This program's own: `POST /v1/query`.
-    Gbrain,
-    /// As the settings describe it.
-    Custom,
-}
-
 named! {
-    ApiKind {
+    /// The protocol of an API.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum ApiKind {
+        /// The internal one of the playbook's day: `POST /api/knowledge/search`.
         LightfastInternal = "lightfast-internal",
+        /// The public one as it was specified: `POST /v1/search` with `q` and `topK`.
         LightfastV1 = "lightfast-v1",
+        /// The public one as it shipped: `POST /v1/search` with `query` and `limit`.
         Lightfast2026 = "lightfast-2026",
+        /// This program's own: `POST /v1/query`.
         Gbrain = "gbrain",
+        /// As the settings describe it.
         Custom = "custom",
     }
 }
 
-/// The meaning of `mode` in the internal API, on which its documentation is inconsistent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum ModeMeaning {
-    /// knowledge, graph or hybrid.
-    #[default]
-    RetrievalMode,
-    /// auto, semantic or identifier.
-    QueryKind,
+named! {
+    /// The meaning of `mode` in the internal API, on which its documentation is inconsistent.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum ModeMeaning {
+        /// knowledge, graph or hybrid.
+        #[default]
+        RetrievalMode = "retrieval_mode",
+        /// auto, semantic or identifier.
+        QueryKind = "query_kind",
+    }
 }
 
-named! { ModeMeaning { RetrievalMode = "retrieval_mode", QueryKind = "query_kind" } }
-
-/// The search effort of the shipped API, which it calls `mode`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum SearchEffort {
-    Fast,
-    Balanced,
-    /// Reranking by the best model.
-    Thorough,
+named! {
+    /// The search effort of the shipped API, which it calls `mode`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum SearchEffort {
+        Fast = "fast",
+        Balanced = "balanced",
+        /// Reranking by the best model.
+        Thorough = "thorough",
+    }
 }
 
-named! { SearchEffort { Fast = "fast", Balanced = "balanced", Thorough = "thorough" } }
-
-/// A method of HTTP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum HttpMethod {
-    /// The question is in the address.
-    Get,
-    /// The question is in the body.
-    #[default]
-    Post,
+named! {
+    /// A method of HTTP.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum HttpMethod {
+        /// The question is in the address.
+        Get = "GET",
+        /// The question is in the body.
+        #[default]
+        Post = "POST",
+    }
 }
-
-named! { HttpMethod { Get = "GET", Post = "POST" } }
 
 /// A request without the parts that all requests share: the address and the key.
 #[derive(Debug, Clone, PartialEq)]
@@ -125,8 +117,8 @@ impl RetrievalApi {
         }
     }
 
-    /// Reads an answer of at most `k` results. `document` is where the id of a result is, if not where
-    /// the shape has it.
+    /// Reads an answer of at most `k` results. `document` is where the id of a result is, if not
+    /// where the shape has it.
     pub fn answer(
         &self,
         answer: &Value,

@@ -29,7 +29,7 @@ fn every_form_is_taken() {
             [TRIGGER, RESOLVE].map(|action| room.queue(channel, "gbrain/default/s/run", action))
         })
         .collect();
-    assert_eq!(room.send(), DeliveryCount { sent: 6, ..DeliveryCount::default() });
+    assert_eq!(room.send(), DeliveryTally { sent: 6, ..DeliveryTally::default() });
     assert!(ids.iter().all(|id| room.message(*id).state == DeliveryState::Sent));
     let taken = receivers.taken();
     let of = |path: &str| taken.iter().filter(|one| one.path.starts_with(path)).collect::<Vec<_>>();
@@ -107,7 +107,7 @@ fn retry_after_is_respected() {
     room.send();
     let wait = room.message(id).run_after.duration_since(Timestamp::now()).as_secs_f64();
     assert!((5.0..=7.5).contains(&wait), "{wait}");
-    assert_eq!((room.send(), receivers.requests()), (DeliveryCount::default(), 1), "not before");
+    assert_eq!((room.send(), receivers.requests()), (DeliveryTally::default(), 1), "not before");
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn waits_double_and_a_message_keeps_its_name() {
     let id = room.queue("hook", "k", TRIGGER);
     let mut waits = Vec::new();
     for _ in 0..3 {
-        while room.send() == DeliveryCount::default() {
+        while room.send() == DeliveryTally::default() {
             std::thread::sleep(Duration::from_millis(20));
         }
         waits.push(room.message(id).run_after.duration_since(Timestamp::now()).as_secs_f64());
@@ -178,9 +178,9 @@ fn dead_messages() {
     .unwrap();
     let room = room(&receivers);
     let first = room.queue("pager", "k", TRIGGER);
-    assert_eq!(room.send(), DeliveryCount { dead: 1, ..DeliveryCount::default() });
+    assert_eq!(room.send(), DeliveryTally { dead: 1, ..DeliveryTally::default() });
     room.store.requeue_delivery(&ws(), first, Timestamp::now()).unwrap();
-    assert_eq!(room.send(), DeliveryCount { sent: 1, ..DeliveryCount::default() });
+    assert_eq!(room.send(), DeliveryTally { sent: 1, ..DeliveryTally::default() });
     let odd = NewDelivery {
         channel: "pager".to_owned(),
         dedup_key: "k".to_owned(),
@@ -203,7 +203,7 @@ fn channels_that_can_not_be_used() {
     room.channels.insert("bad".to_owned(), json!({ "kind": "slack", "url_env": "BAD" }));
     let ids = ["pager", "nowhere", "odd", "bad"].map(|channel| room.queue(channel, "k", TRIGGER));
     let says = ["environment variable PD is not set", "unknown channel `nowhere`", "pigeon", ""];
-    assert_eq!(room.send(), DeliveryCount { failed: 4, ..DeliveryCount::default() });
+    assert_eq!(room.send(), DeliveryTally { failed: 4, ..DeliveryTally::default() });
     for (id, says) in ids.into_iter().zip(says) {
         room.is(id, DeliveryState::Queued, says);
     }

@@ -199,7 +199,7 @@ fn mails_through_the_queue() {
     }));
     let ids = ["mail", "rude", "busy"]
         .map(|name| room.queue(name, "gbrain/default/s/run", DeliveryAction::Trigger));
-    assert_eq!(room.send(), DeliveryCount { sent: 1, failed: 1, dead: 1 });
+    assert_eq!(room.send(), DeliveryTally { sent: 1, failed: 1, dead: 1 });
     room.is(ids[0], DeliveryState::Sent, "");
     room.is(ids[1], DeliveryState::Dead, "550 never");
     room.is(ids[2], DeliveryState::Queued, "451 later");

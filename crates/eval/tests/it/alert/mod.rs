@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use gbrain_core::alert::AlertMessage;
 use gbrain_core::id::WorkspaceId;
 use gbrain_eval::alert::{
-    ChannelRegistry, ChannelSettings, DeliveryCount, DeliveryMode, DeliveryOutcome, DeliveryWorker,
+    ChannelRegistry, ChannelSettings, DeliveryMode, DeliveryOutcome, DeliveryTally, DeliveryWorker,
     SendLimits,
 };
 use gbrain_store::{
@@ -85,11 +85,11 @@ impl Room {
     }
 
     /// Sends what is due, once.
-    fn send(&self) -> DeliveryCount {
+    fn send(&self) -> DeliveryTally {
         self.send_for(Duration::from_secs(30))
     }
 
-    fn send_for(&self, within: Duration) -> DeliveryCount {
+    fn send_for(&self, within: Duration) -> DeliveryTally {
         let registry = self.registry();
         let (store, limits) = (&self.store, self.limits);
         let worker = DeliveryWorker { store, registry: &registry, worker: "w", limits };
