@@ -43,7 +43,7 @@ pub struct Import {
 
 /// The state of the brain.
 #[derive(Debug, Default)]
-pub struct Aftermath {
+pub struct BrainAfterRun {
     /// Versions of pages that were compared with what was told.
     pub versions: usize,
     /// Jobs.
@@ -66,10 +66,10 @@ struct Written {
 type Histories = BTreeMap<String, Vec<Version>>;
 
 /// Compares the responses of all clients with the state of the brain. All clients must have stopped.
-pub fn compare_with_responses(brain: &Gbrain, asked: &Asked) -> Result<Aftermath> {
+pub fn compare_with_responses(brain: &Gbrain, asked: &Asked) -> Result<BrainAfterRun> {
     let store = brain.store()?;
     let store = &store;
-    let mut seen = Aftermath::default();
+    let mut seen = BrainAfterRun::default();
     let histories = histories(store, asked)?;
     let written = seen.check_pages(asked, &histories);
     seen.check_texts(store, &histories)?;
@@ -99,7 +99,7 @@ fn key(page: &str) -> Result<PageKey> {
     Ok(PageKey::parse(page, &SourceId::default())?)
 }
 
-impl Aftermath {
+impl BrainAfterRun {
     /// How often jobs were claimed at most, in words.
     pub fn attempts(&self) -> String {
         let kinds = self.attempts.iter().map(|(kind, most)| format!("{kind} {most}"));
