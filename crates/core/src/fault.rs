@@ -158,7 +158,7 @@ impl Fault {
         let Self { kind, message, hints } = self;
         let (kind, message) = (Cow::Borrowed(kind.name()), one_line(message));
         FaultBody {
-            status: FaultStatus::Error,
+            status: FaultMarker::Error,
             error: FaultDetail { kind, message, hints: hints.clone() },
         }
     }
@@ -173,7 +173,7 @@ impl Fault {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultBody {
     /// Distinguishes a fault from an answer.
-    pub status: FaultStatus,
+    pub status: FaultMarker,
     /// The details of the error.
     pub error: FaultDetail,
 }
@@ -182,7 +182,7 @@ pub struct FaultBody {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-pub enum FaultStatus {
+pub enum FaultMarker {
     /// The only status of a fault.
     Error,
 }

@@ -90,7 +90,7 @@ pub struct Seen {
 
 /// One answer that a provider would bill.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Billed {
+pub struct BilledAnswer {
     pub model: String,
     /// The number of prompt tokens.
     pub input: u64,
@@ -112,7 +112,7 @@ struct SharedState {
     says: Box<Says>,
     faults: Box<Faults>,
     seen: Mutex<Vec<Seen>>,
-    billed: Mutex<Vec<Billed>>,
+    billed: Mutex<Vec<BilledAnswer>>,
 }
 
 impl ProviderServer {
@@ -158,7 +158,7 @@ impl ProviderServer {
     }
 
     /// Every answer that would be billed.
-    pub fn billed(&self) -> Vec<Billed> {
+    pub fn billed(&self) -> Vec<BilledAnswer> {
         self.shared.billed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -191,7 +191,7 @@ impl SharedState {
         let (mut answer, output) = format.answer(&asked, limit_of(&request), &*self.says);
         let told = matches!(fault, Fault::None | Fault::Empty);
         let (input, searches) = format.billed(&asked, body);
-        let bill = Billed { model, input, output, searches, told };
+        let bill = BilledAnswer { model, input, output, searches, told };
         format.add_usage(&mut answer, &bill);
         keep(&self.billed, bill.clone());
         match fault {
@@ -411,8 +411,8 @@ impl Format {
         }
     }
 
-    fn add_usage(self, answer: &mut Value, bill: &Billed) {
-        let Billed { input, output, searches, .. } = bill;
+    fn add_usage(self, answer: &mut Value, bill: &BilledAnswer) {
+        let BilledAnswer { input, output, searches, .. } = bill;
         let (name, usage) = match self {
             Self::Anthropic | Self::Responses => {
                 ("usage", json!({ "input_tokens": input, "output_tokens": output }))

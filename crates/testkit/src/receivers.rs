@@ -31,7 +31,7 @@ pub enum Refusal {
 
 /// A message that was taken.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Taken {
+pub struct ReceivedMessage {
     pub path: String,
     /// The headers as they came.
     pub head: String,
@@ -40,7 +40,7 @@ pub struct Taken {
     pub body: Value,
 }
 
-impl Taken {
+impl ReceivedMessage {
     /// A header by its name in small letters; empty if there is none.
     pub fn header(&self, name: &str) -> &str {
         let of = |line: &'_ str| -> Option<usize> {
@@ -57,7 +57,7 @@ pub type Refusals = dyn Fn(u64, &str) -> Refusal + Send + Sync;
 /// The receivers; they stop when they are dropped.
 pub struct Receivers {
     listener: Listener,
-    taken: Arc<Mutex<Vec<Taken>>>,
+    taken: Arc<Mutex<Vec<ReceivedMessage>>>,
 }
 
 const CONNECTIONS: usize = 128;
@@ -106,7 +106,7 @@ impl Receivers {
     }
 
     /// The accepted messages, in the order of arrival.
-    pub fn taken(&self) -> Vec<Taken> {
+    pub fn taken(&self) -> Vec<ReceivedMessage> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -121,7 +121,7 @@ fn answer(
     stream: &mut TcpStream,
     incoming: &Incoming,
     refusals: &Refusals,
-    taken: &Mutex<Vec<Taken>>,
+    taken: &Mutex<Vec<ReceivedMessage>>,
 ) -> Option<()> {
     let refusal = refusals(incoming.number, &incoming.path);
     match refusal {
@@ -148,7 +148,12 @@ fn answer(
         Err(why) => return respond(stream, 400, "", &json!({ "message": why }).to_string()),
     };
     let Incoming { method: _, number: _, path, head, body: text } = incoming.clone();
-    taken.lock().unwrap_or_else(PoisonError::into_inner).push(Taken { path, head, text, body });
+    taken.lock().unwrap_or_else(PoisonError::into_inner).push(ReceivedMessage {
+        path,
+        head,
+        text,
+        body,
+    });
     if refusal == Refusal::Cut {
         let head = format!("HTTP/1.1 {status} X\r\ncontent-length: 1000\r\n\r\nand then");
         stream.write_all(head.as_bytes()).ok()?;

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 
 use crate::http::Caller;
 use crate::process::{Output, Running};
-use crate::vitals::{Vitals, cpu_seconds};
+use crate::vitals::{ProcessStats, cpu_seconds};
 
 #[derive(Debug)]
 pub struct Served {
@@ -43,8 +43,8 @@ impl Served {
         self.running.log()
     }
 
-    pub fn vitals(&self) -> Result<Vitals> {
-        Vitals::of(self.running.pid())
+    pub fn vitals(&self) -> Result<ProcessStats> {
+        ProcessStats::of(self.running.pid())
     }
 
     /// Processor time that it has used.

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 const TICKS_PER_SECOND: f64 = 100.0;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Vitals {
+pub struct ProcessStats {
     /// Resident memory in KiB, files that are mapped included.
     pub resident_kib: u64,
     /// Resident memory in KiB that is the process's own.
@@ -20,7 +20,7 @@ pub struct Vitals {
     pub deleted: u64,
 }
 
-impl Vitals {
+impl ProcessStats {
     pub fn of(pid: u32) -> Result<Self> {
         let proc = Path::new("/proc").join(pid.to_string());
         let status = std::fs::read_to_string(proc.join("status"))
@@ -62,10 +62,10 @@ mod tests {
 
     #[test]
     fn this_process_lives() {
-        let vitals = Vitals::of(std::process::id()).expect("this process is there");
+        let vitals = ProcessStats::of(std::process::id()).expect("this process is there");
         assert!(vitals.resident_kib > vitals.anonymous_kib && vitals.anonymous_kib > 100);
         assert!(vitals.descriptors >= 3 && vitals.threads >= 1, "{vitals:?}");
-        assert!(Vitals::of(u32::MAX).is_err());
+        assert!(ProcessStats::of(u32::MAX).is_err());
         assert_eq!(number("Name:\tx\nVmRSS:\t  2048 kB\nThreads:\t7\n", "Threads"), 7);
     }
 }

@@ -16,12 +16,12 @@ const STEMS: &str = "text";
 const LIMIT: usize = 10;
 
 /// An open index, searched as tantivy is.
-pub(crate) struct Bare {
+pub(crate) struct TantivyIndex {
     searcher: Searcher,
     field: Field,
 }
 
-impl Bare {
+impl TantivyIndex {
     pub(crate) fn open(dir: &Path) -> Result<Self> {
         let index = Index::open_in_dir(dir)?;
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
@@ -47,7 +47,7 @@ impl Bare {
 
 /// Opens, searches, prints: the process that a cold start is compared with.
 pub(crate) fn run(dir: &Path, terms: &[String]) -> Result<ExitCode> {
-    let found = Bare::open(dir)?.search(&QueryTerms::of(&terms.join(" ")))?;
+    let found = TantivyIndex::open(dir)?.search(&QueryTerms::of(&terms.join(" ")))?;
     let mut stdout = std::io::stdout().lock();
     for (score, address) in found {
         writeln!(stdout, "{score}\t{}\t{}", address.segment_ord, address.doc_id)?;

@@ -36,7 +36,7 @@ pub(crate) struct BuildArgs {
 
 /// How a brain was built.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Built {
+pub(crate) struct BuildTimes {
     pub(crate) real_pages: usize,
     pub(crate) made_pages: usize,
     pub(crate) failed: usize,
@@ -54,7 +54,7 @@ struct Pages {
 }
 
 /// The brain of `chunks` chunks in `dir`, built by another process where it is not there yet.
-pub(crate) fn ensure_built(chunks: usize, dir: &Path) -> Result<Built> {
+pub(crate) fn ensure_built(chunks: usize, dir: &Path) -> Result<BuildTimes> {
     if !dir.join("build.json").exists() {
         let status = Command::new(std::env::current_exe()?)
             .args(["bench", "build", "--chunks", &chunks.to_string(), "--dir"])
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
 }
 
 /// Real pages make up to half of the chunks, made ones the rest.
-fn write_pages(args: &BuildArgs, dir: &Path) -> Result<Built> {
+fn write_pages(args: &BuildArgs, dir: &Path) -> Result<BuildTimes> {
     let unpacked = tempfile::tempdir()?;
     let corpus = Corpus::load(&data_dir()?, unpacked.path())?;
     let questions = questions(&corpus.held_out, QUESTIONS, SEED);
@@ -120,7 +120,7 @@ fn write_pages(args: &BuildArgs, dir: &Path) -> Result<Built> {
         made_pages += 1;
     }
     let Pages { bytes, .. } = pages;
-    Ok(Built {
+    Ok(BuildTimes {
         real_pages,
         made_pages,
         failed: 0,

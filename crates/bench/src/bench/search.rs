@@ -19,8 +19,8 @@ use gbrain_core::text::QueryTerms;
 use gbrain_embed::{Embedder as _, StaticTable};
 use gbrain_index::{FlatVectors, VectorQuery};
 
-use super::bare::Bare;
-use super::build::{Built, ensure_built, read_questions};
+use super::bare::TantivyIndex;
+use super::build::{BuildTimes, ensure_built, read_questions};
 use super::home::Home;
 use super::machine::{disk_bytes, mib, status_kib};
 use super::percentile::{mean, median, percentile, sorted};
@@ -67,7 +67,7 @@ enum How {
 
 struct Answerers {
     home: Home,
-    bare: Bare,
+    bare: TantivyIndex,
     table: StaticTable,
     vectors: FlatVectors,
     depth: usize,
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &SearchArgs) -> Result<Report> {
     let table = StaticTable::built_in();
     let vectors = vectors(&home, &table)?;
     let answerers = Answerers {
-        bare: Bare::open(&home.tantivy_dir()?)?,
+        bare: TantivyIndex::open(&home.tantivy_dir()?)?,
         depth: Settings::default().rescored_passages(vectors.len() as u64),
         vectors,
         table,
@@ -271,7 +271,13 @@ fn stage_means(way: &Way, is_counted: impl Fn(usize) -> bool) -> String {
     shown.join(", ")
 }
 
-fn size_facts(home: &Home, built: &Built, bare: &Bare, rounds: usize, report: &mut Report) {
+fn size_facts(
+    home: &Home,
+    built: &BuildTimes,
+    bare: &TantivyIndex,
+    rounds: usize,
+    report: &mut Report,
+) {
     let is_index = |path: &std::path::Path| path.starts_with(home.dir.join("index"));
     let per_million = 1e6 / built.chunks.max(1) as f64;
     let index = mib(disk_bytes(&home.dir, is_index));

@@ -42,7 +42,7 @@ pub struct Import {
 }
 
 #[derive(Debug, Default)]
-pub struct Aftermath {
+pub struct BrainAfterRun {
     /// Versions of pages that were compared with what was told.
     pub versions: usize,
     pub jobs: usize,
@@ -63,10 +63,10 @@ struct Written {
 type Histories = BTreeMap<String, Vec<Version>>;
 
 /// Compares the responses of all clients with the state of the brain. All clients must have stopped.
-pub fn compare_with_responses(brain: &Gbrain, asked: &Asked) -> Result<Aftermath> {
+pub fn compare_with_responses(brain: &Gbrain, asked: &Asked) -> Result<BrainAfterRun> {
     let store = brain.store()?;
     let store = &store;
-    let mut seen = Aftermath::default();
+    let mut seen = BrainAfterRun::default();
     let histories = histories(store, asked)?;
     let written = seen.check_pages(asked, &histories);
     seen.check_texts(store, &histories)?;
@@ -96,7 +96,7 @@ fn key(page: &str) -> Result<PageKey> {
     Ok(PageKey::parse(page, &SourceId::default())?)
 }
 
-impl Aftermath {
+impl BrainAfterRun {
     /// How often jobs were claimed at most, in words.
     pub fn attempts(&self) -> String {
         let kinds = self.attempts.iter().map(|(kind, most)| format!("{kind} {most}"));

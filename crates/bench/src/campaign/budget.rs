@@ -64,7 +64,7 @@ pub struct BudgetArgs {
 
 /// How much there is to spend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purse {
+pub enum SpendPlan {
     /// More than all calls cost.
     Ample,
     /// A budget of this much, in billionths, which all processes share.
@@ -75,11 +75,11 @@ pub enum Purse {
 
 /// The work for one engine.
 #[derive(Debug, Clone)]
-pub struct Hunt {
+pub struct EngineRun {
     /// `gbrain-bench`.
     pub program: PathBuf,
     pub engine: Engine,
-    pub purse: Purse,
+    pub purse: SpendPlan,
     pub calls: usize,
     pub kills: usize,
     pub seed: u64,
@@ -108,7 +108,7 @@ struct Terms {
     calls: usize,
 }
 
-impl Purse {
+impl SpendPlan {
     fn name(self) -> &'static str {
         match self {
             Self::Ample => "ample",
@@ -134,10 +134,10 @@ pub fn run(args: &BudgetArgs) -> Result<ExitCode> {
     let mut table = table(HEADER);
     for &engine in args.engine.list() {
         let mut whole = None;
-        for tight in [None, Some(Purse::Budget as fn(i64) -> Purse), Some(Purse::Day)] {
+        for tight in [None, Some(SpendPlan::Budget as fn(i64) -> SpendPlan), Some(SpendPlan::Day)] {
             let share = whole.unwrap_or(0) / 100 * TIGHT_PERCENT;
-            let purse = tight.map_or(Purse::Ample, |purse| purse(share));
-            let hunt = Hunt { program: program.clone(), engine, purse, calls, kills, seed };
+            let purse = tight.map_or(SpendPlan::Ample, |purse| purse(share));
+            let hunt = EngineRun { program: program.clone(), engine, purse, calls, kills, seed };
             campaign.part(&format!("{}, {}", engine.name(), purse.name()), || {
                 let report = self::run_on_engine(&hunt)?;
                 whole = whole.or(Some(report.audit.charged));
@@ -175,7 +175,7 @@ const HEADER: [&str; 17] = [
 ];
 
 /// Makes the calls, kills, and looks at the books.
-pub fn run_on_engine(hunt: &Hunt) -> Result<Report> {
+pub fn run_on_engine(hunt: &EngineRun) -> Result<Report> {
     let (begun, mut rng) = (Instant::now(), Rng::with_seed(hunt.seed));
     let place = Place::new(hunt.engine)?;
     let server = ProviderServer::start(calls::says, calls::faults(hunt.seed, TIMEOUT * 13 / 10))?;
@@ -211,14 +211,14 @@ fn wait_until_quiet(server: &ProviderServer) {
     }
 }
 
-impl Hunt {
+impl EngineRun {
     fn terms(&self) -> Terms {
         let named =
             |names: &[&str], cap| names.iter().map(|name| ((*name).to_owned(), cap)).collect();
         let (budgets, per_day) = match self.purse {
-            Purse::Ample => (named(&["run"], AMPLE), AMPLE),
-            Purse::Budget(cap) => (named(&["run"], cap), AMPLE),
-            Purse::Day(cap) => (named(&["east", "west"], AMPLE), cap),
+            SpendPlan::Ample => (named(&["run"], AMPLE), AMPLE),
+            SpendPlan::Budget(cap) => (named(&["run"], cap), AMPLE),
+            SpendPlan::Day(cap) => (named(&["east", "west"], AMPLE), cap),
         };
         Terms { budgets, per_day, seed: self.seed, calls: self.calls }
     }
@@ -226,7 +226,7 @@ impl Hunt {
     /// Requests at the providers after which a process is killed. A tight purse is empty long before the
     /// calls are over.
     fn moments(&self, rng: &mut Rng) -> Vec<u64> {
-        let percent = if self.purse == Purse::Ample { 90 } else { TIGHT_PERCENT * 3 / 4 };
+        let percent = if self.purse == SpendPlan::Ample { 90 } else { TIGHT_PERCENT * 3 / 4 };
         let last = (self.calls as u64 * percent as u64 / 100).max(2);
         let mut moments: Vec<u64> = (0..self.kills).map(|_| rng.u64(1..last)).collect();
         moments.sort_unstable();
@@ -236,7 +236,7 @@ impl Hunt {
 
 /// The processes that call.
 struct Crew<'a> {
-    hunt: &'a Hunt,
+    hunt: &'a EngineRun,
     place: &'a Place,
     server: &'a ProviderServer,
     terms: &'a Terms,
@@ -360,15 +360,15 @@ impl Place {
 impl Report {
     /// Whether the purse did what it is for: a tight one refused calls and is mostly spent, an ample one did
     /// not.
-    pub fn has_met(&self, purse: Purse) -> bool {
+    pub fn has_met(&self, purse: SpendPlan) -> bool {
         let Audit { refused, charged, .. } = self.audit;
         match purse {
-            Purse::Ample => refused == 0,
-            Purse::Budget(cap) | Purse::Day(cap) => refused > 0 && charged > cap / 4 * 3,
+            SpendPlan::Ample => refused == 0,
+            SpendPlan::Budget(cap) | SpendPlan::Day(cap) => refused > 0 && charged > cap / 4 * 3,
         }
     }
 
-    fn row(&self, hunt: &Hunt) -> Vec<String> {
+    fn row(&self, hunt: &EngineRun) -> Vec<String> {
         let Audit { attempts, answered, refused, failed, killed, open, lost, charged, bill } =
             self.audit;
         let usd = |nanos| Usd::nanos(nanos).to_string();

@@ -32,8 +32,8 @@ use gbrain_eval::contradictions::SessionResult;
 use gbrain_eval::spread;
 
 use super::scaffold::{Campaign, Part, Progress, SeedArgs, say, table};
-use brain::{PAGES, Synthetic};
-use judge::Erring;
+use brain::{PAGES, SyntheticBrain};
+use judge::ErringJudge;
 
 /// The rates at which contradictions are planted.
 const RATES: [f64; 3] = [0.02, 0.1, 0.3];
@@ -62,7 +62,7 @@ pub struct ContradictionsArgs {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Survey {
+pub struct SurveyPlan {
     /// The rate at which contradictions are planted.
     pub rate: f64,
     /// Brains.
@@ -112,8 +112,8 @@ pub fn run(args: &ContradictionsArgs) -> Result<ExitCode> {
     for rate in RATES {
         campaign.part(&format!("rate {rate}"), || {
             let begun = Instant::now();
-            let found = survey(&Survey { rate, seeds, seed, judges, topics, wired })?;
-            let figures = Figures::of(&found.runs, rate);
+            let found = survey(&SurveyPlan { rate, seeds, seed, judges, topics, wired })?;
+            let figures = RunTotals::of(&found.runs, rate);
             table.add_row(figures.row(rate, &found, begun));
             let part = Part::new(format!("{} reports", found.runs.len()), found.violations);
             Ok(part.require(figures.holds(), "a figure is outside of its bounds"))
@@ -125,7 +125,7 @@ pub fn run(args: &ContradictionsArgs) -> Result<ExitCode> {
 }
 
 /// Makes the brains, has them judged and reported.
-pub fn survey(survey: &Survey) -> Result<Found> {
+pub fn survey(survey: &SurveyPlan) -> Result<Found> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let progress = Progress::new("brains", survey.seeds);
     let judged_session = spread(survey.seeds, threads, |at| {
@@ -143,19 +143,19 @@ pub fn survey(survey: &Survey) -> Result<Found> {
     Ok(all)
 }
 
-impl Survey {
+impl SurveyPlan {
     /// One brain before all its judges.
     fn one(&self, at: usize) -> Result<Found> {
         // Rates have brains of their own: the same pages thrice would be a third of the chance.
         let seed = self.seed + at as u64 + ((self.rate * 1e4) as u64) * 1_000_003;
-        let brain = Synthetic::new(seed, self.topics, self.rate)?;
+        let brain = SyntheticBrain::new(seed, self.topics, self.rate)?;
         let docket = brain.docket()?;
         let (answers, violations) = brain.answers(&docket);
         let planted = canaries(seed, CANARIES_OF_EACH);
         let share = answers.iter().filter(|is| **is).count() as f64 / answers.len().max(1) as f64;
         let mut found = Found { pairs: answers.len(), violations, ..Found::default() };
         for number in 0..self.judges {
-            let judge = Erring { seed, number };
+            let judge = ErringJudge { seed, number };
             let judged_session = judge.judge_pairs(&docket, &answers, &planted);
             if number == 0 && at < self.wired {
                 found.wired += judged_session.outcomes.len() + judged_session.planted.len();
@@ -197,7 +197,7 @@ impl Run {
 
 /// Whether a judge that is asked over a wire says the same.
 fn compare(
-    judge: Erring,
+    judge: ErringJudge,
     judged_session: &SessionResult,
     docket: &PairSet,
     answers: &[bool],
@@ -251,7 +251,7 @@ pub fn report_of(seed: u64, docket: &PairSet, judged_session: &SessionResult) ->
 
 /// Runs, added up.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Figures {
+pub struct RunTotals {
     /// How often the interval holds the planted rate.
     pub coverage: f64,
     /// The same, of every brain's first judge.
@@ -268,7 +268,7 @@ pub struct Figures {
     pub width: f64,
 }
 
-impl Figures {
+impl RunTotals {
     /// Adds runs up.
     pub fn of(runs: &[Run], rate: f64) -> Self {
         let first: Vec<&Run> = runs.iter().filter(|run| run.judge == 0).collect();
@@ -339,7 +339,7 @@ fn tell_labelled() -> Result<()> {
         return Ok(());
     };
     for ((source, half), one) in labelled::measure(&Path::new(&data).join("nli/train.jsonl"))? {
-        let labelled::Figures { pairs, there, accused, .. } = one;
+        let labelled::DetectionCounts { pairs, there, accused, .. } = one;
         let (precision, recall, f1) = (one.precision(), one.recall(), one.f1());
         say(format!(
             "offline judge, {source}, {half} half: precision {precision:.3}, recall {recall:.3}, F1 {f1:.3} \

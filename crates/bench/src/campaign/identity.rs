@@ -25,7 +25,7 @@ use tempfile::TempDir;
 
 pub use corpus::{Corpus, File, demo, markdown};
 pub use questions::{Question, questions};
-pub(crate) use route::{Folder, earlier_version};
+pub(crate) use route::{CorpusFolder, earlier_version};
 pub use route::{Importer, Route};
 
 use super::scaffold::say;
@@ -178,7 +178,7 @@ impl Place {
 
     /// Brings files into it.
     pub fn bring(&self, files: &[File]) -> Result<()> {
-        let mut folder = Folder::new()?;
+        let mut folder = CorpusFolder::new()?;
         folder.lay_out(files.to_vec())?;
         folder.bring(2, self)
     }

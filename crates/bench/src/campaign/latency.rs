@@ -28,7 +28,7 @@ use gbrain_testkit::served::Served;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::identity::{Corpus, Folder, demo};
+use super::identity::{Corpus, CorpusFolder, demo};
 use super::scaffold::{Campaign, Part, ProgramArgs, Progress, SeedArgs, Setup, progress, table};
 
 /// What an unchanged brain's ratio must stay within.
@@ -84,7 +84,7 @@ pub enum Capturer {
 
 /// What a gate said of latency.
 #[derive(Debug, Clone)]
-pub struct Gated {
+pub struct GateLatency {
     pub capturer: Capturer,
     pub condition: Condition,
     /// The ratio of times.
@@ -97,7 +97,7 @@ pub struct Gated {
 
 #[derive(Debug, Default)]
 pub struct Report {
-    pub gates: Vec<Gated>,
+    pub gates: Vec<GateLatency>,
     pub violations: Vec<String>,
 }
 
@@ -119,7 +119,7 @@ pub fn measure(setup: &Setup, plan: &LatencyPlan) -> Result<Report> {
     let config = json!({ "format": "gbrain/1", "eval": { "capture": true, "synthetic": true } });
     std::fs::write(brain.home().join("config.json"), config.to_string())?;
     succeed(&brain.run(&["init"])?)?;
-    let mut folder = Folder::new()?;
+    let mut folder = CorpusFolder::new()?;
     folder.lay_out(corpus.files.clone())?;
     folder.bring(2, &brain)?;
     let mut rng = setup.rng();
@@ -300,7 +300,7 @@ impl Capturer {
     }
 }
 
-impl Gated {
+impl GateLatency {
     fn name(&self) -> String {
         format!("{}, {}", self.capturer.name(), self.condition.name())
     }
@@ -330,7 +330,7 @@ impl Gated {
 impl Report {
     fn add(&mut self, capturer: Capturer, condition: Condition, measured: Measured) {
         let Measured { ratio, status, n } = measured;
-        let gated = Gated { capturer, condition, ratio, status, n };
+        let gated = GateLatency { capturer, condition, ratio, status, n };
         progress(format!(
             "  {}: {} {:.3}, n = {n}",
             gated.name(),
@@ -370,7 +370,7 @@ impl Report {
     }
 
     fn cells(&self, capturer: Capturer, condition: Condition) -> Vec<String> {
-        let gates: Vec<&Gated> = self
+        let gates: Vec<&GateLatency> = self
             .gates
             .iter()
             .filter(|gated| (gated.capturer, gated.condition) == (capturer, condition))

@@ -42,8 +42,8 @@ use clap::{Args, Parser, ValueEnum as _};
 use fastrand::Rng;
 use gbrain_eval::spread;
 
-use self::case::{Case, Class, Reaction};
-use self::scene::World;
+use self::case::{Case, Class, CaseOutcome};
+use self::scene::BaseScene;
 use super::scaffold::{
     Campaign, FlagValue as _, Part, ProgramArgs, Progress, SeedArgs, Setup, table,
 };
@@ -86,7 +86,7 @@ pub struct Outcome {
     pub is_honest: bool,
     /// The words behind `gbrain`.
     pub command: String,
-    pub reaction: Reaction,
+    pub reaction: CaseOutcome,
     /// The exit code and what was printed.
     pub printed: String,
 }
@@ -103,7 +103,10 @@ impl Report {
     /// Commands that were green on a lie, crashed, or refused what is honest.
     pub fn findings(&self) -> Vec<&Outcome> {
         let is_bad = |one: &&Outcome| {
-            matches!(one.reaction, Reaction::Green | Reaction::FalseAlarm | Reaction::Broken)
+            matches!(
+                one.reaction,
+                CaseOutcome::Green | CaseOutcome::FalseAlarm | CaseOutcome::Broken
+            )
         };
         self.outcomes.iter().filter(is_bad).collect()
     }
@@ -148,8 +151,8 @@ impl Report {
     fn violations(&self, is_verbose: bool) -> Vec<String> {
         let finding = |one: &Outcome| {
             let what = match one.reaction {
-                Reaction::Green => "GREEN",
-                Reaction::FalseAlarm => "false alarm",
+                CaseOutcome::Green => "GREEN",
+                CaseOutcome::FalseAlarm => "false alarm",
                 _ => "broken",
             };
             let printed = one.printed.lines().take(if is_verbose { 40 } else { 0 });
@@ -174,7 +177,7 @@ pub fn run(args: &LiesArgs) -> Result<ExitCode> {
 
 /// Tries the cases.
 pub fn survey(setup: &Setup, plan: &LiesPlan) -> Result<Report> {
-    let world = World::new(&setup.program, setup.seed)?;
+    let world = BaseScene::new(&setup.program, setup.seed)?;
     let cases = chosen(all_cases(&world)?, setup, plan);
     let progress = Progress::new("cases", cases.len());
     let tried = spread(cases.len(), plan.threads, |at| {
@@ -194,7 +197,7 @@ pub fn survey(setup: &Setup, plan: &LiesPlan) -> Result<Report> {
     Ok(report)
 }
 
-fn all_cases(world: &World) -> Result<Vec<Case>> {
+fn all_cases(world: &BaseScene) -> Result<Vec<Case>> {
     let mut cases = baselines::cases(world)?;
     cases.extend(captures::cases());
     cases.extend(identities::cases());
@@ -246,7 +249,7 @@ fn chosen(cases: Vec<Case>, setup: &Setup, plan: &LiesPlan) -> Vec<Case> {
 }
 
 /// Makes a lie and tries its commands, one after the other.
-fn tried(world: &World, case: &Case, seed: u64) -> Result<Vec<Outcome>> {
+fn tried(world: &BaseScene, case: &Case, seed: u64) -> Result<Vec<Outcome>> {
     let mut scene = world.copy()?;
     (case.plant)(&mut scene, &mut Rng::with_seed(seed))?;
     let outcome = |attempt: &case::Attempt| {
@@ -267,24 +270,24 @@ fn tried(world: &World, case: &Case, seed: u64) -> Result<Vec<Outcome>> {
 fn row(class: Class, own: &[&Outcome]) -> Vec<String> {
     let (honest, lies): (Vec<&&Outcome>, Vec<&&Outcome>) =
         own.iter().partition(|one| one.is_honest);
-    let count = |of: &[&&Outcome], reaction: Reaction| {
+    let count = |of: &[&&Outcome], reaction: CaseOutcome| {
         of.iter().filter(|one| one.reaction == reaction).count().to_string()
     };
     let mut names: Vec<&str> = lies.iter().map(|one| one.case.as_str()).collect();
     names.sort_unstable();
     names.dedup();
-    let judged = lies.iter().filter(|one| one.reaction != Reaction::NotJudged).count();
-    let broken = own.iter().filter(|one| one.reaction == Reaction::Broken).count();
+    let judged = lies.iter().filter(|one| one.reaction != CaseOutcome::NotJudged).count();
+    let broken = own.iter().filter(|one| one.reaction == CaseOutcome::Broken).count();
     vec![
         class.name(),
         names.len().to_string(),
         judged.to_string(),
-        count(&lies, Reaction::Refused),
-        count(&lies, Reaction::Red),
-        count(&lies, Reaction::Warned),
-        count(&lies, Reaction::Green),
+        count(&lies, CaseOutcome::Refused),
+        count(&lies, CaseOutcome::Red),
+        count(&lies, CaseOutcome::Warned),
+        count(&lies, CaseOutcome::Green),
         honest.len().to_string(),
-        count(&honest, Reaction::FalseAlarm),
+        count(&honest, CaseOutcome::FalseAlarm),
         broken.to_string(),
     ]
 }

@@ -28,10 +28,10 @@ use gbrain_testkit::engine::Engine;
 use jiff::Timestamp;
 
 pub use capture::{IDENTITY_KEY, capture, lines, options};
-pub use corpus::Growth;
+pub use corpus::GrowingCorpus;
 pub use report::{Measured, Report};
 
-use super::identity::{Corpus, File, Folder, Place, Question, demo, markdown, questions};
+use super::identity::{Corpus, CorpusFolder, File, Place, Question, demo, markdown, questions};
 use super::scaffold::{Campaign, EngineArgs, Part, SeedArgs, say};
 use still::Still;
 
@@ -57,10 +57,10 @@ pub struct ReplayArgs {
 }
 
 #[derive(Debug)]
-pub struct Hunt<'a> {
+pub struct EngineRun<'a> {
     pub engine: Engine,
     /// The pages before and after.
-    pub growth: &'a Growth,
+    pub growth: &'a GrowingCorpus,
     /// The queries to ask and capture.
     pub questions: &'a [Question],
 }
@@ -75,7 +75,8 @@ pub fn run(args: &ReplayArgs) -> Result<ExitCode> {
     say(format!("{} pages, {} requests", growth.before.len(), questions.len()));
     for &engine in args.engine.list() {
         campaign.part(engine.name(), || {
-            let report = run_on_engine(&Hunt { engine, growth: &growth, questions: &questions })?;
+            let report =
+                run_on_engine(&EngineRun { engine, growth: &growth, questions: &questions })?;
             let (figures, lines) = (report.figures(), report.lines());
             Ok(Part::new(figures, report.violations).lines(lines))
         })?;
@@ -84,16 +85,16 @@ pub fn run(args: &ReplayArgs) -> Result<ExitCode> {
 }
 
 /// A corpus with its changes, and so many requests to it, some of which hold personal data.
-pub fn prepare(corpus: Corpus, requests: usize, seed: u64) -> (Growth, Vec<Question>) {
+pub fn prepare(corpus: Corpus, requests: usize, seed: u64) -> (GrowingCorpus, Vec<Question>) {
     let corpus = corpus::with_contacts(corpus);
     let mut questions = questions(&corpus, requests, seed);
     corpus::make_personal(&mut questions);
     (corpus::grown(corpus, seed), questions)
 }
 
-pub fn run_on_engine(hunt: &Hunt<'_>) -> Result<Report> {
+pub fn run_on_engine(hunt: &EngineRun<'_>) -> Result<Report> {
     let place = Place::new(hunt.engine)?;
-    let mut steps = Steps { place, hunt, folder: Folder::new()?, report: Report::default() };
+    let mut steps = Steps { place, hunt, folder: CorpusFolder::new()?, report: Report::default() };
     let rows = steps.capture_first()?;
     steps.unchanged(&rows)?;
     steps.gate_unchanged(&rows)?;
@@ -106,8 +107,8 @@ pub fn run_on_engine(hunt: &Hunt<'_>) -> Result<Report> {
 
 struct Steps<'a> {
     place: Place,
-    hunt: &'a Hunt<'a>,
-    folder: Folder,
+    hunt: &'a EngineRun<'a>,
+    folder: CorpusFolder,
     report: Report,
 }
 
@@ -191,7 +192,7 @@ impl Steps<'_> {
     /// A page that came after the capture was never part of its corpus; one that was takes the
     /// corpus with it.
     fn after_purges(&mut self, rows: &[CapturedRow], later: &[CapturedRow]) -> Result<()> {
-        let Growth { late, early, .. } = self.hunt.growth;
+        let GrowingCorpus { late, early, .. } = self.hunt.growth;
         let as_of = ReplayOptions { as_of: ReplayCorpus::Capture, ..BLAMED };
         let brain = self.place.open(IndexKind::Disk)?;
         brain.purge(late, &PurgeScope::default(), Timestamp::now())?;

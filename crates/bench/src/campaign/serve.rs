@@ -30,7 +30,7 @@ use trend::{Sample, trends};
 pub use site::{Tallies, Tally};
 pub use trend::Trend;
 
-use super::aftermath::{self, Aftermath, Asked};
+use super::aftermath::{self, Asked, BrainAfterRun};
 use super::ledger::Ledger;
 use super::scaffold::{CampaignArgs, Part, Setup, keep_if_violated, minutes, progress, table};
 use super::tree::{Change, Tree};
@@ -75,7 +75,7 @@ pub struct Report {
     pub acknowledged: usize,
     /// The index in the end, and made anew, in MiB.
     pub index: (u64, u64),
-    pub aftermath: Aftermath,
+    pub aftermath: BrainAfterRun,
     pub violations: Vec<String>,
 }
 
@@ -318,7 +318,7 @@ impl Report {
             let figures = [early, late, peak, bound].map(|figure| format!("{figure:.1}"));
             trends.add_row([name.to_string()].into_iter().chain(figures));
         }
-        let Aftermath { versions, jobs, .. } = &self.aftermath;
+        let BrainAfterRun { versions, jobs, .. } = &self.aftermath;
         let (held, anew) = self.index;
         vec![
             requests.to_string(),

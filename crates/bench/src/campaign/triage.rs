@@ -27,7 +27,7 @@ use gbrain_eval::spread;
 
 use self::kind::{Kind, PLANTED};
 use self::trial::{Ground, Outcome, triage_planted_fault};
-use self::world::World;
+use self::world::TriageBrain;
 use super::scaffold::{Campaign, Part, ProgramArgs, Progress, SeedArgs, Setup, table};
 
 /// The share that must be right.
@@ -93,7 +93,7 @@ pub fn survey(setup: &Setup, plan: &TriagePlan) -> Result<Report> {
     };
     let progress = Progress::new("variants", plan.variants * kinds.len());
     for (part, from) in (0..plan.variants).step_by(PER_WORLD).enumerate() {
-        let world = World::new(&setup.program, setup.seed * 1_000 + part as u64)?;
+        let world = TriageBrain::new(&setup.program, setup.seed * 1_000 + part as u64)?;
         let ground = Ground { world: &world, elsewhere: &elsewhere, program: &setup.program };
         let until = plan.variants.min(from + PER_WORLD);
         let wanted: Vec<(usize, Kind)> = kinds

@@ -24,7 +24,7 @@ use gbrain_testkit::served::Served;
 use gate::Gate;
 use load::WRITERS;
 
-use super::aftermath::{self, Aftermath, Asked};
+use super::aftermath::{self, Asked, BrainAfterRun};
 use super::ledger::Ledger;
 use super::scaffold::{CampaignArgs, Part, Progress, Setup, keep_if_violated};
 use super::violations::Violations;
@@ -70,7 +70,7 @@ pub struct Report {
     pub answers: usize,
     /// Imports whose number was never heard.
     pub unheard_imports: usize,
-    pub aftermath: Aftermath,
+    pub aftermath: BrainAfterRun,
     pub violations: Vec<String>,
 }
 
@@ -276,7 +276,7 @@ impl Report {
     }
 
     fn lines(&self) -> Vec<String> {
-        let Aftermath { versions, jobs, resumed, .. } = &self.aftermath;
+        let BrainAfterRun { versions, jobs, resumed, .. } = &self.aftermath;
         let kills = |victim| self.kills.get(&victim).copied().unwrap_or(0);
         vec![
             format!(

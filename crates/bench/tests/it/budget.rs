@@ -1,12 +1,13 @@
 //! The short form of `cargo xtask campaign budget`.
 
-use gbrain_bench::campaign::budget::{Audit, Hunt, Purse, Report, run_on_engine};
+use gbrain_bench::campaign::budget::{Audit, EngineRun, Report, SpendPlan, run_on_engine};
 use gbrain_testkit::engine::Engine;
 
-fn spent(engine: Engine, purse: Purse) -> Report {
+fn spent(engine: Engine, purse: SpendPlan) -> Report {
     let program = env!("CARGO_BIN_EXE_gbrain-bench").into();
     let report =
-        run_on_engine(&Hunt { program, engine, purse, calls: 200, kills: 2, seed: 5 }).unwrap();
+        run_on_engine(&EngineRun { program, engine, purse, calls: 200, kills: 2, seed: 5 })
+            .unwrap();
     assert!(report.violations.is_empty(), "{:#?}", report.violations);
     assert!(report.kills == 2 && report.looks > 10 && report.has_met(purse), "{report:?}");
     let Audit { answered, refused, failed, killed, attempts, bill, .. } = report.audit;
@@ -17,9 +18,9 @@ fn spent(engine: Engine, purse: Purse) -> Report {
 
 /// An ample purse says what all calls cost; a tight budget and a tight day allow a part of it.
 fn budgets_hold(engine: Engine) {
-    let whole = spent(engine, Purse::Ample).audit.charged;
-    spent(engine, Purse::Budget(whole / 3));
-    spent(engine, Purse::Day(whole / 3));
+    let whole = spent(engine, SpendPlan::Ample).audit.charged;
+    spent(engine, SpendPlan::Budget(whole / 3));
+    spent(engine, SpendPlan::Day(whole / 3));
 }
 
 #[test]

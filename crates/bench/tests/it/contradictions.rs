@@ -1,8 +1,8 @@
 //! The short form of `cargo xtask campaign contradictions`.
 
-use gbrain_bench::campaign::contradictions::brain::{PAGES, PAIRS, Synthetic};
-use gbrain_bench::campaign::contradictions::judge::Erring;
-use gbrain_bench::campaign::contradictions::{Figures, Survey, report_of, survey};
+use gbrain_bench::campaign::contradictions::brain::{PAGES, PAIRS, SyntheticBrain};
+use gbrain_bench::campaign::contradictions::judge::ErringJudge;
+use gbrain_bench::campaign::contradictions::{RunTotals, SurveyPlan, report_of, survey};
 use gbrain_core::contradiction::rate::{CANARIES_OF_EACH, HitCount};
 use gbrain_core::contradiction::{JudgingOutcome, StatementRelation, canaries, offline};
 use gbrain_core::format::contradiction::ContradictionReport;
@@ -11,7 +11,7 @@ const TOPICS: usize = 12;
 
 #[test]
 fn every_planted_pair_comes_up_once_and_nothing_else() {
-    let brain = Synthetic::new(1, TOPICS, 0.3).unwrap();
+    let brain = SyntheticBrain::new(1, TOPICS, 0.3).unwrap();
     let docket = brain.docket().unwrap();
     let (answers, wrong) = brain.answers(&docket);
     assert!(wrong.is_empty(), "{wrong:#?}");
@@ -20,7 +20,7 @@ fn every_planted_pair_comes_up_once_and_nothing_else() {
         docket.asked().iter().all(|asked| (asked.results, asked.pairs.len()) == (PAGES, PAIRS))
     );
     // Another brain's truth does not fit: the check can fail.
-    let other = Synthetic::new(2, TOPICS, 0.3).unwrap();
+    let other = SyntheticBrain::new(2, TOPICS, 0.3).unwrap();
     assert!(!other.answers(&docket).1.is_empty());
     // The pages say what was planted: a judge of figures sees more of it than chance would.
     let accused = |place: usize| {
@@ -38,11 +38,11 @@ fn every_planted_pair_comes_up_once_and_nothing_else() {
 /// By hand, from what the judge said: the formulas of `contradiction::rate`, written down a second time.
 #[test]
 fn a_report_says_what_a_hand_computes() {
-    let brain = Synthetic::new(3, TOPICS, 0.3).unwrap();
+    let brain = SyntheticBrain::new(3, TOPICS, 0.3).unwrap();
     let docket = brain.docket().unwrap();
     let (answers, _) = brain.answers(&docket);
     let planted = canaries(3, CANARIES_OF_EACH);
-    let judge = Erring { seed: 3, number: 0 };
+    let judge = ErringJudge { seed: 3, number: 0 };
     let heard = judge.judge_pairs(&docket, &answers, &planted);
     let accused = |outcome: &JudgingOutcome| matches!(outcome, JudgingOutcome::Judged(one, _) if one.verdict == StatementRelation::Contradiction);
     let counted = |outcomes: Vec<&JudgingOutcome>| HitCount {
@@ -93,12 +93,12 @@ fn a_report_says_what_a_hand_computes() {
 
 #[test]
 fn a_wire_changes_nothing_and_rates_are_corrected() {
-    let plan = Survey { rate: 0.1, seeds: 6, seed: 7, judges: 8, topics: TOPICS, wired: 1 };
+    let plan = SurveyPlan { rate: 0.1, seeds: 6, seed: 7, judges: 8, topics: TOPICS, wired: 1 };
     let found = survey(&plan).unwrap();
     assert!(found.violations.is_empty(), "{:#?}", found.violations);
     assert_eq!((found.runs.len(), found.pairs), (48, 6 * TOPICS * PAIRS));
     assert_eq!(found.wired, TOPICS * PAIRS + 2 * CANARIES_OF_EACH);
-    let figures = Figures::of(&found.runs, plan.rate);
+    let figures = RunTotals::of(&found.runs, plan.rate);
     // 48 runs know a coverage to three points.
     assert!(figures.coverage >= 0.85 && figures.raw <= 0.2, "{figures:?}");
     assert!(figures.bias.abs() < 0.04, "{figures:?}");

@@ -17,7 +17,7 @@ fn a_slow_retriever_fails_the_gate_and_a_busy_machine_does_not() {
     let report = measure(&setup(Engine::Sqlite, 7), &plan).unwrap();
     assert_eq!(report.violations, Vec::<String>::new(), "{:#?}", report.gates);
     let has = |capturer, condition| {
-        let is_it = |gated: &&gbrain_bench::campaign::latency::Gated| {
+        let is_it = |gated: &&gbrain_bench::campaign::latency::GateLatency| {
             (gated.capturer, gated.condition) == (capturer, condition)
         };
         report.gates.iter().filter(is_it).count() == 1

@@ -6,28 +6,28 @@ use anyhow::Result;
 use gbrain_core::alert::verify_signature;
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::Store;
-use gbrain_testkit::receivers::Taken;
+use gbrain_testkit::receivers::ReceivedMessage;
 
 use super::Report;
 use crate::campaign::violations::Violations;
 
 /// Counts what arrived, and adds what is wrong with it.
 pub(super) fn check(
-    taken: &[Taken],
+    taken: &[ReceivedMessage],
     suites: usize,
     rounds: usize,
     secret: &str,
     violations: &Violations,
     report: &mut Report,
 ) {
-    let (hooks, pages): (Vec<&Taken>, Vec<&Taken>) =
+    let (hooks, pages): (Vec<&ReceivedMessage>, Vec<&ReceivedMessage>) =
         taken.iter().partition(|one| one.path.starts_with("/hook"));
     of_hook(&hooks, suites * rounds, secret, violations, report);
     of_pager(&pages, suites, rounds, violations, report);
 }
 
 fn of_hook(
-    taken: &[&Taken],
+    taken: &[&ReceivedMessage],
     expected: usize,
     secret: &str,
     violations: &Violations,
@@ -66,7 +66,7 @@ fn of_hook(
 
 /// Events have no names of their own: of every key they begin and end in turn, as often as runs did.
 fn of_pager(
-    taken: &[&Taken],
+    taken: &[&ReceivedMessage],
     suites: usize,
     rounds: usize,
     violations: &Violations,

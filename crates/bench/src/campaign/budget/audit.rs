@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, Result};
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::{Charge, ChargeState, Store};
-use gbrain_testkit::providers::{Billed, Fault, ProviderServer, Seen};
+use gbrain_testkit::providers::{BilledAnswer, Fault, ProviderServer, Seen};
 
 use super::Terms;
 use super::caller::{Ended, Journal};
@@ -40,7 +40,7 @@ pub struct Audit {
 struct Trail {
     charges: Vec<Charge>,
     seen: Vec<Seen>,
-    billed: Vec<Billed>,
+    billed: Vec<BilledAnswer>,
 }
 
 /// Compares all records with each other. All callers must have stopped.
@@ -203,7 +203,7 @@ impl Trail {
         let refusals = seen.iter().filter(|one| matches!(one.fault, Fault::Status(..))).count();
         let told = billed.iter().filter(|one| one.told).count();
         let is_billed = |charge: &Charge| {
-            let is_same = |one: &Billed| {
+            let is_same = |one: &BilledAnswer| {
                 let tokens = (Some(one.input), Some(one.output));
                 nanos(charge) == bill(provider, one) && (charge.input, charge.output) == tokens
             };
@@ -234,7 +234,7 @@ impl Trail {
     }
 }
 
-fn bill(provider: &str, one: &Billed) -> i64 {
+fn bill(provider: &str, one: &BilledAnswer) -> i64 {
     Tariff::find(provider).map_or(0, |tariff| tariff.of(one))
 }
 
@@ -266,8 +266,8 @@ mod tests {
         Seen { model: "call-1".to_owned(), fault }
     }
 
-    fn billed(told: bool) -> Billed {
-        Billed { model: "call-1".to_owned(), input: 10, output: 10, searches: 0, told }
+    fn billed(told: bool) -> BilledAnswer {
+        BilledAnswer { model: "call-1".to_owned(), input: 10, output: 10, searches: 0, told }
     }
 
     fn ok(cost: i64, attempts: usize) -> Option<Ended> {

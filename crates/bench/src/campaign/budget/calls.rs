@@ -11,7 +11,7 @@ use gbrain_llm::{
 };
 use serde_json::{Map, Value, json};
 
-use gbrain_testkit::providers::{Asked, Billed, Fault};
+use gbrain_testkit::providers::{Asked, BilledAnswer, Fault};
 
 /// An address where nothing listens.
 const GONE: &str = "http://127.0.0.1:1/v1";
@@ -59,8 +59,8 @@ pub(super) const TARIFFS: [Tariff; 8] = [
 
 impl Tariff {
     /// The sum of a bill, in billionths.
-    pub(super) fn of(&self, bill: &Billed) -> i64 {
-        let Billed { input, output, searches, .. } = bill;
+    pub(super) fn of(&self, bill: &BilledAnswer) -> i64 {
+        let BilledAnswer { input, output, searches, .. } = bill;
         (input * self.input + output * self.output + searches * self.search) as i64
     }
 
@@ -262,7 +262,8 @@ mod tests {
     #[test]
     fn prices_are_the_tariff() {
         let (prices, providers) = (prices().unwrap(), providers("http://127.0.0.1:9").unwrap());
-        let bill = Billed { model: String::new(), input: 7, output: 3, searches: 2, told: true };
+        let bill =
+            BilledAnswer { model: String::new(), input: 7, output: 3, searches: 2, told: true };
         for tariff in &TARIFFS {
             let model = ModelRef { provider: tariff.name.to_owned(), model: "any".to_owned() };
             let provider = providers.find(tariff.name).unwrap();

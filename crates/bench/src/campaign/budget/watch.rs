@@ -68,7 +68,7 @@ fn count(
         }
         charged += sum;
     }
-    let bill = |one: &gbrain_testkit::providers::Billed| {
+    let bill = |one: &gbrain_testkit::providers::BilledAnswer| {
         let number = one.model.strip_prefix("call-").and_then(|number| number.parse().ok());
         let provider = number.map(|number| Call::of(terms.seed, number).model.provider);
         provider.and_then(|name| Tariff::find(&name)).map_or(0, |tariff| tariff.of(one))

@@ -64,7 +64,7 @@ const LAST: [&str; 5] = ["la", "wick", "haven", "rona", "mund"];
 
 /// Pages, what to ask, and the truth.
 #[derive(Debug)]
-pub struct Synthetic {
+pub struct SyntheticBrain {
     pages: Vec<Page>,
     /// One a topic.
     pub queries: Vec<String>,
@@ -72,7 +72,7 @@ pub struct Synthetic {
     pub truth: HashMap<(String, String), bool>,
 }
 
-impl Synthetic {
+impl SyntheticBrain {
     /// So many topics, with contradictions at a rate.
     pub fn new(seed: u64, topics: usize, rate: f64) -> Result<Self> {
         let mut rng = Rng::with_seed(seed);
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn the_rate_is_planted() {
         let share = |rate| {
-            let brain = Synthetic::new(3, 100, rate).unwrap();
+            let brain = SyntheticBrain::new(3, 100, rate).unwrap();
             assert_eq!((brain.pages.len(), brain.truth.len()), (500, 1000));
             brain.truth.values().filter(|is| **is).count()
         };

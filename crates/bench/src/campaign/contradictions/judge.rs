@@ -1,4 +1,4 @@
-//! A judge that errs on one pair in five at random, and is right otherwise.
+//! A simulated judge that errs on one pair in five at random.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,23 +21,23 @@ use serde_json::{Value, json};
 
 use gbrain_testkit::providers::{Asked, Fault, ProviderServer};
 
-/// How often it errs.
+/// The judge's error rate.
 pub(super) const ERRS: f64 = 0.2;
 const AXIS: &str = "a figure";
 const SURE: f64 = 0.9;
 
-/// One judge of many: who it is decides about which pairs it errs.
+/// One of several simulated judges. Its number determines the pairs that it misjudges.
 #[derive(Debug, Clone, Copy)]
-pub struct Erring {
-    /// The brain's seed.
+pub struct ErringJudge {
+    /// The seed of the brain.
     pub seed: u64,
-    /// Which of the brain's judges.
+    /// The judge's number among the judges of the brain.
     pub number: u64,
 }
 
-impl Erring {
-    /// What it says of a pair: the truth, or one time in five the contrary. A pair's prompt is all that chance
-    /// depends on, so it says the same when it is asked again.
+impl ErringJudge {
+    /// Whether it calls the pair a contradiction: the truth, or its opposite in one of five cases. The choice
+    /// depends only on the judge and the prompt, so it is the same at every call.
     fn accuses(self, prompt: &PairPrompt, is_contradiction: bool) -> bool {
         let Self { seed, number } = self;
         let parts = [&seed.to_le_bytes()[..], &number.to_le_bytes(), &prompt.identity.0];
@@ -46,7 +46,7 @@ impl Erring {
         is_contradiction != (drawn as f64 / u64::MAX as f64 <= ERRS)
     }
 
-    /// The results of judging a docket of planted pairs.
+    /// The results of judging the pairs and the planted pairs.
     pub fn judge_pairs(
         self,
         docket: &PairSet,
@@ -63,7 +63,7 @@ impl Erring {
         SessionResult { outcomes, planted: planted.collect(), first_error: None }
     }
 
-    /// The same through a hearing: a model behind an address, asked over a wire that fails now and then.
+    /// Like `judge_pairs`, through a [`JudgeSession`] that calls a model over HTTP with occasional faults.
     pub fn judge_over_http(
         self,
         docket: &PairSet,
@@ -115,7 +115,7 @@ fn said(accuses: Option<bool>) -> String {
     said.to_string()
 }
 
-/// One request in ten is to be tried again.
+/// One request in ten fails and must be retried.
 fn faults(number: u64) -> Fault {
     match number % 20 {
         7 => Fault::Status(429, Some(0)),

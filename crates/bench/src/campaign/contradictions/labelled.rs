@@ -19,7 +19,7 @@ use serde_json::Value;
 
 /// Contradictions that were found, accusations, and contradictions that are there.
 #[derive(Debug, Default, Clone, Copy)]
-pub struct Figures {
+pub struct DetectionCounts {
     /// Accused, and rightly.
     pub right: usize,
     /// Accused.
@@ -30,7 +30,7 @@ pub struct Figures {
     pub pairs: usize,
 }
 
-impl Figures {
+impl DetectionCounts {
     /// Of the accused, the share that are contradictions.
     pub fn precision(self) -> f64 {
         self.right as f64 / self.accused.max(1) as f64
@@ -66,8 +66,8 @@ pub fn pair(a: &str, b: &str) -> Pair {
 }
 
 /// The figures of a file of labelled pairs, by source and half.
-pub fn measure(file: &Path) -> std::io::Result<BTreeMap<(String, &'static str), Figures>> {
-    let mut figures: BTreeMap<(String, &str), Figures> = BTreeMap::new();
+pub fn measure(file: &Path) -> std::io::Result<BTreeMap<(String, &'static str), DetectionCounts>> {
+    let mut figures: BTreeMap<(String, &str), DetectionCounts> = BTreeMap::new();
     for line in std::fs::read_to_string(file)?.lines() {
         let row: Value = serde_json::from_str(line)?;
         let text = |key: &str| row[key].as_str().unwrap_or_default();

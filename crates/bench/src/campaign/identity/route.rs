@@ -51,7 +51,7 @@ impl Corpus {
             Route::History(changes) => self.history(changes, &mut rng),
         };
         states.push(self.files.clone());
-        let mut folder = Folder::new()?;
+        let mut folder = CorpusFolder::new()?;
         for state in states {
             folder.lay_out(state)?;
             let mut sources: Vec<&str> = self.sources().into_iter().collect();
@@ -121,13 +121,13 @@ pub(crate) fn earlier_version(file: &File, ago: usize) -> File {
 }
 
 /// A directory that holds one state of a corpus after another, a directory per source.
-pub(crate) struct Folder {
+pub(crate) struct CorpusFolder {
     dir: TempDir,
     /// What is in it, by path.
     on_disk: BTreeMap<String, String>,
 }
 
-impl Folder {
+impl CorpusFolder {
     pub(crate) fn new() -> Result<Self> {
         let dir = tempfile::Builder::new().prefix("gbrain-tree-").tempdir()?;
         Ok(Self { dir, on_disk: BTreeMap::new() })

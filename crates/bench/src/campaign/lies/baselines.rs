@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::case::{Allowed, Attempt, Case, Class};
 use super::edit::{edit_at, keep_only, keys, remove};
-use super::scene::{Scene, World};
+use super::scene::{BaseScene, Scene};
 
 /// The baseline that is edited, and the one that stays true.
 const EDITED: &str = "edited.baseline.ndjson";
@@ -108,7 +108,7 @@ const WHOLE: &[(&str, EditRows)] = &[
     ("the metadata last", |rows, _| rows.rotate_left(1)),
 ];
 
-pub fn cases(world: &World) -> Result<Vec<Case>> {
+pub fn cases(world: &BaseScene) -> Result<Vec<Case>> {
     let rows = world.rows(TRUE)?;
     ensure!(rows.len() > 4, "a baseline of {} lines", rows.len());
     let mut cases = vec![honest()];

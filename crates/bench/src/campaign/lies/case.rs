@@ -106,7 +106,7 @@ pub enum Allowed {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reaction {
+pub enum CaseOutcome {
     /// Exit 2: no verdict.
     Refused,
     /// Exit 1: a failure.
@@ -162,7 +162,7 @@ impl Attempt {
         self
     }
 
-    pub fn reaction(&self, output: &Output) -> Reaction {
+    pub fn reaction(&self, output: &Output) -> CaseOutcome {
         // `kick` ends as its command did, or with 128 and a signal.
         let most = if self.args.first().is_some_and(|word| word == "kick" || word == "sh") {
             255
@@ -173,25 +173,27 @@ impl Attempt {
             || output.code.is_none_or(|code| !(0..=most).contains(&code));
         let is_zero = output.code == Some(0);
         match self.allowed {
-            _ if is_broken => Reaction::Broken,
-            Allowed::Step => Reaction::NotJudged,
-            Allowed::Green if is_zero => Reaction::Warned,
+            _ if is_broken => CaseOutcome::Broken,
+            Allowed::Step => CaseOutcome::NotJudged,
+            Allowed::Green if is_zero => CaseOutcome::Warned,
             Allowed::GreenWith(holds) if is_zero && output.json().is_ok_and(|v| holds(&v)) => {
-                Reaction::Warned
+                CaseOutcome::Warned
             }
-            Allowed::Green | Allowed::GreenWith(_) => Reaction::FalseAlarm,
+            Allowed::Green | Allowed::GreenWith(_) => CaseOutcome::FalseAlarm,
             // A verdict of pass is green, even with another exit code.
-            _ if !is_zero && says_pass(&output.stdout) => Reaction::Green,
-            _ if output.code == Some(2) => Reaction::Refused,
-            _ if !is_zero => Reaction::Red,
-            Allowed::Told(words) if words.iter().any(|word| says(output, word)) => Reaction::Warned,
+            _ if !is_zero && says_pass(&output.stdout) => CaseOutcome::Green,
+            _ if output.code == Some(2) => CaseOutcome::Refused,
+            _ if !is_zero => CaseOutcome::Red,
+            Allowed::Told(words) if words.iter().any(|word| says(output, word)) => {
+                CaseOutcome::Warned
+            }
             Allowed::Silent(words) if !words.iter().any(|word| says(output, word)) => {
-                Reaction::Warned
+                CaseOutcome::Warned
             }
             Allowed::Shown(holds) if output.json().is_ok_and(|value| holds(&value)) => {
-                Reaction::Warned
+                CaseOutcome::Warned
             }
-            _ => Reaction::Green,
+            _ => CaseOutcome::Green,
         }
     }
 }

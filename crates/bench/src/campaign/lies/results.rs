@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use super::case::{Attempt, Case, Class};
 use super::dataset::QUESTIONS;
 use super::edit::{EditValue, edit_at, keys, remove};
-use super::scene::{Scene, World};
+use super::scene::{BaseScene, Scene};
 
 const EDITED: &str = "edited.json";
 /// Fields with times: they differ from run to run, and no command compares them.
 const TIMES: [&str; 2] = ["timing", "timings"];
 
-pub fn cases(world: &World) -> Result<Vec<Case>> {
+pub fn cases(world: &BaseScene) -> Result<Vec<Case>> {
     let result = world.document("easy.result.json")?;
     let mut cases = vec![honest()];
     for path in paths(&result) {

@@ -49,7 +49,7 @@ pub struct Page {
 }
 
 /// The state that all cases begin with.
-pub struct World {
+pub struct BaseScene {
     pub home: Gbrain,
     pub pages: Vec<Page>,
     program: PathBuf,
@@ -65,7 +65,7 @@ pub struct Scene {
     pub is_stdout_full: bool,
 }
 
-impl World {
+impl BaseScene {
     /// Makes the brain and its files.
     pub fn new(program: &Path, seed: u64) -> Result<Self> {
         let mut rng = Rng::with_seed(seed);

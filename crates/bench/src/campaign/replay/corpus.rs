@@ -36,7 +36,7 @@ const CONTACTS: [(&str, &str); 3] = [
 
 /// A corpus, and what becomes of it.
 #[derive(Debug)]
-pub struct Growth {
+pub struct GrowingCorpus {
     /// The pages while requests are captured.
     pub before: Vec<File>,
     /// A fifth more of them, a tenth edited, some deleted.
@@ -59,7 +59,7 @@ pub(super) fn with_contacts(mut corpus: Corpus) -> Corpus {
 }
 
 /// A corpus and how it grows: its doomed pages, up to a fifth of it, come.
-pub(super) fn grown(corpus: Corpus, seed: u64) -> Growth {
+pub(super) fn grown(corpus: Corpus, seed: u64) -> GrowingCorpus {
     let Corpus { files: before, doomed } = corpus;
     let mut rng = Rng::with_seed(seed);
     let mut order: Vec<usize> = (0..before.len()).collect();
@@ -77,7 +77,7 @@ pub(super) fn grown(corpus: Corpus, seed: u64) -> Growth {
     let late = new.iter().find_map(key).expect("some new file is a page");
     let early = unedited.iter().find_map(|file| key(file)).expect("some file is a page");
     after.extend(new);
-    Growth { before, after, late, early }
+    GrowingCorpus { before, after, late, early }
 }
 
 fn is_same(a: &File, b: &File) -> bool {

@@ -5,12 +5,12 @@ use std::path::Path;
 use anyhow::Result;
 
 use gbrain_testkit::served::Served;
-use gbrain_testkit::vitals::Vitals;
+use gbrain_testkit::vitals::ProcessStats;
 
 /// The server and its files at one moment.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sample {
-    vitals: Vitals,
+    vitals: ProcessStats,
     index: u64,
     log: u64,
 }

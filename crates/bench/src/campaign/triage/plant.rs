@@ -10,12 +10,12 @@ use super::models::{Models, Trouble};
 use super::vectors;
 use super::vocabulary::unseen_words;
 use super::world::{
-    Asked, Filtered, Note, SOURCE, Style, World, import_queries, ok, text_of, words, write_page,
-    write_suite,
+    Asked, Filtered, Note, SOURCE, Style, TriageBrain, import_queries, ok, text_of, words,
+    write_page, write_suite,
 };
 
 /// A brain with a fault.
-pub struct Planted {
+pub struct FaultyBrain {
     pub home: Gbrain,
     /// The models that it asks, if it asks any.
     pub models: Option<Models>,
@@ -23,20 +23,20 @@ pub struct Planted {
 
 /// A copy of a world, and what is done to it.
 struct Plant<'w> {
-    world: &'w World,
+    world: &'w TriageBrain,
     home: Gbrain,
     rng: &'w mut Rng,
 }
 
 /// Plants a fault in a copy of a world.
-pub fn plant(world: &World, kind: Kind, rng: &mut Rng) -> Result<Planted> {
+pub fn plant(world: &TriageBrain, kind: Kind, rng: &mut Rng) -> Result<FaultyBrain> {
     let home = world.copy()?;
     let plant = Plant { world, home, rng };
     plant.fault(kind)
 }
 
 impl Plant<'_> {
-    fn fault(mut self, kind: Kind) -> Result<Planted> {
+    fn fault(mut self, kind: Kind) -> Result<FaultyBrain> {
         let mut models = None;
         match kind {
             Kind::VectorsDropped => self.vectors(vectors::drop_rows)?,
@@ -96,7 +96,7 @@ impl Plant<'_> {
             Kind::WeightlessVectors => self.set("search.vectors_weight", "0")?,
             kind => anyhow::bail!("{kind} is not a fault of a brain"),
         }
-        Ok(Planted { home: self.home, models })
+        Ok(FaultyBrain { home: self.home, models })
     }
 
     fn is_any(_: &Asked, _: &Note) -> bool {

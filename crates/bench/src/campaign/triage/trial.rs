@@ -12,7 +12,7 @@ use gbrain_testkit::process::Gbrain;
 use super::elsewhere;
 use super::kind::Kind;
 use super::plant::plant;
-use super::world::{SUITE, World, copy, run_suite, with_key};
+use super::world::{SUITE, TriageBrain, copy, run_suite, with_key};
 
 /// A case as it was triaged.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Outcome {
 /// Where variants are made from.
 pub struct Ground<'g> {
     /// A world that is well.
-    pub world: &'g World,
+    pub world: &'g TriageBrain,
     /// A home whose suite asks elsewhere.
     pub elsewhere: &'g Gbrain,
     pub program: &'g Path,

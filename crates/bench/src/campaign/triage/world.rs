@@ -88,7 +88,7 @@ pub struct Asked {
 }
 
 /// A world, and a home that holds it.
-pub struct World {
+pub struct TriageBrain {
     /// Its home, with the suite passing.
     pub home: Gbrain,
     pub notes: Vec<Note>,
@@ -161,7 +161,7 @@ pub fn words(things: &[usize; 3], same: usize) -> [&'static str; 3] {
     })
 }
 
-impl World {
+impl TriageBrain {
     /// Makes a world by a seed, and measures what it finds.
     pub fn new(program: &Path, seed: u64) -> Result<Self> {
         let mut rng = Rng::with_seed(seed);

@@ -5,7 +5,7 @@ mod kills;
 mod left_running;
 mod runs;
 
-use gbrain_testkit::receivers::{Receivers, Taken};
+use gbrain_testkit::receivers::{ReceivedMessage, Receivers};
 use serde_json::{Value, json};
 
 use crate::support::{Home, Ran, demo_home};
@@ -60,7 +60,7 @@ fn known(home: &Home, receivers: &Receivers, args: &[&str]) -> Ran {
 
 /// The sent messages, by receiver and action.
 fn sent(receivers: &Receivers) -> Vec<String> {
-    let action = |one: &Taken| {
+    let action = |one: &ReceivedMessage| {
         let body = &one.body;
         let word = body["event_action"].as_str().or(body["action"].as_str());
         let said = body["text"].as_str().and_then(|text| text.split(':').next());

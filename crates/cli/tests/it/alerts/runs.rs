@@ -51,7 +51,7 @@ fn a_run_raises_sends_and_takes_back() {
             6
         );
         let over = receivers.taken().into_iter().filter(|one| one.body["action"] == "resolve");
-        for Taken { body, .. } in over {
+        for ReceivedMessage { body, .. } in over {
             let summary = body["summary"].as_str().unwrap();
             assert!(summary.contains("is 100.0% (1) (n = 1), within its alert of 9"), "{summary}");
             assert_eq!((&body["failing_count"], &body["target"]), (&json!(0), &json!("local")));
