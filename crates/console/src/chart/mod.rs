@@ -1,4 +1,7 @@
 //! Charts as SVG. Each has a text alternative that says what the drawing shows.
 
 pub(crate) mod bars;
+pub(crate) mod contributions;
+pub(crate) mod neighbourhood;
+pub(crate) mod periods;
 pub(crate) mod plot;

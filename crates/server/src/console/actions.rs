@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::Fields;
 use super::call::ConsoleCall;
+use super::pages::memory;
 
 /// A change: the URL its form posts to, and what it does. The result is the URL of the next page.
 pub(super) struct ConsoleAction {
@@ -21,6 +22,11 @@ pub(super) fn actions() -> Vec<ConsoleAction> {
     let action = |path, id, section, perform| ConsoleAction { path, id, section, perform };
     vec![
         action("/runs/{id}/cancel", "console_cancel_run", Section::Runs, cancel_run),
+
+        action("/pages/new", "console_create_page", Section::Memory, memory::create),
+        action("/pages/{page}/write", "console_write_page", Section::Memory, memory::write),
+        action("/pages/{page}/delete", "console_delete_page", Section::Memory, memory::delete),
+        action("/pages/{page}/restore", "console_restore_page", Section::Memory, memory::restore),
     ]
 }
 

@@ -1,5 +1,7 @@
 //! The pages, on one screen.
 
+mod explain;
+pub(super) mod memory;
 mod runs;
 
 use gbrain_console::{Page, Section};
@@ -22,5 +24,13 @@ pub(super) fn pages() -> Vec<ConsolePage> {
     let page = |path, id, section, render| ConsolePage { path, id, section, render };
     vec![
         page("/runs", "console_runs", Section::Runs, runs::list),
+
+        page("/explain", "console_explain", Section::Explain, explain::page),
+        page("/pages", "console_pages", Section::Memory, memory::list),
+        page("/pages/new", "console_new_page", Section::Memory, memory::draft),
+        page("/pages/{page}", "console_page", Section::Memory, memory::view),
+        page("/pages/{page}/history", "console_page_history", Section::Memory, memory::history),
+        page("/pages/{page}/edit", "console_edit_page", Section::Memory, memory::edit),
+        page("/pages/{page}/delete", "console_confirm_delete", Section::Memory, memory::confirm_delete),
     ]
 }
