@@ -9,6 +9,8 @@ use crate::part;
 pub(crate) const MAX_SIDE: usize = 11;
 /// Most characters of a label.
 const MAX_LABEL: usize = 26;
+/// The width of a column of labels.
+const COLUMN: f64 = 204.0;
 
 const WIDTH: f64 = 760.0;
 const ROW: f64 = 34.0;
@@ -61,8 +63,8 @@ fn row_of(at: usize, rows: usize, height: f64) -> f64 {
 
 fn edge(side: Side, neighbour: &Neighbour, y: f64, middle: f64) -> Markup {
     let (anchor, text_at, from, to) = match side {
-        Side::Left => ("start", 4.0, 180.0, WIDTH / 2.0 - 105.0),
-        Side::Right => ("end", WIDTH - 4.0, WIDTH - 180.0, WIDTH / 2.0 + 105.0),
+        Side::Left => ("start", 4.0, COLUMN, WIDTH / 2.0 - 105.0),
+        Side::Right => ("end", WIDTH - 4.0, WIDTH - COLUMN, WIDTH / 2.0 + 105.0),
     };
     let (start, end) = if side == Side::Left { (y, middle) } else { (middle, y) };
     let (left, right) = (from.min(to), from.max(to));

@@ -232,7 +232,7 @@ fn controls(view: &ExplainView<'_>) -> Markup {
                 label { "Query" input type="search" name="q" size="44" required value=(query.q); }
                 (select("operation", "Operation", &query.operation, &[("", "query: the whole pipeline"), ("search", "search: words only")]))
                 (select("limit", "Pages", &query.limit, &[("", "10"), ("25", "25"), ("50", "50")]))
-                label { "Why is this page not there?" input name="page" size="26" value=(query.page) placeholder="people/ada"; }
+                label { "Why is this page not there?" input name="page" size="26" value=(query.page) placeholder="source::slug"; }
                 @if !view.baselines.is_empty() {
                     label { "Baseline to try on"
                         select name="baseline" {
@@ -509,19 +509,16 @@ fn moves(explanation: &Explanation) -> Markup {
             ),
         ));
     }
-    let lead = if lines.is_empty() {
-        "The same pages in the same order as with the live settings.".to_owned()
-    } else {
-        format!(
-            "{} with the live settings.",
-            count(
-                lines.len() as u64,
-                "page is in another place than",
-                "pages are in other places than"
-            )
-        )
+    let n = lines.len() as u64;
+    let moved = count(n, "page is in another place", "pages are in other places");
+    let body = html! {
+        @if lines.is_empty() {
+            p { "Nothing: the same pages in the same order as with the live settings." }
+        } @else {
+            ul.plain.moves { @for (page, what) in &lines { li { (page) ": " (what) } } }
+        }
     };
-    let body = html! { ul.plain.moves { @for (page, what) in &lines { li { (page) ": " (what) } } @if lines.is_empty() { li { "Nothing moves." } } } };
+    let lead = if n == 0 { String::new() } else { format!("{moved} than with the live settings.") };
     section("moves", "What moves", &lead, &body)
 }
 
@@ -548,7 +545,7 @@ fn change(view: &ExplainView<'_>, settings: &[TriedSetting]) -> Markup {
     let rows: Vec<Vec<Markup>> = changed.iter().map(row).collect();
     html! {
         (section("change", "The change", "Nothing is set by trying. To set it:", &html! {
-            (part::command(&commands.join("\n")))
+            @for command in &commands { (part::command(command)) }
             (table("changed settings", "settings", &["Setting", "Live", "Tried", "Default"], &rows))
         }))
         @if let Some(trial) = view.trial { (baseline(&view.query, trial)) }

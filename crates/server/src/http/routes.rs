@@ -199,8 +199,14 @@ mod tests {
     fn what_was_asked_is_for_admin() {
         let endpoints = endpoints();
         let scope = |id: &str| endpoints.iter().find(|endpoint| endpoint.id == id).unwrap().scope;
-        for id in ["export_captures", "get_baseline", "publish_baseline", "start_run", "run_result"]
-        {
+        for id in [
+            "export_captures",
+            "get_baseline",
+            "publish_baseline",
+            "try_settings",
+            "start_run",
+            "run_result",
+        ] {
             assert_eq!(scope(id), Scope::Admin, "{id}");
         }
         for id in ["list_runs", "show_run", "list_jobs", "show_job", "job_result", "compare"] {

@@ -153,21 +153,42 @@ fn difference(compared: &ComparedVersions) -> Markup {
 
 fn diff_table(hunks: &[Hunk<'_>]) -> Markup {
     let all: usize = hunks.iter().map(Vec::len).sum();
-    let mut left = MAX_LINES;
     html! {
         div.scroll role="region" aria-label="changed lines" tabindex="0" {
             table.diff {
                 caption.aloud { "Changed lines, with the lines around them" }
-                thead { tr { th scope="col" { "Before" } th scope="col" { "After" } th scope="col" { span.aloud { "Change" } } th scope="col" { "Line" } } }
-                @for hunk in hunks {
-                    @let shown = &hunk[..hunk.len().min(left)];
-                    ({ left -= shown.len(); html! {} })
-                    @if !shown.is_empty() { tbody { @for line in shown { (diff_line(line)) } } }
+                thead {
+                    tr {
+                        th scope="col" { "Before" }
+                        th scope="col" { "After" }
+                        th scope="col" { span.aloud { "Change" } }
+                        th scope="col" { "Line" }
+                    }
+                }
+                @for hunk in first_lines(hunks, MAX_LINES) {
+                    tbody { @for line in hunk { (diff_line(line)) } }
                 }
             }
         }
-        @if all > MAX_LINES { p.more { "Shown: the first " (part::thousands(MAX_LINES as u64)) " of " (part::thousands(all as u64)) " lines." } }
+        @if all > MAX_LINES {
+            p.more { "Shown: the first " (part::thousands(MAX_LINES as u64)) " of " (part::thousands(all as u64)) " lines." }
+        }
     }
+}
+
+/// The hunks with this many lines at most.
+fn first_lines<'h, 't>(hunks: &'h [Hunk<'t>], most: usize) -> Vec<&'h [DiffLine<'t>]> {
+    let mut left = most;
+    let mut shown = Vec::new();
+    for hunk in hunks {
+        let count = hunk.len().min(left);
+        if count == 0 {
+            break;
+        }
+        shown.push(&hunk[..count]);
+        left -= count;
+    }
+    shown
 }
 
 fn diff_line(line: &DiffLine<'_>) -> Markup {

@@ -189,6 +189,15 @@ fn claims_are_oldest_first() {
 }
 
 #[test]
+fn a_claim_whose_end_is_past_no_longer_holds() {
+    let mut stored = stored("markdown", "x");
+    stored.takes[1].until = Some("2026-05-31".to_owned());
+    let html = viewed(&stored, false);
+    has(&html, &["superseded", "ended</span>"]);
+    lacks(&html, &["holds</span>"]);
+}
+
+#[test]
 fn a_chat_has_turns_and_cannot_be_edited() {
     let html = viewed(
         &stored("chat", "# Ada Quill\n\n**Bo** (2026-05-01): Is it **done**?\n\n**Ada**: yes"),

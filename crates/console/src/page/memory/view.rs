@@ -1,5 +1,6 @@
 //! One page of the memory: its text, facts, claims and links.
 
+use gbrain_core::search::display::plain;
 use maud::{Markup, html};
 use serde::Deserialize;
 
@@ -52,6 +53,13 @@ pub struct TakeEntry {
     pub since: Option<String>,
     pub until: Option<String>,
     pub active: bool,
+}
+
+impl TakeEntry {
+    /// Days in this form are in the order of their texts.
+    fn has_ended(&self, today: &str) -> bool {
+        self.until.as_deref().is_some_and(|until| until < today)
+    }
 }
 
 /// `GET /v1/pages/{page}/links?evidence=true`.
@@ -204,7 +212,7 @@ fn frontmatter(split: &SplitText<'_>) -> Markup {
 fn takes(takes: &[TakeEntry], today: &str) -> Markup {
     let mut sorted: Vec<&TakeEntry> = takes.iter().collect();
     sorted.sort_by(|a, b| (a.since.is_none(), &a.since).cmp(&(b.since.is_none(), &b.since)));
-    let rows: Vec<Vec<Markup>> = sorted.iter().map(|take| take_row(take)).collect();
+    let rows: Vec<Vec<Markup>> = sorted.iter().map(|take| take_row(take, today)).collect();
     let head = ["Claim", "Kind", "Held by", "Confidence", "Since", "Until", "State"];
     let body = html! {
         (take_chart(&sorted, today))
@@ -222,7 +230,7 @@ fn takes(takes: &[TakeEntry], today: &str) -> Markup {
     }
 }
 
-fn take_row(take: &TakeEntry) -> Vec<Markup> {
+fn take_row(take: &TakeEntry, today: &str) -> Vec<Markup> {
     let date = |date: &Option<String>, missing: &str| html! { @match date { Some(date) => { time datetime=(date) { (date) } } None => span.dim { (missing) } } };
     vec![
         html! { bdi { (part::text(&take.claim)) } },
@@ -231,7 +239,11 @@ fn take_row(take: &TakeEntry) -> Vec<Markup> {
         html! { (format!("{:.2}", take.weight)) },
         date(&take.since, "not stated"),
         date(&take.until, "open"),
-        if take.active { tag(Tone::Good, "holds") } else { tag(Tone::Neutral, "superseded") },
+        match (take.active, take.has_ended(today)) {
+            (false, _) => tag(Tone::Neutral, "superseded"),
+            (true, true) => tag(Tone::Neutral, "ended"),
+            (true, false) => tag(Tone::Good, "holds"),
+        },
     ]
 }
 
@@ -242,7 +254,12 @@ fn take_chart(takes: &[&TakeEntry], today: &str) -> Markup {
         .iter()
         .filter_map(|take| {
             let (name, since) = (gbrain_core::report::visible(&take.claim, 70), day(&take.since)?);
-            Some(Period { name, since, until: day(&take.until), is_active: take.active })
+            Some(Period {
+                name,
+                since,
+                until: day(&take.until),
+                is_active: take.active && !take.has_ended(today),
+            })
         })
         .take(MAX_PERIODS)
         .collect();
@@ -262,7 +279,7 @@ fn take_chart(takes: &[&TakeEntry], today: &str) -> Markup {
     figure(
         "When each claim held",
         &periods(&dated, (first, last), [start, end], &words),
-        "Grey: superseded.",
+        "Grey: superseded or ended.",
     )
 }
 
@@ -336,7 +353,7 @@ fn edges(
             html! { (link_words(&edge.link_type)) span.note { (format!("confidence {:.2}, ", edge.confidence)) (edge.detected_by.replace('_', " ")) } },
             dates(edge),
             html! {
-                @match &edge.evidence { Some(text) => bdi { (part::text(text)) } None => span.dim { "in the frontmatter, or not shown" } }
+                @match &edge.evidence { Some(text) => bdi { (part::text(&plain(text, &[]).text)) } None => span.dim { "in the frontmatter, or not shown" } }
                 span.note { "on " (page_link(&edge.evidence_page)) }
             },
         ]

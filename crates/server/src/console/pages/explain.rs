@@ -7,6 +7,7 @@ use gbrain_console::page::explain::{
     self, BaselineList, ExplainQuery, ExplainView, Explanation, SETTING_PREFIX, SettingsTrial,
 };
 use gbrain_core::fault::{Fault, FaultKind};
+use serde::Deserialize;
 use serde_json::json;
 
 use crate::console::Fields;
@@ -72,13 +73,26 @@ fn explanation(call: &ConsoleCall<'_>, query: &ExplainQuery) -> Result<Explanati
         ask["limit"] = limit.into();
     }
     if !query.page.trim().is_empty() {
-        ask["why_not"] = query.page.trim().into();
+        ask["why_not"] = whole_name(call, query.page.trim()).into();
     }
     let mut body = json!({ "ask": ask, "settings": tried(query)? });
     if !query.operation.is_empty() {
         body["operation"] = query.operation.as_str().into();
     }
     call.send("explain", &[], &body)
+}
+
+/// A page by its slug alone, in whichever source it is.
+fn whole_name(call: &ConsoleCall<'_>, page: &str) -> String {
+    #[derive(Deserialize)]
+    struct Named {
+        source_id: String,
+        slug: String,
+    }
+    match call.read::<Named>("get_page", &[("page", page)]) {
+        Ok(Named { source_id, slug }) => format!("{source_id}::{slug}"),
+        Err(_) => page.to_owned(),
+    }
 }
 
 /// The rows of a baseline that the changed settings would change. A baseline that is gone, or that
