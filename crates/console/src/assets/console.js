@@ -3,6 +3,7 @@
 // - The menu closes in a narrow window.
 // - Keys: j and k move between rows, Enter opens one, / goes to the first field, ? lists the keys.
 // - <form data-update="ID"> replaces the element with that id in place, and its state is in the URL.
+// - The <output> of a slider shows its value while it moves.
 // - <progress data-events="URL"> follows the server-sent events of a job and reloads when it has ended.
 
 const menu = document.querySelector(".side .menu");
@@ -97,6 +98,11 @@ for (const form of document.querySelectorAll("form[data-update]")) {
   });
   form.addEventListener("change", () => update(address(), form.dataset.update, { push: true }));
 }
+
+document.addEventListener("input", ({ target }) => {
+  const shown = target.type === "range" && target.parentElement.querySelector("output");
+  if (shown) shown.value = target.value;
+});
 
 addEventListener("popstate", () => location.reload());
 

@@ -5,4 +5,7 @@ pub(crate) mod days;
 pub(crate) mod distribution;
 pub(crate) mod heat;
 pub(crate) mod line;
+pub(crate) mod contributions;
+pub(crate) mod neighbourhood;
+pub(crate) mod periods;
 pub(crate) mod plot;

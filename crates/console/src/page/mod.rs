@@ -9,6 +9,8 @@ pub mod contradictions;
 pub mod incidents;
 pub mod label_conflicts;
 pub mod labels;
+pub mod explain;
+pub mod memory;
 pub mod message;
 pub mod overview;
 pub mod probe;

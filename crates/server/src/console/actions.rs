@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::Fields;
 use super::call::ConsoleCall;
 use super::label_actions as labels;
+use super::pages::memory;
 
 /// A change: the URL its form posts to, and what it does. The result is the URL of the next page.
 pub(super) struct ConsoleAction {
@@ -27,6 +28,10 @@ pub(super) fn actions() -> Vec<ConsoleAction> {
         action("/labels/grade", "console_grade", Section::Labels, labels::grade),
         action("/labels/conflicts/{id}", "console_settle_label", Section::Labels, labels::settle),
         action("/labels/promote", "console_promote_labels", Section::Labels, labels::promote),
+        action("/pages/new", "console_create_page", Section::Memory, memory::create),
+        action("/pages/{page}/write", "console_write_page", Section::Memory, memory::write),
+        action("/pages/{page}/delete", "console_delete_page", Section::Memory, memory::delete),
+        action("/pages/{page}/restore", "console_restore_page", Section::Memory, memory::restore),
     ]
 }
 

@@ -230,8 +230,14 @@ mod tests {
     fn query_texts_require_admin_scope() {
         let endpoints = endpoints();
         let scope = |id: &str| endpoints.iter().find(|endpoint| endpoint.id == id).unwrap().scope;
-        for id in ["export_captures", "get_baseline", "publish_baseline", "start_run", "run_result"]
-        {
+        for id in [
+            "export_captures",
+            "get_baseline",
+            "publish_baseline",
+            "try_settings",
+            "start_run",
+            "run_result",
+        ] {
             assert_eq!(scope(id), Scope::Admin, "{id}");
         }
         for id in ["list_runs", "show_run", "list_jobs", "show_job", "job_result", "compare"] {

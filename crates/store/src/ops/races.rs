@@ -106,6 +106,11 @@ fn check_each_operation(location: &Location) {
     assert!(matches!(refused, StoreError::Hidden(hidden) if hidden == key()));
     secret_is_there();
 
+    begin("put at a version", make_private);
+    let refused = store.write_page_at(caller, &ws(), &writes[0], 1, at(5)).unwrap_err();
+    assert!(matches!(refused, StoreError::Hidden(hidden) if hidden == key()));
+    secret_is_there();
+
     begin("delete", make_private);
     let outcomes = store.delete_pages_by(caller, &ws(), &[key()], at(5)).unwrap();
     assert_eq!(outcomes, [DeleteOutcome::Unknown]);

@@ -2,7 +2,10 @@
 
 use gbrain_core::id::{Generation, SourceId, WorkspaceId};
 use gbrain_core::page::{DERIVE_VERSION, PageKind};
-use gbrain_store::{DeleteOutcome, PageVersion, PageWrite, StoreError, VersionOp, WriteKind};
+use gbrain_core::request::Viewer;
+use gbrain_store::{
+    DeleteOutcome, PageVersion, PageWrite, StoreError, VersionOp, WriteKind, WriteOutcome,
+};
 
 use crate::database::Database;
 use crate::fixture::*;
@@ -14,6 +17,7 @@ on_both_engines! {
     a_damaged_text_is_written_again,
     a_damaged_text_is_not_restored,
     a_page_may_come_twice_in_a_batch,
+    a_page_is_written_only_at_the_version_that_was_read,
     origins_follow_the_last_write,
     deletion_and_restoration,
     history_keeps_every_version,
@@ -128,6 +132,29 @@ fn a_page_may_come_twice_in_a_batch(db: &Database) {
     assert_eq!(outcomes[2].kind, WriteKind::Unchanged);
     assert_eq!(store.page(&ws(), &key("a")).unwrap().unwrap().page, second);
     assert_eq!(store.head(&ws()).unwrap().pages, 1);
+    assert_sound(&store);
+}
+
+fn a_page_is_written_only_at_the_version_that_was_read(db: &Database) {
+    let store = db.open();
+    let write_at = |text: &str, version: u32, second: i64| {
+        let page = plain("a", text);
+        let write = PageWrite { page: &page, origin: None };
+        store.write_page_at(Viewer::Untrusted, &ws(), &write, version, at(second))
+    };
+    let stale = |result: gbrain_store::Result<WriteOutcome>| match result.unwrap_err() {
+        StoreError::Stale { key: stale, version } if stale == key("a") => version,
+        error => panic!("{error}"),
+    };
+    assert_eq!(stale(write_at("one", 1, 1)), 0, "there is none yet");
+    assert_eq!(write_at("one", 0, 1).unwrap().kind, WriteKind::Added);
+    assert_eq!(stale(write_at("two", 0, 2)), 1);
+    assert_eq!(write_at("two", 1, 2).unwrap().version, 2);
+    assert_eq!(write_at("two", 2, 3).unwrap().kind, WriteKind::Unchanged);
+    assert_eq!(stale(write_at("two", 1, 3)), 2, "the same text at another version, too");
+    store.delete_pages(&ws(), &[key("a")], at(4)).unwrap();
+    assert_eq!(stale(write_at("three", 2, 5)), 3);
+    assert_eq!(write_at("three", 3, 5).unwrap().kind, WriteKind::Restored);
     assert_sound(&store);
 }
 

@@ -2,6 +2,8 @@
 
 mod captures;
 mod labels;
+mod explain;
+pub(super) mod memory;
 mod runs;
 
 use gbrain_console::{Page, Section};
@@ -29,5 +31,12 @@ pub(super) fn pages() -> Vec<ConsolePage> {
         page("/captures/{id}", "console_capture", Section::Captures, captures::show),
         page("/labels", "console_labels", Section::Labels, labels::queue),
         page("/labels/conflicts", "console_label_conflicts", Section::Labels, labels::conflicts),
+        page("/explain", "console_explain", Section::Explain, explain::page),
+        page("/pages", "console_pages", Section::Memory, memory::list),
+        page("/pages/new", "console_new_page", Section::Memory, memory::draft),
+        page("/pages/{page}", "console_page", Section::Memory, memory::view),
+        page("/pages/{page}/history", "console_page_history", Section::Memory, memory::history),
+        page("/pages/{page}/edit", "console_edit_page", Section::Memory, memory::edit),
+        page("/pages/{page}/delete", "console_confirm_delete", Section::Memory, memory::confirm_delete),
     ]
 }

@@ -42,6 +42,8 @@ fn bodies(operation: &str) -> Vec<Value> {
     });
     match operation {
         "search" | "query" => vec![question],
+        "explain" => vec![json!({ "ask": question, "operation": "query", "settings": {} })],
+        "try_settings" => vec![json!({ "settings": { "title_boost": 1.5 } })],
         "put_page" => vec![json!({ "content": "text", "format": "markdown" })],
         "add_source" => vec![json!({ "id": "web", "name": "The web" })],
         "publish_baseline" => vec![

@@ -59,14 +59,24 @@ impl Caller<'_> {
                 1 => Call::get("/v1/pages/shared%2Fopened?version=1"),
                 _ => Call::get(format!("/v1/pages/{}", page(self))),
             },
+            "explain" => {
+                let settings = json!({ "title_boost": 1.5, "vectors_weight": 0.1 });
+                let settings = if self.rng.bool() { settings } else { json!({}) };
+                let body = json!({ "ask": self.question(), "settings": settings });
+                Call::json("POST", "/v1/explain", &body)
+            }
             "put_page" => {
                 let body = json!({ "content": self.content() });
-                Call::json("PUT", format!("/v1/pages/{}", page(self)), &body)
+                let at = ["", "", "?if_version=1"][self.rng.usize(..3)];
+                Call::json("PUT", format!("/v1/pages/{}{at}", page(self)), &body)
             }
             "delete_page" => Call::new("DELETE", format!("/v1/pages/{}", page(self))),
             "restore_page" => Call::new("POST", format!("/v1/pages/{}/restore", page(self))),
             "page_history" => Call::get(format!("/v1/pages/{}/history", page(self))),
-            "links" => Call::get(format!("/v1/pages/{}/links", page(self))),
+            "links" => {
+                let evidence = self.rng.bool();
+                Call::get(format!("/v1/pages/{}/links?evidence={evidence}", page(self)))
+            }
             "list_sources" => Call::get("/v1/sources"),
             "add_source" => {
                 let id = format!("made-{}", self.rng.u8(..5));
@@ -92,6 +102,10 @@ impl Caller<'_> {
             "get_baseline" => Call::get(format!("/v1/baselines/{name}")),
             "publish_baseline" => {
                 Call::json("PUT", format!("/v1/baselines/{name}"), &json!({ "limit": 5 }))
+            }
+            "try_settings" => {
+                let body = json!({ "settings": { "words_weight": 0.0 } });
+                Call::json("POST", format!("/v1/baselines/{name}/try"), &body)
             }
             "delete_baseline" => Call::new("DELETE", "/v1/baselines/spare"),
             "list_qrels" => Call::get("/v1/qrels"),
