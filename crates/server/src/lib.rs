@@ -22,6 +22,7 @@ mod principal;
 mod rate;
 mod run;
 mod scheduler;
+mod session;
 pub mod telemetry;
 mod threads;
 mod token;

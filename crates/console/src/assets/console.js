@@ -74,6 +74,11 @@ document.addEventListener("keydown", (event) => {
 // Replaces one element of the page by the same element of another URL.
 async function update(url, id, { push }) {
   const answer = await fetch(url, { headers: { accept: "text/html" } });
+  // The session has ended: the form to sign in is a page of its own.
+  if (answer.redirected) {
+    location.assign(url);
+    return;
+  }
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const [now, next] = [document.getElementById(id), page.getElementById(id)];
   if (!now || !next) {

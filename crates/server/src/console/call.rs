@@ -1,5 +1,6 @@
 //! Calls of the API's endpoints on behalf of the reader of a page.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use bytes::Bytes;
@@ -9,7 +10,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::http::{
-    Endpoint, JSON, OperationCall, Reply, RequestInput, RequestMemoryAccount, RequestOrigin, ServerState,
+    Endpoint, JSON, OperationCall, Reply, RequestInput, RequestMemoryAccount, RequestOrigin,
+    ServerState,
 };
 use crate::principal::Principal;
 use crate::work_queue::StopFlag;
@@ -21,6 +23,22 @@ pub(crate) type EndpointTable = HashMap<&'static str, Endpoint>;
 pub(crate) struct ConsoleCall<'a> {
     call: OperationCall<'a>,
     endpoints: &'a EndpointTable,
+    /// The object of the first change, for the audit log.
+    target: RefCell<Option<String>>,
+}
+
+/// The result of a page or an action.
+pub(super) struct CallOutcome<T> {
+    /// The object that was changed, or was to be.
+    pub(super) target: Option<String>,
+    pub(super) result: Result<T, Fault>,
+}
+
+impl<T> CallOutcome<T> {
+    /// Nothing was called.
+    pub(super) fn refused(fault: Fault) -> Self {
+        Self { target: None, result: Err(fault) }
+    }
 }
 
 impl ConsoleCall<'_> {
@@ -30,7 +48,7 @@ impl ConsoleCall<'_> {
         principal: &Principal,
         stop: &StopFlag,
         work: impl FnOnce(&ConsoleCall<'_>) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
+    ) -> CallOutcome<T> {
         let memory = RequestMemoryAccount::new(shared.memory_budget(), shared.metrics(), 0);
         let call = OperationCall {
             registry: &shared.registry,
@@ -41,7 +59,9 @@ impl ConsoleCall<'_> {
             stop,
             memory: &memory,
         };
-        work(&ConsoleCall { call, endpoints: shared.endpoints() })
+        let call = ConsoleCall { call, endpoints: shared.endpoints(), target: RefCell::default() };
+        let result = work(&call);
+        CallOutcome { target: call.target.into_inner(), result }
     }
 
     /// Whether the reader's scope allows this endpoint.
@@ -50,7 +70,11 @@ impl ConsoleCall<'_> {
     }
 
     /// Calls an endpoint without a body.
-    pub(crate) fn read<T: DeserializeOwned>(&self, id: &str, parameters: &[(&str, &str)]) -> Result<T, Fault> {
+    pub(crate) fn read<T: DeserializeOwned>(
+        &self,
+        id: &str,
+        parameters: &[(&str, &str)],
+    ) -> Result<T, Fault> {
         parsed(id, &self.bytes(id, parameters, None)?)
     }
 
@@ -66,13 +90,26 @@ impl ConsoleCall<'_> {
     }
 
     /// The bytes that an endpoint answers with.
-    pub(crate) fn bytes(&self, id: &str, parameters: &[(&str, &str)], body: Option<Bytes>) -> Result<Vec<u8>, Fault> {
-        let endpoint = self.endpoints.get(id).ok_or_else(|| Fault::internal(format!("no endpoint {id}")))?;
-        if self.call.principal.scope < endpoint.scope {
-            return Err(Fault::forbidden(format!("this needs a token of scope {}", endpoint.scope))
-                .hint("sign out, then sign in with a token of that scope"));
+    pub(crate) fn bytes(
+        &self,
+        id: &str,
+        parameters: &[(&str, &str)],
+        body: Option<Bytes>,
+    ) -> Result<Vec<u8>, Fault> {
+        let endpoint =
+            self.endpoints.get(id).ok_or_else(|| Fault::internal(format!("no endpoint {id}")))?;
+        if let (false, Some((_, target))) = (endpoint.method.is_safe(), parameters.first()) {
+            self.target.borrow_mut().get_or_insert_with(|| (*target).to_owned());
         }
-        let parameters = serde_urlencoded::to_string(parameters).map_err(|error| Fault::usage(error.to_string()))?;
+        if self.call.principal.scope < endpoint.scope {
+            return Err(Fault::forbidden(format!(
+                "this needs a token of scope {}",
+                endpoint.scope
+            ))
+            .hint("sign out, then sign in with a token of that scope"));
+        }
+        let parameters = serde_urlencoded::to_string(parameters)
+            .map_err(|error| Fault::usage(error.to_string()))?;
         let content_type = body.as_ref().map(|_| JSON.to_owned());
         let input = RequestInput { parameters, body: body.unwrap_or_default(), content_type };
         match (endpoint.call)(&self.call, input)? {
@@ -83,5 +120,6 @@ impl ConsoleCall<'_> {
 }
 
 fn parsed<T: DeserializeOwned>(id: &str, bytes: &[u8]) -> Result<T, Fault> {
-    serde_json::from_slice(bytes).map_err(|error| Fault::internal(format!("the answer of {id}: {error}")))
+    serde_json::from_slice(bytes)
+        .map_err(|error| Fault::internal(format!("the answer of {id}: {error}")))
 }
