@@ -5,7 +5,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest as _, Sha256};
 
 use crate::assets::{STYLE, script, stylesheet};
-use crate::part::{CSRF_MARK, command, csrf_field};
+use crate::part::{CSRF_MARK, command, csrf_field, text};
 
 /// A page before it is put into the console or into a file.
 #[derive(Debug, Default)]
@@ -193,7 +193,7 @@ fn meta(title: &str) -> Markup {
         meta name="viewport" content="width=device-width, initial-scale=1";
         meta name="color-scheme" content="light dark";
         link rel="icon" href="data:,";
-        title { (title) " - gbrain" }
+        title { (text(title)) " - gbrain" }
     }
 }
 
@@ -224,8 +224,8 @@ fn menu(current: Section, chrome: &Chrome<'_>) -> Markup {
                 }
             }
             div.reader {
-                p { "Workspace " strong { (chrome.workspace) } }
-                p { "Signed in as " strong { (chrome.reader) } }
+                p { "Workspace " strong { (text(chrome.workspace)) } }
+                p { "Signed in as " strong { (text(chrome.reader)) } }
                 @if chrome.is_signed_in {
                     form method="post" action="/sign-out" {
                         (csrf_field())

@@ -35,7 +35,7 @@ pub const PAGES: &[ConsolePage] = &[
     page("runs", "/runs", "gate 1"),
     page("runs-empty", "/runs?state=queued", "No replay or gate"),
     ConsolePage { status: 404, ..page("not-found", "/no-such-page", "no such path") },
-    ConsolePage { status: 400, ..page("bad-request", "/runs?before=x", "before") },
+    ConsolePage { status: 400, ..page("bad-request", "/runs?before=x", "invalid parameters") },
 ];
 
 /// Pages that the navigation names and that do not exist yet. A line here must answer 404.

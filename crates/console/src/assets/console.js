@@ -71,6 +71,9 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+const pageAddress = () => location.pathname + location.search;
+let shownAddress = pageAddress();
+
 // Replaces one element of the page by the same element of another URL.
 async function update(url, id, { push }) {
   const answer = await fetch(url, { headers: { accept: "text/html" } });
@@ -88,6 +91,7 @@ async function update(url, id, { push }) {
   now.replaceWith(next);
   document.title = page.title;
   if (push) history.pushState({ update: id }, "", url);
+  shownAddress = pageAddress();
 }
 
 for (const form of document.querySelectorAll("form[data-update]")) {
@@ -103,7 +107,10 @@ for (const form of document.querySelectorAll("form[data-update]")) {
   form.addEventListener("change", () => update(address(), form.dataset.update, { push: true }));
 }
 
-addEventListener("popstate", () => location.reload());
+// Another part of the same page, such as the target of the skip link, is no other page.
+addEventListener("popstate", () => {
+  if (pageAddress() !== shownAddress) location.reload();
+});
 
 for (const bar of document.querySelectorAll("progress[data-events]")) {
   const events = new EventSource(bar.dataset.events);

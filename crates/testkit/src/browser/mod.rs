@@ -27,8 +27,9 @@ pub const AXE: &str = "GBRAIN_TEST_AXE";
 const TIMEOUT: Duration = Duration::from_secs(60);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// Without them Chromium calls its maker's servers at every start.
-const FLAGS: [&str; 13] = [
+const FLAGS: [&str; 14] = [
     "--headless",
+    "--window-size=1280,900",
     "--no-sandbox",
     "--disable-gpu",
     "--disable-dev-shm-usage",
@@ -159,6 +160,13 @@ impl Browser {
         self.post(&format!("/element/{element}/click"), &json!({})).map(drop)
     }
 
+    /// Clicks on an element that opens a page, and waits until that has loaded.
+    pub fn follow(&self, selector: &str) -> Result<()> {
+        self.script("window.isLeft = true", &[])?;
+        self.click(selector)?;
+        self.until("!window.isLeft && document.readyState === 'complete'")
+    }
+
     /// Types into a field.
     pub fn fill(&self, selector: &str, text: &str) -> Result<()> {
         let element = self.element(selector)?;
@@ -231,7 +239,7 @@ impl Browser {
         Ok(entries.iter().map(entry).collect())
     }
 
-    /// The requests since the last call. Those without a network, such as `data:`, are left out.
+    /// The requests over a network since the last call, and not those of the browser's own pages.
     pub fn requests(&self) -> Result<Vec<SentRequest>> {
         let entries = self.entries("performance")?;
         let requests = entries.iter().filter_map(|entry| {
@@ -240,8 +248,9 @@ impl Browser {
             let request = &event["params"]["request"];
             let (method, url) =
                 (request["method"].as_str()?.to_owned(), request["url"].as_str()?.to_owned());
-            let is_sent =
-                event["method"] == "Network.requestWillBeSent" && !url.starts_with("data:");
+            let is_internal =
+                ["data:", "blob:", "chrome:"].iter().any(|scheme| url.starts_with(scheme));
+            let is_sent = event["method"] == "Network.requestWillBeSent" && !is_internal;
             is_sent.then_some(SentRequest { method, url })
         });
         Ok(requests.collect())

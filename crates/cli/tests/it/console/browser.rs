@@ -52,7 +52,7 @@ fn a_reader_signs_in_looks_around_and_signs_out() {
             assert!(visit.browser.text().unwrap().contains("Runs"));
         }
         visit.assert_clean("looking around");
-        visit.browser.click(".reader button").unwrap();
+        visit.browser.follow(".reader button").unwrap();
         assert_eq!(visit.path(), "/sign-in");
         assert!(visit.browser.cookies().unwrap().is_empty());
         visit.browser.back().unwrap();
@@ -143,7 +143,7 @@ fn a_link_of_another_site_opens_a_page_and_its_forms_do_nothing() {
         assert!(visit.browser.text().unwrap().contains("Signed in as default admin"), "{origin}");
         for action in ["/runs/1/cancel", "/sign-out", "/sign-in"] {
             visit.browser.open(&format!("{origin}{action}")).unwrap();
-            visit.browser.click("button").unwrap();
+            visit.browser.follow("button").unwrap();
             visit.browser.until("document.body.innerText.includes('another origin') || document.body.innerText.includes('of this origin')").unwrap();
             assert_eq!((visit.path().as_str(), visit.status()), (action, 403), "{origin}");
         }

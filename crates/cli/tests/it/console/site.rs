@@ -86,7 +86,7 @@ impl Visit {
     #[track_caller]
     pub(super) fn sign_in(&self, token: &str) {
         self.browser.fill("input[name=token]", token).unwrap();
-        self.browser.click("main button").unwrap();
+        self.browser.follow("main button").unwrap();
     }
 
     /// Opens the form and signs in.
