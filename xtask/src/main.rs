@@ -1,4 +1,5 @@
-//! The project's own tasks: `cargo xtask test`, `bench`, `campaign`, `census`, `postgres` and `with`.
+//! The project's own tasks: `cargo xtask test`, `bench`, `campaign`, `screenshots`, `census`,
+//! `postgres` and `with`.
 //!
 //! A task is what a contributor and CI run the same way: the checks that a shell script would
 //! get wrong on one machine out of three (finding PostgreSQL, starting it without root, stopping
@@ -16,6 +17,7 @@ use anyhow::{Context, Result, bail};
 
 mod account;
 mod bench;
+mod browser;
 mod cargo;
 mod census;
 mod counts;
@@ -26,6 +28,7 @@ mod packages;
 mod postgres;
 mod programs;
 mod python;
+mod screenshots;
 mod tee;
 mod test;
 
@@ -38,12 +41,14 @@ Commands:
   test [FILTER...]         Check formatting, lints, documentation and the dependencies (licences,
                            duplicates, maintenance, advisories), then run every test, or
                            those whose name contains a FILTER, against a private PostgreSQL
-                           and the pinned Python programs of xtask/python/requirements.txt
+                           and the pinned Python programs of xtask/python/requirements.txt,
+                           and Chromium with axe-core for the pages of the console
   bench NAME [ARGS...]     Run one benchmark in release mode
   campaign NAME [ARGS...]  Run one campaign in release mode, against a private PostgreSQL
+  screenshots              Make the pictures of the console in docs/images/console
   census                   Count the source: sizes, shapes, names and prose
   postgres CMD [ARGS...]   Run any command against a private PostgreSQL
-  with CMD [ARGS...]       Run any command with all that the tests get: PostgreSQL and Python
+  with CMD [ARGS...]       Run any command with all that the tests get: PostgreSQL, Python, Chromium
 
 Examples:
   cargo xtask test
@@ -58,6 +63,9 @@ What they set for the programs they run:
   GBRAIN_TEST_PG_BIN       Directory of its programs, for tests that start their own server
   GBRAIN_TEST_PYTHON       Python with the pinned programs (test, campaign, with); your own is kept
   GBRAIN_TEST_FAKETIME     The library of libfaketime (test, campaign, with); your own is kept
+  GBRAIN_TEST_CHROMIUM     Chromium (test, with, screenshots); your own is kept, as of the next two
+  GBRAIN_TEST_CHROMEDRIVER Its driver
+  GBRAIN_TEST_AXE          The script of axe-core
   GBRAIN_TEST_DATA         Test data, if found beside the workspace; your own value is kept
 ";
 
@@ -80,9 +88,10 @@ fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
         Some("test") => test::run(rest),
         Some("bench") => bench::run(bench::Kind::Bench, rest),
         Some("campaign") => bench::run(bench::Kind::Campaign, rest),
+        Some("screenshots") => screenshots::run(),
         Some("census") => census::run(),
         Some("postgres") => with_postgres(rest, Vec::new()),
-        Some("with") => with_postgres(rest, tools()?),
+        Some("with") => with_postgres(rest, [tools()?, browser::variables()?].concat()),
         _ => bail!("unknown command {command:?}; `cargo xtask --help` lists them"),
     }
 }

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::counts::Counts;
 use crate::dependencies::Advisories;
 use crate::postgres::Server;
-use crate::{cargo, data, dependencies, programs, tee, tools};
+use crate::{browser, cargo, data, dependencies, programs, tee, tools};
 
 const FMT: [&str; 3] = ["fmt", "--all", "--check"];
 const CLIPPY: [&str; 8] = [
@@ -50,9 +50,10 @@ pub(crate) fn run(filters: &[OsString]) -> Result<ExitCode> {
     {
         bail!("{option:?} is not a filter; a filter is a part of a test's name");
     }
-    // Before the checks, so that a missing PostgreSQL or Python shows at once.
+    // Before the checks, so that a missing PostgreSQL, Python or browser shows at once.
     let programs = programs::find_or_install()?;
     let tools = timed("python and libfaketime", tools)?;
+    let browser = timed("chromium and axe-core", browser::variables)?;
     let data = data::variable()?;
     ensure_components()?;
     let advisories = timed("dependencies", dependencies::check)?;
@@ -64,6 +65,7 @@ pub(crate) fn run(filters: &[OsString]) -> Result<ExitCode> {
     for runner in runners() {
         let mut command = cargo::command(runner.arguments);
         command.args(filters).envs(server.variables()).envs(data.clone()).envs(tools.clone());
+        command.envs(browser.clone());
         // Many tests wait for something: two more than there are cores keep these busy.
         if env::var_os(THREADS).is_none() {
             let cores = std::thread::available_parallelism().map_or(1, usize::from);

@@ -2,7 +2,8 @@
 //!
 //! `bench NAME` measures, every ratio side by side in one run; `campaign NAME` hunts for failures;
 //! `bare DIR TERMS...`, `split FILES...` and `scan FILE` are the processes that others are compared with,
-//! `stream ADDRESS ROWS` the one whose export is measured, and `caller` one of those that spend a budget.
+//! `stream ADDRESS ROWS` the one whose export is measured, and `caller` one of those that spend a budget. `screenshots
+//! DIR` makes the pictures of the documentation.
 //!
 //! Exit codes: 0 if every target that decides was met, 1 if one was missed, 2 if nothing could be
 //! said.
@@ -13,6 +14,7 @@
 )]
 
 mod bench;
+mod screenshots;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -25,7 +27,7 @@ use gbrain_bench::campaign;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const USAGE: &str = "usage: gbrain-bench bench NAME [ARGS...] | campaign NAME [ARGS...] | \
-     bare DIR TERMS... | split FILES... | stream ADDRESS ROWS | scan FILE | caller";
+     bare DIR TERMS... | split FILES... | stream ADDRESS ROWS | scan FILE | caller | screenshots DIR";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -47,6 +49,7 @@ fn run(args: &[String]) -> Result<ExitCode> {
         [kind, file] if kind == "scan" => bench::usage::scan(file.as_ref()),
         [kind, dir, terms @ ..] if kind == "bare" => bench::bare::run(dir.as_ref(), terms),
         [kind, address, rows] if kind == "stream" => bench::export::stream(address, rows.parse()?),
+        [kind, dir] if kind == "screenshots" => screenshots::run(dir.as_ref()),
         [kind] if kind == "caller" => campaign::budget::run_caller(),
         _ => bail!(USAGE),
     }

@@ -5,7 +5,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest as _, Sha256};
 
 use crate::assets::{STYLE, script, stylesheet};
-use crate::part::{CSRF_MARK, command, csrf_field};
+use crate::part::{CSRF_MARK, command, csrf_field, text};
 
 /// A page before it is put into the console or into a file.
 #[derive(Debug, Default)]
@@ -121,7 +121,7 @@ const NAVIGATION: [(&str, &[Section]); 4] = [
 #[derive(Debug, Clone, Copy)]
 pub struct Chrome<'a> {
     pub workspace: &'a str,
-    /// Name of the token, or how the reader was let in without one.
+    /// Name of the token, or how the reader was let in without one; empty before signing in.
     pub reader: &'a str,
     /// Whether the reader signed in with a token and can sign out.
     pub is_signed_in: bool,
@@ -177,6 +177,7 @@ pub fn file(page: &Page) -> String {
             head {
                 meta charset="utf-8";
                 meta http-equiv="Content-Security-Policy" content=(policy);
+                meta name="referrer" content="no-referrer";
                 (meta(&page.title))
                 style { (PreEscaped(STYLE)) }
             }
@@ -200,9 +201,8 @@ fn meta(title: &str) -> Markup {
         meta charset="utf-8";
         meta name="viewport" content="width=device-width, initial-scale=1";
         meta name="color-scheme" content="light dark";
-        meta name="referrer" content="no-referrer";
         link rel="icon" href="data:,";
-        title { (title) " - gbrain" }
+        title { (text(title)) " - gbrain" }
     }
 }
 
@@ -210,28 +210,35 @@ fn navigation(current: Section, chrome: &Chrome<'_>) -> Markup {
     html! {
         nav.side aria-label="Console" {
             a.brand href="/" { "gbrain" }
-            details.menu open {
-                summary { "Menu" }
-                @for (group, sections) in NAVIGATION {
-                    h2 { (group) }
-                    ul {
-                        @for section in sections {
-                            li {
-                                a href=(section.path()) aria-current=[(*section == current).then_some("page")] {
-                                    (section.name())
-                                }
+            @if !chrome.reader.is_empty() { (menu(current, chrome)) }
+        }
+    }
+}
+
+/// The links to all sections, and the reader.
+fn menu(current: Section, chrome: &Chrome<'_>) -> Markup {
+    html! {
+        details.menu open {
+            summary { "Menu" }
+            @for (group, sections) in NAVIGATION {
+                h2 { (group) }
+                ul {
+                    @for section in sections {
+                        li {
+                            a href=(section.path()) aria-current=[(*section == current).then_some("page")] {
+                                (section.name())
                             }
                         }
                     }
                 }
-                div.reader {
-                    p { "Workspace " strong { (chrome.workspace) } }
-                    p { "Signed in as " strong { (chrome.reader) } }
-                    @if chrome.is_signed_in {
-                        form method="post" action="/sign-out" {
-                            (csrf_field())
-                            button.plain type="submit" { "Sign out" }
-                        }
+            }
+            div.reader {
+                p { "Workspace " strong { (text(chrome.workspace)) } }
+                p { "Signed in as " strong { (text(chrome.reader)) } }
+                @if chrome.is_signed_in {
+                    form method="post" action="/sign-out" {
+                        (csrf_field())
+                        button.plain type="submit" { "Sign out" }
                     }
                 }
             }

@@ -13,6 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::principal::Principal;
 use crate::rate::{Rate, RateLimiters};
+use crate::session;
 use crate::token::{ParsedToken, TokenKey};
 
 /// How long a token looked up in the store is cached; a revoked token may be accepted for that
@@ -157,10 +158,7 @@ impl Authenticator {
             let _ = self.failures.take(&credentials.peer, FAILURES, clock);
             return Err(unauthorised("this token is unknown, revoked or expired"));
         };
-        let rate = Rate::per_second(token.rate_per_second);
-        self.limits.take(&token.id, rate, clock).map_err(AuthError::RateLimited)?;
-        let ApiToken { workspace, id, name, scope, .. } = token;
-        Ok(Principal { workspace, scope, name, token_id: Some(id) })
+        self.principal_of(token, clock)
     }
 
     /// Whether `authenticate` needs no store access, and so does not block.
@@ -188,21 +186,18 @@ impl Authenticator {
     }
 
     /// Makes a session of the console for a principal with a token.
-    pub fn session(
+    pub(crate) fn begin_session(
         &self,
         principal: &Principal,
         clock: Instant,
         now: Timestamp,
-        seconds: i64,
+        lifetime: SignedDuration,
     ) -> Result<String, AuthError> {
         let id = principal.token_id.as_deref().ok_or_else(|| unauthorised("a token is needed"))?;
-        let token = self
-            .stored_token(id, clock, now)?
-            .ok_or_else(|| unauthorised("the token was revoked"))?;
+        let token = self.stored_token(id, clock, now)?;
+        let token = token.ok_or_else(|| unauthorised("the token was revoked"))?;
         let key = self.key.as_ref().ok_or_else(|| unauthorised("the key of tokens is missing"))?;
-        let end = (now.as_second() + seconds).to_string();
-        let mac = key.sign(&session_parts(&token, &end, &hex_of(&token.digest.0)));
-        Ok(format!("{id}.{end}.{mac}"))
+        Ok(session::issue(key, &token, now.as_second() + lifetime.as_secs()))
     }
 
     /// A session that has ended or is not ours is no worse than none: this machine may need none.
@@ -213,34 +208,39 @@ impl Authenticator {
         clock: Instant,
         now: Timestamp,
     ) -> Result<Principal, AuthError> {
-        let Some(token) = self.token_of_session(session, clock, now)? else {
-            return self.authenticate_loopback(credentials, clock);
-        };
+        match self.token_of_session(session, clock, now)? {
+            Some(token) => self.principal_of(token, clock),
+            None => self.authenticate_loopback(credentials, clock),
+        }
+    }
+
+    fn principal_of(&self, token: ApiToken, clock: Instant) -> Result<Principal, AuthError> {
         let rate = Rate::per_second(token.rate_per_second);
         self.limits.take(&token.id, rate, clock).map_err(AuthError::RateLimited)?;
         let ApiToken { workspace, id, name, scope, .. } = token;
         Ok(Principal { workspace, scope, name, token_id: Some(id) })
     }
 
+    /// The token that a session stands for. Only a session that was signed here reads the store.
     fn token_of_session(
         &self,
         session: &str,
         clock: Instant,
         now: Timestamp,
     ) -> Result<Option<ApiToken>, AuthError> {
-        let mut parts = session.splitn(3, '.');
-        let (Some(id), Some(end), Some(mac), Some(key)) =
-            (parts.next(), parts.next(), parts.next(), &self.key)
-        else {
-            return Ok(None);
-        };
-        if !end.parse::<i64>().is_ok_and(|end| now.as_second() < end) {
-            return Ok(None);
-        }
-        let token = self.stored_token(id, clock, now)?.filter(|token| token.is_live(now));
-        Ok(token.filter(|token| {
-            key.is_signed(&session_parts(token, end, &hex_of(&token.digest.0)), mac)
-        }))
+        let Some(key) = &self.key else { return Ok(None) };
+        let Some(session) = session::verify(key, session, now) else { return Ok(None) };
+        let token = self.stored_token(session.token_id, clock, now)?;
+        Ok(token.filter(|token| token.is_live(now) && session.is_of(key, token)))
+    }
+
+    /// The token of the forms of a session. Every server with the key of tokens makes the same.
+    pub(crate) fn form_token(&self, session: &str) -> Option<String> {
+        self.key.as_ref().map(|key| session::form_token(key, session))
+    }
+
+    pub(crate) fn is_form_token(&self, session: &str, presented: &str) -> bool {
+        self.key.as_ref().is_some_and(|key| session::is_form_token(key, session, presented))
     }
 
     /// Whether an authenticated principal is still valid. Blocks at most once a second.
@@ -332,15 +332,6 @@ impl Authenticator {
         known.insert(id.to_owned(), (clock, found.clone()));
         Ok(found)
     }
-}
-
-/// What the signature of a session covers: the token, its digest, and the end.
-fn session_parts<'a>(token: &'a ApiToken, end: &'a str, digest: &'a str) -> [&'a str; 4] {
-    ["session", &token.id, end, digest]
-}
-
-fn hex_of(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The reply to an address that exceeded the failure limit.

@@ -23,6 +23,7 @@ mod rankings;
 mod rate;
 mod run;
 mod scheduler;
+mod session;
 pub mod telemetry;
 mod threads;
 mod token;

@@ -1,7 +1,7 @@
 //! Fakes and servers shared by tests, benchmarks and campaigns; never part of the product.
 //!
 //! Servers listen on loopback and stop when they are dropped: model providers, a retrieval API, receivers of alerts, a
-//! mail server, addresses that are down. `engine` and `cluster` give databases and whole PostgreSQL servers, `process`
+//! mail server, addresses that are down. `browser` drives Chromium. `engine` and `cluster` give databases and whole PostgreSQL servers, `process`
 //! and `served` run the real binary in a home of its own.
 
 #![expect(
@@ -9,7 +9,9 @@
     reason = "tests and campaigns run with a clock that is right"
 )]
 
+pub mod browser;
 pub mod cluster;
+pub mod console;
 pub mod engine;
 pub mod http;
 pub mod listener;

@@ -52,6 +52,11 @@ impl Home {
         self.brain.home()
     }
 
+    /// The brain in it.
+    pub(crate) fn brain(&self) -> &Gbrain {
+        &self.brain
+    }
+
     /// The binary with this home and nothing else of the environment that matters.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         self.brain.command(args)

@@ -72,9 +72,17 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+const pageAddress = () => location.pathname + location.search;
+let shownAddress = pageAddress();
+
 // Replaces one element of the page by the same element of another URL.
 async function update(url, id, { push }) {
   const answer = await fetch(url, { headers: { accept: "text/html" } });
+  // The session has ended: the form to sign in is a page of its own.
+  if (answer.redirected) {
+    location.assign(url);
+    return;
+  }
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const [now, next] = [document.getElementById(id), page.getElementById(id)];
   if (!now || !next) {
@@ -84,6 +92,7 @@ async function update(url, id, { push }) {
   now.replaceWith(next);
   document.title = page.title;
   if (push) history.pushState({ update: id }, "", url);
+  shownAddress = pageAddress();
 }
 
 for (const form of document.querySelectorAll("form[data-update]")) {
@@ -104,7 +113,10 @@ document.addEventListener("input", ({ target }) => {
   if (shown) shown.value = target.value;
 });
 
-addEventListener("popstate", () => location.reload());
+// Another part of the same page, such as the target of the skip link, is no other page.
+addEventListener("popstate", () => {
+  if (pageAddress() !== shownAddress) location.reload();
+});
 
 for (const bar of document.querySelectorAll("progress[data-events]")) {
   const events = new EventSource(bar.dataset.events);

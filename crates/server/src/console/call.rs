@@ -1,5 +1,6 @@
 //! Calls of the API's endpoints on behalf of the reader of a page.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use bytes::Bytes;
@@ -22,6 +23,22 @@ pub(crate) type EndpointTable = HashMap<&'static str, Endpoint>;
 pub(crate) struct ConsoleCall<'a> {
     call: OperationCall<'a>,
     endpoints: &'a EndpointTable,
+    /// The object of the first change, for the audit log.
+    target: RefCell<Option<String>>,
+}
+
+/// The result of a page or an action.
+pub(super) struct CallOutcome<T> {
+    /// The object that was changed, or was to be.
+    pub(super) target: Option<String>,
+    pub(super) result: Result<T, Fault>,
+}
+
+impl<T> CallOutcome<T> {
+    /// Nothing was called.
+    pub(super) fn refused(fault: Fault) -> Self {
+        Self { target: None, result: Err(fault) }
+    }
 }
 
 impl ConsoleCall<'_> {
@@ -31,7 +48,7 @@ impl ConsoleCall<'_> {
         principal: &Principal,
         stop: &StopFlag,
         work: impl FnOnce(&ConsoleCall<'_>) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
+    ) -> CallOutcome<T> {
         let memory = RequestMemoryAccount::new(shared.memory_budget(), shared.metrics(), 0);
         let call = OperationCall {
             registry: &shared.registry,
@@ -42,7 +59,9 @@ impl ConsoleCall<'_> {
             stop,
             memory: &memory,
         };
-        work(&ConsoleCall { call, endpoints: shared.endpoints() })
+        let call = ConsoleCall { call, endpoints: shared.endpoints(), target: RefCell::default() };
+        let result = work(&call);
+        CallOutcome { target: call.target.into_inner(), result }
     }
 
     /// Whether the reader's scope allows this endpoint.
@@ -79,6 +98,9 @@ impl ConsoleCall<'_> {
     ) -> Result<Vec<u8>, Fault> {
         let endpoint =
             self.endpoints.get(id).ok_or_else(|| Fault::internal(format!("no endpoint {id}")))?;
+        if let (false, Some((_, target))) = (endpoint.method.is_safe(), parameters.first()) {
+            self.target.borrow_mut().get_or_insert_with(|| (*target).to_owned());
+        }
         if self.call.principal.scope < endpoint.scope {
             return Err(Fault::forbidden(format!(
                 "this needs a token of scope {}",

@@ -9,6 +9,7 @@
 //! to its API token and ends with it.
 
 mod actions;
+mod browser;
 mod call;
 mod downloads;
 mod label_actions;
@@ -18,9 +19,11 @@ pub(crate) mod session;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{Path, RawPathParams, Request, State};
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION,
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, LOCATION,
+    REFERRER_POLICY, RETRY_AFTER,
 };
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -28,33 +31,35 @@ use axum::routing::{get, post};
 use gbrain_console::page::message::{self, Message};
 use gbrain_console::{ASSETS, Chrome, Page, Section};
 use gbrain_core::clock::moment;
-use gbrain_core::fault::Fault;
+use gbrain_core::fault::{Fault, FaultKind};
 
 use crate::http::{
-    EndpointName, JSON, NDJSON, ServerState, in_time, is_internal, masked, principal, status_of,
+    AuditTarget, EndpointName, ErrorResponse, JSON, NDJSON, ServerState, buffer_up_to, in_time, is_internal,
+    masked, principal, status_of,
 };
 use crate::principal::Principal;
 use crate::work_queue::{StopFlag, WorkQueue};
 use actions::ConsoleAction;
-use call::ConsoleCall;
+pub(crate) use browser::BrowserRequest;
+use browser::own_path;
 pub(crate) use call::EndpointTable;
+use call::{CallOutcome, ConsoleCall};
 use downloads::ConsoleDownload;
 use pages::ConsolePage;
-use session::SIGN_IN;
+use session::{SIGN_IN, SIGN_OUT};
 
 const HTML: &str = "text/html; charset=utf-8";
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
                       img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 /// Assets never change: their names contain the hash of their content.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
-/// Maximum size of a form.
-const FORM_BYTES: usize = 4 << 20;
+const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 
 /// The routes of the console.
 pub(crate) fn router() -> Router<Arc<ServerState>> {
     let mut router = Router::new()
-        .route(SIGN_IN, get(session::form).post(session::sign_in))
-        .route("/sign-out", post(session::sign_out))
+        .route(SIGN_IN, get(session::sign_in_form).post(session::sign_in))
+        .route(SIGN_OUT, post(session::sign_out))
         .route("/assets/{name}", get(asset));
     for page in pages::pages() {
         router = router.route(page.path, page_route(page));
@@ -68,7 +73,8 @@ pub(crate) fn router() -> Router<Arc<ServerState>> {
     router
 }
 
-/// Whether a path belongs to the console, so that a browser without a session is sent to the form.
+/// Whether a path belongs to the console: it takes the session cookie, and a browser without one is
+/// sent to the form.
 pub(crate) fn is_console_path(path: &str) -> bool {
     !(path.starts_with("/v1/") || path == "/mcp" || path == "/metrics")
 }
@@ -90,18 +96,19 @@ fn page_route(page: ConsolePage) -> axum::routing::MethodRouter<Arc<ServerState>
     let page = Arc::new(page);
     get(
         async move |State(shared): State<Arc<ServerState>>,
-                    path: RawPathParams,
+                    path: PathParameters,
                     request: Request| {
-            let reader = match Reader::of(&shared, &request) {
+            let reader = match Reader::of(&request) {
                 Ok(reader) => reader,
                 Err(fault) => return reply_with(&shared, None, Err(fault), page.section),
             };
-            let parameters = parameters(&path, request.uri().query().unwrap_or_default());
+            let parameters = parameters(path, request.uri().query().unwrap_or_default());
             let (state, principal, section, id) =
                 (shared.clone(), reader.principal.clone(), page.section, page.id);
             let job = move |stop: &StopFlag| {
                 let parameters = parameters?;
                 ConsoleCall::run(&state, &principal, stop, |call| (page.render)(call, &parameters))
+                    .result
             };
             let result =
                 in_time(&shared, WorkQueue::Read, job).await.map_err(|refusal| refusal.fault);
@@ -115,13 +122,13 @@ fn page_route(page: ConsolePage) -> axum::routing::MethodRouter<Arc<ServerState>
 fn download_route(download: ConsoleDownload) -> axum::routing::MethodRouter<Arc<ServerState>> {
     let ConsoleDownload { path, id, endpoint } = download;
     get(async move |State(shared): State<Arc<ServerState>>, request: Request| {
-        let reader = match Reader::of(&shared, &request) {
+        let reader = match Reader::of(&request) {
             Ok(reader) => reader,
             Err(fault) => return reply_with(&shared, None, Err(fault), Section::default()),
         };
         let (state, principal) = (shared.clone(), reader.principal.clone());
         let job = move |stop: &StopFlag| {
-            ConsoleCall::run(&state, &principal, stop, |call| call.bytes(endpoint, &[], None))
+            ConsoleCall::run(&state, &principal, stop, |call| call.bytes(endpoint, &[], None)).result
         };
         let result = in_time(&shared, WorkQueue::Read, job).await.map_err(|refusal| refusal.fault);
         let mut response = match result.flatten() {
@@ -146,20 +153,26 @@ fn action_route(action: ConsoleAction) -> axum::routing::MethodRouter<Arc<Server
     let action = Arc::new(action);
     post(
         async move |State(shared): State<Arc<ServerState>>,
-                    path: RawPathParams,
+                    path: PathParameters,
                     request: Request| {
             let (section, id) = (action.section, action.id);
-            let reader = match Reader::of(&shared, &request) {
+            let reader = match Reader::of(&request) {
                 Ok(reader) => reader,
                 Err(fault) => return reply_with(&shared, None, Err(fault), section),
             };
-            let parameters = parameters(&path, request.uri().query().unwrap_or_default());
-            let result = perform(&shared, &reader, action, parameters, request).await;
+            let parameters = parameters(path, request.uri().query().unwrap_or_default());
+            let CallOutcome { target, result } =
+                perform(&shared, &reader, action, parameters, request)
+                    .await
+                    .unwrap_or_else(CallOutcome::refused);
             let mut response = match result {
                 Ok(location) => see_other(&location),
                 Err(fault) => reply_with(&shared, Some(&reader), Err(fault), section),
             };
             response.extensions_mut().insert(EndpointName(id));
+            if let Some(target) = target {
+                response.extensions_mut().insert(AuditTarget(target));
+            }
             response
         },
     )
@@ -171,30 +184,34 @@ async fn perform(
     action: Arc<ConsoleAction>,
     parameters: Result<Fields, Fault>,
     request: Request,
-) -> Result<String, Fault> {
-    let mut fields = form(request).await?;
+) -> Result<CallOutcome<String>, Fault> {
+    let mut fields = form(shared, request, shared.limits().body).await?;
     if !session::is_csrf_token(shared, reader, fields.take("csrf").unwrap_or_default().as_str()) {
         return Err(Fault::forbidden("this form is not from this session")
             .hint("open the page again, then send the form"));
     }
-    fields.0.extend(parameters?.0);
+    // The path comes first: a field of the form does not change the object that the path names.
+    let mut all = parameters?;
+    all.0.append(&mut fields.0);
     let (state, principal) = (shared.clone(), reader.principal.clone());
     let job = move |stop: &StopFlag| {
-        ConsoleCall::run(&state, &principal, stop, |call| (action.perform)(call, &fields))
+        ConsoleCall::run(&state, &principal, stop, |call| (action.perform)(call, &all))
     };
-    in_time(shared, WorkQueue::Write, job).await.map_err(|refusal| refusal.fault).flatten()
+    in_time(shared, WorkQueue::Write, job).await.map_err(|refusal| refusal.fault)
 }
 
 /// Who reads a page, and how the page's forms prove that they are from this session.
 pub(crate) struct Reader {
     pub(crate) principal: Principal,
-    /// The session cookie; `None` for a reader that needs no token.
+    /// The session cookie; `None` for a reader without a token, who may have an old one.
     pub(crate) session: Option<String>,
 }
 
 impl Reader {
-    fn of(_: &ServerState, request: &Request) -> Result<Self, Fault> {
-        Ok(Self { principal: principal(request)?, session: session::cookie(request.headers()) })
+    fn of(request: &Request) -> Result<Self, Fault> {
+        let principal = principal(request)?;
+        let session = principal.token_id.as_ref().and_then(|_| session::cookie(request.headers()));
+        Ok(Self { principal, session })
     }
 }
 
@@ -231,7 +248,10 @@ impl Fields {
     }
 }
 
-fn parameters(path: &RawPathParams, query: &str) -> Result<Fields, Fault> {
+type PathParameters = Result<RawPathParams, RawPathParamsRejection>;
+
+fn parameters(path: PathParameters, query: &str) -> Result<Fields, Fault> {
+    let path = path.map_err(|_| Fault::usage("the path is not valid UTF-8"))?;
     let mut fields: Vec<(String, String)> =
         path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let query: Vec<(String, String)> = serde_urlencoded::from_str(query)
@@ -240,14 +260,38 @@ fn parameters(path: &RawPathParams, query: &str) -> Result<Fields, Fault> {
     Ok(Fields(fields))
 }
 
-/// The fields of a form.
-pub(crate) async fn form(request: Request) -> Result<Fields, Fault> {
-    let body = axum::body::to_bytes(request.into_body(), FORM_BYTES)
-        .await
-        .map_err(|_| Fault::too_large(format!("a form may have {FORM_BYTES} bytes")))?;
-    serde_urlencoded::from_bytes(&body)
+/// The fields of a form, within the limits of the API on time and memory.
+pub(crate) async fn form(
+    shared: &ServerState,
+    request: Request,
+    max_bytes: usize,
+) -> Result<Fields, Fault> {
+    let body = buffer_up_to(request, shared, max_bytes).await?;
+    serde_urlencoded::from_bytes(&body.bytes)
         .map(Fields)
         .map_err(|error| Fault::usage(format!("cannot read the form: {error}")))
+}
+
+/// Answers a request that leads to no page. Callers of the API get JSON.
+pub(crate) fn fault(shared: &ServerState, request: &Request, fault: Fault) -> Response {
+    match BrowserRequest::of(request) {
+        Some(_) => {
+            reply_with(shared, Reader::of(request).ok().as_ref(), Err(fault), Section::default())
+        }
+        None => ErrorResponse::from(fault).into_response(),
+    }
+}
+
+/// Answers a browser that was not let in: without a session it is sent to the form.
+pub(crate) fn refused(
+    shared: &ServerState,
+    browser: &BrowserRequest,
+    refusal: ErrorResponse,
+) -> Response {
+    if refusal.fault.kind == FaultKind::Unauthorised {
+        return session::required(browser);
+    }
+    reply_with(shared, None, Err(refusal.fault), Section::default())
 }
 
 /// Renders a page, or the page of a fault with its status.
@@ -257,9 +301,10 @@ fn reply_with(
     result: Result<Page, Fault>,
     section: Section,
 ) -> Response {
-    let (status, page) = match result {
-        Ok(page) => (StatusCode::OK, page),
+    let (status, retry_after, page) = match result {
+        Ok(page) => (StatusCode::OK, None, page),
         Err(fault) => {
+            let ErrorResponse { fault, retry_after } = fault.into();
             let status = status_of(fault.kind);
             let shown = if is_internal(fault.kind) {
                 tracing::error!(kind = fault.kind.name(), message = %fault.message, "a page failed");
@@ -270,6 +315,7 @@ fn reply_with(
             let title = status.canonical_reason().unwrap_or("Error");
             (
                 status,
+                retry_after,
                 message::page(
                     section,
                     &Message { title, text: &shown.message, hints: &shown.hints },
@@ -285,20 +331,72 @@ fn reply_with(
         is_signed_in: reader.is_some_and(|reader| reader.principal.token_id.is_some()),
         csrf: &csrf,
     };
-    html(status, gbrain_console::live(&page, &chrome))
+    let mut response = html(status, gbrain_console::live(&page, &chrome));
+    if let Some(after) = retry_after {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(after.as_secs().max(1)));
+    }
+    response
 }
 
 fn html(status: StatusCode, text: String) -> Response {
-    let headers = [(CONTENT_TYPE, HTML), (CONTENT_SECURITY_POLICY, POLICY)];
+    let headers = [
+        (CONTENT_TYPE, HTML),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        // Without a referrer browsers send forms with the origin `null`, as if from another site.
+        (REFERRER_POLICY, "same-origin"),
+        (OPENER_POLICY, "same-origin"),
+    ];
     (status, headers, text).into_response()
 }
 
 /// Sends the browser to another page of the console.
 fn see_other(location: &str) -> Response {
-    let location = HeaderValue::from_str(location).unwrap_or(HeaderValue::from_static("/"));
+    let location =
+        HeaderValue::from_str(own_path(location)).unwrap_or(HeaderValue::from_static("/"));
     (StatusCode::SEE_OTHER, [(LOCATION, location)]).into_response()
 }
 
 fn now() -> jiff::Timestamp {
     moment(std::time::SystemTime::now())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_api_takes_no_cookies() {
+        for path in ["/v1/query", "/v1/pages/wiki", "/mcp", "/metrics"] {
+            assert!(!is_console_path(path), "{path}");
+        }
+        let document = crate::http::openapi();
+        let paths = document["paths"].as_object().unwrap().keys();
+        let with_cookie: Vec<_> = paths.filter(|path| is_console_path(path)).collect();
+        assert!(with_cookie.is_empty(), "{with_cookie:?}");
+    }
+
+    #[test]
+    fn only_the_form_and_the_assets_are_public() {
+        for path in [SIGN_IN, "/assets/style.css"] {
+            assert!(is_public(path), "{path}");
+        }
+        for path in [
+            "/",
+            "/runs",
+            SIGN_OUT,
+            "/assets",
+            "/sign-in/x",
+            "/sign-in%2f",
+            "//sign-in",
+            "/runs/assets/",
+        ] {
+            assert!(!is_public(path), "{path}");
+        }
+        let pages = pages::pages().into_iter().map(|page| page.path);
+        let public: Vec<_> = pages
+            .chain(actions::actions().iter().map(|action| action.path))
+            .filter(|p| is_public(p))
+            .collect();
+        assert!(public.is_empty(), "{public:?}");
+    }
 }

@@ -14,8 +14,8 @@ use gbrain_core::fault::Fault;
 use gbrain_core::reading::shape::ShapeError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::ServerState;
 use super::connection_slots::ConnectionSlot;
-use super::{RequestLimits, ServerState};
 use crate::telemetry::metrics::Metrics;
 
 /// Memory for all bodies and the values parsed from them, in KiB.
@@ -67,21 +67,29 @@ pub(super) fn no_memory(metrics: &Metrics) -> Fault {
 }
 
 /// A body, with permits for its memory.
-pub(super) struct BufferedBody {
-    pub(super) bytes: Bytes,
+pub(crate) struct BufferedBody {
+    pub(crate) bytes: Bytes,
     pub(super) held: Vec<OwnedSemaphorePermit>,
 }
 
 /// Reads the body within the limits on size, time and memory.
 pub(super) async fn buffer(request: Request, shared: &ServerState) -> Result<BufferedBody, Fault> {
-    let limits = &shared.limits;
+    buffer_up_to(request, shared, shared.limits.body).await
+}
+
+/// The same with a limit on size of its own.
+pub(crate) async fn buffer_up_to(
+    request: Request,
+    shared: &ServerState,
+    max_bytes: usize,
+) -> Result<BufferedBody, Fault> {
     let announced = request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-    if announced.and_then(|text| text.parse::<u64>().ok()).is_some_and(|n| n > limits.body as u64) {
-        return Err(too_large(limits));
+    if announced.and_then(|text| text.parse::<u64>().ok()).is_some_and(|n| n > max_bytes as u64) {
+        return Err(too_large(max_bytes));
     }
     let slot = request.extensions().get::<Arc<ConnectionSlot>>().cloned();
-    let reading = read(request.into_body(), shared);
-    let whole = match tokio::time::timeout(limits.body_timeout, reading).await {
+    let reading = read(request.into_body(), shared, max_bytes);
+    let whole = match tokio::time::timeout(shared.limits.body_timeout, reading).await {
         Err(_) => Err(Fault::timeout("the body did not arrive in time")),
         Ok(read) => read,
     }?;
@@ -92,19 +100,19 @@ pub(super) async fn buffer(request: Request, shared: &ServerState) -> Result<Buf
     Ok(whole)
 }
 
-fn too_large(limits: &RequestLimits) -> Fault {
-    Fault::too_large(format!("the body is larger than {} bytes", limits.body))
+fn too_large(max_bytes: usize) -> Fault {
+    Fault::too_large(format!("the body is larger than {max_bytes} bytes"))
 }
 
 /// Reads in pieces, so that a slow client uses no more memory than it has sent.
-async fn read(body: Body, shared: &ServerState) -> Result<BufferedBody, Fault> {
+async fn read(body: Body, shared: &ServerState, max_bytes: usize) -> Result<BufferedBody, Fault> {
     let mut pieces = body.into_data_stream();
     let (mut bytes, mut held) = (BytesMut::new(), Vec::new());
     let mut counted_kib = 0;
     while let Some(piece) = pieces.next().await {
         let piece = piece.map_err(|_| Fault::usage("the body was cut off"))?;
-        if bytes.len() + piece.len() > shared.limits.body {
-            return Err(too_large(&shared.limits));
+        if bytes.len() + piece.len() > max_bytes {
+            return Err(too_large(max_bytes));
         }
         bytes.extend_from_slice(&piece);
         let kib = (bytes.len() >> 10) as u32;

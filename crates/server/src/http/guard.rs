@@ -7,7 +7,7 @@
 use std::net::IpAddr;
 
 use axum::http::header::{HOST, ORIGIN};
-use axum::http::{HeaderMap, Uri};
+use axum::http::{HeaderMap, HeaderValue, Uri};
 use gbrain_core::fault::Fault;
 
 /// The allowed hosts and origins.
@@ -26,9 +26,12 @@ impl OriginGuard {
             return Err(Fault::forbidden("the Host header names an unknown host")
                 .hint("allow it with --allow-host"));
         }
-        // Browsers send no Origin with images and links, but mark them as cross-site. A link that
-        // opens a page is allowed: the other site cannot read it.
-        if headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site")
+        // Browsers send no Origin with images and links, but say where they come from. Another port
+        // of this host is another site, although the cookies of a host go to all of its ports. A link
+        // that opens a page is allowed: the other site cannot read it.
+        if headers
+            .get("sec-fetch-site")
+            .is_some_and(|site| site == "cross-site" || site == "same-site")
             && !headers.contains_key(ORIGIN)
             && !is_navigation(headers)
         {
@@ -45,6 +48,18 @@ impl OriginGuard {
         }
     }
 
+    /// Checks that a form of the console was sent by a page of this server. Origins that may call the
+    /// API may not send forms: a form acts with the session of the browser.
+    pub(crate) fn check_form(uri: &Uri, headers: &HeaderMap) -> Result<(), Fault> {
+        let host = host(uri, headers)?;
+        let is_own = |origin: &HeaderValue| is_own(origin.to_str().unwrap_or_default(), &host);
+        if headers.get_all(ORIGIN).iter().all(is_own) {
+            return Ok(());
+        }
+        Err(Fault::forbidden("this form was sent by a page of another origin")
+            .hint("open the page in this console, then send the form"))
+    }
+
     fn knows(&self, authority: &str) -> bool {
         let name = without_port(authority);
         let name = name.strip_suffix('.').unwrap_or(name);
@@ -58,11 +73,13 @@ impl OriginGuard {
 
     /// Whether the page is from this server or from an allowed origin.
     fn allows(&self, origin: &str, host: &str) -> bool {
-        let own = ["http://", "https://"].iter().any(|scheme| {
-            origin.strip_prefix(scheme).is_some_and(|rest| rest.eq_ignore_ascii_case(host))
-        });
-        own || self.origins.iter().any(|known| known == origin)
+        is_own(origin, host) || self.origins.iter().any(|known| known == origin)
     }
+}
+
+fn is_own(origin: &str, host: &str) -> bool {
+    let rest = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    rest.is_some_and(|rest| rest.eq_ignore_ascii_case(host))
 }
 
 /// Whether the browser opens the response as a page in a tab of its own.
@@ -162,14 +179,43 @@ mod tests {
 
     #[test]
     fn links_and_images_of_other_sites_are_refused() {
-        let ask = |site: &'static str| {
+        let request = |site: &'static str, mode: &'static str, destination: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(HOST, "localhost".parse().unwrap());
             headers.insert("sec-fetch-site", site.parse().unwrap());
+            headers.insert("sec-fetch-mode", mode.parse().unwrap());
+            headers.insert("sec-fetch-dest", destination.parse().unwrap());
             OriginGuard::default().check(&Uri::from_static("/v1/captures"), &headers).is_ok()
         };
-        assert!(!ask("cross-site"));
-        assert!(ask("none") && ask("same-origin"));
+        for site in ["cross-site", "same-site"] {
+            assert!(!request(site, "no-cors", "image"), "{site}");
+            assert!(!request(site, "navigate", "iframe"), "{site}");
+            assert!(request(site, "navigate", "document"), "{site}: a link");
+        }
+        assert!(request("none", "no-cors", "image") && request("same-origin", "no-cors", "image"));
+    }
+
+    #[test]
+    fn forms_are_from_this_server_only() {
+        let form = |origins: &[&str]| {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, "localhost:7727".parse().unwrap());
+            for origin in origins {
+                headers.append(ORIGIN, origin.parse().unwrap());
+            }
+            OriginGuard::check_form(&Uri::from_static("/sign-in"), &headers).is_ok()
+        };
+        assert!(form(&[]), "not a browser");
+        assert!(form(&["http://localhost:7727"]) && form(&["https://LOCALHOST:7727"]));
+        for origins in [
+            &["null"][..],
+            &["https://app.example"],
+            &["http://localhost:7728"],
+            &["http://localhost"],
+            &["http://localhost:7727", "https://app.example"],
+        ] {
+            assert!(!form(origins), "{origins:?}");
+        }
     }
 
     #[test]

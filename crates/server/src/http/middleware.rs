@@ -12,16 +12,15 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use gbrain_core::clock::moment;
-use gbrain_core::fault::{Fault, FaultKind};
+use gbrain_core::fault::Fault;
 use http_body_util::BodyExt as _;
 
 use super::listen::{AllConnectionsBusy, ClientAddress};
 use super::reply::ErrorResponse;
-use super::{RequestLimits, ServerState};
+use super::{OriginGuard, RequestLimits, ServerState};
 use crate::access::{AuthError, Credentials};
 use crate::audit::{Audit, AuditEvent};
-use crate::console;
-use crate::console::session::RefusedRequest;
+use crate::console::{self, BrowserRequest};
 use crate::principal::Principal;
 use crate::work_queue::{StopFlag, WorkQueue};
 
@@ -42,6 +41,10 @@ pub(crate) struct AuditTarget(pub(crate) String);
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EndpointName(pub(crate) &'static str);
+
+/// The principal that a response begins a session for, for the audit log.
+#[derive(Debug, Clone)]
+pub(crate) struct SignedInAs(pub(crate) Principal);
 
 pub(super) async fn handle(
     State(shared): State<Arc<ServerState>>,
@@ -83,7 +86,7 @@ async fn answer(
     }
     let peer = request.extensions().get::<ClientAddress>().copied();
     let credentials = request_credentials(shared, &request, peer);
-    let page = RefusedRequest::of(&request);
+    let browser = BrowserRequest::of(&request);
     match authenticate(shared, credentials, clock).await {
         Ok(principal) => {
             if let Some(principal) = &principal {
@@ -91,14 +94,17 @@ async fn answer(
             }
             (principal, next.run(request).await)
         }
-        Err(refusal) if refusal.fault.kind == FaultKind::Unauthorised && page.is_some() => {
-            (None, page.as_ref().map_or_else(|| refusal.into_response(), console::session::refused))
-        }
         Err(refusal) => {
             if refusal.retry_after.is_some() {
                 discard(request, &shared.limits).await;
             }
-            (None, refusal.into_response())
+            (
+                None,
+                match browser {
+                    Some(browser) => console::refused(shared, &browser, refusal),
+                    None => refusal.into_response(),
+                },
+            )
         }
     }
 }
@@ -135,6 +141,9 @@ fn request_credentials(
 ) -> Result<Option<RequestCredentials>, Fault> {
     shared.guard.check(request.uri(), request.headers())?;
     let path = request.uri().path();
+    if console::is_console_path(path) && !request.method().is_safe() {
+        OriginGuard::check_form(request.uri(), request.headers())?;
+    }
     if PUBLIC.contains(&path) || console::is_public(path) || is_preflight(shared, request) {
         return Ok(None);
     }
@@ -260,22 +269,24 @@ fn record_audit(
 ) -> Option<AuditEvent> {
     let status = response.status().as_u16();
     let action = response.extensions().get::<EndpointName>().map_or("none", |action| action.0);
-    let by = summary.principal.map_or("nobody", |principal| &principal.name);
+    let signed_in = response.extensions().get::<SignedInAs>().map(|signed_in| &signed_in.0);
+    let principal = summary.principal.or(signed_in);
+    let by = principal.map_or("nobody", |principal| &principal.name);
     let millis = summary.took.as_secs_f64() * 1000.0;
     tracing::debug!(
         request_id = summary.id, method = %summary.method, action, status, by, millis, "request"
     );
     let is_denied = matches!(status, 401 | 403) && shared.is_denial_audited(summary.peer);
-    let is_change = !summary.method.is_safe() && summary.principal.is_some() && is_audited(action);
+    let is_change = !summary.method.is_safe() && principal.is_some() && is_audited(action);
     if !is_denied && !is_change {
         return None;
     }
     let target = response.extensions().get::<AuditTarget>();
     Some(AuditEvent {
         action: if action == "none" { start_of(path) } else { action }.to_owned(),
-        workspace: summary.principal.map(|principal| principal.workspace.to_string()),
+        workspace: principal.map(|principal| principal.workspace.to_string()),
         by: by.to_owned(),
-        token_id: summary.principal.and_then(|principal| principal.token_id.clone()),
+        token_id: principal.and_then(|principal| principal.token_id.clone()),
         peer: summary.peer.map(|peer| peer.0.to_string()),
         target: target.map(|target| target.0.clone()),
         outcome: response.status().as_str().to_owned(),

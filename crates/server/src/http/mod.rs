@@ -40,12 +40,12 @@ use gbrain_store::JobCounts;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 
-pub(crate) use body::MemoryBudget;
+pub(crate) use body::{BufferedBody, MemoryBudget, buffer_up_to};
 pub(crate) use endpoint::{Endpoint, NoParameters, OperationCall, RequestInput, RequestOrigin};
 pub(crate) use listen::ClientAddress;
 pub(crate) use memory::{MemoryReservation, RequestMemoryAccount};
-pub(crate) use middleware::{EndpointName, RequestId};
-pub(crate) use reply::{JSON, NDJSON, Reply, is_internal, masked, status_of};
+pub(crate) use middleware::{AuditTarget, EndpointName, RequestId, SignedInAs};
+pub(crate) use reply::{ErrorResponse, JSON, NDJSON, Reply, is_internal, masked, status_of};
 
 pub(crate) use connection_slots::RESERVED;
 pub use guard::OriginGuard;
@@ -63,11 +63,8 @@ use crate::telemetry::metrics::{
 use crate::token::TokenKey;
 use crate::work_queue::{QueueError, StopFlag, WorkQueue, WorkQueues};
 use crate::workspace_registry::WorkspaceRegistry;
-use body::BufferedBody;
 use events::ListenerCounts;
 use listen::listen;
-use middleware::AuditTarget;
-use reply::ErrorResponse;
 use response_memory::ResponseMemory;
 
 /// Limits on the size and time of a request.
@@ -111,7 +108,8 @@ pub(crate) struct ServerState {
     readiness: tokio::sync::Mutex<Option<(Instant, Result<(), &'static str>)>>,
     /// The endpoints by their ids, for the pages of the console.
     endpoints: EndpointTable,
-    /// Signs the forms of the console. Without randomness there is none, and forms are refused.
+    /// Signs the forms of readers without a session. Without randomness there is none, and forms are
+    /// refused.
     form_key: Option<TokenKey>,
 }
 
@@ -163,6 +161,10 @@ impl ServerState {
 
     pub(crate) fn endpoints(&self) -> &EndpointTable {
         &self.endpoints
+    }
+
+    pub(crate) fn limits(&self) -> &RequestLimits {
+        &self.limits
     }
 
     pub(crate) fn form_key(&self) -> Option<&TokenKey> {
@@ -259,12 +261,19 @@ pub(crate) fn router(shared: Arc<ServerState>) -> Router {
         .route("/metrics", axum::routing::get(routes::metrics))
         .route("/v1/runs/{id}/events", axum::routing::get(events::of_run))
         .route("/v1/jobs/{id}/events", axum::routing::get(events::of_job))
+        // The same for pages: browsers send the cookie, which the API does not take.
+        .route("/runs/{id}/events", axum::routing::get(events::of_run))
+        .route("/jobs/{id}/events", axum::routing::get(events::of_job))
         .route("/mcp", mcp_route(&shared))
-        .fallback(async || ErrorResponse::from(Fault::not_found("no such path")).into_response())
-        .method_not_allowed_fallback(async || {
-            ErrorResponse::from(Fault::method_not_allowed("this path does not support this method"))
-                .into_response()
-        });
+        .fallback(async |State(shared): State<Arc<ServerState>>, request: Request| {
+            console::fault(&shared, &request, Fault::not_found("no such path"))
+        })
+        .method_not_allowed_fallback(
+            async |State(shared): State<Arc<ServerState>>, request: Request| {
+                let fault = Fault::method_not_allowed("this path does not support this method");
+                console::fault(&shared, &request, fault)
+            },
+        );
     let entering = axum::middleware::from_fn_with_state(shared.clone(), middleware::handle);
     let origins = shared.guard.origins.clone();
     let router = router.layer(entering).with_state(shared);

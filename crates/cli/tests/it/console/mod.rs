@@ -1,5 +1,9 @@
 //! The console, as a browser meets it: pages of a real server, sessions, forms.
 
+mod browser;
+mod hostile;
+mod sessions;
+mod site;
 mod captures;
 mod labels;
 mod reader;

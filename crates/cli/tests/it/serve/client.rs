@@ -4,7 +4,7 @@
 //! after one can't be mistaken for a part of it.
 
 use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::time::Duration;
 
@@ -32,6 +32,11 @@ impl Server {
     pub(crate) fn of(mut command: Command, flags: &[&str]) -> Self {
         command.args(flags).env_remove("GBRAIN_LOG").env_remove("GBRAIN_TOKEN_KEY");
         Self(Served::start(command).unwrap())
+    }
+
+    /// The address it listens on.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.0.address()
     }
 
     /// The most memory that it took while something was done, in bytes.

@@ -1,0 +1,67 @@
+//! The pictures of the console: every page of the table, light and dark, wide and narrow.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context as _, Result, ensure};
+use gbrain_testkit::browser::Browser;
+use gbrain_testkit::console::{PAGES, seed};
+use gbrain_testkit::engine::Engine;
+use gbrain_testkit::process::Gbrain;
+use gbrain_testkit::served::Served;
+
+const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../cli/demo");
+/// Widths in CSS pixels, and the most of a page's height that a picture shows.
+const SIZES: [(u32, u32); 2] = [(1280, 1600), (400, 1600)];
+const THEMES: [(&str, bool); 2] = [("light", false), ("dark", true)];
+
+/// Writes the pictures into a directory, replacing those that are there.
+pub(crate) fn run(directory: &Path) -> Result<ExitCode> {
+    let program = std::env::current_exe()?.with_file_name("gbrain");
+    let browser =
+        Browser::start()?.context("the pictures need a browser: `cargo xtask screenshots`")?;
+    let brain = Gbrain::new(&program, Engine::Sqlite)?;
+    seed(&brain, Path::new(CORPUS))?;
+    let served = Served::start(brain.command(&["serve"]))?;
+    if directory.is_dir() {
+        std::fs::remove_dir_all(directory)?;
+    }
+    std::fs::create_dir_all(directory)?;
+    let mut bytes = 0;
+    for page in PAGES {
+        for (theme, is_dark) in THEMES {
+            browser.set_dark(is_dark)?;
+            for (width, max_height) in SIZES {
+                browser.set_size(width, 900)?;
+                browser.open(&format!("http://{}{}", served.address(), page.path))?;
+                let path = directory.join(format!("{}-{theme}-{width}.png", page.name));
+                std::fs::write(&path, browser.screenshot(max_height)?)?;
+                reduce(&path)?;
+                bytes += std::fs::metadata(&path)?.len();
+            }
+        }
+    }
+    let count = PAGES.len() * THEMES.len() * SIZES.len();
+    writeln!(
+        std::io::stdout(),
+        "{count} pictures, {} KB, in {}",
+        bytes >> 10,
+        directory.display()
+    )?;
+    served.stop()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reduces the colours of a picture, if `pngquant` is installed.
+fn reduce(path: &Path) -> Result<()> {
+    let mut command = Command::new("pngquant");
+    command.args(["--force", "--ext", ".png", "--strip", "--speed", "1", "64", "--"]).arg(path);
+    match command.status() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        status => {
+            ensure!(status?.success(), "pngquant failed on {}", path.display());
+            Ok(())
+        }
+    }
+}

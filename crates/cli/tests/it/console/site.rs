@@ -1,0 +1,153 @@
+//! A server with the console, its readers, and a browser in front of it.
+
+use std::path::Path;
+
+use gbrain_testkit::browser::{Browser, LogEntry};
+use gbrain_testkit::console::seed;
+use serde_json::Value;
+
+use crate::serve::client::{Call, Reply, Server};
+use crate::support::Home;
+
+const FORM: &str = "application/x-www-form-urlencoded";
+/// What browsers accept when they open a page.
+const HTML: &str = "text/html,application/xhtml+xml,*/*;q=0.8";
+
+/// Fills a home with what the pages show.
+pub(super) fn seeded(home: Home) -> Home {
+    seed(home.brain(), &Path::new(env!("CARGO_MANIFEST_DIR")).join("demo")).unwrap();
+    home
+}
+
+/// A request as a browser sends it to open a page.
+pub(super) fn page(path: impl Into<String>) -> Call {
+    Call::get(path).header("accept", HTML)
+}
+
+/// A form as a browser sends it. The values must need no encoding.
+pub(super) fn form(path: impl Into<String>, fields: &[(&str, &str)]) -> Call {
+    let pairs: Vec<String> = fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    Call::new("POST", path).header("accept", HTML).body(FORM, pairs.join("&"))
+}
+
+/// The cookie of a session, as a browser sends it.
+#[track_caller]
+pub(super) fn sign_in(server: &Server, token: &str) -> String {
+    let reply = server.send(&form("/sign-in", &[("token", token)]));
+    assert_eq!(reply.status, 303, "{}", reply.whole());
+    cookie_of(&reply)
+}
+
+#[track_caller]
+pub(super) fn cookie_of(reply: &Reply) -> String {
+    let header = reply.header("set-cookie").unwrap_or_else(|| panic!("{}", reply.whole()));
+    header.split(';').next().unwrap().to_owned()
+}
+
+/// The token of the forms of a page.
+#[track_caller]
+pub(super) fn csrf_of(reply: &Reply) -> String {
+    let text = reply.text();
+    let found = text.split("name=\"csrf\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
+    found.unwrap_or_else(|| panic!("no form: {text}")).to_owned()
+}
+
+/// A browser that looks at one server.
+pub(super) struct Visit {
+    pub(super) browser: Browser,
+    pub(super) base: String,
+}
+
+impl Visit {
+    /// `None`, loudly, where there is no browser.
+    pub(super) fn start(server: &Server) -> Option<Self> {
+        let browser = Browser::start().unwrap()?;
+        Some(Self { browser, base: format!("http://{}", server.address()) })
+    }
+
+    #[track_caller]
+    pub(super) fn open(&self, path: &str) {
+        self.browser.open(&format!("{}{path}", self.base)).unwrap();
+    }
+
+    /// Path and query of the page.
+    #[track_caller]
+    pub(super) fn path(&self) -> String {
+        let url = self.browser.url().unwrap();
+        url.strip_prefix(&self.base).unwrap_or(&url).to_owned()
+    }
+
+    #[track_caller]
+    pub(super) fn script(&self, body: &str) -> Value {
+        self.browser.script(body, &[]).unwrap()
+    }
+
+    /// Signs in by the form that the browser shows.
+    #[track_caller]
+    pub(super) fn sign_in(&self, token: &str) {
+        self.browser.fill("input[name=token]", token).unwrap();
+        self.browser.follow("main button").unwrap();
+    }
+
+    /// Opens the form and signs in.
+    #[track_caller]
+    pub(super) fn sign_in_first(&self, token: &str) {
+        self.open("/sign-in?next=/runs");
+        self.sign_in(token);
+        assert_eq!(self.path(), "/runs");
+    }
+
+    /// The status of the page.
+    #[track_caller]
+    pub(super) fn status(&self) -> u64 {
+        self.script("return performance.getEntriesByType('navigation')[0].responseStatus")
+            .as_u64()
+            .unwrap()
+    }
+
+    /// Loads the page again until it leads elsewhere.
+    #[track_caller]
+    pub(super) fn reload_until(&self, path: &str) {
+        let begun = std::time::Instant::now();
+        while self.path() != path {
+            assert!(begun.elapsed().as_secs() < 60, "still at {}", self.path());
+            self.browser.reload().unwrap();
+        }
+    }
+
+    /// Asserts that no page had an error, broke its policy, or sent a request to another server.
+    #[track_caller]
+    pub(super) fn assert_clean(&self, place: &str) {
+        let problems: Vec<LogEntry> =
+            self.browser.log().unwrap().into_iter().filter(LogEntry::is_problem).collect();
+        assert!(problems.is_empty(), "{place}: {problems:#?}");
+        let own = format!("{}/", self.base);
+        let foreign: Vec<_> = self
+            .browser
+            .requests()
+            .unwrap()
+            .into_iter()
+            .filter(|request| !request.url.starts_with(&own))
+            .collect();
+        assert!(foreign.is_empty(), "{place}: {foreign:#?}");
+    }
+
+    /// Asserts that the page fits its window.
+    #[track_caller]
+    pub(super) fn assert_fits(&self, place: &str) {
+        for width in [400, 1280] {
+            self.browser.set_size(width, 900).unwrap();
+            let found = self.script(WIDER_THAN_WINDOW);
+            assert_eq!(found, Value::Null, "{place} at {width} px");
+        }
+    }
+}
+
+/// The first element that makes the page scroll sideways, if it does.
+const WIDER_THAN_WINDOW: &str = "
+    const root = document.documentElement;
+    if (root.scrollWidth <= root.clientWidth) return null;
+    const isOut = (element) => element.getBoundingClientRect().right > root.clientWidth + 0.5
+        && !element.parentElement.closest('.scroll');
+    const element = [...document.body.querySelectorAll('*')].find(isOut);
+    return `${root.scrollWidth} > ${root.clientWidth}: ${(element ?? root).outerHTML.slice(0, 300)}`;";
