@@ -23,8 +23,8 @@ use super::openapi::ExtraRoute;
 use super::reply::{ErrorResponse, NDJSON};
 use super::{ServerState, in_time, principal};
 use crate::operations::{
-    activity, alerts, ask, calibration, captures, compare, contradictions, documents, feedback, incidents, jobs, labels,
-    pages, probe, sources, status, suites,
+    activity, alerts, ask, benchmarks, calibration, captures, compare, contradictions, documents, feedback, incidents, jobs, labels,
+    pages, probe, prompts, sources, status, suites,
 };
 use crate::telemetry::metrics::{CONTENT_TYPE as OPENMETRICS, ScrapeScope};
 use crate::work_queue::{StopFlag, WorkQueue};
@@ -85,6 +85,9 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint::<format::calibration::StandingBody>(GET, "/v1/calibration", "show_calibration", "Show the calibration of the reranker: threshold, scores, state.").asks(calibration::show),
         endpoint::<format::calibration::HistoryBody>(GET, "/v1/calibration/thresholds", "list_thresholds", "List thresholds of the reranker, newest first.").asks(calibration::list),
         endpoint::<format::calibration::ThresholdInfo>(POST, "/v1/calibration/deploy", "deploy_threshold", "Put a threshold in force whose trial passed.").scope(Scope::Admin).takes(calibration::deploy),
+
+        endpoint::<format::benchmark::BenchmarksBody>(GET, "/v1/benchmarks", "list_benchmarks", "List the benchmark results of this server, with their baselines.").asks(benchmarks::list),
+        endpoint::<prompts::PromptsShown>(GET, "/v1/prompts", "list_prompts", "List the prompts of this server, with evidence and gates.").scope(Scope::Admin).asks(prompts::list),
 
         endpoint::<format::activity::CaptureDaysBody>(GET, "/v1/capture-days", "capture_days", "Count captures and capture failures by day.").asks(activity::captures),
         endpoint::<format::activity::PageChangesBody>(GET, "/v1/changes", "recent_changes", "List the last changes of pages.").asks(activity::changes),

@@ -1,0 +1,3 @@
+//! The console: pages that a server renders for its readers.
+
+mod monitor;
