@@ -7,13 +7,15 @@ use std::time::{Duration, SystemTime};
 
 use gbrain_brain::capture::software;
 use gbrain_core::clock::moment;
+use gbrain_core::fault::{Fault, chain};
 use gbrain_eval::alert::SendLimits;
 use gbrain_eval::probe::{EmbeddingSource, Probes};
+use gbrain_prompts::Library;
 use gbrain_server::telemetry::logs::{LogFormat, LogOptions};
 use gbrain_server::telemetry::metrics::Metrics;
 use gbrain_server::telemetry::traces::{TraceError, Tracer, resolve};
 use gbrain_server::{
-    AlertTools, RegistryOptions, SchedulerOptions, SuiteTools, TokenKey, WorkspaceRegistry,
+    AlertTools, PromptLister, RegistryOptions, SchedulerOptions, SuiteTools, TokenKey, WorkspaceRegistry,
 };
 use gbrain_store::Store;
 use jiff::SignedDuration;
@@ -110,10 +112,22 @@ pub(crate) fn registry(
         tracer: log.tracer(&context.home)?,
         suites,
         baseline_key: of_environment(&context.home)?,
+        benchmarks: context.home.dir.join("runs/benchmarks"),
+        prompts: prompts(),
     };
     // A missing workspace is an error before the server accepts requests.
     store.head(&context.home.workspace)?;
     Ok(Arc::new(WorkspaceRegistry::new(store.into(), options)))
+}
+
+/// Lists the prompts of the folder that EVA_ROOT names; nothing without it.
+fn prompts() -> Option<PromptLister> {
+    let root = PathBuf::from(crate::eva::variable("EVA_ROOT")?);
+    Some(Arc::new(move || {
+        let library = Library::find(Some(&root), &root);
+        let library = library.map_err(|error| Fault::internal(chain(&error)))?;
+        crate::eva::shown_prompts(&library)
+    }))
 }
 
 /// The default interval between checks for due work.

@@ -42,4 +42,6 @@ pub use run::{ServeOptions, StdioOptions, run_scheduler, serve, serve_stdio, wor
 pub use scheduler::SchedulerOptions;
 pub use token::{MintedToken, NoRandomness, TokenKey};
 pub use work_queue::{QueueLimits, StopFlag, WorkQueues};
-pub use workspace_registry::{ModelLoader, RegistryOptions, SuiteTools, WorkspaceRegistry};
+pub use workspace_registry::{
+    ModelLoader, PromptLister, RegistryOptions, SuiteTools, WorkspaceRegistry,
+};

@@ -11,7 +11,7 @@ use gbrain_brain::capture::{
 };
 use gbrain_brain::{Assistants, Brain, BrainError, IndexKind, WorkspaceOptions};
 use gbrain_core::baseline::BaselineKey;
-use gbrain_core::fault::chain;
+use gbrain_core::fault::{Fault, chain};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::identity::IdentityKey;
 use gbrain_core::job::JobState;
@@ -27,6 +27,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::alerts::AlertTools;
 use crate::jobs::{RUNS, SUITES};
 use crate::rankings::RankingCache;
+use crate::operations::benchmarks::BenchmarkFolder;
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::traces::Tracer;
 
@@ -47,7 +48,14 @@ pub struct RegistryOptions {
     pub tracer: Tracer,
     pub suites: SuiteTools,
     pub baseline_key: Option<BaselineKey>,
+    /// The folder of benchmark results, which need not exist.
+    pub benchmarks: PathBuf,
+    /// Lists the prompts of the folder that the server was started with.
+    pub prompts: Option<PromptLister>,
 }
+
+/// Lists prompts as JSON objects.
+pub type PromptLister = Arc<dyn Fn() -> Result<Vec<serde_json::Value>, Fault> + Send + Sync>;
 
 /// Dependencies for running the suites of all workspaces.
 #[derive(Clone)]
@@ -73,6 +81,7 @@ pub struct WorkspaceRegistry {
     /// Permits for streamed responses.
     streams: Arc<Semaphore>,
     rankings: RankingCache,
+    benchmarks: BenchmarkFolder,
 }
 
 type CachedAssistants = (BTreeMap<String, String>, Option<Arc<Assistants>>);
@@ -105,9 +114,11 @@ impl WorkspaceRegistry {
         if let Some(capture) = &mut options.capture {
             capture.observer = Some(watch(options.metrics.clone()));
         }
+        let benchmarks = BenchmarkFolder::new(options.benchmarks.clone());
         Self {
             store,
             options,
+            benchmarks,
             services: Mutex::default(),
             assistants: Mutex::default(),
             closed: Mutex::default(),
@@ -126,6 +137,14 @@ impl WorkspaceRegistry {
 
     pub(crate) fn suites(&self) -> &SuiteTools {
         &self.options.suites
+    }
+
+    pub(crate) fn benchmarks(&self) -> &BenchmarkFolder {
+        &self.benchmarks
+    }
+
+    pub(crate) fn prompts(&self) -> Option<&PromptLister> {
+        self.options.prompts.as_ref()
     }
 
     pub fn metrics(&self) -> &Metrics {
@@ -355,6 +374,8 @@ impl WorkspaceRegistry {
             tracer: Tracer::off(),
             suites: crate::jobs::tests::tools(dir),
             baseline_key: None,
+            benchmarks: dir.join("benchmarks"),
+            prompts: None,
         };
         Self::new(store.into(), options)
     }

@@ -19,9 +19,11 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use gbrain_core::clock::moment;
-use gbrain_prompts::Library;
+use gbrain_core::fault::{Fault, chain};
+use gbrain_prompts::{Library, PromptAssessment, PromptEntry};
 use gbrain_prompts::domain::check_log;
 use jiff::Timestamp;
+use serde_json::json;
 
 use crate::error::{CliError, Exit};
 use crate::terminal::Terminal;
@@ -141,6 +143,20 @@ fn run(context: &EvaContext<'_>, command: &EvaCommand) -> Result<Exit, CliError>
 pub(crate) fn library(root: Option<&Path>) -> Result<Library, CliError> {
     let (named, here) = search_paths(root)?;
     Ok(Library::find(named.as_deref(), &here)?)
+}
+
+/// Every prompt as `show --json` prints it; an unreadable one as `list --json` does.
+pub(crate) fn shown_prompts(library: &Library) -> Result<Vec<serde_json::Value>, Fault> {
+    let unreadable = |listed: &PromptEntry| json!(list::row(listed));
+    let shown = |listed: &PromptEntry| match &listed.prompt {
+        Err(_) => unreadable(listed),
+        Ok(prompt) => match PromptAssessment::read(library, prompt) {
+            Ok(standing) => json!(show::body(prompt, &standing)),
+            Err(_) => unreadable(listed),
+        },
+    };
+    let prompts = library.list().map_err(|error| Fault::internal(chain(&error)))?;
+    Ok(prompts.iter().map(shown).collect())
 }
 
 /// The named root, if any, and the current directory.

@@ -1,8 +1,8 @@
 //! `eva show`: a prompt, its runs, and what is missing for its next promotion.
 
 use clap::Args;
-use gbrain_prompts::PromptAssessment;
 use gbrain_prompts::domain::PromptInput;
+use gbrain_prompts::{LibraryPrompt, PromptAssessment};
 use gbrain_prompts::domain::bodies::{
     GateBody, PROMPTS_VERSION, ShowBody, UsageBody, missing_evidence, stale,
 };
@@ -19,11 +19,9 @@ pub(super) struct PromptShowArgs {
     id: String,
 }
 
-pub(super) fn run(context: &EvaContext<'_>, args: &PromptShowArgs) -> Result<Exit, CliError> {
-    let library = context.library()?;
-    let prompt = library.prompt(&args.id)?;
-    let standing = PromptAssessment::read(&library, &prompt)?;
-    let body = ShowBody {
+/// A prompt with its runs and its evidence.
+pub(super) fn body<'a>(prompt: &'a LibraryPrompt, standing: &PromptAssessment) -> ShowBody<'a> {
+    ShowBody {
         schema_version: PROMPTS_VERSION,
         id: &prompt.id,
         title: &prompt.meta.title,
@@ -40,7 +38,14 @@ pub(super) fn run(context: &EvaContext<'_>, args: &PromptShowArgs) -> Result<Exi
         evidence: standing.evidence.as_ref().map(EvidenceLine::new),
         stale: stale(standing.stale.as_ref()),
         missing_evidence: missing_evidence(standing.missing_evidence.as_ref()),
-    };
+    }
+}
+
+pub(super) fn run(context: &EvaContext<'_>, args: &PromptShowArgs) -> Result<Exit, CliError> {
+    let library = context.library()?;
+    let prompt = library.prompt(&args.id)?;
+    let standing = PromptAssessment::read(&library, &prompt)?;
+    let body = body(&prompt, &standing);
     if context.terminal.is_json() {
         context.terminal.json(&body);
     } else {

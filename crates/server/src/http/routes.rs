@@ -22,10 +22,7 @@ use super::endpoint::{BodyContent, Endpoint, NoParameters, SchemaOf, endpoint};
 use super::openapi::ExtraRoute;
 use super::reply::{ErrorResponse, NDJSON};
 use super::{ServerState, in_time, principal};
-use crate::operations::{
-    activity, alerts, ask, calibration, capture_list, captures, compare, contradictions, documents,
-    explain, feedback, incidents, jobs, labelling, labels, pages, probe, sources, status, suites,
-};
+use crate::operations::{activity, alerts, ask, benchmarks, calibration, capture_list, captures, compare, contradictions, documents, explain, feedback, incidents, jobs, labelling, labels, pages, probe, prompts, sources, status, suites};
 use crate::telemetry::metrics::{CONTENT_TYPE as OPENMETRICS, ScrapeScope};
 use crate::work_queue::{StopFlag, WorkQueue};
 
@@ -89,6 +86,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint::<format::calibration::CalibrationOverviewBody>(GET, "/v1/calibration", "show_calibration", "Show the calibration of the reranker: threshold, scores, state.").without_body(calibration::show),
         endpoint::<format::calibration::HistoryBody>(GET, "/v1/calibration/thresholds", "list_thresholds", "List thresholds of the reranker, newest first.").without_body(calibration::list),
         endpoint::<format::calibration::ThresholdInfo>(POST, "/v1/calibration/deploy", "deploy_threshold", "Put a threshold in force whose trial passed.").scope(Scope::Admin).with_json_body(calibration::deploy),
+        endpoint::<format::benchmark::BenchmarksBody>(GET, "/v1/benchmarks", "list_benchmarks", "List the benchmark results of this server, with their baselines.").without_body(benchmarks::list),
+        endpoint::<prompts::PromptsShown>(GET, "/v1/prompts", "list_prompts", "List the prompts of this server, with evidence and gates.").scope(Scope::Admin).without_body(prompts::list),
         endpoint::<format::activity::CaptureDaysBody>(GET, "/v1/capture-days", "capture_days", "Count captures and capture failures by day.").without_body(activity::captures),
         endpoint::<format::activity::PageChangesBody>(GET, "/v1/changes", "recent_changes", "List the last changes of pages.").without_body(activity::changes),
         endpoint::<format::activity::SpendBody>(GET, "/v1/spend", "show_spend", "Show the cost of model calls by day, model and purpose.").scope(Scope::Admin).without_body(activity::spending),

@@ -6,6 +6,7 @@
 pub(crate) mod activity;
 pub(crate) mod alerts;
 pub(crate) mod ask;
+pub(crate) mod benchmarks;
 pub(crate) mod bounds;
 pub(crate) mod calibration;
 pub(crate) mod capture_list;
@@ -22,6 +23,7 @@ pub(crate) mod labels;
 pub(crate) mod limits;
 pub(crate) mod pages;
 pub(crate) mod probe;
+pub(crate) mod prompts;
 pub(crate) mod sources;
 pub(crate) mod status;
 pub(crate) mod suites;

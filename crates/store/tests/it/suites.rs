@@ -28,6 +28,7 @@ on_both_engines! {
     a_run_is_recorded_with_the_end_of_its_job,
     a_lost_worker_records_nothing,
     runs_are_listed,
+    runs_are_counted_by_day,
     broken_rows_of_suites_are_refused,
     suites_go_with_their_workspace,
 }
@@ -443,4 +444,48 @@ fn suites_go_with_their_workspace(db: &Database) {
     assert_eq!(store.suite_runs_after(&o, 0, 9).unwrap()[0].id, 1, "nothing was left");
     assert_eq!(store.retrieval_logs(&o, &Default::default()).unwrap().len(), 1);
     assert_eq!(store.check(&o).unwrap(), []);
+}
+
+fn runs_are_counted_by_day(db: &Database) {
+    let store = db.open();
+    let day = 86_400;
+    let run = |suite: &str, key: &str, verdict, second, summary: &str| {
+        let run = NewSuiteRun {
+            suite: suite.to_owned(),
+            key: Some(key.to_owned()),
+            trigger: "manual".to_owned(),
+            started_at: at(second),
+            verdict,
+            summary: summary.to_owned(),
+            report: "{}".to_owned(),
+        };
+        store.add_suite_run(&ws(), &run, at(second)).unwrap().unwrap()
+    };
+    let failed = run("a", "1", Verdict::Fail, 1, "{}");
+    run("a", "2", Verdict::Pass, 2, "{}");
+    run("a", "3", Verdict::Fail, 3, r#"{"suite":"a","ad_hoc":true}"#);
+    run("a", "4", Verdict::Inconclusive, 4, r#"{"inconclusive_reasons":["cancelled"]}"#);
+    let later = run("a", "5", Verdict::Pass, 4 + 2 * day, "{}");
+    let other = run("b", "6", Verdict::Inconclusive, 5 + 2 * day, "{}");
+    let days = store.suite_days(&ws(), at(0)).unwrap();
+    let found: Vec<_> =
+        days.iter().map(|one| (one.suite.as_str(), one.runs, one.verdict, one.run)).collect();
+    assert_eq!(
+        found,
+        [
+            ("a", 2, Verdict::Fail, failed),
+            ("a", 1, Verdict::Pass, later),
+            ("b", 1, Verdict::Inconclusive, other),
+        ]
+    );
+    assert_eq!(days[1].day - days[0].day, 2);
+    assert_eq!(store.suite_days(&ws(), at(day)).unwrap().len(), 2);
+    let newest = |suite, each| -> Vec<(String, i64)> {
+        let runs = store.newest_suite_runs(&ws(), suite, each).unwrap();
+        runs.into_iter().map(|one| (one.suite, one.id)).collect()
+    };
+    let (a, b) = ("a".to_owned(), "b".to_owned());
+    assert_eq!(newest(None, 1), [(a.clone(), later), (b, other)]);
+    assert_eq!(newest(Some("a"), 2), [(a.clone(), later), (a, later - 1)]);
+    assert!(newest(Some("none"), 9).is_empty());
 }

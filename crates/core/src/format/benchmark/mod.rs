@@ -6,6 +6,7 @@ mod longmemeval;
 mod result;
 mod retrieval_log;
 mod row;
+mod shown;
 
 pub use check::{
     FieldDifference, Integrity, field_differences, integrity, recomputed, result_differences,
@@ -17,6 +18,7 @@ pub use result::{
 };
 pub use retrieval_log::log_line;
 pub use row::{BenchmarkRow, ByTypeSummary, NumericValue, WireRecall};
+pub use shown::{BenchmarkFigures, BenchmarksBody};
 
 /// Why an entry of a dataset cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

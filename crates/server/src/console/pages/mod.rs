@@ -4,6 +4,7 @@ mod captures;
 mod labels;
 mod explain;
 pub(super) mod memory;
+mod monitor;
 mod runs;
 
 use gbrain_console::{Page, Section};
@@ -25,6 +26,18 @@ pub(super) struct ConsolePage {
 pub(super) fn pages() -> Vec<ConsolePage> {
     let page = |path, id, section, render| ConsolePage { path, id, section, render };
     vec![
+        page("/", "console_overview", Section::Overview, monitor::overview),
+        page("/suites", "console_suites", Section::Suites, monitor::suites),
+        page("/suites/{name}", "console_suite", Section::Suites, monitor::suite),
+        page("/alerts", "console_alerts", Section::Alerts, monitor::alerts),
+        page("/incidents", "console_incidents", Section::Incidents, monitor::incidents),
+        page("/incidents/{id}", "console_incident", Section::Incidents, monitor::incident),
+        page("/calibration", "console_calibration", Section::Calibration, monitor::calibration),
+        page("/probe", "console_probe", Section::Probe, monitor::probe),
+        page("/benchmarks", "console_benchmarks", Section::Benchmarks, monitor::benchmarks),
+        page("/contradictions", "console_contradictions", Section::Contradictions, monitor::contradictions),
+        page("/prompts", "console_prompts", Section::Prompts, monitor::prompts),
+        page("/spending", "console_spending", Section::Spending, monitor::spending),
         page("/runs", "console_runs", Section::Runs, runs::list),
 
         page("/captures", "console_captures", Section::Captures, captures::list),
