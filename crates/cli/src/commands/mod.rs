@@ -14,6 +14,7 @@ pub(crate) mod events;
 pub(crate) mod feedback;
 pub(crate) mod get;
 pub(crate) mod history;
+pub(crate) mod html;
 pub(crate) mod import;
 pub(crate) mod incident;
 pub(crate) mod init;
