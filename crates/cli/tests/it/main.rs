@@ -15,6 +15,7 @@ mod compare;
 mod concurrent;
 #[path = "../../../core/tests/it/conforms.rs"]
 mod conforms;
+mod console;
 mod contradictions;
 mod cross_modal;
 mod damaged_index;

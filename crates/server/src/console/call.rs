@@ -9,10 +9,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::http::{
-    Endpoint, JSON, OperationCall, Reply, RequestInput, RequestMemoryAccount, RequestOrigin, ServerState,
+    Endpoint, JSON, OperationCall, Reply, RequestInput, RequestMemoryAccount, RequestOrigin,
+    ServerState,
 };
 use crate::principal::Principal;
 use crate::work_queue::StopFlag;
+
+use super::reports::ReportCache;
 
 /// The endpoints by their ids.
 pub(crate) type EndpointTable = HashMap<&'static str, Endpoint>;
@@ -21,6 +24,7 @@ pub(crate) type EndpointTable = HashMap<&'static str, Endpoint>;
 pub(crate) struct ConsoleCall<'a> {
     call: OperationCall<'a>,
     endpoints: &'a EndpointTable,
+    reports: &'a ReportCache,
 }
 
 impl ConsoleCall<'_> {
@@ -41,7 +45,7 @@ impl ConsoleCall<'_> {
             stop,
             memory: &memory,
         };
-        work(&ConsoleCall { call, endpoints: shared.endpoints() })
+        work(&ConsoleCall { call, endpoints: shared.endpoints(), reports: shared.reports() })
     }
 
     /// Whether the reader's scope allows this endpoint.
@@ -49,8 +53,38 @@ impl ConsoleCall<'_> {
         self.endpoints.get(id).is_some_and(|endpoint| endpoint.scope <= self.call.principal.scope)
     }
 
+    /// Fails unless the reader's scope allows this endpoint.
+    pub(crate) fn require(&self, id: &str) -> Result<(), Fault> {
+        self.endpoint(id).map(drop)
+    }
+
+    pub(crate) fn workspace(&self) -> &str {
+        self.call.principal.workspace.as_str()
+    }
+
+    pub(crate) fn reports(&self) -> &ReportCache {
+        self.reports
+    }
+
+    fn endpoint(&self, id: &str) -> Result<&Endpoint, Fault> {
+        let endpoint =
+            self.endpoints.get(id).ok_or_else(|| Fault::internal(format!("no endpoint {id}")))?;
+        if self.call.principal.scope < endpoint.scope {
+            return Err(Fault::forbidden(format!(
+                "this needs a token of scope {}",
+                endpoint.scope
+            ))
+            .hint("sign out, then sign in with a token of that scope"));
+        }
+        Ok(endpoint)
+    }
+
     /// Calls an endpoint without a body.
-    pub(crate) fn read<T: DeserializeOwned>(&self, id: &str, parameters: &[(&str, &str)]) -> Result<T, Fault> {
+    pub(crate) fn read<T: DeserializeOwned>(
+        &self,
+        id: &str,
+        parameters: &[(&str, &str)],
+    ) -> Result<T, Fault> {
         parsed(id, &self.bytes(id, parameters, None)?)
     }
 
@@ -66,13 +100,15 @@ impl ConsoleCall<'_> {
     }
 
     /// The bytes that an endpoint answers with.
-    pub(crate) fn bytes(&self, id: &str, parameters: &[(&str, &str)], body: Option<Bytes>) -> Result<Vec<u8>, Fault> {
-        let endpoint = self.endpoints.get(id).ok_or_else(|| Fault::internal(format!("no endpoint {id}")))?;
-        if self.call.principal.scope < endpoint.scope {
-            return Err(Fault::forbidden(format!("this needs a token of scope {}", endpoint.scope))
-                .hint("sign out, then sign in with a token of that scope"));
-        }
-        let parameters = serde_urlencoded::to_string(parameters).map_err(|error| Fault::usage(error.to_string()))?;
+    pub(crate) fn bytes(
+        &self,
+        id: &str,
+        parameters: &[(&str, &str)],
+        body: Option<Bytes>,
+    ) -> Result<Vec<u8>, Fault> {
+        let endpoint = self.endpoint(id)?;
+        let parameters = serde_urlencoded::to_string(parameters)
+            .map_err(|error| Fault::usage(error.to_string()))?;
         let content_type = body.as_ref().map(|_| JSON.to_owned());
         let input = RequestInput { parameters, body: body.unwrap_or_default(), content_type };
         match (endpoint.call)(&self.call, input)? {
@@ -83,5 +119,6 @@ impl ConsoleCall<'_> {
 }
 
 fn parsed<T: DeserializeOwned>(id: &str, bytes: &[u8]) -> Result<T, Fault> {
-    serde_json::from_slice(bytes).map_err(|error| Fault::internal(format!("the answer of {id}: {error}")))
+    serde_json::from_slice(bytes)
+        .map_err(|error| Fault::internal(format!("the answer of {id}: {error}")))
 }

@@ -11,16 +11,24 @@
 mod actions;
 mod call;
 mod pages;
+mod reports;
 pub(crate) mod session;
 
+use std::io::Write as _;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::{Path, RawPathParams, Request, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::header::{
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
+    LOCATION, VARY,
+};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use gbrain_console::page::message::{self, Message};
 use gbrain_console::{ASSETS, Chrome, Page, Section};
 use gbrain_core::clock::moment;
@@ -33,6 +41,7 @@ use actions::ConsoleAction;
 use call::ConsoleCall;
 pub(crate) use call::EndpointTable;
 use pages::ConsolePage;
+pub(crate) use reports::ReportCache;
 use session::SIGN_IN;
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -48,7 +57,9 @@ pub(crate) fn router() -> Router<Arc<ServerState>> {
     let mut router = Router::new()
         .route(SIGN_IN, get(session::form).post(session::sign_in))
         .route("/sign-out", post(session::sign_out))
-        .route("/assets/{name}", get(asset));
+        .route("/assets/{name}", get(asset))
+        .route("/live/runs/{id}/events", get(crate::http::of_run))
+        .route("/live/jobs/{id}/events", get(crate::http::of_job));
     for page in pages::pages() {
         router = router.route(page.path, page_route(page));
     }
@@ -68,7 +79,7 @@ pub(crate) fn is_public(path: &str) -> bool {
     path == SIGN_IN || path.starts_with("/assets/")
 }
 
-async fn asset(Path(name): Path<String>) -> Response {
+pub(crate) async fn asset(Path(name): Path<String>) -> Response {
     let Some(asset) = ASSETS.iter().find(|asset| asset.name == name) else {
         return (StatusCode::NOT_FOUND, "no such file").into_response();
     };
@@ -78,41 +89,61 @@ async fn asset(Path(name): Path<String>) -> Response {
 
 fn page_route(page: ConsolePage) -> axum::routing::MethodRouter<Arc<ServerState>> {
     let page = Arc::new(page);
-    get(async move |State(shared): State<Arc<ServerState>>, path: RawPathParams, request: Request| {
-        let reader = match Reader::of(&shared, &request) {
-            Ok(reader) => reader,
-            Err(fault) => return reply_with(&shared, None, Err(fault), page.section),
-        };
-        let parameters = parameters(&path, request.uri().query().unwrap_or_default());
-        let (state, principal, section, id) = (shared.clone(), reader.principal.clone(), page.section, page.id);
-        let job = move |stop: &StopFlag| {
-            let parameters = parameters?;
-            ConsoleCall::run(&state, &principal, stop, |call| (page.render)(call, &parameters))
-        };
-        let result = in_time(&shared, WorkQueue::Read, job).await.map_err(|refusal| refusal.fault);
-        let mut response = reply_with(&shared, Some(&reader), result.flatten(), section);
-        response.extensions_mut().insert(EndpointName(id));
-        response
-    })
+    get(
+        async move |State(shared): State<Arc<ServerState>>,
+                    path: RawPathParams,
+                    request: Request| {
+            let reader = match Reader::of(&shared, &request) {
+                Ok(reader) => reader,
+                Err(fault) => {
+                    return reply_with(&shared, None, Err(fault), page.section).map(Body::from);
+                }
+            };
+            let parameters = parameters(&path, request.uri().query().unwrap_or_default());
+            let (state, own, section, id) = (shared.clone(), reader.clone(), page.section, page.id);
+            let is_gzip = accepts_gzip(request.headers());
+            // Large pages are rendered and compressed here, not on the reactor.
+            let job = move |stop: &StopFlag| {
+                let render = |call: &ConsoleCall<'_>| (page.render)(call, &parameters?);
+                let result = ConsoleCall::run(&state, &own.principal, stop, render);
+                let response = reply_with(&state, Some(&own), result, section);
+                if is_gzip { compressed(response) } else { response.map(Body::from) }
+            };
+            let result = in_time(&shared, WorkQueue::Read, job).await;
+            let mut response = result.unwrap_or_else(|refusal| {
+                reply_with(&shared, Some(&reader), Err(refusal.fault), section).map(Body::from)
+            });
+            response.extensions_mut().insert(EndpointName(id));
+            response
+        },
+    )
 }
 
 fn action_route(action: ConsoleAction) -> axum::routing::MethodRouter<Arc<ServerState>> {
     let action = Arc::new(action);
-    post(async move |State(shared): State<Arc<ServerState>>, path: RawPathParams, request: Request| {
-        let (section, id) = (action.section, action.id);
-        let reader = match Reader::of(&shared, &request) {
-            Ok(reader) => reader,
-            Err(fault) => return reply_with(&shared, None, Err(fault), section),
-        };
-        let parameters = parameters(&path, request.uri().query().unwrap_or_default());
-        let result = perform(&shared, &reader, action, parameters, request).await;
-        let mut response = match result {
-            Ok(location) => see_other(&location),
-            Err(fault) => reply_with(&shared, Some(&reader), Err(fault), section),
-        };
-        response.extensions_mut().insert(EndpointName(id));
-        response
-    })
+    post(
+        async move |State(shared): State<Arc<ServerState>>,
+                    path: RawPathParams,
+                    request: Request| {
+            let (section, id) = (action.section, action.id);
+            let reader = match Reader::of(&shared, &request) {
+                Ok(reader) => reader,
+                Err(fault) => {
+                    return reply_with(&shared, None, Err(fault), section).map(Body::from);
+                }
+            };
+            let parameters = parameters(&path, request.uri().query().unwrap_or_default());
+            let result = perform(&shared, &reader, action, parameters, request).await;
+            let mut response = match result {
+                Ok(location) => see_other(&location),
+                Err(fault) => {
+                    reply_with(&shared, Some(&reader), Err(fault), section).map(Body::from)
+                }
+            };
+            response.extensions_mut().insert(EndpointName(id));
+            response
+        },
+    )
 }
 
 async fn perform(
@@ -124,7 +155,8 @@ async fn perform(
 ) -> Result<String, Fault> {
     let mut fields = form(request).await?;
     if !session::is_csrf_token(shared, reader, fields.take("csrf").unwrap_or_default().as_str()) {
-        return Err(Fault::forbidden("this form is not from this session").hint("open the page again, then send the form"));
+        return Err(Fault::forbidden("this form is not from this session")
+            .hint("open the page again, then send the form"));
     }
     fields.0.extend(parameters?.0);
     let (state, principal) = (shared.clone(), reader.principal.clone());
@@ -135,6 +167,7 @@ async fn perform(
 }
 
 /// Who reads a page, and how the page's forms prove that they are from this session.
+#[derive(Clone)]
 pub(crate) struct Reader {
     pub(crate) principal: Principal,
     /// The session cookie; `None` for a reader that needs no token.
@@ -199,7 +232,7 @@ fn reply_with(
     reader: Option<&Reader>,
     result: Result<Page, Fault>,
     section: Section,
-) -> Response {
+) -> Response<String> {
     let (status, page) = match result {
         Ok(page) => (StatusCode::OK, page),
         Err(fault) => {
@@ -211,7 +244,13 @@ fn reply_with(
                 fault
             };
             let title = status.canonical_reason().unwrap_or("Error");
-            (status, message::page(section, &Message { title, text: &shown.message, hints: &shown.hints }))
+            (
+                status,
+                message::page(
+                    section,
+                    &Message { title, text: &shown.message, hints: &shown.hints },
+                ),
+            )
         }
     };
     let csrf = reader.map(|reader| session::csrf_token(shared, reader)).unwrap_or_default();
@@ -222,12 +261,47 @@ fn reply_with(
         is_signed_in: reader.is_some_and(|reader| reader.principal.token_id.is_some()),
         csrf: &csrf,
     };
-    html(status, gbrain_console::live(&page, &chrome))
+    let mut response = Response::new(gbrain_console::live(&page, &chrome));
+    *response.status_mut() = status;
+    set_html_headers(response.headers_mut());
+    response
 }
 
-fn html(status: StatusCode, text: String) -> Response {
-    let headers = [(CONTENT_TYPE, HTML), (CONTENT_SECURITY_POLICY, POLICY)];
-    (status, headers, text).into_response()
+pub(crate) fn html(status: StatusCode, text: String) -> Response {
+    let mut response = (status, text).into_response();
+    set_html_headers(response.headers_mut());
+    response
+}
+
+fn set_html_headers(headers: &mut HeaderMap) {
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(HTML));
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+}
+
+/// Whether the browser takes gzip.
+fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let all = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let mut codings = all.flat_map(|value| value.split(','));
+    codings.any(|coding| {
+        let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
+        name.trim().eq_ignore_ascii_case("gzip") && weight.trim() != "q=0"
+    })
+}
+
+/// The page as gzip. Pages of other sites cannot guess at its content by its length: requests from
+/// other sites come without the session.
+fn compressed(response: Response<String>) -> Response {
+    let (mut parts, text) = response.into_parts();
+    let mut encoder = GzEncoder::new(Vec::with_capacity(text.len() / 6), Compression::fast());
+    let packed = encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish());
+    match packed {
+        Ok(bytes) => {
+            parts.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            parts.headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+            Response::from_parts(parts, Body::from(bytes))
+        }
+        Err(_) => Response::from_parts(parts, Body::from(text)),
+    }
 }
 
 /// Sends the browser to another page of the console.

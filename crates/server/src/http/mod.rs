@@ -42,9 +42,10 @@ use tokio::runtime::Handle;
 
 pub(crate) use body::MemoryBudget;
 pub(crate) use endpoint::{Endpoint, NoParameters, OperationCall, RequestInput, RequestOrigin};
+pub(crate) use events::{of_job, of_run};
 pub(crate) use listen::ClientAddress;
 pub(crate) use memory::{MemoryReservation, RequestMemoryAccount};
-pub(crate) use middleware::{EndpointName, RequestId};
+pub(crate) use middleware::{EndpointName, RequestId, set_security_headers};
 pub(crate) use reply::{JSON, NDJSON, Reply, is_internal, masked, status_of};
 
 pub(crate) use connection_slots::RESERVED;
@@ -53,7 +54,7 @@ pub use listen::ConnectionOptions;
 
 use crate::access::Authenticator;
 use crate::audit::Audit;
-use crate::console::{self, EndpointTable};
+use crate::console::{self, EndpointTable, ReportCache};
 use crate::mcp::timeout_fault;
 use crate::principal::Principal;
 use crate::rate::{Rate, RateLimiters};
@@ -113,6 +114,8 @@ pub(crate) struct ServerState {
     endpoints: EndpointTable,
     /// Signs the forms of the console. Without randomness there is none, and forms are refused.
     form_key: Option<TokenKey>,
+    /// Parsed results of runs, for the pages of the console.
+    reports: ReportCache,
 }
 
 /// How many denied requests of one address are audited.
@@ -145,8 +148,12 @@ impl ServerState {
             unsent: ResponseMemory::new(),
             messages,
             readiness: tokio::sync::Mutex::default(),
-            endpoints: routes::endpoints().into_iter().map(|endpoint| (endpoint.id, endpoint)).collect(),
+            endpoints: routes::endpoints()
+                .into_iter()
+                .map(|endpoint| (endpoint.id, endpoint))
+                .collect(),
             form_key: TokenKey::random().ok(),
+            reports: ReportCache::default(),
         }
     }
 
@@ -160,6 +167,10 @@ impl ServerState {
 
     pub(crate) fn endpoints(&self) -> &EndpointTable {
         &self.endpoints
+    }
+
+    pub(crate) fn reports(&self) -> &ReportCache {
+        &self.reports
     }
 
     pub(crate) fn form_key(&self) -> Option<&TokenKey> {

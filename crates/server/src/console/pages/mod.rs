@@ -1,6 +1,8 @@
 //! The pages, on one screen.
 
+mod compare;
 mod runs;
+mod suite_runs;
 
 use gbrain_console::{Page, Section};
 use gbrain_core::fault::Fault;
@@ -22,5 +24,9 @@ pub(super) fn pages() -> Vec<ConsolePage> {
     let page = |path, id, section, render| ConsolePage { path, id, section, render };
     vec![
         page("/runs", "console_runs", Section::Runs, runs::list),
+        page("/runs/{id}", "console_run", Section::Runs, runs::show),
+        page("/runs/{id}/rows/{line}", "console_run_row", Section::Runs, runs::row),
+        page("/suite-runs/{id}", "console_suite_run", Section::Suites, suite_runs::show),
+        page("/compare", "console_compare", Section::Compare, compare::show),
     ]
 }

@@ -1,0 +1,3 @@
+//! The console's pages, of a real server.
+
+mod runs;
