@@ -40,6 +40,7 @@ pub(crate) mod targets;
 mod thresholds;
 pub(crate) mod tokens;
 pub(crate) mod triage;
+pub(crate) mod view;
 pub(crate) mod worker;
 pub(crate) mod workspaces;
 
