@@ -8,6 +8,7 @@ mod capture;
 mod chats;
 mod cold;
 mod collection;
+mod console;
 mod corpus;
 pub(crate) mod export;
 mod figures;
@@ -40,7 +41,7 @@ use anyhow::{Context as _, Result, bail};
 use gbrain_bench::campaign::parse;
 
 const NAMES: &str = "quality, meaning, search, vectors, import, cold, build, identity, export, \
-                     scrub, score, capture, gate, serve, usage, longmemeval, suite";
+                     scrub, score, capture, gate, serve, usage, longmemeval, suite, console";
 
 /// Runs the measurement called `name`.
 pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
@@ -58,6 +59,7 @@ pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "score" => score::run(&parse(name, args)?),
         "capture" => capture::run(&parse(name, args)?),
         "gate" => gate::run(&parse(name, args)?),
+        "console" => console::run(&parse(name, args)?),
         "serve" => serve::run(&parse(name, args)?),
         "suite" => suite::run(&parse(name, args)?),
         "usage" => usage::run(&parse(name, args)?),
