@@ -34,6 +34,7 @@ Test a change:
   eval         Measure retrieval: export, replay, gate, score, benchmarks
   baseline     Publish, verify, diff and ratchet baselines [alias: bench]
   targets      List, check and query the retrieval systems that can be measured
+  view         Show a result, baseline, run or file of captures in the browser
   calibrate    Calibrate the reranker's threshold with labelled pairs
   feedback     Give feedback on an answer: a vote, a comment, a result
 
@@ -181,6 +182,8 @@ pub(crate) enum GbrainCommand {
     /// Publish, verify, diff and ratchet baselines [alias: bench].
     #[command(visible_alias = "bench")]
     Baseline(commands::baseline::BaselineArgs),
+    /// Show a result, baseline, run or file of captures in the browser.
+    View(commands::view::ViewArgs),
     /// Check everything: capture, index, schema, baselines, disk.
     Doctor(commands::doctor::DoctorArgs),
     /// Rebuild the index from the store, or verify it.

@@ -142,6 +142,7 @@ pub(crate) fn run_in(
         GbrainCommand::Man(args) => manual::man(&args, terminal),
         GbrainCommand::Eval(args) => commands::eval::run(&context, &args),
         GbrainCommand::Baseline(args) => commands::baseline::run(&context, &args),
+        GbrainCommand::View(args) => commands::view::run(&context, &args),
         GbrainCommand::Doctor(args) => commands::doctor::run(&context, &args),
         GbrainCommand::Init(args) => commands::init::run(&context, &args),
         GbrainCommand::Import(args) => commands::import::run(&context, &args),

@@ -19,7 +19,8 @@ mod part;
 mod shell;
 
 pub mod page;
+pub mod report;
 
 pub use assets::{ASSETS, Asset};
 pub use maud::Markup;
-pub use shell::{Chrome, Page, Section, file, live};
+pub use shell::{Chrome, Page, Section, document, file, live};

@@ -113,7 +113,7 @@ pub(crate) fn table(label: &str, class: &str, head: &[&str], rows: &[Vec<Markup>
         @if !rows.is_empty() {
             div.scroll role="region" aria-label=(label) tabindex="0" {
                 table class=(class) {
-                    thead { tr { @for name in head { th scope="col" { (name) } } } }
+                    thead { tr { @for name in head { th scope="col" { (text(name)) } } } }
                     tbody {
                         @for row in rows {
                             tr {

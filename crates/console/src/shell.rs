@@ -159,6 +159,34 @@ pub fn live(page: &Page, chrome: &Chrome<'_>) -> String {
     .replace(&field_value(CSRF_MARK), &field_value(chrome.csrf))
 }
 
+/// The page of a single document on a server of its own: with filters and other pages of lists, but
+/// without navigation.
+pub fn document(page: &Page) -> String {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                (meta(&page.title))
+                link rel="stylesheet" href=(stylesheet());
+                script type="module" src=(script()) {}
+            }
+            body.file {
+                a.skip href="#main" { "Skip to content" }
+                div.page {
+                    header.banner { (page.header) }
+                    @if !page.controls.0.is_empty() { div.controls { (page.controls) } }
+                    main #main tabindex="-1" { (page.main) }
+                    @if !page.pager.0.is_empty() { nav.pager aria-label="Pages of this list" { (page.pager) } }
+                    footer {
+                        @if !page.command.is_empty() { p.twin { "The same data in a terminal:" } (command(&page.command)) }
+                    }
+                }
+            }
+        }
+    }
+    .into_string()
+}
+
 /// External text cannot contain this: its quotes are escaped.
 fn field_value(value: &str) -> String {
     format!("name=\"csrf\" value=\"{value}\"")

@@ -174,7 +174,7 @@ fn runtime(queue_limits: &QueueLimits) -> Result<Runtime, Fault> {
 
 /// Resolves at the first SIGINT or SIGTERM. A second signal ends the process at once: leases pass
 /// its jobs to other workers, and the store is always consistent.
-fn stop_signal() -> Result<impl Future<Output = ()>, Fault> {
+pub(crate) fn stop_signal() -> Result<impl Future<Output = ()>, Fault> {
     let failed = |error| Fault::io("signals", &error);
     // In its own thread, which outlives the reactor.
     let listener = tokio::runtime::Builder::new_current_thread().enable_io().build();

@@ -15,6 +15,7 @@ use gbrain_bench::campaign::identity::{Place, Question, demo, markdown};
 use gbrain_bench::campaign::replay::{IDENTITY_KEY, capture, lines};
 use gbrain_bench::campaign::scaffold::progress;
 use gbrain_brain::{Brain, IndexKind};
+use gbrain_console::page::view::RowView;
 use gbrain_core::baseline::{Baseline, BaselineDraft, BaselineThresholds, publish};
 use gbrain_core::capture::{CapturedPage, CapturedRow};
 use gbrain_core::gate::{CorrectnessParts, CorrectnessThresholds, GateParts, RegressionParts};
@@ -24,7 +25,7 @@ use gbrain_core::provenance::CorpusSnapshot;
 use gbrain_core::qrels::Qrels;
 use gbrain_core::replay::{LiveContext, LostPage};
 use gbrain_core::report::json::GateReport;
-use gbrain_core::report::{Queries, html, junit, markdown as in_markdown, text};
+use gbrain_core::report::{Queries, junit, markdown as in_markdown, text};
 use gbrain_core::request::{Request, Viewer};
 use gbrain_eval::{
     EvalError, GateInputs, GateOutcome, Input, JudgedPipeline, LocalOptions, LocalRetriever,
@@ -192,13 +193,19 @@ fn time(brain: &Brain, live: &LiveContext, dir: &Path) -> Result<Times> {
     let text = form("gate.txt", text::gate(&parts));
     let json = form("gate.json", serde_json::to_string_pretty(&GateReport::new(&parts))?);
     let markdown = form("gate.md", in_markdown::gate(&parts, Queries::Shown));
-    let html = form("gate.html", html::gate(&parts));
+    let html = form("gate.html", web_page(&GateReport::new(&parts))?);
     let junit = form("gate.xml", junit::gate(&parts, Queries::Shown));
     for (name, text) in &forms {
         write_atomically(&dir.join(name), text.as_bytes())?;
     }
     let write = lap();
     Ok(Times { retrieval, own: [read, compare, text, json, markdown, html, junit, write] })
+}
+
+/// The report as a web page, made from its JSON as `--html` does.
+fn web_page(report: &GateReport<'_>) -> Result<String> {
+    let report = gbrain_console::report::read(serde_json::to_string(report)?)?;
+    Ok(gbrain_console::file(&report.page(&RowView::default())))
 }
 
 /// As `gbrain eval gate` asks, each row once.

@@ -8,6 +8,7 @@ mod capture;
 mod chats;
 mod cold;
 mod collection;
+mod console;
 mod corpus;
 pub(crate) mod export;
 mod figures;
@@ -42,7 +43,7 @@ use gbrain_bench::campaign::parse;
 use report::{Output, Report};
 
 const NAMES: &str = "quality, meaning, search, vectors, import, cold, build, identity, export, \
-                     scrub, score, capture, gate, serve, usage, longmemeval, suite";
+                     scrub, score, capture, gate, serve, usage, longmemeval, suite, console";
 
 pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
     match name {
@@ -59,6 +60,7 @@ pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "score" => measure(name, args, score::run),
         "capture" => measure(name, args, capture::run),
         "gate" => measure(name, args, gate::run),
+        "console" => measure(name, args, console::run),
         "serve" => measure(name, args, serve::run),
         "suite" => measure(name, args, suite::run),
         "usage" => measure(name, args, usage::run),

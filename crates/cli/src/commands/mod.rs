@@ -14,6 +14,7 @@ pub(crate) mod events;
 pub(crate) mod feedback;
 pub(crate) mod get;
 pub(crate) mod history;
+pub(crate) mod html;
 pub(crate) mod import;
 pub(crate) mod incident;
 pub(crate) mod init;
@@ -39,6 +40,7 @@ pub(crate) mod targets;
 mod thresholds;
 pub(crate) mod tokens;
 pub(crate) mod triage;
+pub(crate) mod view;
 pub(crate) mod worker;
 pub(crate) mod workspaces;
 

@@ -90,6 +90,11 @@ async function update(url, id, { push }) {
     return;
   }
   now.replaceWith(next);
+  // The links to other pages of a list stand after it.
+  const [pager, links] = [document.querySelector(".pager"), page.querySelector(".pager")];
+  if (pager && links) pager.replaceWith(links);
+  else if (pager) pager.remove();
+  else if (links) next.after(links);
   document.title = page.title;
   if (push) history.pushState({ update: id }, "", url);
   shownAddress = pageAddress();
@@ -130,5 +135,5 @@ for (const bar of document.querySelectorAll("progress[data-events]")) {
       location.reload();
     }
   };
-  for (const name of ["message", "state", "end"]) events.addEventListener(name, show);
+  for (const name of ["message", "progress", "state", "end"]) events.addEventListener(name, show);
 }

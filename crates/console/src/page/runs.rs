@@ -1,9 +1,9 @@
 //! The list of replays and gates that ran on this server.
 
-use maud::html;
+use maud::{Markup, html};
 use serde::Deserialize;
 
-use crate::part::{self, empty, heading, moment, section, state, table};
+use crate::part::{self, csrf_field, empty, heading, moment, section, state, table};
 use crate::shell::{Page, Section};
 
 /// `GET /v1/runs`.
@@ -25,7 +25,44 @@ pub struct RunEntry {
     pub created_at: String,
 }
 
-pub fn page(list: &RunList) -> Page {
+/// The stored documents that a run may be started from.
+#[derive(Debug, Default)]
+pub struct StartForm {
+    pub baselines: Vec<String>,
+    pub qrels: Vec<String>,
+}
+
+impl StartForm {
+    fn show(&self) -> Markup {
+        html! {
+            details.start {
+                summary { "Start a replay or a gate" }
+                @if self.baselines.is_empty() && self.qrels.is_empty() {
+                    (empty("There is no stored baseline and there are no stored qrels.", "gbrain baseline publish --help"))
+                } @else {
+                    form.row method="post" action="/runs" {
+                        (csrf_field())
+                        label { "What" select name="kind" { option value="gate" { "gate" } option value="replay" { "replay" } } }
+                        label { "Baseline" select name="baseline" {
+                            option value="" { "none" }
+                            @for name in &self.baselines { option value=(name) { (part::text(name)) } }
+                        } }
+                        label { "Qrels (gate)" select name="qrels" {
+                            option value="" { "none" }
+                            @for name in &self.qrels { option value=(name) { (part::text(name)) } }
+                        } }
+                        label { "k" input type="number" name="k" min="1" max="1000" placeholder="10"; }
+                        label.inline { input type="checkbox" name="blame" value="yes"; "Find what moved each query (replay)" }
+                        button.primary type="submit" { "Start" }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The list. Readers who may start runs get the form.
+pub fn page(list: &RunList, start: Option<&StartForm>) -> Page {
     let rows: Vec<Vec<_>> = list
         .jobs
         .iter()
@@ -46,6 +83,7 @@ pub fn page(list: &RunList) -> Page {
         section: Section::Runs,
         command: "gbrain jobs list".to_owned(),
         header: heading("", "Runs", None, "Replays and gates of this workspace, newest first."),
+        controls: html! { @if let Some(start) = start { (start.show()) } },
         main: if rows.is_empty() {
             empty(
                 "No replay or gate has run on this server yet.",

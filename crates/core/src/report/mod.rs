@@ -1,23 +1,23 @@
 //! Renders results as reports.
 //!
-//! One module per format: [`text`] for terminals, [`markdown`] for pull requests, [`html`] for
-//! browsers, [`junit`] for build servers, [`github`] for workflow logs, [`json`] for programs.
+//! One module per format: [`text`] for terminals, [`markdown`] for pull requests, [`junit`] for build
+//! servers, [`github`] for workflow logs, [`json`] for programs and for the web pages of the console
+//! crate, which are rendered from it.
 //! Guarantees: pure functions; all formats are built from the same parts; untrusted text cannot
 //! break a format or escape its place in it.
 //!
 //! Not here: colour, which belongs to the terminal, and any decision about the verdict.
 
 pub mod github;
-pub mod html;
 pub mod json;
 pub mod junit;
 pub mod markdown;
+pub mod number;
 pub mod text;
 
 mod deltas;
 mod escape;
 mod headline;
-mod number;
 mod rows;
 mod suite;
 mod tally;

@@ -5,11 +5,11 @@ use crate::gate::{CheckStatus, GateCheck, ThresholdSide};
 use crate::stats::Interval;
 
 /// Placeholder for a missing number.
-pub(super) const NONE: &str = "-";
+pub const NONE: &str = "-";
 
 /// The unit of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unit {
+pub enum Unit {
     /// From 0 to 1.
     Score,
     /// A share of rows, in percent.
@@ -20,7 +20,7 @@ pub(super) enum Unit {
 }
 
 /// The unit of a metric.
-pub(super) fn unit(metric: &str) -> Unit {
+pub fn unit(metric: &str) -> Unit {
     match metric {
         "latency_ratio" => Unit::Ratio,
         _ if metric.ends_with("_rate") => Unit::Rate,
@@ -30,17 +30,17 @@ pub(super) fn unit(metric: &str) -> Unit {
 }
 
 /// A value in its unit.
-pub(super) fn value(unit: Unit, value: f64) -> String {
+pub fn value(unit: Unit, value: f64) -> String {
     with_digits(unit, value, digits(unit))
 }
 
 /// A value that may be missing.
-pub(super) fn maybe(unit: Unit, number: Option<f64>) -> String {
+pub fn maybe(unit: Unit, number: Option<f64>) -> String {
     number.map_or_else(|| NONE.to_owned(), |number| value(unit, number))
 }
 
 /// A value with enough digits to distinguish it from a limit.
-pub(super) fn beside(unit: Unit, number: f64, limit: f64) -> String {
+pub fn beside(unit: Unit, number: f64, limit: f64) -> String {
     let first = digits(unit);
     let enough = (first..first + 6).find(|digits| {
         number == limit || with_digits(unit, number, *digits) != with_digits(unit, limit, *digits)
@@ -49,7 +49,7 @@ pub(super) fn beside(unit: Unit, number: f64, limit: f64) -> String {
 }
 
 /// A signed difference; rates in percentage points.
-pub(super) fn delta(unit: Unit, difference: f64) -> String {
+pub fn delta(unit: Unit, difference: f64) -> String {
     // A difference that rounds to zero has no sign.
     let difference =
         if value(unit, difference.abs()) == value(unit, 0.0) { 0.0 } else { difference };
@@ -61,7 +61,7 @@ pub(super) fn delta(unit: Unit, difference: f64) -> String {
     }
 }
 
-pub(super) fn interval(unit: Unit, interval: Option<Interval>) -> String {
+pub fn interval(unit: Unit, interval: Option<Interval>) -> String {
     interval.map_or_else(
         || NONE.to_owned(),
         |Interval { low, high }| format!("{} to {}", value(unit, low), value(unit, high)),
@@ -84,12 +84,12 @@ fn interval_of(check: &GateCheck) -> String {
 }
 
 /// Milliseconds, without decimals from 10 on.
-pub(super) fn ms(ms: f64) -> String {
+pub fn ms(ms: f64) -> String {
     if ms.abs() < 9.95 { format!("{ms:.1}ms") } else { format!("{ms:.0}ms") }
 }
 
 /// A count with its noun.
-pub(super) fn count(n: usize, one: &str) -> String {
+pub fn count(n: usize, one: &str) -> String {
     if n == 1 { format!("1 {one}") } else { format!("{n} {}", plural(one)) }
 }
 
@@ -155,11 +155,16 @@ pub(super) fn heads(confidence: Option<crate::gate::ConfidenceLevel>) -> [String
 
 /// The threshold of a check.
 pub(super) fn threshold(check: &GateCheck) -> String {
-    let sign = match check.bound {
+    limit(unit(check.metric), check.bound, check.threshold)
+}
+
+/// A threshold with the side on which a value must be.
+pub fn limit(unit: Unit, bound: ThresholdSide, threshold: f64) -> String {
+    let sign = match bound {
         ThresholdSide::Floor => '≥',
         ThresholdSide::Ceiling => '≤',
     };
-    format!("{sign} {}", exact(unit(check.metric), check.threshold))
+    format!("{sign} {}", exact(unit, threshold))
 }
 
 /// A threshold with as many digits as configured.
@@ -174,7 +179,7 @@ fn exact(unit: Unit, threshold: f64) -> String {
 }
 
 /// A status in words, in capitals unless it is a pass.
-pub(super) fn status(status: CheckStatus) -> &'static str {
+pub fn status(status: CheckStatus) -> &'static str {
     match status {
         CheckStatus::Pass => "pass",
         CheckStatus::Fail => "FAIL",

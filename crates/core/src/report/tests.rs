@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 
 use super::cases::{GateExample, compared, fail, foreign, inconclusive, nothing, one_row, pass};
-use super::{Queries, ReplayParts, github, html, junit, markdown, text};
+use super::{Queries, ReplayParts, github, junit, markdown, text};
 use crate::gate::{GateParts, Verdict};
 use crate::replay::summarise;
 use crate::report::json::GateReport;
@@ -63,12 +63,11 @@ fn gates_as_annotations() {
 }
 
 /// A gate in every report form.
-fn every_form(parts: &GateParts<'_>) -> [(&'static str, String); 6] {
+fn every_form(parts: &GateParts<'_>) -> [(&'static str, String); 5] {
     [
         ("text", text::gate(parts)),
         ("json", serde_json::to_string(&GateReport::new(parts)).unwrap()),
         ("markdown", markdown::gate(parts, Queries::Hashed)),
-        ("html", html::gate(parts)),
         ("junit", junit::gate(parts, Queries::Hashed)),
         ("github", github::gate(parts, Queries::Hashed)),
     ]

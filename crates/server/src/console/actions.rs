@@ -22,6 +22,7 @@ pub(super) struct ConsoleAction {
 pub(super) fn actions() -> Vec<ConsoleAction> {
     let action = |path, id, section, perform| ConsoleAction { path, id, section, perform };
     vec![
+        action("/runs", "console_start_run", Section::Runs, start_run),
         action("/runs/{id}/cancel", "console_cancel_run", Section::Runs, cancel_run),
 
         action("/captures/{id}/promote", "console_promote_capture", Section::Captures, promote_capture),
@@ -41,6 +42,31 @@ pub(super) fn actions() -> Vec<ConsoleAction> {
         action("/incidents/{id}/resolve", "console_resolve_incident", Section::Incidents, resolve_incident),
         action("/calibration/deploy", "console_deploy_threshold", Section::Calibration, deploy_threshold),
     ]
+}
+
+/// Starts a replay of a baseline, or a gate on a baseline, on qrels, or on both.
+fn start_run(call: &ConsoleCall<'_>, fields: &Fields) -> Result<String, Fault> {
+    let mut body = serde_json::Map::new();
+    let kind = fields.require("kind")?;
+    body.insert("kind".to_owned(), kind.into());
+    if kind == "replay" {
+        body.insert(
+            "against".to_owned(),
+            serde_json::json!({ "baseline": fields.require("baseline")? }),
+        );
+        body.insert("blame".to_owned(), fields.get("blame").is_some().into());
+        body.insert("verbose".to_owned(), true.into());
+    } else {
+        for name in ["baseline", "qrels"] {
+            body.extend(fields.get(name).map(|value| (name.to_owned(), value.into())));
+        }
+        if let Some(k) = fields.get("k") {
+            let k = k.parse::<u16>().map_err(|_| Fault::usage("`k` is a number from 1 to 1000"))?;
+            body.insert("k".to_owned(), k.into());
+        }
+    }
+    let started: Value = call.send("start_run", &[], &body)?;
+    Ok(format!("/runs/{}", started["id"]))
 }
 
 fn cancel_run(call: &ConsoleCall<'_>, fields: &Fields) -> Result<String, Fault> {

@@ -16,6 +16,8 @@ use crate::http::{
 use crate::principal::Principal;
 use crate::work_queue::StopFlag;
 
+use super::reports::ReportCache;
+
 /// The endpoints by their ids.
 pub(crate) type EndpointTable = HashMap<&'static str, Endpoint>;
 
@@ -23,6 +25,7 @@ pub(crate) type EndpointTable = HashMap<&'static str, Endpoint>;
 pub(crate) struct ConsoleCall<'a> {
     call: OperationCall<'a>,
     endpoints: &'a EndpointTable,
+    reports: &'a ReportCache,
     /// The object of the first change, for the audit log.
     target: RefCell<Option<String>>,
 }
@@ -59,7 +62,12 @@ impl ConsoleCall<'_> {
             stop,
             memory: &memory,
         };
-        let call = ConsoleCall { call, endpoints: shared.endpoints(), target: RefCell::default() };
+        let call = ConsoleCall {
+            call,
+            endpoints: shared.endpoints(),
+            reports: shared.reports(),
+            target: RefCell::default(),
+        };
         let result = work(&call);
         CallOutcome { target: call.target.into_inner(), result }
     }
@@ -67,6 +75,32 @@ impl ConsoleCall<'_> {
     /// Whether the reader's scope allows this endpoint.
     pub(crate) fn may(&self, id: &str) -> bool {
         self.endpoints.get(id).is_some_and(|endpoint| endpoint.scope <= self.call.principal.scope)
+    }
+
+    /// Fails unless the reader's scope allows this endpoint.
+    pub(crate) fn require(&self, id: &str) -> Result<(), Fault> {
+        self.endpoint(id).map(drop)
+    }
+
+    pub(crate) fn workspace(&self) -> &str {
+        self.call.principal.workspace.as_str()
+    }
+
+    pub(crate) fn reports(&self) -> &ReportCache {
+        self.reports
+    }
+
+    fn endpoint(&self, id: &str) -> Result<&Endpoint, Fault> {
+        let endpoint =
+            self.endpoints.get(id).ok_or_else(|| Fault::internal(format!("no endpoint {id}")))?;
+        if self.call.principal.scope < endpoint.scope {
+            return Err(Fault::forbidden(format!(
+                "this needs a token of scope {}",
+                endpoint.scope
+            ))
+            .hint("sign out, then sign in with a token of that scope"));
+        }
+        Ok(endpoint)
     }
 
     /// Calls an endpoint without a body.
@@ -96,17 +130,9 @@ impl ConsoleCall<'_> {
         parameters: &[(&str, &str)],
         body: Option<Bytes>,
     ) -> Result<Vec<u8>, Fault> {
-        let endpoint =
-            self.endpoints.get(id).ok_or_else(|| Fault::internal(format!("no endpoint {id}")))?;
+        let endpoint = self.endpoint(id)?;
         if let (false, Some((_, target))) = (endpoint.method.is_safe(), parameters.first()) {
             self.target.borrow_mut().get_or_insert_with(|| (*target).to_owned());
-        }
-        if self.call.principal.scope < endpoint.scope {
-            return Err(Fault::forbidden(format!(
-                "this needs a token of scope {}",
-                endpoint.scope
-            ))
-            .hint("sign out, then sign in with a token of that scope"));
         }
         let parameters = serde_urlencoded::to_string(parameters)
             .map_err(|error| Fault::usage(error.to_string()))?;

@@ -14,20 +14,25 @@ mod call;
 mod downloads;
 mod label_actions;
 mod pages;
+mod reports;
 pub(crate) mod session;
 
+use std::io::Write as _;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{Path, RawPathParams, Request, State};
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, LOCATION,
-    REFERRER_POLICY, RETRY_AFTER,
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_SECURITY_POLICY,
+    CONTENT_TYPE, HeaderName, LOCATION, REFERRER_POLICY, RETRY_AFTER, VARY,
 };
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use gbrain_console::page::message::{self, Message};
 use gbrain_console::{ASSETS, Chrome, Page, Section};
 use gbrain_core::clock::moment;
@@ -46,6 +51,7 @@ pub(crate) use call::EndpointTable;
 use call::{CallOutcome, ConsoleCall};
 use downloads::ConsoleDownload;
 use pages::ConsolePage;
+pub(crate) use reports::ReportCache;
 use session::{SIGN_IN, SIGN_OUT};
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -60,7 +66,9 @@ pub(crate) fn router() -> Router<Arc<ServerState>> {
     let mut router = Router::new()
         .route(SIGN_IN, get(session::sign_in_form).post(session::sign_in))
         .route(SIGN_OUT, post(session::sign_out))
-        .route("/assets/{name}", get(asset));
+        .route("/assets/{name}", get(asset))
+        .route("/live/runs/{id}/events", get(crate::http::of_run))
+        .route("/live/jobs/{id}/events", get(crate::http::of_job));
     for page in pages::pages() {
         router = router.route(page.path, page_route(page));
     }
@@ -84,7 +92,7 @@ pub(crate) fn is_public(path: &str) -> bool {
     path == SIGN_IN || path.starts_with("/assets/")
 }
 
-async fn asset(Path(name): Path<String>) -> Response {
+pub(crate) async fn asset(Path(name): Path<String>) -> Response {
     let Some(asset) = ASSETS.iter().find(|asset| asset.name == name) else {
         return (StatusCode::NOT_FOUND, "no such file").into_response();
     };
@@ -100,19 +108,24 @@ fn page_route(page: ConsolePage) -> axum::routing::MethodRouter<Arc<ServerState>
                     request: Request| {
             let reader = match Reader::of(&request) {
                 Ok(reader) => reader,
-                Err(fault) => return reply_with(&shared, None, Err(fault), page.section),
+                Err(fault) => {
+                    return reply_with(&shared, None, Err(fault), page.section).map(Body::from);
+                }
             };
             let parameters = parameters(path, request.uri().query().unwrap_or_default());
-            let (state, principal, section, id) =
-                (shared.clone(), reader.principal.clone(), page.section, page.id);
+            let (state, own, section, id) = (shared.clone(), reader.clone(), page.section, page.id);
+            let is_gzip = accepts_gzip(request.headers());
+            // Large pages are rendered and compressed here, not on the reactor.
             let job = move |stop: &StopFlag| {
-                let parameters = parameters?;
-                ConsoleCall::run(&state, &principal, stop, |call| (page.render)(call, &parameters))
-                    .result
+                let render = |call: &ConsoleCall<'_>| (page.render)(call, &parameters?);
+                let result = ConsoleCall::run(&state, &own.principal, stop, render).result;
+                let response = reply_with(&state, Some(&own), result, section);
+                if is_gzip { compressed(response) } else { response.map(Body::from) }
             };
-            let result =
-                in_time(&shared, WorkQueue::Read, job).await.map_err(|refusal| refusal.fault);
-            let mut response = reply_with(&shared, Some(&reader), result.flatten(), section);
+            let result = in_time(&shared, WorkQueue::Read, job).await;
+            let mut response = result.unwrap_or_else(|refusal| {
+                reply_with(&shared, Some(&reader), Err(refusal.fault), section).map(Body::from)
+            });
             response.extensions_mut().insert(EndpointName(id));
             response
         },
@@ -124,7 +137,7 @@ fn download_route(download: ConsoleDownload) -> axum::routing::MethodRouter<Arc<
     get(async move |State(shared): State<Arc<ServerState>>, request: Request| {
         let reader = match Reader::of(&request) {
             Ok(reader) => reader,
-            Err(fault) => return reply_with(&shared, None, Err(fault), Section::default()),
+            Err(fault) => return reply_with(&shared, None, Err(fault), Section::default()).map(Body::from),
         };
         let (state, principal) = (shared.clone(), reader.principal.clone());
         let job = move |stop: &StopFlag| {
@@ -133,7 +146,9 @@ fn download_route(download: ConsoleDownload) -> axum::routing::MethodRouter<Arc<
         let result = in_time(&shared, WorkQueue::Read, job).await.map_err(|refusal| refusal.fault);
         let mut response = match result.flatten() {
             Ok(bytes) => attachment(path, bytes),
-            Err(fault) => reply_with(&shared, Some(&reader), Err(fault), Section::default()),
+            Err(fault) => {
+                reply_with(&shared, Some(&reader), Err(fault), Section::default()).map(Body::from)
+            }
         };
         response.extensions_mut().insert(EndpointName(id));
         response
@@ -158,7 +173,7 @@ fn action_route(action: ConsoleAction) -> axum::routing::MethodRouter<Arc<Server
             let (section, id) = (action.section, action.id);
             let reader = match Reader::of(&request) {
                 Ok(reader) => reader,
-                Err(fault) => return reply_with(&shared, None, Err(fault), section),
+                Err(fault) => return reply_with(&shared, None, Err(fault), section).map(Body::from),
             };
             let parameters = parameters(path, request.uri().query().unwrap_or_default());
             let CallOutcome { target, result } =
@@ -167,7 +182,9 @@ fn action_route(action: ConsoleAction) -> axum::routing::MethodRouter<Arc<Server
                     .unwrap_or_else(CallOutcome::refused);
             let mut response = match result {
                 Ok(location) => see_other(&location),
-                Err(fault) => reply_with(&shared, Some(&reader), Err(fault), section),
+                Err(fault) => {
+                    reply_with(&shared, Some(&reader), Err(fault), section).map(Body::from)
+                }
             };
             response.extensions_mut().insert(EndpointName(id));
             if let Some(target) = target {
@@ -201,6 +218,7 @@ async fn perform(
 }
 
 /// Who reads a page, and how the page's forms prove that they are from this session.
+#[derive(Clone)]
 pub(crate) struct Reader {
     pub(crate) principal: Principal,
     /// The session cookie; `None` for a reader without a token, who may have an old one.
@@ -300,7 +318,7 @@ fn reply_with(
     reader: Option<&Reader>,
     result: Result<Page, Fault>,
     section: Section,
-) -> Response {
+) -> Response<String> {
     let (status, retry_after, page) = match result {
         Ok(page) => (StatusCode::OK, None, page),
         Err(fault) => {
@@ -331,22 +349,53 @@ fn reply_with(
         is_signed_in: reader.is_some_and(|reader| reader.principal.token_id.is_some()),
         csrf: &csrf,
     };
-    let mut response = html(status, gbrain_console::live(&page, &chrome));
+    let mut response = Response::new(gbrain_console::live(&page, &chrome));
+    *response.status_mut() = status;
+    set_html_headers(response.headers_mut());
     if let Some(after) = retry_after {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(after.as_secs().max(1)));
     }
     response
 }
 
-fn html(status: StatusCode, text: String) -> Response {
-    let headers = [
-        (CONTENT_TYPE, HTML),
-        (CONTENT_SECURITY_POLICY, POLICY),
-        // Without a referrer browsers send forms with the origin `null`, as if from another site.
-        (REFERRER_POLICY, "same-origin"),
-        (OPENER_POLICY, "same-origin"),
-    ];
-    (status, headers, text).into_response()
+pub(crate) fn html(status: StatusCode, text: String) -> Response {
+    let mut response = (status, text).into_response();
+    set_html_headers(response.headers_mut());
+    response
+}
+
+fn set_html_headers(headers: &mut HeaderMap) {
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(HTML));
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    // Without a referrer browsers send forms with the origin `null`, as if from another site.
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    headers.insert(OPENER_POLICY, HeaderValue::from_static("same-origin"));
+}
+
+/// Whether the browser takes gzip.
+fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let all = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let mut codings = all.flat_map(|value| value.split(','));
+    codings.any(|coding| {
+        let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
+        name.trim().eq_ignore_ascii_case("gzip") && weight.trim() != "q=0"
+    })
+}
+
+/// The page as gzip. Pages of other sites cannot guess at its content by its length: requests from
+/// other sites come without the session.
+fn compressed(response: Response<String>) -> Response {
+    let (mut parts, text) = response.into_parts();
+    let mut encoder = GzEncoder::new(Vec::with_capacity(text.len() / 6), Compression::fast());
+    let packed = encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish());
+    match packed {
+        Ok(bytes) => {
+            parts.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            parts.headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+            Response::from_parts(parts, Body::from(bytes))
+        }
+        Err(_) => Response::from_parts(parts, Body::from(text)),
+    }
 }
 
 /// Sends the browser to another page of the console.

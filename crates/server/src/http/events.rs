@@ -62,7 +62,7 @@ impl Drop for ListenerPermit {
     }
 }
 
-pub(super) async fn of_run(
+pub(crate) async fn of_run(
     State(shared): State<Arc<ServerState>>,
     id: Result<Path<i64>, axum::extract::rejection::PathRejection>,
     request: Request,
@@ -70,7 +70,7 @@ pub(super) async fn of_run(
     with_endpoint_name("run_events", events(shared, id.ok(), RUNS, principal(&request)).await)
 }
 
-pub(super) async fn of_job(
+pub(crate) async fn of_job(
     State(shared): State<Arc<ServerState>>,
     id: Result<Path<i64>, axum::extract::rejection::PathRejection>,
     request: Request,

@@ -315,7 +315,7 @@ fn start_of(path: &str) -> &str {
 }
 
 /// Headers that restrict how browsers use a response.
-fn set_security_headers(id: &str, headers: &mut HeaderMap) {
+pub(crate) fn set_security_headers(id: &str, headers: &mut HeaderMap) {
     const FIXED: [(HeaderName, &str); 6] = [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::X_FRAME_OPTIONS, "DENY"),
@@ -327,7 +327,9 @@ fn set_security_headers(id: &str, headers: &mut HeaderMap) {
     for (name, value) in FIXED {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
-    if let Ok(id) = HeaderValue::from_str(id) {
+    if let Ok(id) = HeaderValue::from_str(id)
+        && !id.is_empty()
+    {
         headers.insert(REQUEST_ID.clone(), id);
     }
 }

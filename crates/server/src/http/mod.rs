@@ -42,9 +42,10 @@ use tokio::runtime::Handle;
 
 pub(crate) use body::{BufferedBody, MemoryBudget, buffer_up_to};
 pub(crate) use endpoint::{Endpoint, NoParameters, OperationCall, RequestInput, RequestOrigin};
+pub(crate) use events::{of_job, of_run};
 pub(crate) use listen::ClientAddress;
 pub(crate) use memory::{MemoryReservation, RequestMemoryAccount};
-pub(crate) use middleware::{AuditTarget, EndpointName, RequestId, SignedInAs};
+pub(crate) use middleware::{AuditTarget, EndpointName, RequestId, SignedInAs, set_security_headers};
 pub(crate) use reply::{ErrorResponse, JSON, NDJSON, Reply, is_internal, masked, status_of};
 
 pub(crate) use connection_slots::RESERVED;
@@ -53,7 +54,7 @@ pub use listen::ConnectionOptions;
 
 use crate::access::Authenticator;
 use crate::audit::Audit;
-use crate::console::{self, EndpointTable};
+use crate::console::{self, EndpointTable, ReportCache};
 use crate::mcp::timeout_fault;
 use crate::principal::Principal;
 use crate::rate::{Rate, RateLimiters};
@@ -111,6 +112,8 @@ pub(crate) struct ServerState {
     /// Signs the forms of readers without a session. Without randomness there is none, and forms are
     /// refused.
     form_key: Option<TokenKey>,
+    /// Parsed results of runs, for the pages of the console.
+    reports: ReportCache,
 }
 
 /// How many denied requests of one address are audited.
@@ -148,6 +151,7 @@ impl ServerState {
                 .map(|endpoint| (endpoint.id, endpoint))
                 .collect(),
             form_key: TokenKey::random().ok(),
+            reports: ReportCache::default(),
         }
     }
 
@@ -165,6 +169,10 @@ impl ServerState {
 
     pub(crate) fn limits(&self) -> &RequestLimits {
         &self.limits
+    }
+
+    pub(crate) fn reports(&self) -> &ReportCache {
+        &self.reports
     }
 
     pub(crate) fn form_key(&self) -> Option<&TokenKey> {

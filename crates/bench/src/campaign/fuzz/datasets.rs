@@ -14,12 +14,12 @@ use gbrain_core::format::result::{Judge, read};
 use gbrain_core::measure::Measure;
 use gbrain_core::qrels::Qrels;
 use gbrain_core::report::json::CompareReport;
-use gbrain_core::report::{Queries, html, markdown, text};
+use gbrain_core::report::{Queries, markdown, text};
 use gbrain_eval::EvalError;
 use gbrain_eval::benchmark::{Collection, LongMemEval, locomo, read_entry};
 
 use super::promises::{Broken, Tools, check_words, require};
-use super::reports::{check_markdown, check_page, check_text};
+use super::reports::{check_markdown, check_page, check_text, web_page};
 
 /// The judgements that runs are measured against.
 const QRELS: &[u8] = b"q1 0 d1 1\nq1 0 d2 0\nq2 0 d3 2\n";
@@ -135,10 +135,10 @@ fn check_measured(measured: &ResultTable) -> Result<(), Broken> {
     let moved = comparison.verdict() == gbrain_core::gate::Verdict::Fail;
     require(!moved, || "a result is worse than itself".to_owned())?;
     let report = CompareReport::new(&comparison);
-    serde_json::to_string(&report).map_err(|error| error.to_string())?;
+    let json = serde_json::to_string(&report).map_err(|error| error.to_string())?;
     for queries in [Queries::Shown, Queries::Hashed] {
         check_markdown(&markdown::compare(&comparison, queries))?;
     }
-    check_page(&html::compare(&comparison))?;
+    check_page(&web_page(json)?)?;
     check_text(&text::compare(&comparison, 5))
 }

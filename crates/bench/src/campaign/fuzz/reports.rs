@@ -1,6 +1,7 @@
 //! What must hold for reports: every number is one, and no text breaks a form.
 
 use fastrand::Rng;
+use gbrain_console::page::view::RowView;
 use gbrain_core::baseline::{BaselineIntegrity, BaselineMetadata, BaselineThresholds};
 use gbrain_core::blame::Blame;
 use gbrain_core::gate::{
@@ -15,7 +16,7 @@ use gbrain_core::replay::{
     summarise,
 };
 use gbrain_core::report::json::{GateReport, ReplayReport};
-use gbrain_core::report::{Queries, ReplayParts, github, html, junit, markdown, text};
+use gbrain_core::report::{Queries, ReplayParts, github, junit, markdown, text};
 use quick_xml::Reader;
 use quick_xml::events::Event;
 
@@ -23,9 +24,9 @@ use super::baselines::rows_of;
 use super::promises::{Broken, require};
 
 /// The tags that our pages have.
-const TAGS: &str = " a bdi body circle code dd details div dl dt figcaption figure footer h1 h2 h3 \
-    head header html i li line link main meta p rect section span style summary svg table tbody td \
-    text th thead title tr ul ";
+const TAGS: &str = " a bdi body caption circle code dd details div dl dt figcaption figure footer h1 h2 h3 \
+    head header html i li line link main meta ol p path pre rect section span strong style summary svg \
+    table tbody td text th thead time title tr ul ";
 
 /// Rows that ended in every way, with texts and numbers from a file of captures.
 pub(super) fn check_report(bytes: &[u8], rng: &mut Rng) -> Result<(), Broken> {
@@ -211,17 +212,17 @@ fn check_gate(parts: &GateParts<'_>) -> Result<(), Broken> {
         check_annotations(&github::gate(parts, queries))?;
         check_markdown(&markdown::gate(parts, queries))?;
     }
-    check_page(&html::gate(parts))?;
+    check_page(&web_page(json)?)?;
     check_text(&text::gate(parts))
 }
 
 fn check_replay(parts: &ReplayParts<'_>) -> Result<(), Broken> {
     let report = ReplayReport::new(parts.rows, parts.summary, parts.worst, true);
-    serde_json::to_string(&report).map_err(|error| error.to_string())?;
+    let json = serde_json::to_string(&report).map_err(|error| error.to_string())?;
     for queries in [Queries::Shown, Queries::Hashed] {
         check_markdown(&markdown::replay(parts, queries))?;
     }
-    check_page(&html::replay(parts))?;
+    check_page(&web_page(json)?)?;
     check_text(&text::replay(parts))
 }
 
@@ -274,6 +275,12 @@ pub(super) fn check_markdown(text: &str) -> Result<(), Broken> {
     Ok(())
 }
 
+/// The web page of a report, from its JSON.
+pub(super) fn web_page(json: String) -> Result<String, Broken> {
+    let report = gbrain_console::report::read(json).map_err(|error| error.to_string())?;
+    Ok(gbrain_console::file(&report.page(&RowView::default())))
+}
+
 pub(super) fn check_page(html: &str) -> Result<(), Broken> {
     check_text(html)?;
     let (Some(start), Some(end)) = (html.find("<style>"), html.find("</style>")) else {
@@ -288,7 +295,7 @@ pub(super) fn check_page(html: &str) -> Result<(), Broken> {
             .chars()
             .take_while(|c| c.is_ascii_alphanumeric() || *c == '!')
             .collect();
-        let is_ours = name == "!doctype" || TAGS.contains(&format!(" {name} "));
+        let is_ours = name == "!DOCTYPE" || TAGS.contains(&format!(" {name} "));
         let outside_quotes: String = tag.split('"').step_by(2).collect();
         require(is_ours && !outside_quotes.contains(" on"), || {
             format!("a tag of its own: <{}", tag.chars().take(80).collect::<String>())

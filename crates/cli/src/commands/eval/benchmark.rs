@@ -19,6 +19,7 @@ use gbrain_eval::{check_outputs, write_atomically};
 
 use super::gate::exit;
 use crate::commands::CommandContext;
+use crate::commands::html::HtmlArgs;
 use crate::error::{CliError, Exit};
 use crate::models::configured_embedder;
 use crate::terminal::count;
@@ -58,11 +59,13 @@ pub(super) struct BenchmarkArgs {
     /// refused.
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
+    #[command(flatten)]
+    html: HtmlArgs,
 }
 
 impl BenchmarkArgs {
     /// Which flags were given that say how a brain in memory is made and asked.
-    pub(super) fn of_a_brain(&self) -> [(bool, &'static str); 8] {
+    pub(super) fn of_a_brain(&self) -> [(bool, &'static str); 9] {
         [
             (self.limit.is_some(), "--limit"),
             (self.keyword_only, "--keyword-only"),
@@ -72,6 +75,7 @@ impl BenchmarkArgs {
             (self.concurrency.is_some(), "--concurrency"),
             (!self.set.is_empty(), "--set"),
             (self.title.is_some(), "--title"),
+            (self.html.html.is_some(), "--html"),
         ]
     }
 }
@@ -116,7 +120,8 @@ pub(super) fn run(
                 .hint("say what was measured: --title \"retrieval on LongMemEval_S\"")
         })?;
     }
-    check_outputs([&args.output, &args.result, &particular.retrieval_log.map(Path::to_owned)])?;
+    let retrieval_log = particular.retrieval_log.map(Path::to_owned);
+    check_outputs([&args.output, &args.result, &args.html.html, &retrieval_log])?;
     let spec = spec(args, particular);
     let ran = asked(context, args, particular, &spec)?;
     for problem in ran.problems.iter().take(5) {
@@ -128,6 +133,7 @@ pub(super) fn run(
     if let Some(path) = &args.result {
         write_result(path, &ran.result)?;
     }
+    args.html.write(&ran.result)?;
     report(context, args, &ran, particular.kind);
     for (kind, recall) in ran.below(particular.floor) {
         let floor = particular.floor.unwrap_or_default();

@@ -8,11 +8,12 @@ use gbrain_core::format::result::{Judge, ResultError, read};
 use gbrain_core::gate::Verdict;
 use gbrain_core::measure::{Measure, defaults};
 use gbrain_core::report::json::{CompareReport, NO_JUDGED_HIT};
-use gbrain_core::report::{Queries, html, markdown, text};
+use gbrain_core::report::{Queries, markdown, text};
 use gbrain_eval::{check_outputs, read_document, write_atomically};
 
 use super::qrels::read_qrels;
 use crate::commands::CommandContext;
+use crate::commands::html::HtmlArgs;
 use crate::error::{CliError, Exit};
 
 #[derive(Debug, Args)]
@@ -56,16 +57,15 @@ pub(crate) struct CompareArgs {
     /// Write a Markdown report.
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Write a self-contained HTML page.
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
+    #[command(flatten)]
+    html: HtmlArgs,
     /// Show queries in Markdown; without it there are hashes only.
     #[arg(long)]
     show_queries: bool,
 }
 
 pub(super) fn run(context: &CommandContext<'_>, args: &CompareArgs) -> Result<Exit, CliError> {
-    check_outputs([&args.markdown, &args.html])?;
+    check_outputs([&args.markdown, &args.html.html])?;
     let results = results(args)?;
     let (reference, others) = results.split_first().expect("clap asks for two files");
     let comparison =
@@ -74,9 +74,7 @@ pub(super) fn run(context: &CommandContext<'_>, args: &CompareArgs) -> Result<Ex
         let queries = if args.show_queries { Queries::Shown } else { Queries::Hashed };
         write_atomically(path, markdown::compare(&comparison, queries).as_bytes())?;
     }
-    if let Some(path) = &args.html {
-        write_atomically(path, html::compare(&comparison).as_bytes())?;
-    }
+    args.html.write(&CompareReport::new(&comparison))?;
     if context.terminal.is_json() {
         context.terminal.json(&CompareReport::new(&comparison));
     } else {

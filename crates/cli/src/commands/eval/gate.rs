@@ -10,7 +10,7 @@ use gbrain_core::provenance::Provenance;
 use gbrain_core::qrels::Qrels;
 use gbrain_core::replay::LiveContext;
 use gbrain_core::report::json::GateReport;
-use gbrain_core::report::{Queries, github, html, junit, markdown, text};
+use gbrain_core::report::{Queries, github, junit, markdown, text};
 use gbrain_eval::{
     BLAME_CHUNKS, GateInputs, GateRun, Input, JudgedPipeline, LocalOptions, LocalRetriever,
     ReplayOptions, Retriever, Selftest, StoppableRetriever, check_outputs, gate, read_baseline,
@@ -22,6 +22,7 @@ use super::qrels::{read_qrels, with_texts};
 use super::replay::SettingsArg;
 use crate::commands::CommandContext;
 use crate::commands::baseline_key::KeyArgs;
+use crate::commands::html::HtmlArgs;
 use crate::commands::thresholds::ThresholdArgs;
 use crate::error::{CliError, Exit};
 use crate::identity::workspace_key;
@@ -91,9 +92,8 @@ pub(crate) struct GateArgs {
     /// Write a Markdown report.
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Write a self-contained HTML page.
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
+    #[command(flatten)]
+    html: HtmlArgs,
     /// Print annotations for GitHub Actions, and the summary where it asks for one.
     #[arg(long)]
     github: bool,
@@ -144,7 +144,7 @@ struct GateFiles {
 }
 
 pub(super) fn run(context: &CommandContext<'_>, args: &GateArgs) -> Result<Exit, CliError> {
-    check_outputs([&args.junit, &args.markdown, &args.html])?;
+    check_outputs([&args.junit, &args.markdown, &args.html.html])?;
     if let Some(path) = &args.result {
         return gate_result::run(context, path, args);
     }
@@ -298,9 +298,7 @@ fn write_reports(
     if let Some(path) = &args.markdown {
         write_atomically(path, markdown::gate(parts, queries).as_bytes())?;
     }
-    if let Some(path) = &args.html {
-        write_atomically(path, html::gate(parts).as_bytes())?;
-    }
+    args.html.write(&GateReport::new(parts))?;
     if args.github
         && let Some(path) = &context.home.step_summary
     {

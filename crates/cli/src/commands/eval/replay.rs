@@ -10,11 +10,12 @@ use gbrain_core::report::json::ReplayReport;
 use gbrain_core::report::{ReplayParts, text};
 use gbrain_eval::{
     Input, LocalOptions, LocalRetriever, Replay, ReplayCorpus, ReplayOptions, Retriever,
-    StoppableRetriever, read_captures, replay,
+    StoppableRetriever, check_outputs, read_captures, replay,
 };
 
 use crate::commands::CommandContext;
 use crate::commands::baseline_key::KeyArgs;
+use crate::commands::html::HtmlArgs;
 use crate::error::{CliError, Exit};
 use crate::identity::workspace_key;
 use crate::model_access::{interrupted, refuse_interrupted};
@@ -24,6 +25,7 @@ use crate::targets::{TargetArgs, open_target};
 #[command(after_help = "Examples:\n  gbrain eval replay --against captured.ndjson\n  \
     gbrain eval replay --against captured.ndjson --as-of capture --blame\n  \
     gbrain eval replay --against captured.ndjson --target prod --repeats 1\n  \
+    gbrain eval replay --against captured.ndjson --html replay.html\n  \
     gbrain eval replay --against captured.ndjson --json | jq -e '.summary.mean_jaccard >= 0.85'\n\n\
     The brain's settings as they are now are used, so that a change of them shows; \
     --settings capture uses those of each capture. The brain is never changed. Exit codes: 0 every row \
@@ -60,6 +62,8 @@ pub(crate) struct ReplayArgs {
     #[arg(long)]
     blame: bool,
     #[command(flatten)]
+    html: HtmlArgs,
+    #[command(flatten)]
     key: KeyArgs,
     #[command(flatten)]
     target: TargetArgs,
@@ -89,6 +93,7 @@ impl From<SettingsArg> for SettingsSource {
 pub(super) fn run(context: &CommandContext<'_>, args: &ReplayArgs) -> Result<Exit, CliError> {
     // From the first moment, so that a signal while files are read is an interruption too.
     interrupted();
+    check_outputs([&args.html.html])?;
     args.target.refuse(&[
         (args.as_of == AsOfArg::Capture, "--as-of capture"),
         (args.settings == SettingsArg::Capture, "--settings capture"),
@@ -124,15 +129,13 @@ pub(super) fn run(context: &CommandContext<'_>, args: &ReplayArgs) -> Result<Exi
             replayed(context, &local, &rows, &options)
         }
     }?;
+    let report = |is_verbose| {
+        let (rows, summary) = (&replayed.rows, &replayed.summary);
+        ReplayReport::new(rows, summary, args.top_regressions, is_verbose).of_baseline(integrity)
+    };
+    args.html.write(&report(true))?;
     if context.terminal.is_json() {
-        let report = ReplayReport::new(
-            &replayed.rows,
-            &replayed.summary,
-            args.top_regressions,
-            args.verbose,
-        );
-        let report = report.of_baseline(integrity);
-        context.terminal.json(&report);
+        context.terminal.json(&report(args.verbose));
     } else {
         let (rows, summary, worst) = (&replayed.rows, &replayed.summary, args.top_regressions);
         context.terminal.report(text::replay(&ReplayParts { rows, summary, worst }));

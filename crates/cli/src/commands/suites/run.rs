@@ -22,6 +22,7 @@ use crate::capture::scrubber;
 use crate::channels::{evaluate_run, report_alerts};
 use crate::commands::CommandContext;
 use crate::commands::eval::append;
+use crate::commands::html::HtmlArgs;
 use crate::error::{CliError, Exit};
 use crate::model_access::{catalog, interrupted};
 use crate::targets::target_registry;
@@ -29,7 +30,7 @@ use crate::targets::target_registry;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain suites run smoke\n  \
     gbrain suites run smoke --target staging --ci --junit suite.xml --github\n\n\
-    The run is recorded. Reports that travel (Markdown, JUnit, annotations) hold ids of queries and no \
+    The run is recorded. Reports that travel (Markdown, JUnit, HTML, annotations) hold ids of queries and no \
     text of theirs. Its alerts are raised, and sent within a few seconds if their channels are \
     configured here; other messages stay queued. A run of another target (--target) changes no alert, \
     is not part of a trend, and does not count as a run for `silent_after_days`.\n\n\
@@ -56,6 +57,8 @@ pub(super) struct SuiteRunArgs {
     /// Print annotations for GitHub, and add to the step summary.
     #[arg(long)]
     github: bool,
+    #[command(flatten)]
+    html: HtmlArgs,
 }
 
 /// Runs a suite now.
@@ -64,7 +67,7 @@ pub(super) fn run(
     args: &SuiteRunArgs,
     source: &SuiteSource,
 ) -> Result<Exit, CliError> {
-    check_outputs([&args.markdown, &args.junit])?;
+    check_outputs([&args.markdown, &args.junit, &args.html.html])?;
     let store: Arc<Store> = context.store()?.into();
     let file = source.read()?;
     let meant = meant(context, store.as_ref(), file.as_ref(), &args.name)?;
@@ -153,6 +156,7 @@ fn report(
     if let Some(path) = &args.junit {
         write_atomically(path, junit::suite(body).as_bytes())?;
     }
+    args.html.write(ran)?;
     if context.terminal.is_json() {
         context.terminal.json(ran);
     } else {

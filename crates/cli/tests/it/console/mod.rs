@@ -1,5 +1,6 @@
 //! The console, as a browser meets it: pages of a real server, sessions, forms.
 
+mod runs;
 mod monitor;
 mod browser;
 mod hostile;

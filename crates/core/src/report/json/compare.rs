@@ -8,6 +8,7 @@ use crate::compare::{
     ResultComparison, SignificanceTest,
 };
 use crate::gate::Verdict;
+use crate::report::deltas::result;
 use crate::stats::Interval;
 
 /// The version of [`CompareReport`].
@@ -79,6 +80,8 @@ struct WireDelta<'a> {
     same: usize,
     is_regression: bool,
     is_improvement: bool,
+    /// The result in a few words: `WORSE`, `better`, `same`, `not significant`, `not tested`.
+    outcome: &'static str,
 }
 
 /// A query whose value changed.
@@ -175,6 +178,7 @@ impl<'a> WireDelta<'a> {
             same: *same,
             is_regression: one.is_regression(),
             is_improvement: one.is_improvement(),
+            outcome: result(one),
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::gate::{
     GateCheck, GateParts, JudgedResult, QueryResult, Regression, RegressionParts, Verdict,
 };
 use crate::provenance::RankingFactor;
-use crate::replay::{LatencySummary, ReplaySummary};
+use crate::replay::{LatencySummary, ReplaySummary, ReplayedRow};
 use crate::report::tally::{FactorCounts, changed};
 
 use super::replay::{Latencies, WirePercentiles, WireRow, WireTimes};
@@ -174,6 +174,18 @@ struct WireTiming<'a> {
     current_ms: Option<WirePercentiles>,
     /// The times that decide `latency`: measured in the same way in both runs.
     like_with_like: Option<WireTimes>,
+    /// The latencies of the compared rows, in the order of the rows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rows: Vec<WireRowTime>,
+}
+
+/// The latencies of one row.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "GatedRowTime")]
+struct WireRowTime {
+    line: usize,
+    captured_latency_ms: Option<f64>,
+    current_latency_ms: f64,
 }
 
 impl<'a> GateReport<'a> {
@@ -327,6 +339,7 @@ impl<'a> WireTiming<'a> {
     fn new(parts: &'a GateParts<'a>) -> Self {
         let found = parts.regression.as_ref().map(|regression| regression.found);
         let latency: Option<&LatencySummary> = found.map(|found| &found.summary.latency);
+        let rows = parts.regression.as_ref().map_or(&[][..], |regression| regression.rows);
         Self {
             elapsed_ms: parts.elapsed_ms,
             latency: found.map(|found| &found.latency),
@@ -336,6 +349,18 @@ impl<'a> WireTiming<'a> {
             captured_ms: latency.and_then(|l| l.captured_ms).map(WirePercentiles::new),
             current_ms: latency.and_then(|l| l.current_ms).map(WirePercentiles::new),
             like_with_like: found.map(|found| WireTimes::new(&found.summary.timing)),
+            rows: rows.iter().filter_map(WireRowTime::new).collect(),
         }
+    }
+}
+
+impl WireRowTime {
+    fn new(row: &ReplayedRow) -> Option<Self> {
+        let compared = row.compared()?;
+        Some(Self {
+            line: row.line,
+            captured_latency_ms: compared.captured_ms,
+            current_latency_ms: compared.current_ms,
+        })
     }
 }

@@ -5,7 +5,9 @@ mod labels;
 mod explain;
 pub(super) mod memory;
 mod monitor;
+mod compare;
 mod runs;
+mod suite_runs;
 
 use gbrain_console::{Page, Section};
 use gbrain_core::fault::Fault;
@@ -51,5 +53,9 @@ pub(super) fn pages() -> Vec<ConsolePage> {
         page("/pages/{page}/history", "console_page_history", Section::Memory, memory::history),
         page("/pages/{page}/edit", "console_edit_page", Section::Memory, memory::edit),
         page("/pages/{page}/delete", "console_confirm_delete", Section::Memory, memory::confirm_delete),
+        page("/runs/{id}", "console_run", Section::Runs, runs::show),
+        page("/runs/{id}/rows/{line}", "console_run_row", Section::Runs, runs::row),
+        page("/suite-runs/{id}", "console_suite_run", Section::Suites, suite_runs::show),
+        page("/compare", "console_compare", Section::Compare, compare::show),
     ]
 }
