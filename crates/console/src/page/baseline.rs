@@ -86,6 +86,7 @@ impl Baseline {
                 (self.rows.section(text, view))
             },
             pager: self.rows.pager(view),
+            scripts: Vec::new(),
         }
     }
 

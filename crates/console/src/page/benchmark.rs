@@ -224,6 +224,7 @@ impl Benchmark {
                 self.question_section(text, view)
             },
             pager: view.pager(self.select(view).len()),
+            scripts: Vec::new(),
         }
     }
 

@@ -120,6 +120,7 @@ impl CaptureFile {
             controls: self.filters(view),
             main: self.section(text, view),
             pager: self.pager(view),
+            scripts: Vec::new(),
         }
     }
 

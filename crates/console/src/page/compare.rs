@@ -276,6 +276,7 @@ impl Compare {
             pager: view.pager(
                 self.comparisons.iter().map(|one| one.moves(view, self).len()).max().unwrap_or(0),
             ),
+            scripts: Vec::new(),
         }
     }
 

@@ -146,6 +146,7 @@ impl Gate {
             controls: self.rows.filters(view),
             main: if view.is_whole() { self.whole(text, view) } else { self.selected(text, view) },
             pager: self.rows.pager(view),
+            scripts: Vec::new(),
         }
     }
 

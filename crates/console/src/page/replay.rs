@@ -126,6 +126,7 @@ impl Replay {
                 self.rows.section(text, view)
             },
             pager: self.rows.pager(view),
+            scripts: Vec::new(),
         }
     }
 

@@ -497,6 +497,7 @@ impl OneRow<'_> {
                 @if let Some(line) = self.after { a rel="next" href=(view.row(line)) { "Next case" } }
                 @if view.base != "/" { a href=(explain) { "Explain this query now" } }
             },
+            scripts: Vec::new(),
         }
     }
 }

@@ -253,6 +253,7 @@ impl SuiteRun {
                 self.case_section(text, view)
             },
             pager: view.pager(shown.len()),
+            scripts: Vec::new(),
         }
     }
 

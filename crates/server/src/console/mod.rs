@@ -294,7 +294,7 @@ pub(crate) async fn form(
 pub(crate) fn fault(shared: &ServerState, request: &Request, fault: Fault) -> Response {
     match BrowserRequest::of(request) {
         Some(_) => {
-            reply_with(shared, Reader::of(request).ok().as_ref(), Err(fault), Section::default())
+            reply_with(shared, Reader::of(request).ok().as_ref(), Err(fault), Section::default()).map(Body::from)
         }
         None => ErrorResponse::from(fault).into_response(),
     }
@@ -309,7 +309,7 @@ pub(crate) fn refused(
     if refusal.fault.kind == FaultKind::Unauthorised {
         return session::required(browser);
     }
-    reply_with(shared, None, Err(refusal.fault), Section::default())
+    reply_with(shared, None, Err(refusal.fault), Section::default()).map(Body::from)
 }
 
 /// Renders a page, or the page of a fault with its status.
