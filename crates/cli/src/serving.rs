@@ -15,7 +15,8 @@ use gbrain_server::telemetry::logs::{LogFormat, LogOptions};
 use gbrain_server::telemetry::metrics::Metrics;
 use gbrain_server::telemetry::traces::{TraceError, Tracer, resolve};
 use gbrain_server::{
-    AlertTools, PromptLister, RegistryOptions, SchedulerOptions, SuiteTools, TokenKey, WorkspaceRegistry,
+    AlertTools, PromptLister, RegistryOptions, SchedulerOptions, SuiteTools, TokenKey,
+    WorkspaceRegistry,
 };
 use gbrain_store::Store;
 use jiff::SignedDuration;

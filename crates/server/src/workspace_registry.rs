@@ -26,8 +26,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::alerts::AlertTools;
 use crate::jobs::{RUNS, SUITES};
-use crate::rankings::RankingCache;
 use crate::operations::benchmarks::BenchmarkFolder;
+use crate::rankings::RankingCache;
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::traces::Tracer;
 

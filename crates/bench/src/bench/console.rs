@@ -6,7 +6,7 @@
 //! memory, is timed on its own. Pages are asked for as browsers do, with gzip.
 
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
@@ -20,7 +20,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::percentile::median;
-use super::report::{Cell, Output, Report};
+use super::report::{Cell, Report};
 
 /// How much longer than the API operation a page may take.
 const MOST: f64 = 3.0;
@@ -32,8 +32,7 @@ const OPERATION: &str = "/v1/runs/1/result";
 const FIRST: &str = "/runs/1";
 
 /// Measures pages of the console.
-#[derive(Debug, clap::Parser)]
-#[command(name = "cargo xtask bench console")]
+#[derive(Debug, clap::Args)]
 pub(crate) struct ConsoleArgs {
     /// Rows of the run.
     #[arg(long, default_value_t = 100_000)]
@@ -44,13 +43,10 @@ pub(crate) struct ConsoleArgs {
     /// Page views over which the memory must stay flat.
     #[arg(long, default_value_t = 10_000)]
     views: usize,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 /// Measures.
-pub(crate) fn run(args: &ConsoleArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &ConsoleArgs) -> Result<Report> {
     let dir = tempfile::tempdir()?;
     let document = store_run(dir.path(), args.rows)?;
     let mut command = Command::new(built_program()?);
@@ -68,8 +64,7 @@ pub(crate) fn run(args: &ConsoleArgs) -> Result<ExitCode> {
     }
     let memory = memory(&server, &mut caller, args.views)?;
     server.stop()?;
-    told(args, &Measured { document, cold, wire, times, memory }, &pages)
-        .print(Output::of_flag(args.json))
+    Ok(told(args, &Measured { document, cold, wire, times, memory }, &pages))
 }
 
 /// What was measured: seconds, bytes and KiB.

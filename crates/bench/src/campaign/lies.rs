@@ -42,7 +42,7 @@ use clap::{Args, Parser, ValueEnum as _};
 use fastrand::Rng;
 use gbrain_eval::spread;
 
-use self::case::{Case, Class, CaseOutcome};
+use self::case::{Case, CaseOutcome, Class};
 use self::scene::BaseScene;
 use super::scaffold::{
     Campaign, FlagValue as _, Part, ProgramArgs, Progress, SeedArgs, Setup, table,

@@ -20,8 +20,8 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use gbrain_core::clock::moment;
 use gbrain_core::fault::{Fault, chain};
-use gbrain_prompts::{Library, PromptAssessment, PromptEntry};
 use gbrain_prompts::domain::check_log;
+use gbrain_prompts::{Library, PromptAssessment, PromptEntry};
 use jiff::Timestamp;
 use serde_json::json;
 

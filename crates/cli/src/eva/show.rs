@@ -2,11 +2,11 @@
 
 use clap::Args;
 use gbrain_prompts::domain::PromptInput;
-use gbrain_prompts::{LibraryPrompt, PromptAssessment};
 use gbrain_prompts::domain::bodies::{
     GateBody, PROMPTS_VERSION, ShowBody, UsageBody, missing_evidence, stale,
 };
 use gbrain_prompts::domain::logs::EvidenceLine;
+use gbrain_prompts::{LibraryPrompt, PromptAssessment};
 
 use super::{EvaContext, warn_malformed};
 use crate::error::{CliError, Exit};

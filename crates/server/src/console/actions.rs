@@ -120,7 +120,11 @@ fn open_incident(call: &ConsoleCall<'_>, fields: &Fields) -> Result<String, Faul
 
 fn note_incident(call: &ConsoleCall<'_>, fields: &Fields) -> Result<String, Fault> {
     let id = fields.require("id")?;
-    call.send::<Value>("note_incident", &[("id", id)], &json!({ "text": fields.require("text")? }))?;
+    call.send::<Value>(
+        "note_incident",
+        &[("id", id)],
+        &json!({ "text": fields.require("text")? }),
+    )?;
     Ok(format!("/incidents/{id}"))
 }
 
@@ -136,7 +140,9 @@ fn resolve_incident(call: &ConsoleCall<'_>, fields: &Fields) -> Result<String, F
 
 fn deploy_threshold(call: &ConsoleCall<'_>, fields: &Fields) -> Result<String, Fault> {
     if fields.get("confirm") != Some("yes") {
-        return Err(Fault::usage("the deployment was not confirmed").hint("check the box, then deploy"));
+        return Err(
+            Fault::usage("the deployment was not confirmed").hint("check the box, then deploy")
+        );
     }
     let id: i64 =
         fields.require("id")?.parse().map_err(|_| Fault::usage("the threshold is a number"))?;

@@ -39,8 +39,8 @@ use gbrain_core::clock::moment;
 use gbrain_core::fault::{Fault, FaultKind};
 
 use crate::http::{
-    AuditTarget, EndpointName, ErrorResponse, JSON, NDJSON, ServerState, buffer_up_to, in_time, is_internal,
-    masked, principal, status_of,
+    AuditTarget, EndpointName, ErrorResponse, JSON, NDJSON, ServerState, buffer_up_to, in_time,
+    is_internal, masked, principal, status_of,
 };
 use crate::principal::Principal;
 use crate::work_queue::{StopFlag, WorkQueue};
@@ -137,11 +137,14 @@ fn download_route(download: ConsoleDownload) -> axum::routing::MethodRouter<Arc<
     get(async move |State(shared): State<Arc<ServerState>>, request: Request| {
         let reader = match Reader::of(&request) {
             Ok(reader) => reader,
-            Err(fault) => return reply_with(&shared, None, Err(fault), Section::default()).map(Body::from),
+            Err(fault) => {
+                return reply_with(&shared, None, Err(fault), Section::default()).map(Body::from);
+            }
         };
         let (state, principal) = (shared.clone(), reader.principal.clone());
         let job = move |stop: &StopFlag| {
-            ConsoleCall::run(&state, &principal, stop, |call| call.bytes(endpoint, &[], None)).result
+            ConsoleCall::run(&state, &principal, stop, |call| call.bytes(endpoint, &[], None))
+                .result
         };
         let result = in_time(&shared, WorkQueue::Read, job).await.map_err(|refusal| refusal.fault);
         let mut response = match result.flatten() {
@@ -173,7 +176,9 @@ fn action_route(action: ConsoleAction) -> axum::routing::MethodRouter<Arc<Server
             let (section, id) = (action.section, action.id);
             let reader = match Reader::of(&request) {
                 Ok(reader) => reader,
-                Err(fault) => return reply_with(&shared, None, Err(fault), section).map(Body::from),
+                Err(fault) => {
+                    return reply_with(&shared, None, Err(fault), section).map(Body::from);
+                }
             };
             let parameters = parameters(path, request.uri().query().unwrap_or_default());
             let CallOutcome { target, result } =
@@ -294,7 +299,8 @@ pub(crate) async fn form(
 pub(crate) fn fault(shared: &ServerState, request: &Request, fault: Fault) -> Response {
     match BrowserRequest::of(request) {
         Some(_) => {
-            reply_with(shared, Reader::of(request).ok().as_ref(), Err(fault), Section::default()).map(Body::from)
+            reply_with(shared, Reader::of(request).ok().as_ref(), Err(fault), Section::default())
+                .map(Body::from)
         }
         None => ErrorResponse::from(fault).into_response(),
     }

@@ -45,7 +45,9 @@ pub(crate) use endpoint::{Endpoint, NoParameters, OperationCall, RequestInput, R
 pub(crate) use events::{of_job, of_run};
 pub(crate) use listen::ClientAddress;
 pub(crate) use memory::{MemoryReservation, RequestMemoryAccount};
-pub(crate) use middleware::{AuditTarget, EndpointName, RequestId, SignedInAs, set_security_headers};
+pub(crate) use middleware::{
+    AuditTarget, EndpointName, RequestId, SignedInAs, set_security_headers,
+};
 pub(crate) use reply::{ErrorResponse, JSON, NDJSON, Reply, is_internal, masked, status_of};
 
 pub(crate) use connection_slots::RESERVED;

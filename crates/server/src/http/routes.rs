@@ -22,7 +22,11 @@ use super::endpoint::{BodyContent, Endpoint, NoParameters, SchemaOf, endpoint};
 use super::openapi::ExtraRoute;
 use super::reply::{ErrorResponse, NDJSON};
 use super::{ServerState, in_time, principal};
-use crate::operations::{activity, alerts, ask, benchmarks, calibration, capture_list, captures, compare, contradictions, documents, explain, feedback, incidents, jobs, labelling, labels, pages, probe, prompts, sources, status, suites};
+use crate::operations::{
+    activity, alerts, ask, benchmarks, calibration, capture_list, captures, compare,
+    contradictions, documents, explain, feedback, incidents, jobs, labelling, labels, pages, probe,
+    prompts, sources, status, suites,
+};
 use crate::telemetry::metrics::{CONTENT_TYPE as OPENMETRICS, ScrapeScope};
 use crate::work_queue::{StopFlag, WorkQueue};
 

@@ -1,16 +1,16 @@
 //! The console, as a browser meets it: pages of a real server, sessions, forms.
 
-mod runs;
-mod monitor;
 mod browser;
+mod captures;
+mod explain;
 mod hostile;
+mod labels;
+mod memory;
+mod monitor;
+mod reader;
+mod runs;
 mod sessions;
 mod site;
-mod captures;
-mod labels;
-mod reader;
-mod explain;
-mod memory;
 
 use serde_json::Value;
 

@@ -60,15 +60,19 @@ impl Browser<'_> {
     /// Sends a form with the token of the page that has it.
     fn post(&self, page: &str, path: &str, fields: &[(&str, &str)]) -> Reply {
         let html = self.page(page);
-        let csrf = html.split("name=\"csrf\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
+        let csrf =
+            html.split("name=\"csrf\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
         self.send(path, csrf.unwrap_or_default(), fields)
     }
 
     fn send(&self, path: &str, csrf: &str, fields: &[(&str, &str)]) -> Reply {
         let fields = [&[("csrf", csrf)], fields].concat();
-        let encoded: Vec<String> =
-            fields.iter().map(|(name, value)| format!("{}={}", encode(name), encode(value))).collect();
-        let call = Call::new("POST", path).body("application/x-www-form-urlencoded", encoded.join("&"));
+        let encoded: Vec<String> = fields
+            .iter()
+            .map(|(name, value)| format!("{}={}", encode(name), encode(value)))
+            .collect();
+        let call =
+            Call::new("POST", path).body("application/x-www-form-urlencoded", encoded.join("&"));
         self.server.send(&call.token(&self.token))
     }
 
@@ -83,7 +87,9 @@ impl Browser<'_> {
 
 fn encode(text: &str) -> String {
     let byte = |byte: u8| match byte {
-        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' => char::from(byte).to_string(),
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' => {
+            char::from(byte).to_string()
+        }
         byte => format!("%{byte:02X}"),
     };
     text.bytes().map(byte).collect()
@@ -99,10 +105,23 @@ fn pages_show_what_the_reader_may_see() {
         let [read, admin] = ["read", "admin"].map(|scope| token(&home, scope));
         let other = token_of(&home, "other", "admin");
         let server = Server::start(&home, &[]);
-        let [read, admin, other] = [read, admin, other].map(|token| Browser { server: &server, token });
-        read.shows("/", &["Needs attention", "1 suite fails", "/suites/weekly", "/suite-runs/1", "Recent changes"]);
+        let [read, admin, other] =
+            [read, admin, other].map(|token| Browser { server: &server, token });
+        read.shows(
+            "/",
+            &[
+                "Needs attention",
+                "1 suite fails",
+                "/suites/weekly",
+                "/suite-runs/1",
+                "Recent changes",
+            ],
+        );
         read.shows("/suites", &["weekly", "0 2 * * 0", "Next run", "1 failed"]);
-        let suite = read.shows("/suites/weekly", &["recall@5", "gbrain suites disable weekly", "run 1", "&quot;cron&quot;"]);
+        let suite = read.shows(
+            "/suites/weekly",
+            &["recall@5", "gbrain suites disable weekly", "run 1", "&quot;cron&quot;"],
+        );
         assert!(!suite.contains("/suites/weekly/runs"), "a reader starts no run: {suite}");
         read.shows("/alerts", &["gbrain/default/weekly/", "No message"]);
         read.shows("/calibration", &["no reranker", "No pair has been scored"]);
@@ -120,7 +139,10 @@ fn pages_show_what_the_reader_may_see() {
         assert_eq!(admin.get("/incidents/9").status, 404);
         for path in PAGES.iter().filter(|path| **path != "/suites/weekly") {
             let html = read.page(path);
-            assert!(!html.contains("foreign") && !html.contains("a secret question"), "{path}: {html}");
+            assert!(
+                !html.contains("foreign") && !html.contains("a secret question"),
+                "{path}: {html}"
+            );
             let html = other.page(path);
             assert!(!html.contains("weekly"), "{path}: {html}");
         }
@@ -169,7 +191,11 @@ fn a_suite_is_run_from_its_page() {
         let server = Server::start(&home, &[]);
         let [read, write] = [read, write].map(|token| Browser { server: &server, token });
         write.shows("/suites/weekly", &["Run now"]);
-        assert_eq!(write.send("/suites/weekly/runs", "forged", &[]).status, 403, "another site's form");
+        assert_eq!(
+            write.send("/suites/weekly/runs", "forged", &[]).status,
+            403,
+            "another site's form"
+        );
         assert_eq!(read.post("/suites/weekly", "/suites/weekly/runs", &[]).status, 403);
         assert_eq!(write.submit("/suites/weekly", "/suites/weekly/runs", &[]), "/suites/weekly");
         let begin = Instant::now();
@@ -186,9 +212,11 @@ fn a_suite_is_run_from_its_page() {
 fn alerts_are_silenced_and_closed_and_become_incidents() {
     for home in Home::both() {
         let home = monitored(home);
-        let [write, admin, other] = [token(&home, "write"), token(&home, "admin"), token_of(&home, "other", "admin")];
+        let [write, admin, other] =
+            [token(&home, "write"), token(&home, "admin"), token_of(&home, "other", "admin")];
         let server = Server::start(&home, &[]);
-        let [write, admin, other] = [write, admin, other].map(|token| Browser { server: &server, token });
+        let [write, admin, other] =
+            [write, admin, other].map(|token| Browser { server: &server, token });
         let list = server.send(&Call::get("/v1/alerts?state=firing").token(&admin.token)).json();
         let key = list["alerts"][0]["key"].as_str().unwrap().to_owned();
         let page = format!("/alerts?key={}", encode(&key));
@@ -201,16 +229,26 @@ fn alerts_are_silenced_and_closed_and_become_incidents() {
         assert_eq!(admin.post("/alerts", "/silences/1/end", &[]).status, 404);
         let opened = admin.submit(&page, "/incidents", &[("title", "recall <fell>"), ("run", "1")]);
         assert_eq!(opened, "/incidents/1");
-        admin.shows(&opened, &["recall &lt;fell&gt;", "opened", "/suite-runs/1", "What triage found"]);
+        admin.shows(
+            &opened,
+            &["recall &lt;fell&gt;", "opened", "/suite-runs/1", "What triage found"],
+        );
         let note = [("text", "call me at +49 151 23456789")];
         assert_eq!(admin.submit(&opened, "/incidents/1/notes", &note), opened);
         assert!(!admin.page(&opened).contains("23456789"), "notes are scrubbed");
-        let end = [("root_cause", "the disk was full"), ("fix", "imported again"), ("follow_ups", "alert\nmeasure")];
+        let end = [
+            ("root_cause", "the disk was full"),
+            ("fix", "imported again"),
+            ("follow_ups", "alert\nmeasure"),
+        ];
         assert_eq!(admin.submit(&opened, "/incidents/1/resolve", &end), opened);
         admin.shows(&opened, &["Resolved", "the disk was full", "<li>measure</li>"]);
         assert_eq!(admin.post("/incidents/1", "/incidents/1/resolve", &end).status, 409);
         assert_eq!(other.get(&opened).status, 404);
-        assert_eq!(admin.submit(&page, "/alerts/close", &[("key", &key), ("reason", "known")]), "/alerts");
+        assert_eq!(
+            admin.submit(&page, "/alerts/close", &[("key", &key), ("reason", "known")]),
+            "/alerts"
+        );
         admin.shows(&page, &["Resolved"]);
         server.stop();
     }
@@ -234,8 +272,14 @@ fn the_operations_conform_and_refuse() {
         let trends = get("/v1/suite-trends?suite=weekly");
         assert_conforms(of_body::<suite::SuiteTrendsBody>().as_value(), &trends);
         assert!(trends["suites"][0]["measures"].as_array().unwrap().len() > 1, "{trends}");
-        assert_conforms(of_body::<activity::CaptureDaysBody>().as_value(), &get("/v1/capture-days"));
-        assert_conforms(of_body::<activity::PageChangesBody>().as_value(), &get("/v1/changes?limit=3"));
+        assert_conforms(
+            of_body::<activity::CaptureDaysBody>().as_value(),
+            &get("/v1/capture-days"),
+        );
+        assert_conforms(
+            of_body::<activity::PageChangesBody>().as_value(),
+            &get("/v1/changes?limit=3"),
+        );
         assert_conforms(of_body::<alert::DeliveryPageBody>().as_value(), &get("/v1/deliveries"));
         assert_conforms(of_body::<benchmark::BenchmarksBody>().as_value(), &get("/v1/benchmarks"));
         get("/v1/calibration");
@@ -244,30 +288,44 @@ fn the_operations_conform_and_refuse() {
         assert_conforms(of_body::<activity::SpendBody>().as_value(), &spend);
         assert_eq!(spend["usd"], home.json(&["spend", "--since", "30d"])["usd"]);
         let opened = json!({ "title": "t" });
-        let opened = server.send(&Call::json("POST", "/v1/incidents", &opened).token(&admin)).json();
+        let opened =
+            server.send(&Call::json("POST", "/v1/incidents", &opened).token(&admin)).json();
         assert_conforms(of_body::<incident::IncidentBody>().as_value(), &opened);
         let changes: [(&str, &str, Value); 6] = [
             ("POST", "/v1/alerts/close", json!({ "key": "gbrain/x", "reason": "r" })),
             ("POST", "/v1/silences", json!({ "key": "gbrain/x", "for": "1h", "reason": "r" })),
             ("POST", "/v1/incidents", json!({ "title": "t" })),
             ("POST", "/v1/incidents/1/notes", json!({ "text": "t" })),
-            ("POST", "/v1/incidents/1/resolve", json!({ "root_cause": "a", "fix": "b", "follow_ups": ["none"] })),
+            (
+                "POST",
+                "/v1/incidents/1/resolve",
+                json!({ "root_cause": "a", "fix": "b", "follow_ups": ["none"] }),
+            ),
             ("POST", "/v1/calibration/deploy", json!({ "id": 1 })),
         ];
         for (method, path, body) in &changes {
-            let status = |token: &str| server.send(&Call::json(method, *path, body).token(token)).status;
+            let status =
+                |token: &str| server.send(&Call::json(method, *path, body).token(token)).status;
             assert_eq!((status(&read), status(&write)), (403, 403), "{path}");
         }
         let refused = |path: &str, body: Value, status: u16| {
             let reply = server.send(&Call::json("POST", path, &body).token(&admin));
             assert_eq!(reply.status, status, "{path} {body}: {}", reply.whole());
         };
-        refused("/v1/alerts/close", json!({ "key": "gbrain/default/none/run", "reason": "r" }), 404);
+        refused(
+            "/v1/alerts/close",
+            json!({ "key": "gbrain/default/none/run", "reason": "r" }),
+            404,
+        );
         refused("/v1/alerts/close", json!({ "key": "gbrain/x", "reason": " " }), 400);
         refused("/v1/silences", json!({ "key": "weekly", "for": "1h", "reason": "r" }), 400);
         refused("/v1/silences", json!({ "key": "gbrain/", "for": "soon", "reason": "r" }), 400);
         refused("/v1/incidents/99/notes", json!({ "text": "t" }), 404);
-        refused("/v1/incidents/1/resolve", json!({ "root_cause": "a", "fix": "b", "follow_ups": [] }), 400);
+        refused(
+            "/v1/incidents/1/resolve",
+            json!({ "root_cause": "a", "fix": "b", "follow_ups": [] }),
+            400,
+        );
         refused("/v1/calibration/deploy", json!({ "id": 1 }), 404);
         server.stop();
     }

@@ -1,11 +1,11 @@
 //! The pages, on one screen.
 
 mod captures;
-mod labels;
+mod compare;
 mod explain;
+mod labels;
 pub(super) mod memory;
 mod monitor;
-mod compare;
 mod runs;
 mod suite_runs;
 
