@@ -193,7 +193,7 @@ fn row(at: usize) -> Value {
     let shift = if at % 10 == 7 || at % 10 == 8 { 1 + at % 9 } else { 0 };
     let current: Vec<String> = (0..10).map(|n| page(n + shift)).collect();
     let head = json!({
-        "id": at, "line": at + 2, "tool_name": if at % 3 == 0 { "search" } else { "query" },
+        "id": at, "line": at + 2, "tool_name": if at.is_multiple_of(3) { "search" } else { "query" },
         "query": format!("what does the berth planner do at quay {at}?"), "query_hash": format!("{at:016x}"), "weight": 1,
     });
     let rest = match at % 10 {

@@ -310,8 +310,8 @@ impl<'t, 'w> Scanner<'t, 'w> {
         let inside_word = mark == b'_' && is_word(before) && is_word(after);
         let run = Run {
             text: &self.text[at..to],
-            can_open: !is_space(after) && !inside_word && !(mark == b'_' && is_word(before)),
-            can_close: !is_space(before) && !inside_word && !(mark == b'_' && is_word(after)),
+            can_open: !(is_space(after) || inside_word || mark == b'_' && is_word(before)),
+            can_close: !(is_space(before) || inside_word || mark == b'_' && is_word(after)),
         };
         self.push(at, to, Piece::Run(run))
     }

@@ -526,7 +526,7 @@ fn trend_plots(trends: &SuiteTrends) -> Markup {
                 @for measure in measures.iter().take(6) {
                     figure {
                         h3 { (name_of(measure)) " " (state(&measure.status)) }
-                        (with_trend(measure, |trend| line::plot(trend)))
+                        (with_trend(measure, line::plot))
                         figcaption { (last_words(measure)) }
                     }
                 }
@@ -546,7 +546,7 @@ fn measure_table(measures: &[Measure]) -> Markup {
         vec![
             html! { (name_of(measure)) },
             state(&measure.status),
-            with_trend(measure, |trend| line::sparkline(trend)),
+            with_trend(measure, line::sparkline),
             html! { (last_words(measure)) },
         ]
     };
