@@ -1,5 +1,7 @@
 //! A page of each kind of report, from its JSON.
 
+#![expect(clippy::unwrap_used, reason = "a step of a test that fails has failed the test")]
+
 use std::fmt::Write as _;
 
 use gbrain_console::page::suite_run::Triage;
