@@ -1,173 +1,59 @@
-//! The difference between two texts, line by line (Myers, Algorithmica 1, 1986).
+//! The difference between two texts, line by line, as `similar` finds it.
 //!
-//! Equal lines at both ends are set aside first. Texts that differ in more than [`MAX_EDITS`] lines
-//! are shown as wholly replaced between those ends: finding more in common would take too long.
+//! Equal lines at both ends are set aside first. If more than [`MAX_LINES`] lines are between them,
+//! these are shown as wholly replaced: finding more in common would take too long. There is no
+//! limit of time, so that the same texts always give the same difference.
 
-use std::collections::HashMap;
+use similar::{Algorithm, Change, DiffOp, capture_diff, group_diff_ops};
 
-/// Most edits that are searched for.
-const MAX_EDITS: usize = 800;
+/// Most lines of both texts that are searched for common ones.
+const MAX_LINES: usize = 40_000;
 /// Unchanged lines shown around a change.
 const CONTEXT: usize = 3;
 
-/// What happened to a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Change {
-    Same,
-    Removed,
-    Added,
-}
-
-/// A line of either text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct DiffLine<'t> {
-    pub(crate) change: Change,
-    pub(crate) text: &'t str,
-    /// Number of the line in the older and in the newer text, from 1.
-    pub(crate) before: Option<usize>,
-    pub(crate) after: Option<usize>,
-}
-
 /// Changed lines with those around them.
-pub(crate) type Hunk<'t> = Vec<DiffLine<'t>>;
+pub(crate) type Hunk<'t> = Vec<Change<&'t str>>;
 
 /// The changed parts of two texts, in order; empty for equal texts.
 pub(crate) fn hunks<'t>(before: &'t str, after: &'t str) -> Vec<Hunk<'t>> {
-    let lines = diff(before, after);
-    let mut hunks: Vec<Hunk<'_>> = Vec::new();
-    let mut end = 0;
-    for (at, line) in lines.iter().enumerate() {
-        if line.change == Change::Same {
-            continue;
-        }
-        let from = at.saturating_sub(CONTEXT).max(end);
-        if from > end || hunks.is_empty() {
-            hunks.push(Vec::new());
-        }
-        let to = (at + 1 + CONTEXT).min(lines.len());
-        let hunk = hunks.last_mut().expect("a hunk was pushed");
-        hunk.extend_from_slice(&lines[from..to.max(from)]);
-        end = end.max(to);
-    }
-    hunks
+    let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    let lines = |ops: Vec<DiffOp>| ops.iter().flat_map(|op| op.iter_changes(&old, &new)).collect();
+    group_diff_ops(operations(&old, &new), CONTEXT).into_iter().map(lines).collect()
 }
 
-/// Every line of both texts.
-pub(crate) fn diff<'t>(before: &'t str, after: &'t str) -> Vec<DiffLine<'t>> {
-    let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
-    let start = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+/// The operations that lead from `old` to `new`.
+fn operations(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
+    let start = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let rest = old[start..].iter().rev().zip(new[start..].iter().rev());
     let end = rest.take_while(|(a, b)| a == b).count();
-    let (old_middle, new_middle) = (&old[start..old.len() - end], &new[start..new.len() - end]);
-    let mut changes = vec![Change::Same; start];
-    changes.extend(edits(old_middle, new_middle));
-    changes.extend(vec![Change::Same; end]);
-    numbered(&old, &new, &changes)
-}
-
-fn numbered<'t>(old: &[&'t str], new: &[&'t str], changes: &[Change]) -> Vec<DiffLine<'t>> {
-    let (mut before, mut after) = (0, 0);
-    let mut lines = Vec::with_capacity(changes.len());
-    for &change in changes {
-        let text = if change == Change::Added { new[after] } else { old[before] };
-        let (is_old, is_new) = (change != Change::Added, change != Change::Removed);
-        before += usize::from(is_old);
-        after += usize::from(is_new);
-        let (before, after) = (is_old.then_some(before), is_new.then_some(after));
-        lines.push(DiffLine { change, text, before, after });
-    }
-    lines
-}
-
-/// The changes that lead from `old` to `new`.
-fn edits(old: &[&str], new: &[&str]) -> Vec<Change> {
-    let mut ids: HashMap<&str, usize> = HashMap::new();
-    let mut numbers = Vec::with_capacity(old.len() + new.len());
-    for line in old.iter().chain(new) {
-        let next = ids.len();
-        numbers.push(*ids.entry(line).or_insert(next));
-    }
-    let (old, new) = numbers.split_at(old.len());
-    match search(old, new) {
-        Some(steps) => changes(old, new, &steps),
-        None => replaced(old.len(), new.len()),
-    }
-}
-
-fn replaced(old: usize, new: usize) -> Vec<Change> {
-    std::iter::repeat_n(Change::Removed, old)
-        .chain(std::iter::repeat_n(Change::Added, new))
-        .collect()
-}
-
-/// How far each diagonal reaches after each number of edits; none if there are too many edits.
-/// Diagonal `k` (lines of `old` minus lines of `new`) of step `d` is at index `d + k`.
-fn search(old: &[usize], new: &[usize]) -> Option<Vec<Vec<usize>>> {
-    let mut steps: Vec<Vec<usize>> = Vec::new();
-    for d in 0..=MAX_EDITS.min(old.len() + new.len()) {
-        let mut reach = vec![0; 2 * d + 1];
-        for at in (0..=2 * d).step_by(2) {
-            let mut x = first(steps.last(), d, at);
-            while let Some(y) = (x + d).checked_sub(at)
-                && x < old.len()
-                && y < new.len()
-                && old[x] == new[y]
-            {
-                x += 1;
-            }
-            reach[at] = x;
-            if x >= old.len() && (x + d).checked_sub(at).is_some_and(|y| y >= new.len()) {
-                steps.push(reach);
-                return Some(steps);
-            }
-        }
-        steps.push(reach);
-    }
-    None
-}
-
-/// Where diagonal `at` of step `d` begins: below the diagonal above, or right of the one below.
-fn first(last: Option<&Vec<usize>>, d: usize, at: usize) -> usize {
-    let Some(last) = last else { return 0 };
-    if is_added(last, d, at) { last[at] } else { last[at - 2] + 1 }
-}
-
-/// Whether diagonal `at` of step `d` is best reached by an added line.
-fn is_added(last: &[usize], d: usize, at: usize) -> bool {
-    at == 0 || (at < 2 * d && last[at - 2] < last[at])
-}
-
-/// Walks back from the end to the start.
-fn changes(old: &[usize], new: &[usize], steps: &[Vec<usize>]) -> Vec<Change> {
-    let mut found = Vec::with_capacity(old.len() + new.len());
-    let (mut x, mut y) = (old.len(), new.len());
-    for d in (1..steps.len()).rev() {
-        let at = x + d - y;
-        let last = &steps[d - 1];
-        let is_added = is_added(last, d, at);
-        let start = first(Some(last), d, at);
-        found.extend(std::iter::repeat_n(Change::Same, x - start));
-        found.push(if is_added { Change::Added } else { Change::Removed });
-        let begin = if is_added { start } else { start - 1 };
-        (x, y) = (begin, start + d - at - usize::from(is_added));
-    }
-    found.extend(std::iter::repeat_n(Change::Same, x));
-    found.reverse();
-    found
+    let (old_end, new_end) = (old.len() - end, new.len() - end);
+    let (old_len, new_len) = (old_end - start, new_end - start);
+    let first = DiffOp::Equal { old_index: 0, new_index: 0, len: start };
+    let last = DiffOp::Equal { old_index: old_end, new_index: new_end, len: end };
+    let middle = match old_len + new_len {
+        0 => return vec![first],
+        1..=MAX_LINES => capture_diff(Algorithm::Myers, old, start..old_end, new, start..new_end),
+        _ => vec![DiffOp::Replace { old_index: start, old_len, new_index: start, new_len }],
+    };
+    [vec![first], middle, vec![last]].concat()
 }
 
 #[cfg(test)]
 mod tests {
+    use similar::ChangeTag;
+
     use super::*;
+
+    /// Every line of both texts.
+    fn diff<'t>(before: &'t str, after: &'t str) -> Hunk<'t> {
+        let (old, new): (Vec<&str>, Vec<&str>) =
+            (before.lines().collect(), after.lines().collect());
+        operations(&old, &new).iter().flat_map(|op| op.iter_changes(&old, &new)).collect()
+    }
 
     fn shown(before: &str, after: &str) -> String {
         let lines = diff(before, after);
-        let mark = |line: &DiffLine<'_>| match line.change {
-            Change::Same => ' ',
-            Change::Removed => '-',
-            Change::Added => '+',
-        };
-        lines.iter().map(|line| format!("{}{}\n", mark(line), line.text)).collect()
+        lines.iter().map(|line| format!("{}{}\n", line.tag(), line.value())).collect()
     }
 
     #[test]
@@ -199,11 +85,11 @@ mod tests {
         for _ in 0..500 {
             let (before, after) = (text(), text());
             let lines = diff(&before, &after);
-            let side = |without: Change| -> String {
-                let kept = lines.iter().filter(|line| line.change != without);
-                kept.map(|line| format!("{}\n", line.text)).collect()
+            let side = |without: ChangeTag| -> String {
+                let kept = lines.iter().filter(|line| line.tag() != without);
+                kept.map(|line| format!("{}\n", line.value())).collect()
             };
-            assert_eq!((side(Change::Added), side(Change::Removed)), (before, after));
+            assert_eq!((side(ChangeTag::Insert), side(ChangeTag::Delete)), (before, after));
         }
     }
 
@@ -212,6 +98,13 @@ mod tests {
         let text = |name: &str| (0..5_000).map(|n| format!("{name}{n}\n")).collect::<String>();
         let (before, after) = (text("a"), text("b"));
         assert_eq!(diff(&before, &after).len(), 10_000);
+        // Too many lines to search, so that the line that they share is not found.
+        let text = |name: &str| format!("{0}same\n{0}", format!("{name}\n").repeat(MAX_LINES / 4));
+        assert_eq!(diff(&text("a"), &text("b")).len(), MAX_LINES + 2);
+        // Lines at the ends are no part of the search.
+        let (before, after) = (text("a"), format!("first\n{}last\n", text("a")));
+        assert_eq!(diff(&before, &after[6..]).len(), MAX_LINES / 2 + 2);
+        assert_eq!(hunks(&before, &after[6..]).concat().len(), CONTEXT + 1);
     }
 
     #[test]
@@ -221,7 +114,7 @@ mod tests {
         let hunks = hunks(&before, &after);
         let sizes: Vec<usize> = hunks.iter().map(Vec::len).collect();
         assert_eq!(sizes, [8, 7]);
-        assert_eq!((hunks[0][0].before, hunks[0][0].text), (Some(3), "2"));
+        assert_eq!((hunks[0][0].old_index(), hunks[0][0].value()), (Some(2), "2"));
         assert!(super::hunks("a\n", "a\n").is_empty());
     }
 }

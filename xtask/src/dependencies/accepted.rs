@@ -61,6 +61,7 @@ pub(super) const DUPLICATES: &[AcceptedDuplicate] = &[
         reason: "0.9: opentelemetry_sdk and tantivy",
     },
     AcceptedDuplicate { name: "rand_core", older: &["0.9"], reason: "a part of rand" },
+    AcceptedDuplicate { name: "similar", older: &["2"], reason: "2: insta (tests only)" },
     AcceptedDuplicate {
         name: "syn",
         older: &["2"],

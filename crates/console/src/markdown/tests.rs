@@ -13,7 +13,15 @@ fn check(text: &str, expected: &str) {
 
 #[track_caller]
 fn line(text: &str, expected: &str) {
-    assert_eq!(render_line(text, PLACE), expected, "{text:?}");
+    assert_eq!(rendered_line(text), expected, "{text:?}");
+}
+
+/// A paragraph without its element.
+#[track_caller]
+fn rendered_line(text: &str) -> String {
+    let shown = render(text, PLACE).into_string();
+    let inside = shown.strip_prefix("<p dir=\"auto\">").and_then(|rest| rest.strip_suffix("</p>"));
+    inside.expect("a text of one line is a paragraph").to_owned()
 }
 
 #[test]
@@ -43,12 +51,12 @@ fn headings_continue_the_order_of_the_page() {
 
 #[test]
 fn lists_nest() {
-    check("- a\n- b\n  more", "<ul><li>a\n</li><li>b\nmore\n</li></ul>");
-    check("- a\n  - b\n- c", "<ul><li>a\n<ul><li>b\n</li></ul></li><li>c\n</li></ul>");
-    check("3. a\n4. b\n\ntext", "<ol start=\"3\"><li>a\n</li><li>b\n</li></ol><p>text</p>");
+    check("- a\n- b\n  more", "<ul><li>a</li><li>b\nmore</li></ul>");
+    check("- a\n  - b\n- c", "<ul><li>a<ul><li>b</li></ul></li><li>c</li></ul>");
+    check("3. a\n4. b\n\ntext", "<ol start=\"3\"><li>a</li><li>b</li></ol><p>text</p>");
     check("- a\n\n- b", "<ul><li><p>a</p></li><li><p>b</p></li></ul>");
-    check("- [x] done\n- [ ] open", "<ul><li>☑ done\n</li><li>☐ open\n</li></ul>");
-    check("- a\n1. b", "<ul><li>a\n</li></ul><ol><li>b\n</li></ol>");
+    check("- [x] done\n- [ ] open", "<ul><li>☑ done</li><li>☐ open</li></ul>");
+    check("- a\n1. b", "<ul><li>a</li></ul><ol><li>b</li></ol>");
     check("-", "<ul><li></li></ul>");
 }
 
@@ -99,6 +107,22 @@ fn links_lead_to_the_web_or_to_pages() {
         &format!("<a {web} href=\"https://x.example/a.png\">image: alt</a>"),
     );
     line("[a] [b](", "[a] [b](");
+    line(
+        "[a][r] [b]\n\n[r]: https://x.example",
+        &format!("<a {web} href=\"https://x.example\">a</a> [b]"),
+    );
+    line("<a@b.example>", &format!("<a {web} href=\"mailto:a@b.example\">a@b.example</a>"));
+    line("![[people/ada]]", "<a href=\"/pages/wiki%3A%3Apeople%2Fada?link=1\">people/ada</a>");
+    // No link inside a link, and none that leads to a part of an address.
+    line(
+        "[![alt](https://x.example/a.png)](https://y.example)",
+        &format!("<a {web} href=\"https://y.example\">image: alt</a>"),
+    );
+    line("https://x.example/__init__.py", "https://x.example/<strong>init</strong>.py");
+    line(
+        "[https://x.example](b.md)",
+        "<a href=\"/pages/wiki%3A%3Ab?link=1\">https://x.example</a>",
+    );
 }
 
 #[test]
@@ -114,12 +138,26 @@ fn hostile_addresses_are_text() {
         "https:evil",
         "mailto:",
         "\u{1}javascript:x",
+        "javascript&#58;alert(1)",
+        "javascript&colon;alert(1)",
+        "javascript\\:alert(1)",
+        "https://x.example/&#10;y",
     ] {
-        let shown = render_line(&format!("[x]({address})"), PLACE);
-        assert!(!shown.contains("<a"), "{shown}");
+        for text in [
+            format!("[x]({address})"),
+            format!("[x](<{address}>)"),
+            format!("![x]({address})"),
+            format!("[x][y]\n\n[y]: {address}"),
+        ] {
+            let shown = rendered_line(&text);
+            assert!(!shown.contains("<a"), "{shown}");
+        }
     }
-    // An unknown scheme in a wikilink is no page either.
-    assert!(!render_line("[[javascript:alert(1)]]", PLACE).contains("<a"));
+    // An unknown scheme in a wikilink or in angle brackets is no page either.
+    line("[[javascript:alert(1)]]", "[[javascript:alert(1)]]");
+    line("<javascript:alert(1)>", "&lt;javascript:alert(1)&gt;");
+    line("<std::vector>", "&lt;std::vector&gt;");
+    line("[x](data:y)", "x <span class=\"dim\">(data:y)</span>");
 }
 
 #[test]
@@ -130,7 +168,12 @@ fn raw_html_and_invisible_characters_are_shown() {
         "[a\"><script>](https://x.example/\"><script>)",
         "<a rel=\"noopener noreferrer\" href=\"https://x.example/&quot;&gt;&lt;script&gt;\">a&quot;&gt;&lt;script&gt;</a>",
     );
+    check("<!-- a\n[b](c)", "<p>&lt;!-- a\n[b](c)</p>");
+    line("a <b>*c*</b> &lt;i&gt;", "a &lt;b&gt;<em>c</em>&lt;/b&gt; &lt;i&gt;");
     line("\u{202e}abc", "\\u{202e}abc");
+    line("&#x202e;a &#0; &#13;", "\\u{202e}a � \\r");
+    line("a\tb", "a    b");
+    check("a\r\nb\r\n\r\nc", "<p>a\nb</p><p>c</p>");
     check(
         "```\"><svg onload=x>\ny\n```",
         "<pre class=\"code\" tabindex=\"0\"><code>y\n</code></pre>",
@@ -154,6 +197,61 @@ fn is_balanced(html: &str) -> bool {
         }
     }
     open.is_empty()
+}
+
+/// How deep elements nest.
+fn depth(html: &str) -> usize {
+    let (mut deepest, mut open) = (0, 0_usize);
+    for tag in html.split('<').skip(1) {
+        match tag.strip_prefix('/') {
+            Some(_) => open -= 1,
+            None if tag.starts_with("br>") || tag.starts_with("hr>") => {}
+            None => open += 1,
+        }
+        deepest = deepest.max(open);
+    }
+    deepest
+}
+
+#[test]
+fn deep_texts_are_shown_as_they_were_written() {
+    let quotes = format!("{}a *b*", "> ".repeat(MAX_DEPTH + 2));
+    let shown = render(&quotes, PLACE).into_string();
+    assert_eq!(shown.matches("<blockquote>").count(), MAX_DEPTH);
+    assert!(shown.contains("<blockquote>&gt; &gt; a *b*</blockquote>"), "{shown}");
+
+    let emphasis = format!("{}b{}", "*a ".repeat(20), " c*".repeat(20));
+    let shown = rendered_line(&emphasis);
+    assert_eq!(shown.matches("<em>").count(), MAX_DEPTH);
+    assert!(shown.contains("<em>a *a *a *a *a b c* c* c* c* c</em>"), "{shown}");
+}
+
+#[test]
+fn a_long_and_deep_text_takes_linear_time() {
+    const SIZE: usize = 1 << 20;
+    let repeated = |text: &str| text.repeat(SIZE / text.len());
+    let texts = [
+        repeated("> "),
+        repeated("- ") + "a",
+        repeated("> - 1. "),
+        "- ".repeat(10_000) + "a" + &repeated("\n \n"),
+        "> ".repeat(10_000) + &repeated("\n>\n"),
+        repeated(&format!("{}a\n", "> ".repeat(500))),
+        "*a ".repeat(SIZE / 6) + &" b*".repeat(SIZE / 6),
+        "[".repeat(SIZE / 2) + &"]".repeat(SIZE / 2),
+        "[[".repeat(SIZE / 4) + &"]]".repeat(SIZE / 4),
+        "|".repeat(SIZE / 2) + "\n" + &"|-".repeat(SIZE / 4) + "|\n" + &"a|\n".repeat(SIZE / 8),
+        format!("[x]: {}\n", "x".repeat(SIZE / 2)) + &"[x]".repeat(SIZE / 6),
+        repeated("Text with *emphasis*, `code`, [[a|b]] and https://x.example/a.\n\n- item\n\n"),
+    ];
+    for text in texts {
+        let start = &text[..text.floor_char_boundary(20)];
+        let began = std::time::Instant::now();
+        let shown = render(&text, PLACE).into_string();
+        assert!(is_balanced(&shown), "{start:?}");
+        assert!(depth(&shown) < 4 * MAX_DEPTH, "{start:?}");
+        assert!(began.elapsed().as_secs() < 20, "{start:?} took {:?}", began.elapsed());
+    }
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use maud::{Markup, html};
 use serde::Deserialize;
+use similar::{Change, ChangeTag};
 
 use super::{command_line, page_path, path_below};
-use crate::diff::{Change, DiffLine, Hunk, hunks};
+use crate::diff::{Hunk, hunks};
 use crate::part::{
     self, Tone, count, csrf_field, empty, facts, heading, moment, section, table, tag, url,
 };
@@ -137,11 +138,11 @@ fn difference(compared: &ComparedVersions) -> Markup {
     }
     let hunks = hunks(&compared.before_text, &compared.after_text);
     let lines =
-        |change: Change| hunks.iter().flatten().filter(|line| line.change == change).count() as u64;
+        |tag: ChangeTag| hunks.iter().flatten().filter(|line| line.tag() == tag).count() as u64;
     let lead = format!(
         "{} removed, {} added.",
-        count(lines(Change::Removed), "line", "lines"),
-        count(lines(Change::Added), "line", "lines")
+        count(lines(ChangeTag::Delete), "line", "lines"),
+        count(lines(ChangeTag::Insert), "line", "lines")
     );
     let body = if hunks.is_empty() {
         html! { p { "The texts are equal." } }
@@ -177,7 +178,7 @@ fn diff_table(hunks: &[Hunk<'_>]) -> Markup {
 }
 
 /// The hunks with this many lines at most.
-fn first_lines<'h, 't>(hunks: &'h [Hunk<'t>], most: usize) -> Vec<&'h [DiffLine<'t>]> {
+fn first_lines<'h, 't>(hunks: &'h [Hunk<'t>], most: usize) -> Vec<&'h [Change<&'t str>]> {
     let mut left = most;
     let mut shown = Vec::new();
     for hunk in hunks {
@@ -191,18 +192,18 @@ fn first_lines<'h, 't>(hunks: &'h [Hunk<'t>], most: usize) -> Vec<&'h [DiffLine<
     shown
 }
 
-fn diff_line(line: &DiffLine<'_>) -> Markup {
-    let (class, mark, word) = match line.change {
-        Change::Same => (None, "", ""),
-        Change::Removed => (Some("removed"), "−", "removed"),
-        Change::Added => (Some("added"), "+", "added"),
+fn diff_line(line: &Change<&str>) -> Markup {
+    let (class, mark, word) = match line.tag() {
+        ChangeTag::Equal => (None, "", ""),
+        ChangeTag::Delete => (Some("removed"), "−", "removed"),
+        ChangeTag::Insert => (Some("added"), "+", "added"),
     };
     html! {
         tr class=[class] {
-            td { @if let Some(number) = line.before { (number) } }
-            td { @if let Some(number) = line.after { (number) } }
+            td { @if let Some(index) = line.old_index() { (index + 1) } }
+            td { @if let Some(index) = line.new_index() { (index + 1) } }
             td { span aria-hidden="true" { (mark) } span.aloud { (word) } }
-            td { code { bdi { (gbrain_core::report::visible(&line.text.replace('\t', "    "), 2_000)) } } }
+            td { code { bdi { (gbrain_core::report::visible(&line.value().replace('\t', "    "), 2_000)) } } }
         }
     }
 }
