@@ -210,7 +210,7 @@ impl Terminal {
         let bar = self.progress("indexing");
         move |done, total| {
             bar.set_length(total.unsigned_abs());
-            bar.set_position(done.unsigned_abs());
+            advance(&bar, done.unsigned_abs());
             if done >= total {
                 bar.finish_and_clear();
             }
@@ -244,6 +244,11 @@ impl Terminal {
             .with_style(style.with_key("line", line))
             .with_finish(ProgressFinish::AndClear)
     }
+}
+
+/// Moves a bar forward. Threads that work at once report out of order, and a bar never goes back.
+pub(crate) fn advance(bar: &ProgressBar, done: u64) {
+    bar.set_position(bar.position().max(done));
 }
 
 /// The text of a progress bar; nothing while its length is unknown.

@@ -156,19 +156,32 @@ pub struct TraceStep {
 pub struct ScorePart {
     /// The arm or the boost.
     pub name: &'static str,
+    // Its fields are documented in `ScoreEffectFields`.
     #[expect(missing_docs, reason = "the comment would be in schemas")]
     #[serde(flatten)]
+    #[schemars(with = "ScoreEffectFields")]
     pub effect: ScoreEffect,
 }
 
 /// The effect of a part on a score.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScoreEffect {
     /// A share of the fused score.
     Adds(f64),
     /// A factor of the score so far.
     Times(f64),
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "describes in schemas how `ScoreEffect` is written")]
+struct ScoreEffectFields {
+    /// What the part adds to the fused score.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    adds: Option<f64>,
+    /// What the part multiplies the score so far by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    times: Option<f64>,
 }
 
 /// One page of the answer.

@@ -7,6 +7,9 @@ use super::sizes::is_product;
 use super::source::{SourceFile, TypeDefinition};
 
 const FORMAT: &str = "crates/core/src/format/";
+/// Shapes here name the keys of the JSON that a page shows. They are readers of the format, not a
+/// domain, and are counted apart.
+const CONSOLE: &str = "crates/console/";
 /// Fewest fields for which a coincidence is unlikely.
 const FIELDS: usize = 3;
 /// Share of field names that two structs have in common, of all that either has.
@@ -16,10 +19,11 @@ const ALIKE: f64 = 0.5;
 pub(super) fn rows(files: &[SourceFile]) -> Vec<Row> {
     let product = || files.iter().filter(|file| is_product(file));
     let format_structs = structs(product().filter(|file| file.path.starts_with(FORMAT)));
-    let twins = twins(files).len();
+    let [shown, twins] = [true, false].map(|in_console| twins(files, in_console).len());
     let importing = importing(files).count();
     let public = core(files).flat_map(public_items).count();
-    let alerts = product().flat_map(SourceFile::types).filter(is_alert).count();
+    let outside = product().filter(|file| !file.path.starts_with(CONSOLE));
+    let alerts = outside.flat_map(SourceFile::types).filter(is_alert).count();
     vec![
         Row::new(
             "public items in core",
@@ -30,16 +34,26 @@ pub(super) fn rows(files: &[SourceFile]) -> Vec<Row> {
         Row::new(
             "format structs with a domain twin",
             twins,
-            "three fields or more, half of the names of both in common with a struct elsewhere",
+            "three fields or more, half of the names of both in common with a struct elsewhere; \
+             not in the console",
+        ),
+        Row::new(
+            "format structs that a page shows",
+            shown,
+            "the same, with a struct of the console",
         ),
         Row::new("core files that import format", importing, "outside of format, report and tests"),
-        Row::new("alert shapes", alerts, "structs with a state or severity, a suite and times"),
+        Row::new(
+            "alert shapes",
+            alerts,
+            "structs with a state or severity, a suite and times; not in the console",
+        ),
     ]
 }
 
 /// Every format struct with its nearest twin, and every core file that imports `format`.
 pub(super) fn listed(files: &[SourceFile]) -> String {
-    let twins: Vec<String> = twins(files).iter().map(ToString::to_string).collect();
+    let twins: Vec<String> = twins(files, false).iter().map(ToString::to_string).collect();
     let importing: Vec<&str> = importing(files).map(|file| file.path.as_str()).collect();
     format!(
         "Format structs with a twin:\n{}\n\nImporting format:\n{}",
@@ -69,8 +83,12 @@ impl fmt::Display for Twin {
     }
 }
 
-fn twins(files: &[SourceFile]) -> Vec<Twin> {
-    let located = files.iter().filter(|file| is_product(file)).flat_map(|file| {
+fn twins(files: &[SourceFile], in_console: bool) -> Vec<Twin> {
+    let is_counted = |file: &&SourceFile| {
+        is_product(file)
+            && (file.path.starts_with(FORMAT) || file.path.starts_with(CONSOLE) == in_console)
+    };
+    let located = files.iter().filter(is_counted).flat_map(|file| {
         structs([file].into_iter())
             .into_iter()
             .map(|definition| LocatedType { file: file.path.clone(), definition })

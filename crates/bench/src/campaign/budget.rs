@@ -17,6 +17,7 @@ mod watch;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
@@ -178,17 +179,29 @@ const HEADER: [&str; 17] = [
 pub fn run_on_engine(hunt: &EngineRun) -> Result<Report> {
     let (begun, mut rng) = (Instant::now(), Rng::with_seed(hunt.seed));
     let place = Place::new(hunt.engine)?;
-    let server = ProviderServer::start(calls::says, calls::faults(hunt.seed, TIMEOUT * 13 / 10))?;
+    let answers = Arc::new(AnswerLimit::default());
+    let (limit, faults) = (answers.clone(), calls::faults(hunt.seed, TIMEOUT * 13 / 10));
+    let server = ProviderServer::start(calls::says, move |number| {
+        limit.wait(number);
+        faults(number)
+    })?;
     let terms = hunt.terms();
     let (violations, over) = (Violations::default(), AtomicBool::new(false));
-    let mut crew =
-        Crew { hunt, place: &place, server: &server, terms: &terms, journal: Journal::default() };
+    let mut crew = Crew {
+        hunt,
+        place: &place,
+        server: &server,
+        answers: &answers,
+        terms: &terms,
+        journal: Journal::default(),
+    };
     let (kills, looks) = std::thread::scope(|scope| -> Result<_> {
         let watcher = scope.spawn(|| {
             let store = place.store()?;
             watch::watch(&store, &terms, &server, &over, &violations)
         });
         let worked = crew.work(&mut rng, &violations);
+        answers.set(u64::MAX);
         over.store(true, Ordering::Relaxed);
         let looks = watcher.join().expect("a watcher does not panic")?;
         Ok((worked?, looks))
@@ -234,11 +247,33 @@ impl EngineRun {
     }
 }
 
+/// The requests that the providers answer before the next kill. The others wait for it, so that a
+/// process is at work when it is killed, however fast the processes are.
+#[derive(Debug, Default)]
+struct AnswerLimit {
+    limit: Mutex<u64>,
+    changed: Condvar,
+}
+
+impl AnswerLimit {
+    fn set(&self, limit: u64) {
+        *self.limit.lock().unwrap_or_else(PoisonError::into_inner) = limit;
+        self.changed.notify_all();
+    }
+
+    /// Waits until this request may be answered.
+    fn wait(&self, number: u64) {
+        let limit = self.limit.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.changed.wait_while(limit, |limit| number + 1 >= *limit));
+    }
+}
+
 /// The processes that call.
 struct Crew<'a> {
     hunt: &'a EngineRun,
     place: &'a Place,
     server: &'a ProviderServer,
+    answers: &'a AnswerLimit,
     terms: &'a Terms,
     journal: Journal,
 }
@@ -254,18 +289,24 @@ impl Crew<'_> {
     /// Works until every call is made; how many processes were killed.
     fn work(&mut self, rng: &mut Rng, violations: &Violations) -> Result<usize> {
         let mut moments = self.hunt.moments(rng).into_iter().peekable();
+        self.answers.set(moments.peek().copied().unwrap_or(u64::MAX));
         let mut members = (0..PROCESSES).map(|at| self.member(at)).collect::<Result<Vec<_>>>()?;
         let (mut kills, begun) = (0, Instant::now());
         let progress = Progress::new("kills", self.hunt.kills);
         while !members.is_empty() {
             progress.reach(kills);
             anyhow::ensure!(begun.elapsed() < PATIENCE, "calls are not over after {PATIENCE:?}");
-            if moments.next_if(|at| *at <= self.server.requests()).is_some() {
+            if moments.peek().is_some_and(|at| *at <= self.server.requests()) {
                 std::thread::sleep(Duration::from_micros(rng.u64(..20_000)));
                 let member = members.swap_remove(rng.usize(..members.len()));
                 let (killed, next) = self.replace(member)?;
-                kills += usize::from(killed);
                 members.extend(next);
+                // One that had ended by itself is no kill: another one follows.
+                if killed {
+                    kills += 1;
+                    moments.next();
+                    self.answers.set(moments.peek().copied().unwrap_or(u64::MAX));
+                }
             }
             let mut at = 0;
             while at < members.len() {

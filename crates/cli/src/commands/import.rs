@@ -18,7 +18,7 @@ use gbrain_store::NewJob;
 
 use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, advance};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain import ~/notes\n  \
@@ -110,11 +110,11 @@ fn import_once(
     let indexing = terminal.progress("indexing");
     let on_progress = |progress: ImportProgress| match progress {
         ImportProgress::Found(files) => reading.set_length(files as u64),
-        ImportProgress::Done(files) => reading.set_position(files as u64),
+        ImportProgress::Done(files) => advance(&reading, files as u64),
         ImportProgress::Indexing { done, total } => {
             reading.finish_and_clear();
             indexing.set_length(total.unsigned_abs());
-            indexing.set_position(done.unsigned_abs());
+            advance(&indexing, done.unsigned_abs());
         }
     };
     let summary =

@@ -16,7 +16,7 @@ use crate::commands::{CommandContext, page_key, refuse_unknown_sources};
 use crate::error::{CliError, Exit};
 use crate::home::Home;
 use crate::model_access::catalog;
-use crate::terminal::count;
+use crate::terminal::{advance, count};
 
 pub(super) mod print;
 
@@ -118,7 +118,7 @@ pub(crate) fn ask(
     let bar = context.terminal.progress("indexing");
     let on_progress = |done: i64, total: i64| {
         bar.set_length(total.unsigned_abs());
-        bar.set_position(done.unsigned_abs());
+        advance(&bar, done.unsigned_abs());
     };
     let options = QueryOptions { why_not, progress: &on_progress, ..QueryOptions::default() };
     let door = QueryService::new(Arc::new(brain), capture::options(&context.home)?);

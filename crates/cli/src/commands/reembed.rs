@@ -18,6 +18,7 @@ use serde_json::json;
 use crate::commands::CommandContext;
 use crate::commands::eval::read_qrels;
 use crate::error::{CliError, Exit};
+use crate::terminal::advance;
 
 /// Pages of a judged query that count.
 const DEPTH: usize = 10;
@@ -61,7 +62,7 @@ pub(crate) fn run(context: &CommandContext<'_>, args: &ReembedArgs) -> Result<Ex
     let bar = context.terminal.progress("embedding");
     brain.make_wanted_vectors(&|done, total| {
         bar.set_length(total);
-        bar.set_position(done);
+        advance(&bar, done);
     })?;
     bar.finish_and_clear();
     if !brain.vector_report()?.is_settled() && !args.force {

@@ -5,6 +5,7 @@ use gbrain_brain::wire::{ReindexBody, VerifyBody};
 
 use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
+use crate::terminal::advance;
 
 #[derive(Debug, Args)]
 #[command(
@@ -22,7 +23,7 @@ pub(crate) fn run(context: &CommandContext<'_>, args: &ReindexArgs) -> Result<Ex
     let bar = context.terminal.progress("indexing");
     let on_progress = |done: i64, total: i64| {
         bar.set_length(total.unsigned_abs());
-        bar.set_position(done.unsigned_abs());
+        advance(&bar, done.unsigned_abs());
     };
     if !args.verify {
         let corpus = brain.reindex(&on_progress)?;

@@ -20,6 +20,7 @@ use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 use crate::model_access::{catalog, interrupted, settings};
 use crate::targets::target_registry;
+use crate::terminal::advance;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain triage 12\n  \
@@ -104,7 +105,7 @@ pub(super) fn triage_run(
     let bar = context.terminal.progress("looking");
     let progress = |done: usize, total: usize| {
         bar.set_length(total as u64);
-        bar.set_position(done as u64);
+        advance(&bar, done as u64);
     };
     let means = TriageContext {
         store: store.as_ref(),

@@ -9,6 +9,7 @@ use gbrain_prompts::{Command, EvalOptions, EvalReport, LibraryPrompt, evaluate};
 
 use super::{EvaContext, variable};
 use crate::error::{CliError, Exit};
+use crate::terminal::advance;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  eva eval greet\n  eva eval greet --case polite\n\n\
@@ -44,7 +45,7 @@ pub(super) fn run(context: &EvaContext<'_>, args: &EvalArgs) -> Result<Exit, Cli
     let bar = context.terminal.progress("cases");
     let progress = |done: usize, total: usize| {
         bar.set_length(total as u64);
-        bar.set_position(done as u64);
+        advance(&bar, done as u64);
     };
     let report = evaluate(&library, &prompt, &choice, &|| moment(SystemTime::now()), &progress)?;
     bar.finish_and_clear();

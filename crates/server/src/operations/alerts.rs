@@ -12,7 +12,7 @@ use gbrain_store::{AlertStatus, Delivery, DeliveryFilter, DeliveryState, NewSile
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::bounds::{at_most, within};
+use super::bounds::{at_most, filled_at_most, within};
 use crate::http::{NoParameters, OperationCall, Reply};
 
 /// Default number of listed messages.
@@ -77,11 +77,14 @@ pub(crate) struct CloseAlert {
 #[serde(deny_unknown_fields)]
 pub(crate) struct AddSilence {
     /// The key of an alert, or the beginning of keys followed by `*`.
-    #[schemars(length(min = 1, max = 255))]
+    #[schemars(
+        length(min = 1, max = 255),
+        regex(pattern = r"^(?:gbrain/[\s\S]*|(?:g(?:b(?:r(?:a(?:in?)?)?)?)?)?\*?)$")
+    )]
     key: String,
     /// How long, beginning now: `30m`, `2h`, `7d`.
     #[serde(rename = "for")]
-    #[schemars(length(min = 2, max = 20))]
+    #[schemars(length(min = 2, max = 20), regex(pattern = "^[1-9][0-9]{0,4}(?:s|m|h|d|w)$"))]
     how_long: String,
     /// The reason, shown with the silence.
     #[schemars(length(min = 1, max = 1_000), regex(pattern = r"\S"))]
@@ -101,8 +104,8 @@ pub(crate) struct SilenceNumber {
 pub(crate) fn deliveries(call: &OperationCall<'_>, input: ListDeliveries) -> Result<Reply, Fault> {
     within("limit", input.limit, 1..=200)?;
     let limit = usize::from(input.limit.unwrap_or(DEFAULT_DELIVERIES));
-    at_most("the key of an alert", input.key.as_deref(), 255)?;
-    at_most("the name of a channel", input.channel.as_deref(), 200)?;
+    filled_at_most("the key of an alert", input.key.as_deref(), 255)?;
+    filled_at_most("the name of a channel", input.channel.as_deref(), 200)?;
     let ListDeliveries { state, key, channel, before, limit: _ } = input;
     let filter = DeliveryFilter { state, channel, dedup_key: key, before };
     let mut found =

@@ -15,6 +15,14 @@ pub(crate) fn at_most(what: &str, text: Option<&str>, limit: usize) -> Result<()
     }
 }
 
+/// Refuses a text that is given and empty, or longer than `limit` characters.
+pub(crate) fn filled_at_most(what: &str, text: Option<&str>, limit: usize) -> Result<(), Fault> {
+    match text {
+        Some("") => Err(Fault::usage(format!("{what} is empty"))),
+        text => at_most(what, text, limit),
+    }
+}
+
 pub(crate) fn within<N: PartialOrd + Display + Copy>(
     name: &str,
     number: Option<N>,

@@ -64,6 +64,7 @@ pub(crate) struct ListCaptures {
     /// Stored before this time.
     until: Option<WireTimestamp>,
     /// Where the page of the list starts: `next_before` of the page before.
+    #[schemars(regex(pattern = "^[0-9]{1,14}-[0-9]{1,18}$"))]
     before: Option<String>,
     /// The maximum number of captures; 50 by default.
     #[schemars(range(min = 1, max = 200))]

@@ -20,8 +20,9 @@ use gbrain_core::replay::{LiveContext, SettingsSource, ask};
 use gbrain_core::request::{Filter, Operation, Request, Viewer};
 use gbrain_core::search::{SettingInfo, Settings};
 use gbrain_llm::ModelTask;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::bounds::within;
 use super::documents::{self, DocumentName, baseline};
@@ -66,7 +67,7 @@ pub(crate) struct ExplainQuery {
     operation: Option<Operation>,
     /// Search settings to try instead of the live ones, by name without `search.`.
     #[serde(default)]
-    #[schemars(extend("maxProperties" = 64))]
+    #[schemars(schema_with = "triable_schema")]
     settings: BTreeMap<String, f64>,
 }
 
@@ -169,6 +170,20 @@ fn with_settings(live: &Settings, tried: &BTreeMap<String, f64>) -> Result<Setti
     Ok(settings)
 }
 
+/// The schema of settings to try: each with its range.
+fn triable_schema(_: &mut SchemaGenerator) -> Schema {
+    let properties: serde_json::Map<String, serde_json::Value> = Settings::ALL
+        .iter()
+        .filter(|info| TRIABLE.contains(&info.name))
+        .map(|info| {
+            let (least, most) = (info.range.start(), info.range.end());
+            let range = json!({ "type": "number", "minimum": least, "maximum": most });
+            (info.name.to_owned(), range)
+        })
+        .collect();
+    json_schema!({ "type": "object", "properties": properties, "additionalProperties": false })
+}
+
 fn triable_settings(tried: &Settings, live: &Settings) -> Vec<TriableSetting> {
     let info = |name: &&str| Settings::ALL.iter().find(|info| info.name == *name);
     let value_in = |settings: &Settings, info: &SettingInfo| {
@@ -210,7 +225,7 @@ const BUDGET: Duration = Duration::from_secs(10);
 #[serde(deny_unknown_fields)]
 pub(crate) struct TrySettings {
     /// Search settings to try instead of the live ones, by name without `search.`.
-    #[schemars(extend("maxProperties" = 64))]
+    #[schemars(schema_with = "triable_schema")]
     settings: BTreeMap<String, f64>,
     /// The maximum number of rows, from the start of the baseline; 500 by default.
     #[serde(default)]

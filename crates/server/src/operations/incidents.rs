@@ -85,7 +85,7 @@ pub(crate) struct ResolveIncident {
     #[schemars(length(min = 1, max = 20_000), regex(pattern = r"\S"))]
     fix: String,
     /// Work that remains; `none` if there is none.
-    #[schemars(length(min = 1, max = 100))]
+    #[schemars(length(min = 1, max = 100), inner(regex(pattern = r"\S")))]
     follow_ups: Vec<String>,
 }
 

@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::activity::LastDays;
-use super::bounds::{at_most, within};
+use super::bounds::{at_most, filled_at_most, within};
 use crate::http::{NoParameters, OperationCall, Reply};
 
 /// Default number of listed runs.
@@ -205,7 +205,7 @@ pub(crate) fn days(call: &OperationCall<'_>, input: LastDays) -> Result<Reply, F
 
 /// Values of measures, run by run.
 pub(crate) fn trends(call: &OperationCall<'_>, input: ListTrends) -> Result<Reply, Fault> {
-    at_most("the name of a suite", input.suite.as_deref(), 64)?;
+    filled_at_most("the name of a suite", input.suite.as_deref(), 64)?;
     let most = if input.suite.is_some() { 200 } else { 30 };
     within("runs", input.runs, 1..=most)?;
     let runs = usize::from(input.runs.unwrap_or(DEFAULT_TRENDS));

@@ -40,11 +40,11 @@ const SPEND_DAYS: &str = "SELECT created_at / 86400000 AS day, count(*), \
      WHERE workspace_id = $1 AND created_at >= $2 GROUP BY 1 ORDER BY 1";
 const BUDGETS: &str = "SELECT name, cap, charged, calls, created_at FROM budgets \
      WHERE workspace_id = $1 AND created_at >= $2 ORDER BY created_at DESC, name LIMIT $3";
-/// Changes further back than this are not recent.
+/// The last 2,000 changes at most are read, however few of them are of public pages.
 const RECENT_CHANGES: &str = "SELECT p.source_id, p.slug, p.title, c.version, c.op, c.at \
      FROM changes c JOIN pages p ON p.workspace_id = c.workspace_id AND p.page_id = c.page_id \
      WHERE c.workspace_id = $1 AND c.op IN ('write', 'delete') AND p.visibility = 'world' \
-     AND c.generation > (SELECT generation - 2000 FROM workspaces WHERE id = $1) \
+     AND c.generation > (SELECT head - 2000 FROM workspaces WHERE id = $1) \
      ORDER BY c.generation DESC LIMIT $2";
 
 impl Store {

@@ -10,6 +10,7 @@
 #[macro_use]
 mod database;
 
+mod activity;
 mod alerts;
 mod calibration;
 mod captures;

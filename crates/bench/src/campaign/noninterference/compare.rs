@@ -11,7 +11,8 @@ pub(super) struct Reply {
 
 /// How an answer came about, times, and what docs/serving.md says to include private pages: the fingerprint of the
 /// whole corpus, and the number of the last change.
-const VOLATILE: [&str; 6] = [
+const VOLATILE: [&str; 7] = [
+    "at",
     "served",
     "corpus",
     "generation",

@@ -286,8 +286,54 @@ impl Requests {
             "job_result" => plain("GET", format!("/v1/jobs/{number}/result")),
             "cancel_job" => plain("POST", format!("/v1/jobs/{number}/cancel")),
             "job_events" => plain("GET", format!("/v1/jobs/{number}/events")),
+            _ => self.monitoring(operation, number),
+        }
+    }
+
+    fn monitoring(
+        &mut self,
+        operation: &str,
+        number: u8,
+    ) -> (&'static str, String, &'static str, String) {
+        let json = |path: &str, body: Value| {
+            ("POST", path.to_owned(), "application/json", body.to_string())
+        };
+        let plain = |method, path: &str| (method, path.to_owned(), "", String::new());
+        let alert = "gbrain/default/smoke/recall@5/all";
+        match operation {
+            "explain" => json("/v1/explain", json!({ "ask": self.question() })),
+            "try_settings" => {
+                json("/v1/baselines/main/try", json!({ "settings": { "words_weight": 0.0 } }))
+            }
+            "show_suite" => plain("GET", "/v1/suites/smoke"),
+            "run_suite" => plain("POST", "/v1/suites/smoke/runs"),
+            "suite_days" => plain("GET", "/v1/suite-days?days=30"),
+            "suite_trends" => plain("GET", "/v1/suite-trends?runs=30"),
+            "show_incident" => plain("GET", &format!("/v1/incidents/{number}")),
+            "open_incident" => json("/v1/incidents", json!({ "title": self.words() })),
+            "note_incident" => {
+                json(&format!("/v1/incidents/{number}/notes"), json!({ "text": self.words() }))
+            }
+            "resolve_incident" => json(
+                &format!("/v1/incidents/{number}/resolve"),
+                json!({ "root_cause": "disk", "fix": "space", "follow_ups": ["alert"] }),
+            ),
+            "close_alert" => json("/v1/alerts/close", json!({ "key": alert, "reason": "known" })),
+            "list_deliveries" => plain("GET", "/v1/deliveries?limit=200"),
+            "add_silence" => {
+                json("/v1/silences", json!({ "key": alert, "for": "1h", "reason": "known" }))
+            }
+            "end_silence" => plain("DELETE", &format!("/v1/silences/{number}")),
+            "show_calibration" => plain("GET", "/v1/calibration"),
+            "list_thresholds" => plain("GET", "/v1/calibration/thresholds"),
+            "deploy_threshold" => json("/v1/calibration/deploy", json!({ "id": number })),
+            "list_benchmarks" => plain("GET", "/v1/benchmarks"),
+            "list_prompts" => plain("GET", "/v1/prompts"),
+            "capture_days" => plain("GET", "/v1/capture-days?days=30"),
+            "recent_changes" => plain("GET", "/v1/changes?limit=50"),
+            "show_spend" => plain("GET", "/v1/spend?days=30"),
             // An operation that is new is asked for by its name, and the report says that it never succeeded.
-            other => plain("GET", format!("/v1/{other}")),
+            other => plain("GET", &format!("/v1/{other}")),
         }
     }
 

@@ -17,7 +17,7 @@ use crate::commands::suites::SuiteSource;
 use crate::error::{CliError, Exit};
 use crate::model_access::interrupted;
 use crate::targets::target_registry;
-use crate::terminal::table;
+use crate::terminal::{advance, table};
 
 /// As many are told one by one.
 const TOLD: usize = 10;
@@ -50,7 +50,7 @@ pub(super) fn run(context: &CommandContext<'_>, args: &CollectArgs) -> Result<Ex
     let bar = context.terminal.progress("collecting");
     let progress = |done: usize, total: usize| {
         bar.set_length(total as u64);
-        bar.set_position(done as u64);
+        advance(&bar, done as u64);
     };
     let stop = interrupted();
     let own = local(&brain, brain.settings()?, None, &stop)?;

@@ -14,6 +14,7 @@ use super::{CalibrationContext, reason};
 use crate::commands::CommandContext;
 use crate::error::{CliError, Exit};
 use crate::model_access::{BudgetedRun, ModelCallArgs, interrupted, parse_usd};
+use crate::terminal::advance;
 
 /// The purpose under which scoring calls are charged.
 const PURPOSE: &str = "calibrate";
@@ -55,7 +56,7 @@ pub(super) fn run(context: &CommandContext<'_>, args: &ScoreArgs) -> Result<Exit
     let bar = context.terminal.progress("scoring");
     let progress = |done: usize, total: usize| {
         bar.set_length(total as u64);
-        bar.set_position(done as u64);
+        advance(&bar, done as u64);
     };
     let scoring = PairScoring {
         store: bench.store.as_ref(),

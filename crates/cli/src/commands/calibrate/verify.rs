@@ -24,6 +24,7 @@ use crate::commands::suites::SuiteSource;
 use crate::error::{CliError, Exit};
 use crate::model_access::interrupted;
 use crate::targets::target_registry;
+use crate::terminal::advance;
 
 #[derive(Debug, Args)]
 #[command(
@@ -103,7 +104,7 @@ fn tried(
     let bar = context.terminal.progress("asking");
     let progress = |done: usize, total: usize| {
         bar.set_length(total as u64);
-        bar.set_position(done as u64);
+        advance(&bar, done as u64);
     };
     let trial = ThresholdTrial {
         store: bench.store.as_ref(),

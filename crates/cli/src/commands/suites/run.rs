@@ -26,6 +26,7 @@ use crate::commands::html::HtmlArgs;
 use crate::error::{CliError, Exit};
 use crate::model_access::{catalog, interrupted};
 use crate::targets::target_registry;
+use crate::terminal::advance;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain suites run smoke\n  \
@@ -128,7 +129,7 @@ fn run_suite(
     let bar = context.terminal.progress("asking");
     let progress = |done: usize, total: usize| {
         bar.set_length(total as u64);
-        bar.set_position(done as u64);
+        advance(&bar, done as u64);
     };
     let targets = target_registry(&context.home, source.clone());
     let clock = || moment(SystemTime::now());

@@ -4,17 +4,18 @@
 use std::io::Write as _;
 use std::net::TcpStream;
 
-use serde_json::json;
-
 use super::client::{Call, Reply, Server};
 use crate::support::Home;
 
 const MIB: usize = 1 << 20;
 
-/// A page that no buffer of the operating system holds.
-fn large_page(server: &Server) {
-    let page = json!({ "content": "word ".repeat(15 * MIB / 5) });
-    assert_eq!(server.send(&Call::json("PUT", "/v1/pages/large", &page)).status, 200);
+/// A home with a page that no buffer of the operating system holds.
+fn home_with_large_page() -> Home {
+    let home = Home::sqlite();
+    let file = home.path().join("large.md");
+    std::fs::write(&file, "word ".repeat(15 * MIB / 5)).unwrap();
+    home.ok(&["put", "large", file.to_str().unwrap()]);
+    home
 }
 
 /// Asks for the page, and takes nothing but the status.
@@ -35,10 +36,9 @@ fn status(stream: &TcpStream) -> String {
 /// Beyond a limit, connections with unread answers are refused, and the server answers others.
 #[test]
 fn unread_answers_take_bounded_memory() {
-    let home = Home::sqlite();
+    let home = home_with_large_page();
     let flags = ["--connections-per-address", "1024", "--jobs", "0", "--readers", "1"];
     let server = Server::start(&home, &flags);
-    large_page(&server);
     drop(Reply::read(ask(&server)));
     let (before, ()) = server.peak_memory(|| ());
     let (peak, (open, statuses)) = server.peak_memory(|| {
@@ -75,10 +75,9 @@ fn unread_answers_take_bounded_memory() {
 /// however much they send.
 #[test]
 fn an_answer_that_is_being_taken_is_not_cut() {
-    let home = Home::sqlite();
+    let home = home_with_large_page();
     let flags = ["--connections", "2", "--connections-per-address", "2", "--jobs", "0"];
     let server = Server::start(&home, &flags);
-    large_page(&server);
     let busy = [ask(&server), ask(&server)];
     assert_eq!(busy.each_ref().map(status), ["200", "200"]);
     let body = vec![b' '; 12 * MIB];

@@ -9,7 +9,7 @@ use gbrain_core::fault::Fault;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::PageKey;
 use gbrain_core::suite::anonymous::anonymous;
-use gbrain_core::suite::query::{QueryState, is_scrubbed};
+use gbrain_core::suite::query::{CanonicalQuery, QueryState, ResultKey, is_scrubbed};
 use gbrain_eval::suite::all_queries;
 use gbrain_store::{CaptureFilter, LabelReview, StoredLabel};
 use schemars::JsonSchema;
@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use crate::http::OperationCall;
 use crate::operations::labels::{MAX_QRELS, exist};
+use crate::operations::pages::parse_page_name;
 
 /// Captures that are read to find captured queries, the newest.
 const MAX_CAPTURES: u64 = 2_000;
@@ -79,10 +80,8 @@ pub(super) fn candidates(call: &OperationCall<'_>, limit: usize) -> Result<Candi
             one.labels.push(reviewed);
         }
     }
-    for stored in all_queries(call.registry.store(), &call.principal.workspace)?.read {
-        if stored.query.state != QueryState::Retired {
-            all.add(&stored.query.text, QueueOrigin::Canonical);
-        }
+    for text in canonical(call)? {
+        all.add(&text, QueueOrigin::Canonical);
     }
     let captured = captured(call)?;
     let unread = captured.len().saturating_sub(limit);
@@ -151,6 +150,36 @@ pub(super) fn reviewed_labels(call: &OperationCall<'_>) -> Result<Vec<ReviewedLa
         ReviewedLabel { label, reviews: own }
     };
     Ok(labels.into_iter().map(with_reviews).collect())
+}
+
+/// The texts of canonical queries whose pages the caller may see. A query about a private page may
+/// say what is on it.
+fn canonical(call: &OperationCall<'_>) -> Result<Vec<String>, Fault> {
+    let stored = all_queries(call.registry.store(), &call.principal.workspace)?.read;
+    let queries = stored.into_iter().map(|stored| stored.query);
+    let keyed: Vec<(String, Vec<PageKey>)> = queries
+        .filter(|query| query.state != QueryState::Retired && !query.expected.is_empty())
+        .filter_map(|query| Some((query.text.clone(), pages_of(&query)?)))
+        .collect();
+    let keys: Vec<PageKey> = keyed.iter().flat_map(|(_, keys)| keys.clone()).collect();
+    let mut exist = exist(call, &keys)?.into_iter();
+    let mut are_seen = |keys: &[PageKey]| {
+        // Each page is taken, whatever those before it are.
+        exist.by_ref().take(keys.len()).fold(true, |all, seen| all && seen)
+    };
+    Ok(keyed.into_iter().filter_map(|(text, keys)| are_seen(&keys).then_some(text)).collect())
+}
+
+/// The pages of a canonical query; `None` if one of its keys names no page.
+fn pages_of(query: &CanonicalQuery) -> Option<Vec<PageKey>> {
+    let page = |key: &ResultKey| {
+        let name = match &query.source {
+            Some(source) if !key.id.contains("::") => format!("{source}::{}", key.id),
+            _ => key.id.clone(),
+        };
+        parse_page_name(&name).ok()
+    };
+    query.expected.iter().chain(&query.acceptable).map(page).collect()
 }
 
 /// The texts of captured queries with how often each was asked, the most frequent first, for

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::candidates::{ReviewedLabel, reviewed_labels};
 use crate::http::{NDJSON, NoParameters, OperationCall, Reply};
+use crate::operations::bounds::at_most;
 
 /// Most expected snippets of one query.
 const MAX_SNIPPETS: usize = 20;
@@ -128,6 +129,7 @@ pub(crate) fn promote_queries(
     _: NoParameters,
     body: PromoteLabels,
 ) -> Result<Reply, Fault> {
+    at_most("`query`", body.query.as_deref(), 51_200)?;
     let mut queries: BTreeMap<String, Vec<ReviewedLabel>> = BTreeMap::new();
     for one in reviewed_labels(call)? {
         if body.query.as_ref().is_none_or(|query| *query == one.label.query) {
@@ -135,6 +137,9 @@ pub(crate) fn promote_queries(
         }
     }
     let all = queries.len();
+    if all == 0 && body.query.is_some() {
+        return Err(Fault::not_found("no label is of this query"));
+    }
     let entries: Vec<QueryEntry> = queries
         .into_iter()
         .filter(|(text, _)| !is_scrubbed(text))

@@ -16,6 +16,7 @@ use crate::error::{CliError, Exit};
 use crate::model_access::{CassetteArgs, interrupted, parse_usd};
 use crate::models::configured_embedder;
 use crate::serving::probes;
+use crate::terminal::advance;
 
 /// How long a run that was killed keeps others off.
 const LEASE: Duration = Duration::from_secs(60);
@@ -112,7 +113,7 @@ impl Bars<'_> {
         }
         if let Some((_, bar)) = now.as_ref() {
             bar.set_length(total);
-            bar.set_position(done);
+            advance(&bar, done);
         }
     }
 

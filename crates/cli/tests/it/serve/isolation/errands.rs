@@ -27,6 +27,9 @@ pub(super) const PROTOCOL: &[&str] = &[
     "prompts/get",
 ];
 
+/// Operations that cannot succeed in a town: a threshold is deployed after trials with a reranker.
+pub(super) const REFUSED: &[&str] = &["deploy_threshold"];
+
 /// A caller of a workspace that sends random requests.
 pub(super) struct Caller<'a> {
     pub(super) town: &'a Town,
@@ -177,6 +180,49 @@ impl Caller<'_> {
             "job_result" => Call::get(format!("/v1/jobs/{id}/result")),
             "cancel_job" => Call::new("POST", format!("/v1/jobs/{id}/cancel")),
             "job_events" => Call::get(format!("/v1/jobs/{id}/events")),
+            _ => self.monitoring(operation),
+        }
+    }
+
+    fn monitoring(&mut self, operation: &str) -> Call {
+        let id = self.rng.u8(1..4);
+        let alert = format!("gbrain/{}/smoke/recall@5/all", self.tenant.workspace());
+        match operation {
+            "show_suite" => Call::get("/v1/suites/smoke"),
+            "run_suite" => Call::new("POST", "/v1/suites/smoke/runs"),
+            "suite_days" => Call::get("/v1/suite-days?days=30"),
+            "suite_trends" => Call::get("/v1/suite-trends?runs=30"),
+            "show_incident" => Call::get(format!("/v1/incidents/{id}")),
+            "open_incident" => {
+                Call::json("POST", "/v1/incidents", &json!({ "title": self.words(), "run": 1 }))
+            }
+            "note_incident" => {
+                let path = format!("/v1/incidents/{id}/notes");
+                Call::json("POST", path, &json!({ "text": self.words() }))
+            }
+            "resolve_incident" => {
+                let body = json!({ "root_cause": "disk", "fix": "space", "follow_ups": ["alert"] });
+                Call::json("POST", format!("/v1/incidents/{id}/resolve"), &body)
+            }
+            "close_alert" => {
+                Call::json("POST", "/v1/alerts/close", &json!({ "key": alert, "reason": "known" }))
+            }
+            "list_deliveries" => Call::get("/v1/deliveries?limit=200"),
+            "add_silence" => {
+                let silence = json!({ "key": alert, "for": "1h", "reason": "maintenance" });
+                Call::json("POST", "/v1/silences", &silence)
+            }
+            "end_silence" => Call::new("DELETE", format!("/v1/silences/{id}")),
+            "show_calibration" => Call::get("/v1/calibration"),
+            "list_thresholds" => Call::get("/v1/calibration/thresholds"),
+            "deploy_threshold" => {
+                Call::json("POST", "/v1/calibration/deploy", &json!({ "id": id }))
+            }
+            "list_benchmarks" => Call::get("/v1/benchmarks"),
+            "list_prompts" => Call::get("/v1/prompts"),
+            "capture_days" => Call::get("/v1/capture-days?days=30"),
+            "recent_changes" => Call::get("/v1/changes?limit=100"),
+            "show_spend" => Call::get("/v1/spend?days=30"),
             other => panic!("the document has an operation that nobody tries here: {other}"),
         }
     }

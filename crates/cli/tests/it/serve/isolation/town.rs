@@ -166,6 +166,7 @@ fn measure(home: &Home, tenant: &Tenant) {
     write(&path, &[&tenant.pages[0], &tenant.pages[7]].map(query).concat());
     let workspace = tenant.workspace();
     home.ok(&["--workspace", &workspace, "queries", "import", path.to_str().unwrap()]);
+    home.ok(&["--workspace", &workspace, "suites", "create", "--from", "smoke"]);
     let ran = home.run(&["--workspace", &workspace, "suites", "run", "smoke"]);
     assert_eq!(ran.code, Some(1), "the private page is not found over a wire: {}", ran.stderr);
 }

@@ -314,6 +314,18 @@ CREATE TABLE jobs (
     CONSTRAINT job_cancelled CHECK (state <> 'queued' OR NOT cancel_requested)
 ) STRICT;
 
+CREATE TABLE label_reviews (
+    workspace_id TEXT NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
+    label_id INTEGER NOT NULL,
+    reviewer TEXT NOT NULL,
+    grade INTEGER NOT NULL,
+    borderline INTEGER NOT NULL CHECK (borderline IN (0, 1)),
+    created_at INTEGER NOT NULL,
+    span TEXT,
+    PRIMARY KEY (workspace_id, label_id, reviewer),
+    FOREIGN KEY (workspace_id, label_id) REFERENCES labels (workspace_id, id) ON DELETE CASCADE
+) STRICT;
+
 CREATE TABLE labels (
     workspace_id TEXT NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
     id INTEGER NOT NULL CHECK (id >= 1),
@@ -324,7 +336,7 @@ CREATE TABLE labels (
     grade INTEGER NOT NULL,
     note TEXT,
     labelled_by TEXT NOT NULL,
-    created_at INTEGER NOT NULL,
+    created_at INTEGER NOT NULL, settled_by TEXT,
     PRIMARY KEY (workspace_id, id),
     UNIQUE (workspace_id, query_hash, source_id, slug),
     CONSTRAINT label_query CHECK (length(CAST(query AS BLOB)) <= 51200)
