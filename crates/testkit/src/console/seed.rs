@@ -60,6 +60,7 @@ pub fn seed(brain: &Gbrain, corpus: &Path) -> Result<()> {
     run(brain, &["queries", "import", &below("queries.jsonl"), "--quiet"], &[0])?;
     suites(brain)?;
     monitoring(brain)?;
+    judged_queries(brain, corpus)?;
     modelled(brain)?;
     benchmark(brain)?;
     prompts(brain)?;
@@ -93,7 +94,9 @@ fn runs(brain: &Gbrain, qrels: &[u8]) -> Result<()> {
     // Without a worker of its own the server leaves the run in the queue.
     serve(brain, &["--jobs", "0"], |caller| {
         let id = start_run(caller, &gate)?;
-        send(caller, "POST", &format!("/v1/runs/{id}/cancel"), &json!({})).map(drop)
+        let cancelled = caller.call("POST", &format!("/v1/runs/{id}/cancel"), &[])?;
+        ensure!(cancelled.status < 300, "run {id}: {}", cancelled.text());
+        Ok(())
     })
 }
 
@@ -168,6 +171,28 @@ fn monitoring(brain: &Gbrain) -> Result<()> {
     })
 }
 
+/// The judged queries as canonical ones: a trial of a threshold takes twenty.
+fn judged_queries(brain: &Gbrain, corpus: &Path) -> Result<()> {
+    let qrels: Value = serde_json::from_slice(&std::fs::read(corpus.join("qrels.json"))?)?;
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let line = |judged: &Value| {
+        let pages = judged["relevant"].as_array().into_iter().flatten();
+        let expected: Vec<String> = pages
+            .map(|page| format!("{}::{}", text(&page["source_id"]), text(&page["slug"])))
+            .collect();
+        let source = expected.first()?.split("::").next()?.to_owned();
+        let query = json!({
+            "query": judged["query"], "source": source, "difficulty": "medium", "expected": expected,
+        });
+        Some(format!("{query}\n"))
+    };
+    let lines: String =
+        qrels["queries"].as_array().into_iter().flatten().filter_map(line).collect();
+    let file = brain.home().join("judged.jsonl");
+    std::fs::write(&file, lines)?;
+    run(brain, &["queries", "import", &file.display().to_string(), "--quiet"], &[0])
+}
+
 /// Everything that calls models: the probe, a calibration, and with them spending. The contradiction probe calls none.
 fn modelled(brain: &Gbrain) -> Result<()> {
     let models = models::start(brain, config())?;
@@ -179,7 +204,7 @@ fn modelled(brain: &Gbrain) -> Result<()> {
     run(brain, &["config", "set", "models.rerank", models::RERANKER], &[0])?;
     run(brain, &["calibrate", "collect", "--from", &pairs.display().to_string()], &[0])?;
     run(brain, &["calibrate", "score"], &[0])?;
-    run(brain, &["calibrate", "verify"], &[0, 1])?;
+    run(brain, &["calibrate", "verify"], &[0, 1, 2])?;
     // Without the models nothing may wait for them.
     run(brain, &["config", "unset", "models.rerank"], &[0])?;
     drop(models);

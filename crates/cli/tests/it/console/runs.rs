@@ -141,7 +141,7 @@ fn a_run_is_shown_to_admins_of_its_workspace_alone() {
     let path = run(&server, &[("kind", "gate"), ("baseline", "main")]);
     home.ok(&["workspaces", "add", "other"]);
     let tokens = [("default", "read"), ("default", "admin"), ("other", "admin")]
-        .map(|(workspace, scope)| token_home.open(workspace, scope));
+        .map(|(workspace, scope)| token_of(&home, workspace, scope));
     let [reader, admin, stranger] = tokens.map(|token| Reader::sign_in(&server, &token));
     // What the admin sees is cached; nobody else gets it from there.
     assert_eq!(admin.open(&path).status, 200);
