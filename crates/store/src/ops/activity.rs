@@ -44,7 +44,7 @@ const BUDGETS: &str = "SELECT name, cap, charged, calls, created_at FROM budgets
 const RECENT_CHANGES: &str = "SELECT p.source_id, p.slug, p.title, c.version, c.op, c.at \
      FROM changes c JOIN pages p ON p.workspace_id = c.workspace_id AND p.page_id = c.page_id \
      WHERE c.workspace_id = $1 AND c.op IN ('write', 'delete') AND p.visibility = 'world' \
-     AND c.generation > (SELECT generation - 2000 FROM workspaces WHERE id = $1) \
+     AND c.generation > (SELECT head - 2000 FROM workspaces WHERE id = $1) \
      ORDER BY c.generation DESC LIMIT $2";
 
 impl Store {
