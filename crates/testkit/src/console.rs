@@ -57,7 +57,7 @@ pub const PAGES: &[ConsolePage] = &[
     page("explain-query", "/explain?q=Who+invested+in+Quayspark%3F", "What each stage did"),
     page(
         "explain-tried",
-        "/explain?q=Who+invested+in+Quayspark%3F&page=people%2Fpell-hathersage&baseline=demo&s.title_boost=3&s.words_weight=0.4",
+        "/explain?q=Who+invested+in+Quayspark%3F&page=people%2Fpell-hathersage&baseline=demo&s.title_boost=1.8&s.words_weight=0.4",
         "What moves",
     ),
     page("benchmarks", "/benchmarks", "multi-session"),

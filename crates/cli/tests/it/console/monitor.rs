@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A home with a failing suite, and another workspace with a suite and a run of its own.
 fn monitored(home: Home) -> Home {
     let home = demo_home(home);
-    home.ok(&["workspaces", "create", "other"]);
+    home.ok(&["workspaces", "add", "other"]);
     suites(
         &home,
         "suites: [{ name: weekly, type: smoke, owners: ['@search'], triggers: [manual, { cron: '0 2 * * 0' }] }, \
