@@ -13,7 +13,7 @@ use gbrain_testkit::served::Served;
 
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../cli/demo");
 /// Widths in CSS pixels, and the most of a page's height that a picture shows.
-const SIZES: [(u32, u32); 2] = [(1280, 1400), (400, 1400)];
+const SIZES: [(u32, u32); 2] = [(1280, 1300), (400, 1300)];
 const THEMES: [(&str, bool); 2] = [("light", false), ("dark", true)];
 
 /// Writes the pictures into a directory, replacing those that are there.
@@ -93,7 +93,7 @@ fn sign_in(browser: &Browser, base: &str, token: &str) -> Result<()> {
 /// Reduces the colours of a picture, if `pngquant` is installed.
 fn reduce(path: &Path) -> Result<()> {
     let mut command = Command::new("pngquant");
-    command.args(["--force", "--ext", ".png", "--strip", "--speed", "1", "48", "--"]).arg(path);
+    command.args(["--force", "--ext", ".png", "--strip", "--speed", "1", "32", "--"]).arg(path);
     match command.status() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
         status => {

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::site::{Visit, seeded, server};
+use crate::capture::capturing;
 use crate::serve::client::{Call, Server, token};
 use crate::support::Home;
 
@@ -48,8 +49,7 @@ fn until_at(visit: &Visit, path: &str) {
 
 #[test]
 fn filters_and_pages_of_a_run_are_places() {
-    for home in Home::both() {
-        home.ok(&["config", "set", "eval.capture", "true"]);
+    for home in Home::both().map(capturing) {
         home.put("people/ada", "Ada paints boats.");
         let admin = token(&home, "admin");
         let server = Server::start(&home, &[]);
@@ -157,7 +157,7 @@ fn a_page_above_the_scope_of_a_token_is_refused() {
                 visit.open(path);
                 assert_eq!((visit.status(), visit.path().as_str()), (403, *path), "{scope}");
                 let text = visit.browser.text().unwrap();
-                assert!(text.contains("this needs a token of scope"), "{scope} {path}: {text}");
+                assert!(text.contains("token of scope"), "{scope} {path}: {text}");
                 for word in ["Quayspark", "HRB-131", "links suite", "quality_probe"] {
                     assert!(!text.contains(word), "{scope} {path} shows {word}");
                 }

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Condvar, Mutex};
 
 use gbrain_testkit::process::Running;
-use gbrain_testkit::providers::Fault;
-use serde_json::{Value, json};
+use gbrain_testkit::providers::{Asked, Fault};
+use serde_json::json;
 
 use super::site::Visit;
 use crate::models::Provided;
@@ -14,7 +14,7 @@ use crate::support::Home;
 const QUERIES: [&str; 4] =
     ["who paints the boats?", "who mends the nets?", "who rows the ferry?", "who rings the bell?"];
 
-/// A gate that rerankers wait at.
+/// Where the embeddings of queries wait.
 #[derive(Default)]
 struct Barrier {
     /// How many requests may pass.
@@ -35,28 +35,36 @@ impl Barrier {
     }
 }
 
-/// A home whose replays call a reranker for every row, and wait at the barrier for it.
+/// A home whose queries are embedded by a model that waits at the barrier.
 fn held(home: Home, barrier: &Arc<Barrier>) -> Provided {
     let at = barrier.clone();
-    let provided = Provided::new(
-        home,
-        move |_| {
+    let says = move |asked: &Asked| {
+        let is_query = |text: &String| QUERIES.iter().any(|query| text.ends_with(query));
+        if matches!(asked, Asked::Embed { texts, .. } if texts.len() == 1 && texts.iter().all(is_query))
+        {
             at.pass();
-            String::new()
-        },
-        |_| Fault::None,
-    );
-    provided.configure(json!({ "eval": { "capture": true } }));
-    let home = &provided.home;
-    let config = std::fs::read_to_string(home.file("config.json")).unwrap();
-    let mut config: Value = serde_json::from_str(&config).unwrap();
-    config["llm"]["timeout_seconds"] = json!(60);
-    home.write("config.json", config.to_string());
+        }
+        String::new()
+    };
+    let provided = Provided::new(home, says, |_| Fault::None);
+    let config = json!({
+        "format": "gbrain/1", "eval": { "capture": true }, "embedder": { "model": "voyage:m", "dims": 64 },
+        "llm": { "providers": provided.server.settings(), "timeout_seconds": 60, "attempts": 1 },
+    });
+    provided.home.write("config.json", config.to_string());
+    // `init` made an index before the embedder was named.
+    let _ = std::fs::remove_dir_all(provided.home.path().join("index"));
+    let pages = provided.home.path().join("pages");
+    std::fs::create_dir(&pages).unwrap();
     for (at, query) in QUERIES.iter().enumerate() {
-        home.put(&format!("people/p{at}"), &format!("# P{at}\n\nThis one knows {query}"));
-        home.put(&format!("notes/n{at}"), &format!("# N{at}\n\nA note on {query}"));
+        std::fs::write(
+            pages.join(format!("p{at}.md")),
+            format!("# P{at}\n\nThis one knows {query} In full.\n"),
+        )
+        .unwrap();
     }
-    home.ok(&["config", "set", "models.rerank", "jina:m"]);
+    let imported = provided.run(&["import", pages.to_str().unwrap(), "--quiet"]);
+    assert_eq!(imported.code, Some(0), "{imported}");
     provided
 }
 
@@ -96,6 +104,9 @@ fn a_replay_is_watched_until_its_report_and_another_is_cancelled() {
         let server = Server::of(provided.command(&["serve"]), &[]);
         barrier.open_for(usize::MAX);
         capture(&server, &admin);
+        server.stop();
+        // What a server has embedded it does not ask for again.
+        let server = Server::of(provided.command(&["serve"]), &[]);
         let Some(visit) = Visit::start(&server) else { return };
         visit.sign_in_first(&admin);
 

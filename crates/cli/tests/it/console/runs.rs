@@ -5,12 +5,13 @@ use std::io::Read as _;
 use serde_json::{Value, json};
 
 use super::reader::Reader;
+use crate::capture::configure;
 use crate::serve::client::{Call, Reply, Server, token_of};
 use crate::support::Home;
 
 /// A server with a few pages, captures of a remote caller, a baseline of them, and judgements.
 fn served(home: &Home) -> Server {
-    home.ok(&["config", "set", "eval.capture", "true"]);
+    configure(home, &json!({ "capture": true }));
     home.put("people/ada", "Ada paints boats.");
     home.put("people/ben", "Ben sails boats to the island.");
     home.put("places/pier", "The pier is where boats land.");

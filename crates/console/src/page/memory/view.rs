@@ -204,7 +204,7 @@ fn frontmatter(split: &SplitText<'_>) -> Markup {
         .collect();
     let body = html! {
         (facts(&found))
-        details.source { summary { span.query { "As written" } } pre.code tabindex="0" { @for line in written.lines().take(500) { (part::text(line)) "\n" } } }
+        details.source { summary { "As written" } pre.code tabindex="0" { @for line in written.lines().take(500) { (part::text(line)) "\n" } } }
     };
     section("frontmatter", "Frontmatter", "", &body)
 }
