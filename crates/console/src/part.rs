@@ -14,6 +14,26 @@ pub(crate) fn text(text: &str) -> String {
     visible(text, TEXT)
 }
 
+/// A message for people: what stands between backticks is code.
+pub(crate) fn message(message: &str) -> Markup {
+    let message = text(message);
+    let parts: Vec<&str> = message.split('`').collect();
+    if parts.len() % 2 == 0 {
+        return html! { (message) };
+    }
+    html! {
+        @for (at, part) in parts.iter().enumerate() {
+            @if at % 2 == 1 { code { (part) } } @else { (part) }
+        }
+    }
+}
+
+/// A word with a capital letter, as a title.
+pub(crate) fn capitalised(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// A query, isolated from the direction of the text around it.
 pub(crate) fn query(query: &str) -> Markup {
     html! { bdi.query { (text(query)) } }
@@ -217,6 +237,22 @@ mod tests {
         assert_eq!(url("/runs", &[]), "/runs");
         assert_eq!(url("/runs", &[("state", ""), ("q", "a&b=c d")]), "/runs?q=a%26b%3Dc%20d");
         assert_eq!(percent_encoded("wiki::people/ada"), "wiki%3A%3Apeople%2Fada");
+    }
+
+    #[test]
+    fn messages_have_code_between_backticks() {
+        for (said, expected) in [
+            ("no `<b>` here", "no <code>&lt;b&gt;</code> here"),
+            ("`a` and `b`", "<code>a</code> and <code>b</code>"),
+            ("a ` alone", "a ` alone"),
+            ("", ""),
+        ] {
+            assert_eq!(message(said).into_string(), expected);
+        }
+        assert_eq!(
+            (capitalised("no reranker"), capitalised("")),
+            ("No reranker".to_owned(), String::new())
+        );
     }
 
     #[test]

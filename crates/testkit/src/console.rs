@@ -1,19 +1,23 @@
 //! The pages of the console, and a brain whose content fills them.
 //!
 //! Every test of all pages, and the screenshots of the documentation, take their pages from [`PAGES`]. A page of the
-//! navigation that is in neither table fails the tests.
+//! navigation that is not in it fails the tests.
 
-use std::path::Path;
-use std::time::{Duration, Instant};
+mod models;
+mod seed;
 
-use anyhow::{Context as _, Result, ensure};
-use serde_json::{Value, json};
+use std::process::Command;
 
-use crate::http::Caller;
 use crate::process::Gbrain;
-use crate::served::Served;
 
-/// A page as a reader with an admin token finds it in a brain that [`seed`] filled.
+pub use seed::seed;
+
+/// The workspace that [`seed`] fills.
+pub const FULL: &str = "default";
+/// A workspace without anything.
+pub const EMPTY: &str = "empty";
+
+/// A page as a reader with an admin token of its workspace finds it in a brain that [`seed`] filled.
 #[derive(Debug, Clone, Copy)]
 pub struct ConsolePage {
     /// Name of its screenshots.
@@ -23,146 +27,88 @@ pub struct ConsolePage {
     pub status: u16,
     /// A word that the content has, so that an empty page is no success.
     pub contains: &'static str,
+    pub workspace: &'static str,
 }
 
 const fn page(name: &'static str, path: &'static str, contains: &'static str) -> ConsolePage {
-    ConsolePage { name, path, status: 200, contains }
+    ConsolePage { name, path, status: 200, contains, workspace: FULL }
+}
+
+const fn empty(name: &'static str, path: &'static str, contains: &'static str) -> ConsolePage {
+    ConsolePage { workspace: EMPTY, ..page(name, path, contains) }
 }
 
 /// All pages: one line each, with the states worth looking at.
 pub const PAGES: &[ConsolePage] = &[
     page("sign-in", "/sign-in", "Token"),
+    page("overview", "/", "Needs attention"),
     page("runs", "/runs", "gate 1"),
-    page("runs-empty", "/runs?state=queued", "No replay or gate"),
+    page("run-pass", "/runs/1", "Judged queries"),
+    page("run-fail", "/runs/2", "Judged queries"),
+    page("run-unchanged", "/runs/2?show=unchanged&sort=latency", "HRB-131"),
+    page("run-replay", "/runs/3", "gbrain eval replay"),
+    page("run-case", "/runs/2/rows/2", "Captured and current ranking"),
+    page("run-error", "/runs/5", "Why it failed"),
+    page("run-cancelled", "/runs/6", "This run has no result"),
+    page("compare", "/compare", "run 1"),
+    page("compare-two", "/compare?a=run:1&b=run:2", "nDCG@10"),
+    page("compare-matrix", "/compare?a=run:1&b=run:2&c=run:4", "run 4"),
+    page("explain", "/explain", "Enter a query"),
+    page("explain-query", "/explain?q=Who+invested+in+Quayspark%3F", "What each stage did"),
+    page(
+        "explain-tried",
+        "/explain?q=Who+invested+in+Quayspark%3F&page=people%2Fpell-hathersage&baseline=demo&s.title_boost=1.8&s.words_weight=0.4",
+        "What moves",
+    ),
+    page("benchmarks", "/benchmarks", "multi-session"),
+    page("suites", "/suites", "smoke"),
+    page("suite", "/suites/smoke", "run 42"),
+    page("suite-run-fail", "/suite-runs/41", "charge floor"),
+    page("suite-run-pass", "/suite-runs/42", "suite smoke"),
+    page("alerts", "/alerts", "gbrain/default/links/"),
+    page("alert", "/alerts?key=gbrain%2Fdefault%2Flinks%2Frecall%405%2Fall", "Firing"),
+    page("incidents", "/incidents", "The links suite fails"),
+    page("incident", "/incidents/1", "What triage found"),
+    page("incident-resolved", "/incidents/2", "Resolved"),
+    page("probe", "/probe", "9 passed"),
+    page("calibration", "/calibration", "Precision and recall along the threshold"),
+    page("captures", "/captures", "HRB-131"),
+    page("captures-filtered", "/captures?text=nothing+like+it", "No capture"),
+    page("capture", "/captures/1", "Who invested in Quayspark?"),
+    page("labels", "/labels", "What the labels say"),
+    page("label-conflicts", "/labels/conflicts", "charge floor"),
+    page("contradictions", "/contradictions", "notes/north-berth"),
+    page("pages", "/pages", "Quayspark"),
+    page("pages-search", "/pages?q=Who+invested+in+Quayspark%3F", "Three Terns"),
+    page("page", "/pages/wiki%3A%3Acompanies%2Fquayspark", "Links to this page"),
+    page("page-chat", "/pages/journal%3A%3Achats%2F2026-05-05-on-call-swap", "Conversation"),
+    page("page-history", "/pages/wiki%3A%3Ateams%2Frouting/history", "From version"),
+    page("page-edit", "/pages/wiki%3A%3Ateams%2Frouting/edit", "Text"),
+    page("page-new", "/pages/new", "Text"),
+    page("page-delete", "/pages/wiki%3A%3Ateams%2Frouting/delete", "Delete this page?"),
+    page("page-deleted", "/pages/wiki%3A%3Anotes%2Fharbour-party", "Restore the page"),
+    page("prompts", "/prompts", "answer"),
+    page("spending", "/spending", "quality_probe"),
     ConsolePage { status: 404, ..page("not-found", "/no-such-page", "no such path") },
     ConsolePage { status: 400, ..page("bad-request", "/runs?before=x", "invalid parameters") },
+    empty("overview-empty", "/", "Nothing is here yet"),
+    empty("runs-empty", "/runs", "No replay or gate"),
+    empty("compare-empty", "/compare", "gbrain"),
+    empty("captures-empty", "/captures", "No capture"),
+    empty("labels-empty", "/labels", "There are no queries to label"),
+    empty("suites-empty", "/suites", "There are no suites"),
+    empty("alerts-empty", "/alerts", "No suite has raised an alert"),
+    empty("incidents-empty", "/incidents", "no such incident"),
+    empty("probe-empty", "/probe", "has not run"),
+    empty("calibration-empty", "/calibration", "No pair has been scored"),
+    empty("contradictions-empty", "/contradictions", "No contradiction probe ran"),
+    empty("pages-empty", "/pages", "no page"),
+    empty("spending-empty", "/spending", "No model was called"),
 ];
 
-/// Pages that the navigation names and that do not exist yet. A line here must answer 404.
-pub const UNBUILT: &[&str] = &[
-    "/",
-    "/compare",
-    "/explain",
-    "/benchmarks",
-    "/suites",
-    "/alerts",
-    "/incidents",
-    "/probe",
-    "/calibration",
-    "/captures",
-    "/labels",
-    "/contradictions",
-    "/pages",
-    "/prompts",
-    "/spending",
-];
-
-/// Captures are on and marked as synthetic, so that they may be shared.
-const CONFIG: &str = r#"{ "format": "gbrain/1", "eval": { "capture": true, "synthetic": true } }"#;
-
-const QUERIES: [&str; 8] = [
-    "Who invested in Quayspark?",
-    "What depends on Plug Gateway?",
-    "HRB-131",
-    "charge floor",
-    "Who owns the berth planner?",
-    "two boats at the same pier",
-    "Kittle Island blackout",
-    "smartphone program for boat drivers",
-];
-
-/// Longer than any step takes on a busy machine.
-const TIMEOUT: Duration = Duration::from_secs(120);
-
-/// Fills a brain from the demo corpus: pages, captures, a baseline, labels, a passing and a failing gate, and a suite
-/// that failed and recovered. No server may be at work on it, and there must be no token yet.
-pub fn seed(brain: &Gbrain, corpus: &Path) -> Result<()> {
-    std::fs::write(brain.home().join("config.json"), CONFIG)?;
-    let below = |name: &str| corpus.join(name).display().to_string();
-    for source in ["wiki", "journal"] {
-        run(brain, &["import", &below(source), "--source", source, "--quiet"], 0)?;
-    }
-    serve(brain, |caller| {
-        capture(caller)?;
-        send(caller, "PUT", "/v1/baselines/demo", &json!({ "why": "before the change" }))?;
-        send(caller, "POST", "/v1/labels", &json!({ "labels": labels() }))?;
-        finish_run(caller, &json!({ "kind": "gate", "baseline": "demo", "repeats": 1 }))
-    })?;
-    run(brain, &["config", "set", "search.cut_ratio", "0.9"], 0)?;
-    serve(brain, |caller| {
-        finish_run(caller, &json!({ "kind": "gate", "baseline": "demo", "repeats": 1 }))?;
-        finish_run(
-            caller,
-            &json!({ "kind": "replay", "against": { "baseline": "demo" }, "verbose": true }),
-        )
-    })?;
-    run(brain, &["config", "unset", "search.cut_ratio"], 0)?;
-    run(brain, &["queries", "import", &below("queries.jsonl"), "--quiet"], 0)?;
-    run(brain, &["suites", "enable", "smoke", "--file", &below("suites.yaml")], 0)?;
-    run(brain, &["delete", "concepts/charge-floor", "--source", "wiki"], 0)?;
-    run(brain, &["suites", "run", "smoke"], 1)?;
-    run(brain, &["restore", "concepts/charge-floor", "--source", "wiki"], 0)?;
-    run(brain, &["suites", "run", "smoke"], 0)
-}
-
-fn labels() -> Value {
-    let label = |query: &str, page: &str, grade: u8| json!({ "query": query, "page": page, "grade": grade });
-    json!([
-        label("charge floor", "wiki::concepts/charge-floor", 3),
-        label("HRB-131", "wiki::tickets/hrb-131", 3),
-        label("What depends on Plug Gateway?", "wiki::services/charge-broker", 2),
-    ])
-}
-
-fn run(brain: &Gbrain, arguments: &[&str], code: i32) -> Result<()> {
-    let output = brain.run(arguments)?;
-    ensure!(
-        output.code == Some(code),
-        "gbrain {arguments:?}: {:?}\n{}",
-        output.code,
-        output.stderr
-    );
-    Ok(())
-}
-
-fn serve(brain: &Gbrain, work: impl FnOnce(&mut Caller) -> Result<()>) -> Result<()> {
-    let served = Served::start(brain.command(&["serve"]))?;
-    work(&mut served.connect()?)?;
-    served.stop().map(drop)
-}
-
-/// Asks the queries, and waits until their captures are stored.
-fn capture(caller: &mut Caller) -> Result<()> {
-    for query in QUERIES {
-        send(caller, "POST", "/v1/query", &json!({ "query": query }))?;
-    }
-    let begun = Instant::now();
-    loop {
-        let stored = caller.get("/v1/captures")?.text().lines().count();
-        if stored >= QUERIES.len() {
-            return Ok(());
-        }
-        ensure!(begun.elapsed() < TIMEOUT, "{stored} of {} captures were stored", QUERIES.len());
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-/// Starts a run, and follows its events to their end.
-fn finish_run(caller: &mut Caller, body: &Value) -> Result<()> {
-    let id =
-        send(caller, "POST", "/v1/runs", body)?["id"].as_i64().context("a run without an id")?;
-    let events = caller.get(&format!("/v1/runs/{id}/events"))?.text();
-    ensure!(events.contains(r#""state":"done""#), "run {id}: {events}");
-    Ok(())
-}
-
-fn send(caller: &mut Caller, method: &str, path: &str, body: &Value) -> Result<Value> {
-    let answer = caller.send(method, path, body)?;
-    ensure!(
-        (200..300).contains(&answer.status),
-        "{method} {path}: {} {}",
-        answer.status,
-        answer.text()
-    );
-    Ok(answer.json())
+/// `gbrain serve` with everything that the pages show.
+pub fn serve_command(brain: &Gbrain) -> Command {
+    let mut command = brain.command(&["serve"]);
+    command.env("EVA_ROOT", seed::library(brain));
+    command
 }

@@ -104,7 +104,7 @@ for (const form of document.querySelectorAll("form[data-update]")) {
   const address = () => {
     const given = [...new FormData(form)].filter(([, value]) => value !== "");
     const query = new URLSearchParams(given).toString();
-    return query ? `${form.action}?${query}` : form.action;
+    return query ? `${form.getAttribute("action")}?${query}` : form.getAttribute("action");
   };
   form.addEventListener("submit", (event) => {
     event.preventDefault();

@@ -57,7 +57,8 @@ async function send(page, values, what) {
   if (!form) return false;
   const body = new URLSearchParams(new FormData(form));
   for (const [name, value] of Object.entries(values)) body.set(name, value);
-  const reply = await fetch(form.action, { method: "POST", body, headers: { accept: "text/html" } });
+  // `form.action` would be the buttons of that name.
+  const reply = await fetch(form.getAttribute("action"), { method: "POST", body, headers: { accept: "text/html" } });
   const answer = new DOMParser().parseFromString(await reply.text(), "text/html");
   if (!reply.ok || !answer.getElementById("labelling")) {
     const why = answer.querySelector(".why")?.textContent ?? "sign in again";

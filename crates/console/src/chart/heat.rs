@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::plot::{px, svg};
+use super::plot::{px, svg_with_links};
 
 /// What happened on a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ const HEIGHT: f64 = 18.0;
 pub(crate) fn days(cells: &[DayCell], days: usize, words: &str) -> Markup {
     let (width, passed) = (days as f64 * WIDTH, outline(cells));
     let others = cells.iter().filter(|cell| cell.verdict != DayVerdict::Pass);
-    svg(
+    svg_with_links(
         "heat",
         width,
         HEIGHT,

@@ -121,7 +121,7 @@ pub(crate) fn plot(trend: &Trend<'_>) -> Markup {
     };
     let points = trend.points.len();
     let area = Area {
-        left: 54.0,
+        left: 66.0,
         top: 12.0,
         right: width - 12.0,
         bottom: height - 26.0,
@@ -144,7 +144,6 @@ pub(crate) fn plot(trend: &Trend<'_>) -> Markup {
             @for threshold in trend.thresholds {
                 @let y = area.y(threshold.value);
                 (line(if threshold.is_alert { "limit" } else { "guide" }, [area.left, y, area.right, y]))
-                (label("end", area.right, y - 4.0, &format!("{} {}", threshold.name, trend.unit.shown(threshold.value))))
             }
             (curves(trend.points, &area))
             @for (at, point) in trend.points.iter().enumerate() {

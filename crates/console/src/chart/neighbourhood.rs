@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::plot::{label, line, px, svg};
+use super::plot::{label, line, px, svg_with_links};
 use crate::part;
 
 /// Most pages on one side: with the page itself at most 24.
@@ -47,7 +47,7 @@ pub(crate) fn neighbourhood(page: &str, incoming: &[Neighbour], outgoing: &[Neig
         rect.node x=(px(WIDTH / 2.0 - 105.0)) y=(px(middle - 14.0)) width="210" height="28" rx="6" {}
         text.count x=(px(WIDTH / 2.0)) y=(px(middle + 4.0)) text-anchor="middle" { (short(page)) }
     };
-    svg("neighbourhood", WIDTH, height, &words, &body)
+    svg_with_links("neighbourhood", WIDTH, height, &words, &body)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -21,6 +21,18 @@ pub(crate) fn svg(class: &str, width: f64, height: f64, words: &str, body: &Mark
     }
 }
 
+/// A drawing whose parts are links, which a picture cannot have.
+pub(crate) fn svg_with_links(
+    class: &str,
+    width: f64,
+    height: f64,
+    words: &str,
+    body: &Markup,
+) -> Markup {
+    let view = format!("0 0 {width} {height}");
+    html! { svg class=(class) viewBox=(view) role="group" aria-label=(words) { (body) } }
+}
+
 /// A drawing with a heading and a caption.
 pub(crate) fn figure(heading: &str, drawing: &Markup, caption: &str) -> Markup {
     html! { figure { h3 { (heading) } (drawing) figcaption { (caption) } } }

@@ -70,7 +70,7 @@ pub fn page(benchmarks: &Benchmarks) -> Page {
             "",
             "Benchmarks",
             None,
-            "Results on public datasets, by type of question, next to trivial baselines. No result has a place without its n.",
+            "Results on public datasets, by type of question, next to trivial baselines. Each result says how many questions it has.",
         ),
         main: html! {
             @if benchmarks.results.is_empty() { (none(benchmarks)) }

@@ -6,7 +6,8 @@ use serde::Deserialize;
 
 use crate::chart::distribution::{ScoreSeries, overlaid, precision_recall, worth_along};
 use crate::part::{
-    self, Tone, command, csrf_field, empty, facts, heading, moment, section, state, table, tag, url,
+    self, Tone, capitalised, command, csrf_field, empty, facts, heading, moment, section, state,
+    table, tag, url,
 };
 use crate::shell::{Page, Section};
 
@@ -135,7 +136,7 @@ fn header(calibration: &Calibration) -> Markup {
         (format!("{set_threshold:.4}")) @if let Some(model) = set_for { " for " code { (part::text(model)) } }
     };
     html! {
-        div class=(tone.class()) { (heading("Calibration of the reranker", &word.replace('_', " "), Some(tone), "The threshold drops results that the reranker scores below barely relevant ones.")) }
+        div class=(tone.class()) { (heading("Calibration of the reranker", &capitalised(&word.replace('_', " ")), Some(tone), "The threshold drops results that the reranker scores below barely relevant ones.")) }
         (facts(&[
             ("Reranker", html! { @match reranker { Some(model) => code { (part::text(model)) }, None => "none is set" } }),
             ("Setting", set),

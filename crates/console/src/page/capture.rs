@@ -329,7 +329,7 @@ fn provenance(capture: &Capture) -> Markup {
         (facts(&rows))
         @if !capture.settings.is_empty() {
             details {
-                summary { span.query { "All settings" } }
+                summary { span.query.title { "All settings" } }
                 dl.facts { @for (name, value) in &capture.settings { div { dt { (part::text(name)) } dd { (part::text(&value.to_string())) } } } }
             }
         }

@@ -300,7 +300,7 @@ fn sliders(query: &ExplainQuery, settings: &[TriedSetting]) -> Markup {
     let changed = settings.iter().filter(|setting| setting.is_changed()).count();
     html! {
         details.settings open[changed > 0] {
-            summary { span.query { "Try other settings" } @if changed > 0 { " " (tag(Tone::Accent, &count(changed as u64, "changed", "changed"))) } }
+            summary { span.query.title { "Try other settings" } @if changed > 0 { " " (tag(Tone::Accent, &count(changed as u64, "changed", "changed"))) } }
             div.groups {
                 @for (group, names) in GROUPS {
                     fieldset {
@@ -626,7 +626,7 @@ fn stages(answer: &ExplainedAnswer) -> Markup {
             details {
                 summary {
                     span.dim { "rank " (hit.rank) }
-                    span.query { bdi { (part::text(if hit.title.is_empty() { &hit.slug } else { &hit.title })) } }
+                    span.query.title { bdi { (part::text(if hit.title.is_empty() { &hit.slug } else { &hit.title })) } }
                     span.tags { (super::memory::reason(&hit.evidence)) }
                 }
                 div.inside { (stage_table(&hit.trace)) }

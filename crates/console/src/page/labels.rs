@@ -218,7 +218,7 @@ fn labelling(shown: &LabelPage, queued: &QueuedQuery) -> Markup {
             }
             @if queued.hits.is_empty() { (empty("The brain returns no page for this query.", "")) }
             @else {
-                ol.results aria-label="Results of the query" {
+                ol.judged aria-label="Results of the query" {
                     @for hit in &queued.hits { (result(shown, queued, hit)) }
                 }
             }
@@ -343,7 +343,7 @@ fn grade_form(
                 @if own.is_some() { button type="submit" name="action" value="undo" { "Undo " kbd { "u" } } }
             }
             details.span {
-                summary { span.query { "Mark the text that answers " kbd { "s" } } }
+                summary { span.query.title { "Mark the text that answers " kbd { "s" } } }
                 label { "Answering text, from the page" textarea name="span" rows="3" maxlength="4000" data-snippet=(one_line(&hit.snippet)) { (span) } }
                 button type="submit" name="action" value="span" { "Save the text" }
             }

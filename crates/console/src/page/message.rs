@@ -2,7 +2,7 @@
 
 use maud::html;
 
-use crate::part::{self, Tone, heading};
+use crate::part::{self, Tone, heading, message};
 use crate::shell::{Page, Section};
 
 /// A message and what to do next.
@@ -13,19 +13,19 @@ pub struct Message<'a> {
     pub hints: &'a [String],
 }
 
-pub fn page(section: Section, message: &Message<'_>) -> Page {
-    let Message { title, text, hints } = *message;
+pub fn page(section: Section, shown: &Message<'_>) -> Page {
+    let Message { title, text, hints } = *shown;
     Page {
         title: title.to_owned(),
         section,
-        header: heading("", title, Some(Tone::Warning), &part::text(text)),
+        header: html! { (heading("", title, Some(Tone::Warning), "")) p.why { (message(text)) } },
         main: part::section(
             "next",
             "What to do",
             "",
             &html! {
                 @if !hints.is_empty() {
-                    ul.plain { @for hint in hints { li { (part::text(hint)) } } }
+                    ul.plain { @for hint in hints { li { (message(hint)) } } }
                 }
             },
         ),

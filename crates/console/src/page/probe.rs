@@ -7,7 +7,9 @@ use serde::Deserialize;
 
 use super::spending::dollars;
 use crate::chart::line::{Trend, TrendPoint, Unit, plot, sparkline};
-use crate::part::{self, Tone, empty, facts, heading, moment, section, state, table, tag};
+use crate::part::{
+    self, Tone, capitalised, empty, facts, heading, moment, section, state, table, tag,
+};
 use crate::shell::{Page, Section};
 
 const SWITCH_ON: &str = "gbrain config set autopilot.nightly_quality_probe.enabled true";
@@ -106,8 +108,10 @@ impl ProbeHistory {
 pub fn page(history: &ProbeHistory) -> Page {
     let last = history.runs.first();
     let tone = last.map(|run| Tone::of(&run.event.outcome));
-    let title =
-        last.map_or_else(|| "No run yet".to_owned(), |run| run.event.outcome.replace('_', " "));
+    let title = last.map_or_else(
+        || "No run yet".to_owned(),
+        |run| capitalised(&run.event.outcome.replace('_', " ")),
+    );
     let why = last.and_then(|run| run.event.detail.as_deref()).map(part::text).unwrap_or_default();
     Page {
         title: "Probe".to_owned(),

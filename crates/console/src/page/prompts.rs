@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use crate::part::{self, Tone, command, empty, heading, section, state, table, tag};
+use crate::part::{self, Tone, command, empty, heading, moment, section, state, table, tag};
 use crate::shell::{Page, Section};
 
 /// `GET /v1/prompts`.
@@ -144,7 +144,7 @@ fn evidence(prompt: &Prompt) -> Markup {
             Some(one) => {
                 (part::text(&one.action)) " by " (part::text(&one.by)) ", " (one.uses) " uses of " (one.sent)
                 @if let Some(low) = one.wilson_low { span.note { "at least " (format!("{:.0}%", low * 100.0)) " of runs (95%)" } }
-                span.note { (part::text(&one.ts)) }
+                span.note { (moment(&part::text(&one.ts))) }
             }
         }
     }

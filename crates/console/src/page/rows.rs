@@ -493,7 +493,7 @@ impl OneRow<'_> {
             controls: html! {},
             main: section("case", "Captured and current ranking", "", &self.body),
             pager: html! {
-                @if let Some(line) = self.before { a rel="prev" href=(view.row(line)) { "Worse case" } }
+                @if let Some(line) = self.before { a rel="prev" href=(view.row(line)) { "Previous case" } }
                 @if let Some(line) = self.after { a rel="next" href=(view.row(line)) { "Next case" } }
                 @if view.base != "/" { a href=(explain) { "Explain this query now" } }
             },

@@ -3,7 +3,7 @@
 use maud::html;
 use serde::Deserialize;
 
-use crate::part::{self, Tone, csrf_field, facts, heading, moment, section};
+use crate::part::{self, Tone, capitalised, csrf_field, facts, heading, message, moment, section};
 use crate::shell::{Page, Section};
 
 /// `GET /v1/runs/{id}`.
@@ -61,7 +61,7 @@ pub fn page(run: &RunState, may_cancel: bool) -> Page {
         section: Section::Runs,
         command: format!("gbrain jobs show {}", run.id),
         header: html! {
-            (heading(&name, &run.state.replace('_', " "), Some(Tone::of(&run.state)), ""))
+            (heading(&name, &capitalised(&run.state.replace('_', " ")), Some(Tone::of(&run.state)), ""))
             (facts(&asked))
         },
         controls: html! {
@@ -78,8 +78,8 @@ pub fn page(run: &RunState, may_cancel: bool) -> Page {
             @if run.is_open() { (section("progress", "Progress", "", &progress(run))) }
             @if let Some(RunError { error }) = &run.error {
                 (section("error", "Why it failed", "", &html! {
-                    p { (part::text(&error.message)) }
-                    @if !error.hints.is_empty() { ul.plain { @for hint in &error.hints { li { (part::text(hint)) } } } }
+                    p { (message(&error.message)) }
+                    @if !error.hints.is_empty() { ul.plain { @for hint in &error.hints { li { (message(hint)) } } } }
                 }))
             }
             @if run.state == "cancelled" { (section("cancelled", "Cancelled", "", &html! { p { "This run has no result." } })) }

@@ -70,7 +70,8 @@ pub fn page(list: &RunList, start: Option<&StartForm>) -> Page {
             vec![
                 html! { a href={ "/runs/" (run.id) } { (run.kind) " " (run.id) } },
                 state(&run.state),
-                html! { (part::text(&run.note)) },
+                // A note is about what a run does now.
+                html! { @if matches!(run.state.as_str(), "queued" | "running") { (part::text(&run.note)) } },
                 html! { (part::text(&run.created_by)) },
                 moment(&run.created_at),
             ]

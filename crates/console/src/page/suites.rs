@@ -455,7 +455,7 @@ pub fn show(shown: &ShownSuite, runs: &SuiteRuns, trends: &SuiteTrends, may_run:
     }
 }
 
-const TREND_LEAD: &str = "Run by run, oldest first. The band is the 95% interval of a share. A square failed, a ring was inconclusive.";
+const TREND_LEAD: &str = "Run by run, oldest first. The band is the 95% interval of a share. A square failed, a ring was inconclusive. The solid line across is the alert threshold, the dashed one the target.";
 
 fn suite_header(suite: &Suite) -> Markup {
     let word = suite.word();
@@ -576,6 +576,9 @@ pub(crate) fn last_words(measure: &Measure) -> String {
         words.push_str(&format!(", between {} and {}", unit.shown(low), unit.shown(high)));
     }
     words.push_str(&format!(", n = {}", part::thousands(last.n)));
+    if let Some(target) = measure.target {
+        words.push_str(&format!("; target {}", unit.shown(target)));
+    }
     if let Some(alert) = measure.alert {
         words.push_str(&format!("; alert beyond {}", unit.shown(alert)));
     }

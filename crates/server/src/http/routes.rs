@@ -47,11 +47,11 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 
         endpoint::<wire::PagesBody<'_>>(GET, "/v1/pages", "list_pages", "List pages.").without_body(pages::list),
         endpoint::<PageBody<'_>>(GET, "/v1/pages/{page}", "get_page", "Read a page.").without_body(pages::get),
-        endpoint::<wire::PutBody<'_>>(PUT, "/v1/pages/{page}", "put_page", "Write a page.").with_json_body(pages::put),
+        endpoint::<wire::PutBody<'_>>(PUT, "/v1/pages/{page}", "put_page", "Write a page.").with_json_body(pages::put_at),
         endpoint::<wire::DeleteBody<'_>>(DELETE, "/v1/pages/{page}", "delete_page", "Delete a page; its history stays.").without_body(pages::delete),
         endpoint::<wire::RestoreBody<'_>>(POST, "/v1/pages/{page}/restore", "restore_page", "Restore a deleted page.").without_body(pages::restore),
         endpoint::<wire::HistoryBody<'_>>(GET, "/v1/pages/{page}/history", "page_history", "List the versions of a page.").without_body(pages::history),
-        endpoint::<wire::LinksBody<'_>>(GET, "/v1/pages/{page}/links", "links", "List the links of a page, with their evidence.").without_body(pages::links),
+        endpoint::<wire::LinksBody<'_>>(GET, "/v1/pages/{page}/links", "links", "List the links of a page, with their evidence.").without_body(pages::links_with_evidence),
 
         endpoint::<wire::SourcesBody<'_>>(GET, "/v1/sources", "list_sources", "List the sources.").without_body(sources::list),
         endpoint::<wire::SourceChanged<'_>>(POST, "/v1/sources", "add_source", "Add a source, or change whether it is trusted.").scope(Scope::Admin).with_json_body(sources::add_or_set_trust),

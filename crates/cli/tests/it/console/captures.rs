@@ -18,7 +18,7 @@ fn filled(home: &Home) {
         "secret/lair",
         "---\nvisibility: private\n---\n# Lair\n\nThe lair where Ada paints at night.",
     );
-    home.ok(&["workspaces", "create", "team"]);
+    home.ok(&["workspaces", "add", "team"]);
 }
 
 fn server(home: &Home) -> Server {

@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Browser, captures, has, lacks};
+use super::captures;
+use super::reader::{Reader, has, lacks};
 use crate::capture::capturing;
 use crate::serve::client::{Call, Reply, Server, token, token_of};
 use crate::support::Home;
@@ -99,7 +100,7 @@ fn the_page_shows_parts_moves_and_commands() {
             token_of(&home, "other", "read")
         });
         let server = Server::start(&home, &[]);
-        let browser = Browser::sign_in(&server, &read);
+        let browser = Reader::sign_in(&server, &read);
         has(&browser.page("/explain"), &["Enter a query"]);
         let page = browser.page("/explain?q=what+is+the+night+ferry%3F&page=notes%2Fwinch");
         has(
@@ -132,13 +133,13 @@ fn the_page_shows_parts_moves_and_commands() {
             ("/explain?q=x&limit=0", 400),
             ("/explain?q=%20", 200),
         ] {
-            assert_eq!(browser.get(path).status, status, "{path}");
+            assert_eq!(browser.open(path).status, status, "{path}");
         }
         has(
             &browser.page("/explain?q=zanzibar&page=notes%2Fsecret"),
             &["the corpus has no such page"],
         );
-        let elsewhere = Browser::sign_in(&server, &other).page("/explain?q=night+ferry");
+        let elsewhere = Reader::sign_in(&server, &other).page("/explain?q=night+ferry");
         has(&elsewhere, &["Nothing found"]);
         lacks(&elsewhere, &["people/ada", "projects/night-ferry"]);
         server.stop();
@@ -187,13 +188,13 @@ fn a_baseline_shows_how_many_rows_would_change() {
         );
         assert_eq!(trial(&read, json!({})).status, 403);
 
-        let browser = Browser::sign_in(&server, &admin);
+        let browser = Reader::sign_in(&server, &admin);
         let page = browser.page("/explain?q=night+ferry&baseline=main&s.cut_ratio=1");
         has(
             &page,
             &["This would change", "rows of baseline main.", "<option value=\"main\" selected>"],
         );
-        let reader = Browser::sign_in(&server, &read)
+        let reader = Reader::sign_in(&server, &read)
             .page("/explain?q=night+ferry&baseline=main&s.cut_ratio=1");
         lacks(&reader, &["This would change", "Baseline to try on", "what pulls?"]);
 

@@ -17,7 +17,7 @@ fn filled(home: &Home) {
     );
     home.ok(&["queries", "add", QUERY, "--expected", "default::people/ada"]);
     home.ok(&["queries", "add", "who mends nets?", "--expected", "default::people/bo"]);
-    home.ok(&["workspaces", "create", "team"]);
+    home.ok(&["workspaces", "add", "team"]);
 }
 
 /// A token of a reviewer with this name.

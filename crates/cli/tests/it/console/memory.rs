@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Browser, encoded, has, lacks};
+use super::reader::{Reader, encoded, has, lacks};
 use crate::serve::client::{Call, Server, token, token_of};
 use crate::support::Home;
 
@@ -36,7 +36,7 @@ fn readers_see_public_pages_of_their_workspace() {
         furnish(&home);
         let (read, other) = (token(&home, "read"), token_of(&home, "other", "read"));
         let server = Server::start(&home, &[]);
-        let browser = Browser::sign_in(&server, &read);
+        let browser = Reader::sign_in(&server, &read);
 
         let list = browser.page("/pages");
         has(&list, &["Ada Quill", ADA, "The Quay", "First talk", "wiki", "journal"]);
@@ -75,7 +75,7 @@ fn readers_see_public_pages_of_their_workspace() {
             "wiki%3A%3AThe%20Quill",
             "journal%3A%3AAda%20Quill",
         ] {
-            let reply = browser.get(&format!("/pages/{target}?link=1"));
+            let reply = browser.open(&format!("/pages/{target}?link=1"));
             assert!(
                 reply.status == 200 && reply.text().contains("Ada has worked"),
                 "{target}: {}",
@@ -110,12 +110,12 @@ fn readers_see_public_pages_of_their_workspace() {
                 format!("/pages/{hidden}"),
                 format!("/pages/{}/history", hidden.split('?').next().unwrap()),
             ] {
-                let reply = browser.get(&path);
+                let reply = browser.open(&path);
                 assert!([400, 404, 422].contains(&reply.status), "{path}: {}", reply.whole());
                 lacks(&reply.text(), &["Zanzibar links", "Quagmire"]);
             }
         }
-        let neighbour = Browser::sign_in(&server, &other);
+        let neighbour = Reader::sign_in(&server, &other);
         let list = neighbour.page("/pages");
         has(&list, &["Elsewhere"]);
         lacks(&list, &["Ada", "Quay"]);
@@ -129,7 +129,7 @@ fn pages_are_written_deleted_and_restored_by_those_who_may() {
         furnish(&home);
         let (read, write) = (token(&home, "read"), token(&home, "write"));
         let server = Server::start(&home, &[]);
-        let browser = Browser::sign_in(&server, &write);
+        let browser = Reader::sign_in(&server, &write);
 
         let fields = [("page", "wiki::notes/new"), ("content", "# New\r\n\r\nA crane.\r\n")];
         let location = browser.submit("/pages/new", "/pages/new", &fields);
@@ -140,7 +140,8 @@ fn pages_are_written_deleted_and_restored_by_those_who_may() {
         assert_eq!(stored["content"], "# New\n\nA crane.\n");
         // There is one already.
         let csrf = browser.csrf("/pages/new");
-        let again = browser.post("/pages/new", &[&[("csrf", csrf.as_str())], &fields[..]].concat());
+        let again = browser
+            .send_without_token("/pages/new", &[&[("csrf", csrf.as_str())], &fields[..]].concat());
         assert_eq!(again.status, 409, "{}", again.whole());
 
         // Two readers open the form; the second one is told.
@@ -149,7 +150,7 @@ fn pages_are_written_deleted_and_restored_by_those_who_may() {
         let write_path = format!("{location}/write");
         browser.submit(&edit, &write_path, &[("version", "1"), ("content", "# New\n\nA winch.\n")]);
         let csrf = browser.csrf(&edit);
-        let stale = browser.post(
+        let stale = browser.send_without_token(
             &write_path,
             &[("csrf", &csrf), ("version", "1"), ("content", "# New\n\nA pulley.\n")],
         );
@@ -158,10 +159,11 @@ fn pages_are_written_deleted_and_restored_by_those_who_may() {
         has(&browser.page(&location), &["A winch."]);
 
         // Without the token of this session nothing happens.
-        let reader = Browser::sign_in(&server, &read);
+        let reader = Reader::sign_in(&server, &read);
         let other_session = reader.csrf("/pages");
         for csrf in ["", "x", &other_session] {
-            let refused = browser.post(&format!("{location}/delete"), &[("csrf", csrf)]);
+            let refused =
+                browser.send_without_token(&format!("{location}/delete"), &[("csrf", csrf)]);
             assert_eq!(refused.status, 403, "{}", refused.whole());
         }
         // A token of scope read may not write, although its session is good.
@@ -172,11 +174,11 @@ fn pages_are_written_deleted_and_restored_by_those_who_may() {
             (format!("{location}/restore"), vec![]),
         ] {
             let fields = [&[("csrf", other_session.as_str())], &fields[..]].concat();
-            let refused = reader.post(&path, &fields);
+            let refused = reader.send_without_token(&path, &fields);
             assert_eq!(refused.status, 403, "{path}: {}", refused.whole());
         }
         for path in ["/pages/new".to_owned(), edit.clone(), format!("{location}/delete")] {
-            assert_eq!(reader.get(&path).status, 403, "{path}");
+            assert_eq!(reader.open(&path).status, 403, "{path}");
         }
         lacks(&reader.page(&location), &["/edit", "/delete"]);
 
@@ -199,7 +201,7 @@ fn pages_are_written_deleted_and_restored_by_those_who_may() {
             (format!("{secret}/delete"), vec![]),
         ] {
             let fields = [&[("csrf", csrf.as_str())], &fields[..]].concat();
-            let refused = browser.post(&path, &fields);
+            let refused = browser.send_without_token(&path, &fields);
             assert!([403, 404, 409].contains(&refused.status), "{path}: {}", refused.whole());
         }
         assert!(home.ok(&["get", "wiki::people/secret"]).contains("Zanzibar"));
@@ -238,7 +240,7 @@ fn hostile_names_and_filters_are_shown_as_text() {
     furnish(&home);
     let read = token(&home, "read");
     let server = Server::start(&home, &[]);
-    let browser = Browser::sign_in(&server, &read);
+    let browser = Reader::sign_in(&server, &read);
     for hostile in [
         "<script>alert(1)</script>",
         "\"><img src=x onerror=alert(1)>",
@@ -263,7 +265,7 @@ fn hostile_names_and_filters_are_shown_as_text() {
             format!("{ADA}?version={hostile}"),
             format!("{ADA}/history?from={hostile}&to={hostile}"),
         ] {
-            let reply = browser.get(&path);
+            let reply = browser.open(&path);
             assert!(reply.status < 500, "{path}: {}", reply.whole());
             lacks(&reply.text(), &["<script>alert", "<img"]);
             // A field keeps what its reader typed into it.

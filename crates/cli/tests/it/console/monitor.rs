@@ -6,8 +6,9 @@ use gbrain_core::format::schema::of_body;
 use gbrain_core::format::{activity, alert, benchmark, incident, suite};
 use serde_json::{Value, json};
 
+use super::reader::{Reader, encoded};
 use crate::conforms::assert_conforms;
-use crate::serve::client::{Call, Reply, Server, token, token_of};
+use crate::serve::client::{Call, Server, token, token_of};
 use crate::suites::{queries, run, suites};
 use crate::support::{Home, demo_home};
 
@@ -17,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A home with a failing suite, and another workspace with a suite and a run of its own.
 fn monitored(home: Home) -> Home {
     let home = demo_home(home);
-    home.ok(&["workspaces", "create", "other"]);
+    home.ok(&["workspaces", "add", "other"]);
     suites(
         &home,
         "suites: [{ name: weekly, type: smoke, owners: ['@search'], triggers: [manual, { cron: '0 2 * * 0' }] }, \
@@ -31,70 +32,6 @@ fn monitored(home: Home) -> Home {
     home
 }
 
-struct Browser<'a> {
-    server: &'a Server,
-    token: String,
-}
-
-impl Browser<'_> {
-    fn get(&self, path: &str) -> Reply {
-        self.server.send(&Call::get(path).token(&self.token).header("accept", "text/html"))
-    }
-
-    #[track_caller]
-    fn page(&self, path: &str) -> String {
-        let reply = self.get(path);
-        assert_eq!(reply.status, 200, "{path}: {}", reply.whole());
-        reply.text()
-    }
-
-    #[track_caller]
-    fn shows(&self, path: &str, parts: &[&str]) -> String {
-        let html = self.page(path);
-        for part in parts {
-            assert!(html.contains(part), "{path} without {part}: {html}");
-        }
-        html
-    }
-
-    /// Sends a form with the token of the page that has it.
-    fn post(&self, page: &str, path: &str, fields: &[(&str, &str)]) -> Reply {
-        let html = self.page(page);
-        let csrf =
-            html.split("name=\"csrf\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
-        self.send(path, csrf.unwrap_or_default(), fields)
-    }
-
-    fn send(&self, path: &str, csrf: &str, fields: &[(&str, &str)]) -> Reply {
-        let fields = [&[("csrf", csrf)], fields].concat();
-        let encoded: Vec<String> = fields
-            .iter()
-            .map(|(name, value)| format!("{}={}", encode(name), encode(value)))
-            .collect();
-        let call =
-            Call::new("POST", path).body("application/x-www-form-urlencoded", encoded.join("&"));
-        self.server.send(&call.token(&self.token))
-    }
-
-    /// Sends a form, and gives the page that it leads to.
-    #[track_caller]
-    fn submit(&self, page: &str, path: &str, fields: &[(&str, &str)]) -> String {
-        let reply = self.post(page, path, fields);
-        assert_eq!(reply.status, 303, "{path}: {}", reply.whole());
-        reply.header("location").unwrap().to_owned()
-    }
-}
-
-fn encode(text: &str) -> String {
-    let byte = |byte: u8| match byte {
-        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' => {
-            char::from(byte).to_string()
-        }
-        byte => format!("%{byte:02X}"),
-    };
-    text.bytes().map(byte).collect()
-}
-
 const PAGES: [&str; 7] =
     ["/", "/suites", "/suites/weekly", "/alerts", "/calibration", "/probe", "/benchmarks"];
 
@@ -106,7 +43,7 @@ fn pages_show_what_the_reader_may_see() {
         let other = token_of(&home, "other", "admin");
         let server = Server::start(&home, &[]);
         let [read, admin, other] =
-            [read, admin, other].map(|token| Browser { server: &server, token });
+            [read, admin, other].map(|token| Reader::sign_in(&server, &token));
         read.shows(
             "/",
             &[
@@ -129,14 +66,14 @@ fn pages_show_what_the_reader_may_see() {
         read.shows("/benchmarks", &["no folder runs/benchmarks"]);
         read.shows("/contradictions", &["No contradiction probe ran"]);
         for path in ["/incidents", "/incidents/1", "/spending", "/prompts"] {
-            assert_eq!(read.get(path).status, 403, "{path}");
+            assert_eq!(read.open(path).status, 403, "{path}");
         }
         admin.shows("/incidents", &["no such incident"]);
         admin.shows("/spending", &["No model was called"]);
         admin.shows("/prompts", &["EVA_ROOT="]);
         admin.shows("/", &["Spending", "Incidents open"]);
-        assert_eq!(admin.get("/suites/none").status, 404);
-        assert_eq!(admin.get("/incidents/9").status, 404);
+        assert_eq!(admin.open("/suites/none").status, 404);
+        assert_eq!(admin.open("/incidents/9").status, 404);
         for path in PAGES.iter().filter(|path| **path != "/suites/weekly") {
             let html = read.page(path);
             assert!(
@@ -146,7 +83,7 @@ fn pages_show_what_the_reader_may_see() {
             let html = other.page(path);
             assert!(!html.contains("weekly"), "{path}: {html}");
         }
-        assert_eq!(other.get("/suites/weekly").status, 404);
+        assert_eq!(other.open("/suites/weekly").status, 404);
         server.stop();
     }
 }
@@ -156,10 +93,10 @@ fn an_empty_workspace_gets_first_steps() {
     let home = Home::sqlite();
     home.ok(&["init"]);
     let server = Server::start(&home, &[]);
-    let browser = Browser { server: &server, token: token(&home, "admin") };
-    browser.shows("/", &["Nothing is here yet", "gbrain import DIR"]);
-    browser.shows("/suites", &["There are no suites"]);
-    browser.shows("/alerts", &["No suite has raised an alert"]);
+    let reader = Reader::sign_in(&server, &token(&home, "admin"));
+    reader.shows("/", &["Nothing is here yet", "gbrain import DIR"]);
+    reader.shows("/suites", &["There are no suites"]);
+    reader.shows("/alerts", &["No suite has raised an alert"]);
     server.stop();
 }
 
@@ -174,10 +111,11 @@ fn private_pages_and_hostile_titles() {
         page("hidden.md", "---\ntitle: a hidden title\nvisibility: private\n---\n# x\n");
         home.ok(&["import", dir.to_str().unwrap()]);
         let server = Server::start(&home, &[]);
-        let browser = Browser { server: &server, token: token(&home, "admin") };
-        let html = browser.shows("/", &["&lt;script&gt;alert(1)", "added"]);
+        let admin = token(&home, "admin");
+        let html =
+            Reader::sign_in(&server, &admin).shows("/", &["&lt;script&gt;alert(1)", "added"]);
         assert!(!html.contains("hidden") && !html.contains("<script>alert"), "{html}");
-        let changes = server.send(&Call::get("/v1/changes").token(&browser.token)).json();
+        let changes = server.send(&Call::get("/v1/changes").token(&admin)).json();
         assert_eq!(changes["changes"].as_array().unwrap().len(), 1, "{changes}");
         server.stop();
     }
@@ -189,21 +127,21 @@ fn a_suite_is_run_from_its_page() {
         let home = monitored(home);
         let [read, write] = ["read", "write"].map(|scope| token(&home, scope));
         let server = Server::start(&home, &[]);
-        let [read, write] = [read, write].map(|token| Browser { server: &server, token });
+        let [read, write] = [read, write].map(|token| Reader::sign_in(&server, &token));
         write.shows("/suites/weekly", &["Run now"]);
         assert_eq!(
-            write.send("/suites/weekly/runs", "forged", &[]).status,
+            write.send_without_token("/suites/weekly/runs", &[("csrf", "forged")]).status,
             403,
             "another site's form"
         );
-        assert_eq!(read.post("/suites/weekly", "/suites/weekly/runs", &[]).status, 403);
+        assert_eq!(read.send("/suites/weekly", "/suites/weekly/runs", &[]).status, 403);
         assert_eq!(write.submit("/suites/weekly", "/suites/weekly/runs", &[]), "/suites/weekly");
         let begin = Instant::now();
         while !write.page("/suites/weekly").contains("/suite-runs/2") {
             assert!(begin.elapsed() < PATIENCE, "the run was not recorded");
             std::thread::sleep(Duration::from_millis(200));
         }
-        assert_eq!(write.post("/suites/weekly", "/suites/none/runs", &[]).status, 404);
+        assert_eq!(write.send("/suites/weekly", "/suites/none/runs", &[]).status, 404);
         server.stop();
     }
 }
@@ -215,18 +153,18 @@ fn alerts_are_silenced_and_closed_and_become_incidents() {
         let [write, admin, other] =
             [token(&home, "write"), token(&home, "admin"), token_of(&home, "other", "admin")];
         let server = Server::start(&home, &[]);
+        let list = server.send(&Call::get("/v1/alerts?state=firing").token(&admin)).json();
         let [write, admin, other] =
-            [write, admin, other].map(|token| Browser { server: &server, token });
-        let list = server.send(&Call::get("/v1/alerts?state=firing").token(&admin.token)).json();
+            [write, admin, other].map(|token| Reader::sign_in(&server, &token));
         let key = list["alerts"][0]["key"].as_str().unwrap().to_owned();
-        let page = format!("/alerts?key={}", encode(&key));
+        let page = format!("/alerts?key={}", encoded(&key));
         admin.shows(&page, &["Firing", "action=\"/alerts/close\"", "/suite-runs/1"]);
         assert!(!write.page(&page).contains("method=\"post\" action=\"/alerts/close\""));
         let silence = [("key", "gbrain/default/*"), ("for", "2h"), ("reason", "<reindexing>")];
         assert_eq!(admin.submit("/alerts", "/silences", &silence), "/alerts");
         admin.shows("/alerts", &["&lt;reindexing&gt;", "/silences/1/end", "silenced"]);
         assert_eq!(admin.submit("/alerts", "/silences/1/end", &[]), "/alerts");
-        assert_eq!(admin.post("/alerts", "/silences/1/end", &[]).status, 404);
+        assert_eq!(admin.send("/alerts", "/silences/1/end", &[]).status, 404);
         let opened = admin.submit(&page, "/incidents", &[("title", "recall <fell>"), ("run", "1")]);
         assert_eq!(opened, "/incidents/1");
         admin.shows(
@@ -243,8 +181,8 @@ fn alerts_are_silenced_and_closed_and_become_incidents() {
         ];
         assert_eq!(admin.submit(&opened, "/incidents/1/resolve", &end), opened);
         admin.shows(&opened, &["Resolved", "the disk was full", "<li>measure</li>"]);
-        assert_eq!(admin.post("/incidents/1", "/incidents/1/resolve", &end).status, 409);
-        assert_eq!(other.get(&opened).status, 404);
+        assert_eq!(admin.send("/incidents/1", "/incidents/1/resolve", &end).status, 409);
+        assert_eq!(other.open(&opened).status, 404);
         assert_eq!(
             admin.submit(&page, "/alerts/close", &[("key", &key), ("reason", "known")]),
             "/alerts"

@@ -4,12 +4,14 @@ use std::io::Read as _;
 
 use serde_json::{Value, json};
 
-use crate::serve::client::{Call, Reply, Server};
+use super::reader::Reader;
+use crate::capture::configure;
+use crate::serve::client::{Call, Reply, Server, token_of};
 use crate::support::Home;
 
 /// A server with a few pages, captures of a remote caller, a baseline of them, and judgements.
 fn served(home: &Home) -> Server {
-    home.ok(&["config", "set", "eval.capture", "true"]);
+    configure(home, &json!({ "capture": true }));
     home.put("people/ada", "Ada paints boats.");
     home.put("people/ben", "Ben sails boats to the island.");
     home.put("places/pier", "The pier is where boats land.");
@@ -37,28 +39,13 @@ fn served(home: &Home) -> Server {
     }
 }
 
-fn page(server: &Server, path: &str) -> Reply {
-    server.send(&Call::get(path).header("accept", "text/html"))
-}
-
-/// Sends a form of a page with its token.
-fn submit(server: &Server, from: &str, to: &str, fields: &str) -> Reply {
-    let html = page(server, from).text();
-    let (_, token) = html.split_once("name=\"csrf\" value=\"").expect("a form");
-    let token = &token[..token.find('"').unwrap()];
-    let form = format!("csrf={token}&{fields}");
-    server.send(&Call::new("POST", to).body("application/x-www-form-urlencoded", form))
-}
-
 fn main_of(html: &str) -> &str {
     &html[html.find("<main").expect("a main")..html.find("</main>").unwrap()]
 }
 
 /// Starts a run from the form of the list and waits for its end; the path of its page.
-fn run(server: &Server, fields: &str) -> String {
-    let started = submit(server, "/runs", "/runs", fields);
-    assert_eq!(started.status, 303, "{}", started.whole());
-    let path = started.header("location").unwrap().to_owned();
+fn run(server: &Server, fields: &[(&str, &str)]) -> String {
+    let path = Reader::local(server).submit("/runs", "/runs", fields);
     let events = server.send(&Call::get(format!("/live{path}/events"))).text();
     assert!(events.contains("\"state\":\"done\""), "{events}");
     path
@@ -75,14 +62,18 @@ fn unpacked(reply: &Reply) -> String {
 fn a_run_is_started_watched_and_read_and_its_file_has_the_same_main() {
     for home in Home::both() {
         let server = served(&home);
-        assert!(page(&server, "/runs").text().contains("No replay or gate has run"));
-        let path = run(&server, "kind=gate&baseline=main&qrels=judged&k=5");
+        let reader = Reader::local(&server);
+        assert!(reader.open("/runs").text().contains("No replay or gate has run"));
+        let path = run(
+            &server,
+            &[("kind", "gate"), ("baseline", "main"), ("qrels", "judged"), ("k", "5")],
+        );
         let id = path.strip_prefix("/runs/").unwrap().to_owned();
-        let shown = page(&server, &path);
+        let shown = reader.open(&path);
         assert_eq!(shown.status, 200, "{}", shown.whole());
         let html = shown.text();
         assert!(html.contains("gbrain eval gate") && html.contains("Judged queries"), "{html}");
-        assert!(page(&server, "/runs").text().contains(&format!("href=\"{path}\"")));
+        assert!(reader.open("/runs").text().contains(&format!("href=\"{path}\"")));
 
         // The same document, as a file.
         let result = home.path().join("gate.json");
@@ -99,34 +90,34 @@ fn a_run_is_started_watched_and_read_and_its_file_has_the_same_main() {
         assert_eq!(main_of(&unpacked(&packed)), main_of(&html));
         assert_eq!(shown.header("content-encoding"), None);
 
-        let unchanged = page(&server, &format!("{path}?show=unchanged")).text();
+        let unchanged = reader.open(&format!("{path}?show=unchanged")).text();
         assert!(unchanged.contains("island") && unchanged.contains("id=\"row-"), "{unchanged}");
-        assert_eq!(page(&server, &format!("{path}?show=nonsense")).status, 400);
-        assert_eq!(page(&server, &format!("{path}?page=0")).status, 400);
-        let row = page(&server, &format!("{path}/rows/2"));
+        assert_eq!(reader.open(&format!("{path}?show=nonsense")).status, 400);
+        assert_eq!(reader.open(&format!("{path}?page=0")).status, 400);
+        let row = reader.open(&format!("{path}/rows/2"));
         assert!(
             row.status == 200 && row.text().contains("Captured and current ranking"),
             "{}",
             row.whole()
         );
-        assert_eq!(page(&server, &format!("{path}/rows/99")).status, 404);
-        assert_eq!(page(&server, &format!("{path}/rows/x")).status, 400);
-        assert_eq!(page(&server, "/runs/99").status, 404);
+        assert_eq!(reader.open(&format!("{path}/rows/99")).status, 404);
+        assert_eq!(reader.open(&format!("{path}/rows/x")).status, 400);
+        assert_eq!(reader.open("/runs/99").status, 404);
 
-        let other = run(&server, "kind=replay&baseline=main");
-        assert!(page(&server, &other).text().contains("gbrain eval replay"));
-        let first = run(&server, "kind=gate&baseline=main");
+        let other = run(&server, &[("kind", "replay"), ("baseline", "main")]);
+        assert!(reader.open(&other).text().contains("gbrain eval replay"));
+        let first = run(&server, &[("kind", "gate"), ("baseline", "main")]);
         let second = first.strip_prefix("/runs/").unwrap();
-        let compared = page(&server, &format!("/compare?a=run:{second}&b=run:{second}"));
+        let compared = reader.open(&format!("/compare?a=run:{second}&b=run:{second}"));
         assert!(compared.status == 200 && compared.text().contains("SAME"), "{}", compared.whole());
-        let measured = page(&server, "/compare?a=baseline:main&b=baseline:main&qrels=judged");
+        let measured = reader.open("/compare?a=baseline:main&b=baseline:main&qrels=judged");
         assert!(
             measured.status == 200 && measured.text().contains("nDCG@10"),
             "{}",
             measured.whole()
         );
-        assert_eq!(page(&server, "/compare?a=baseline:main&b=baseline:main").status, 400);
-        assert!(page(&server, "/compare").text().contains("run:1"));
+        assert_eq!(reader.open("/compare?a=baseline:main&b=baseline:main").status, 400);
+        assert!(reader.open("/compare").text().contains("run:1"));
         server.stop();
     }
 }
@@ -144,48 +135,25 @@ fn a_form_without_its_token_starts_nothing() {
     server.stop();
 }
 
-/// The cookie of a session with a new token of this scope.
-fn session(home: &Home, server: &Server, name: &str, scope: &str, workspace: &str) -> String {
-    let made = home.json(&[
-        "tokens",
-        "create",
-        "--name",
-        name,
-        "--scope",
-        scope,
-        "--workspace",
-        workspace,
-    ]);
-    let token = made["token"].as_str().unwrap();
-    let form = Call::new("POST", "/sign-in")
-        .body("application/x-www-form-urlencoded", format!("token={token}"));
-    let reply = server.send(&form);
-    let cookie = reply.header("set-cookie").unwrap_or_else(|| panic!("{}", reply.whole()));
-    cookie.split(';').next().unwrap().to_owned()
-}
-
 #[test]
 fn a_run_is_shown_to_admins_of_its_workspace_alone() {
     let home = Home::sqlite();
     let server = served(&home);
-    let path = run(&server, "kind=gate&baseline=main");
+    let path = run(&server, &[("kind", "gate"), ("baseline", "main")]);
     home.ok(&["workspaces", "add", "other"]);
-    let reader = session(&home, &server, "reader", "read", "default");
-    let admin = session(&home, &server, "admin", "admin", "default");
-    let stranger = session(&home, &server, "stranger", "admin", "other");
-    let of = |cookie: &str, path: &str| {
-        server.send(&Call::get(path).header("accept", "text/html").header("cookie", cookie))
-    };
+    let tokens = [("default", "read"), ("default", "admin"), ("other", "admin")]
+        .map(|(workspace, scope)| token_of(&home, workspace, scope));
+    let [reader, admin, stranger] = tokens.map(|token| Reader::sign_in(&server, &token));
     // What the admin sees is cached; nobody else gets it from there.
-    assert_eq!(of(&admin, &path).status, 200);
+    assert_eq!(admin.open(&path).status, 200);
     for path in [path.clone(), format!("{path}/rows/2")] {
-        assert_eq!(of(&reader, &path).status, 403, "{path}");
-        assert_eq!(of(&stranger, &path).status, 404, "{path}");
-        assert!(!of(&reader, &path).text().contains("island"));
+        assert_eq!(reader.open(&path).status, 403, "{path}");
+        assert_eq!(stranger.open(&path).status, 404, "{path}");
+        assert!(!reader.open(&path).text().contains("island"));
     }
-    assert!(!of(&reader, "/runs").text().contains("action=\"/runs\""));
-    assert_eq!(of(&stranger, &format!("/live{path}/events")).status, 404);
-    assert_eq!(of(&reader, "/compare?a=run:1&b=run:1").status, 403);
+    assert!(!reader.open("/runs").text().contains("action=\"/runs\""));
+    assert_eq!(stranger.open(&format!("/live{path}/events")).status, 404);
+    assert_eq!(reader.open("/compare?a=run:1&b=run:1").status, 403);
     server.stop();
 }
 
@@ -207,8 +175,9 @@ fn a_run_of_a_suite_is_shown_with_its_causes() {
     let written = std::fs::read_to_string(&html).unwrap();
     assert!(written.contains("suite smoke"), "{written}");
     let server = Server::start(&home, &[]);
-    let shown = page(&server, &format!("/suite-runs/{}", ran["id"]));
+    let reader = Reader::local(&server);
+    let shown = reader.open(&format!("/suite-runs/{}", ran["id"]));
     assert!(shown.status == 200 && shown.text().contains("suite smoke"), "{}", shown.whole());
-    assert_eq!(page(&server, "/suite-runs/99").status, 404);
+    assert_eq!(reader.open("/suite-runs/99").status, 404);
     server.stop();
 }

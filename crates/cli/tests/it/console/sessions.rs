@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use gbrain_testkit::console::PAGES;
 use serde_json::{Value, json};
 
-use super::site::{cookie_of, csrf_of, form, page, sign_in};
+use super::reader::{cookie_of, csrf_of, encoded, form, page, sign_in};
 use crate::serve::client::{Call, Reply, Server, token, token_of};
 use crate::support::Home;
 
@@ -108,18 +108,17 @@ fn signing_in_leads_to_this_server_only() {
     let server = Server::start(&home, &[]);
     for next in [
         "//evil.example",
-        "%2F%2Fevil.example",
-        "/%5Cevil.example",
-        "https:%2F%2Fevil.example",
+        "/\\evil.example",
+        "https://evil.example",
         "javascript:alert(1)",
-        "/%09/evil.example",
-        "/%0d%0aset-cookie:%20x",
+        "/\t/evil.example",
+        "/\r\nset-cookie: x",
         "/sign-in?next=/sign-in",
         "",
     ] {
         let reply = server.send(&form("/sign-in", &[("token", &read), ("next", next)]));
         assert_eq!((reply.status, reply.header("location")), (303, Some("/")), "{next}");
-        let shown = server.send(&page(format!("/sign-in?next={next}"))).text();
+        let shown = server.send(&page(format!("/sign-in?next={}", encoded(next)))).text();
         assert!(
             !shown.contains("evil.example") && !shown.contains("javascript:"),
             "{next}: {shown}"

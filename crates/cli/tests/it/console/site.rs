@@ -1,17 +1,21 @@
 //! A server with the console, its readers, and a browser in front of it.
 
+use std::cell::Cell;
 use std::path::Path;
 
 use gbrain_testkit::browser::{Browser, LogEntry};
-use gbrain_testkit::console::seed;
+use gbrain_testkit::console::{ConsolePage, EMPTY, FULL, seed, serve_command};
 use serde_json::Value;
 
-use crate::serve::client::{Call, Reply, Server};
+use crate::serve::client::{Server, token_of};
 use crate::support::Home;
 
-const FORM: &str = "application/x-www-form-urlencoded";
-/// What browsers accept when they open a page.
-const HTML: &str = "text/html,application/xhtml+xml,*/*;q=0.8";
+/// Keys as WebDriver names them.
+pub(super) const TAB: &str = "\u{e004}";
+pub(super) const ENTER: &str = "\u{e007}";
+pub(super) const ESCAPE: &str = "\u{e00c}";
+pub(super) const DOWN: &str = "\u{e015}";
+pub(super) const UP: &str = "\u{e013}";
 
 /// Fills a home with what the pages show.
 pub(super) fn seeded(home: Home) -> Home {
@@ -19,37 +23,35 @@ pub(super) fn seeded(home: Home) -> Home {
     home
 }
 
-/// A request as a browser sends it to open a page.
-pub(super) fn page(path: impl Into<String>) -> Call {
-    Call::get(path).header("accept", HTML)
+/// A server of a home that [`seeded`] filled.
+pub(super) fn server(home: &Home) -> Server {
+    Server::of(serve_command(home.brain()), &[])
 }
 
-/// A form as a browser sends it. The values must need no encoding.
-pub(super) fn form(path: impl Into<String>, fields: &[(&str, &str)]) -> Call {
-    let pairs: Vec<String> = fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    Call::new("POST", path).header("accept", HTML).body(FORM, pairs.join("&"))
+/// The tokens of admins of both workspaces of a seeded home.
+pub(super) struct Admins {
+    tokens: [(&'static str, String); 2],
+    /// The workspace whose admin is signed in.
+    current: Cell<&'static str>,
 }
 
-/// The cookie of a session, as a browser sends it.
-#[track_caller]
-pub(super) fn sign_in(server: &Server, token: &str) -> String {
-    let reply = server.send(&form("/sign-in", &[("token", token)]));
-    assert_eq!(reply.status, 303, "{}", reply.whole());
-    cookie_of(&reply)
-}
+impl Admins {
+    pub(super) fn new(home: &Home) -> Self {
+        let tokens = [FULL, EMPTY].map(|workspace| (workspace, token_of(home, workspace, "admin")));
+        Self { tokens, current: Cell::new("") }
+    }
 
-#[track_caller]
-pub(super) fn cookie_of(reply: &Reply) -> String {
-    let header = reply.header("set-cookie").unwrap_or_else(|| panic!("{}", reply.whole()));
-    header.split(';').next().unwrap().to_owned()
-}
-
-/// The token of the forms of a page.
-#[track_caller]
-pub(super) fn csrf_of(reply: &Reply) -> String {
-    let text = reply.text();
-    let found = text.split("name=\"csrf\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
-    found.unwrap_or_else(|| panic!("no form: {text}")).to_owned()
+    /// Opens a page in a browser, as an admin of its workspace.
+    #[track_caller]
+    pub(super) fn open(&self, visit: &Visit, page: &ConsolePage) {
+        if self.current.replace(page.workspace) != page.workspace {
+            let mut tokens = self.tokens.iter();
+            visit.sign_in_first(
+                &tokens.find(|(workspace, _)| *workspace == page.workspace).unwrap().1,
+            );
+        }
+        visit.open(page.path);
+    }
 }
 
 /// A browser that looks at one server.

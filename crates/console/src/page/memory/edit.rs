@@ -49,7 +49,7 @@ pub fn edit(stored: &StoredText) -> Page {
         section: Section::Memory,
         command: command_line("gbrain put", &[("", &name), ("", "FILE")]),
         header: html! {
-            (heading("edit", &part::text(&stored.title), None, "The history keeps the text as it is now."))
+            (heading("Edit", &part::text(&stored.title), None, "The history keeps the text as it is now."))
             (facts(&[("Page", page_link(&name)), ("Version", html! { (stored.version) })]))
         },
         main: section("write", "Text", "", &form(stored, &name)),
@@ -109,7 +109,7 @@ pub fn confirm_delete(stored: &StoredText, links: &LinkList) -> Page {
         section: Section::Memory,
         command: command_line("gbrain delete", &[("", &name)]),
         header: html! {
-            (heading("delete", &part::text(&stored.title), None, "Delete this page?"))
+            (heading("Delete", &part::text(&stored.title), None, "Delete this page?"))
             (facts(&[("Page", page_link(&name)), ("Version", html! { (stored.version) })]))
         },
         main: section("delete", "Delete", "", &body),

@@ -80,7 +80,7 @@ pub fn history(
         section: Section::Memory,
         command: command_line("gbrain history", &[("", &name)]),
         header: html! {
-            (heading("history", &part::text(title), None, &format!("{} of this page.", count(versions.versions.len() as u64, "version", "versions"))))
+            (heading("History", &part::text(title), None, &format!("{} of this page.", count(versions.versions.len() as u64, "version", "versions"))))
             (facts(&[("Page", html! { a href=(page_path(&name)) { (part::page_name(&name)) } })]))
         },
         controls: controls(versions, &name, compared, may_write),

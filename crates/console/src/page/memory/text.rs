@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::markdown::{TextPlace, render};
-use crate::part;
+use crate::part::{self, moment};
 
 /// Most bytes of a text that are rendered.
 const MAX_BYTES: usize = 200_000;
@@ -134,6 +134,16 @@ fn turn_start(line: &str) -> Option<Turn<'_>> {
     (!speaker.is_empty()).then(|| Turn { speaker, time, text: format!("{}\n", text.trim_start()) })
 }
 
+/// The time of a turn: a moment as on every other page, anything else as it was written.
+fn said_at(time: &str) -> Markup {
+    let is_moment = time.len() >= 19 && time.as_bytes()[10] == b'T' && time.ends_with('Z');
+    if is_moment {
+        moment(&part::text(time))
+    } else {
+        html! { (part::text(time)) }
+    }
+}
+
 fn chat(text: &str, title: &str, place: TextPlace<'_>) -> Markup {
     let (before, turns) = turns(text);
     let before = without_title(&before, title).trim();
@@ -142,7 +152,7 @@ fn chat(text: &str, title: &str, place: TextPlace<'_>) -> Markup {
         ol.turns {
             @for turn in &turns {
                 li {
-                    p.speaker { strong { bdi { (part::text(turn.speaker)) } } @if let Some(time) = turn.time { " " span.dim { (part::text(time)) } } }
+                    p.speaker { strong { bdi { (part::text(turn.speaker)) } } @if let Some(time) = turn.time { " " span.dim { (said_at(time)) } } }
                     div.prose { (render(&turn.text, place)) }
                 }
             }

@@ -204,7 +204,7 @@ fn frontmatter(split: &SplitText<'_>) -> Markup {
         .collect();
     let body = html! {
         (facts(&found))
-        details.source { summary { span.query { "As written" } } pre.code tabindex="0" { @for line in written.lines().take(500) { (part::text(line)) "\n" } } }
+        details.source { summary { "As written" } pre.code tabindex="0" { @for line in written.lines().take(500) { (part::text(line)) "\n" } } }
     };
     section("frontmatter", "Frontmatter", "", &body)
 }
@@ -404,7 +404,7 @@ pub fn deleted(name: &str, versions: &super::PageVersions, may_write: bool) -> P
         section: Section::Memory,
         command: command_line("gbrain history", &[("", name)]),
         header: html! {
-            (heading("deleted page", &part::text(&title), None, "This page was deleted; its history stays."))
+            (heading("Deleted page", &part::text(&title), None, "This page was deleted; its history stays."))
             (facts(&[("Name to paste", html! { code { (part::text(name)) } }), ("State", state("deleted"))]))
         },
         main: section(

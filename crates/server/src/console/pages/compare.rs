@@ -188,7 +188,8 @@ fn sources(call: &ConsoleCall<'_>) -> Result<Source, Fault> {
     if call.may("run_result") {
         let Runs { jobs } = call.read("list_runs", &[("state", "done"), ("limit", "100")])?;
         let name = |run: &Run| {
-            (format!("run:{}", run.id), format!("{} {} of {}", run.kind, run.id, run.created_at))
+            let day = run.created_at.get(..16).unwrap_or(&run.created_at).replace('T', " ");
+            (format!("run:{}", run.id), format!("{} {} of {day} UTC", run.kind, run.id))
         };
         found.results.extend(jobs.iter().map(name));
     }
