@@ -104,6 +104,7 @@ pub(crate) struct SilenceNumber {
 pub(crate) fn deliveries(call: &OperationCall<'_>, input: ListDeliveries) -> Result<Reply, Fault> {
     within("limit", input.limit, 1..=200)?;
     let limit = usize::from(input.limit.unwrap_or(DEFAULT_DELIVERIES));
+    within("before", input.before, 1..=i64::MAX)?;
     filled_at_most("the key of an alert", input.key.as_deref(), 255)?;
     filled_at_most("the name of a channel", input.channel.as_deref(), 200)?;
     let ListDeliveries { state, key, channel, before, limit: _ } = input;
@@ -137,12 +138,12 @@ pub(crate) fn add_silence(
     body: AddSilence,
 ) -> Result<Reply, Fault> {
     let AddSilence { key, how_long, reason } = body;
+    filled_at_most("the key of an alert", Some(&key), 255)?;
     let beginning = key.strip_suffix('*').unwrap_or(&key);
     if !"gbrain/".starts_with(beginning) && !beginning.starts_with("gbrain/") {
         return Err(Fault::usage("no alert has a key that begins like this")
             .hint("keys are written gbrain/WORKSPACE/SUITE/WHAT"));
     }
-    at_most("the key of an alert", Some(&key), 255)?;
     let reason = checked_reason(&reason)?.to_owned();
     let length = duration(&how_long).map_err(|why| Fault::usage(format!("`for`: {why}")))?;
     if !length.is_positive() {

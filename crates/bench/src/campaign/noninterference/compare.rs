@@ -1,5 +1,6 @@
 //! The permitted differences between two answers.
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -11,8 +12,7 @@ pub(super) struct Reply {
 
 /// How an answer came about, times, and what docs/serving.md says to include private pages: the fingerprint of the
 /// whole corpus, and the number of the last change.
-const VOLATILE: [&str; 7] = [
-    "at",
+const VOLATILE: [&str; 6] = [
     "served",
     "corpus",
     "generation",
@@ -21,6 +21,8 @@ const VOLATILE: [&str; 7] = [
     "request_id",
     "uptime_seconds",
 ];
+/// Names of moments, where they hold one. A date, or a page, is compared.
+const MOMENTS: [&str; 4] = ["at", "from", "until", "since"];
 /// Ends of the names of times.
 const TIMES: [&str; 2] = ["_at", "_ms"];
 /// In the names of what is made of times: ratios, and counts of slow rows.
@@ -89,6 +91,10 @@ fn masked_line(line: &str) -> String {
     }
 }
 
+fn is_moment(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| text.parse::<Timestamp>().is_ok())
+}
+
 fn is_number(text: &str) -> bool {
     text.parse::<f64>().is_ok()
 }
@@ -99,7 +105,8 @@ fn mask(value: &mut Value) {
             for (name, value) in fields.iter_mut() {
                 let is_volatile = VOLATILE.contains(&name.as_str())
                     || name.contains(LATENCY)
-                    || TIMES.iter().any(|end| name.ends_with(end));
+                    || TIMES.iter().any(|end| name.ends_with(end))
+                    || MOMENTS.contains(&name.as_str()) && is_moment(value);
                 if is_volatile { *value = Value::Null } else { mask(value) }
             }
         }
