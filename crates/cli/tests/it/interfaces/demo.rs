@@ -22,7 +22,9 @@ const VOLATILE: &[&str] = &[
     "free_bytes",
     // Durations, and what is computed from them.
     "baseline_mean_latency_ms",
+    "captured_latency_ms",
     "captured_ms",
+    "current_latency_ms",
     "current_ms",
     "duration_ms",
     "elapsed_ms",

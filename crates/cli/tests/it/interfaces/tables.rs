@@ -33,9 +33,11 @@ const VOLATILE: &[&str] = &[
     "software.code",
     // Durations, and what is computed from them.
     "baseline_mean_latency_ms",
+    "captured_latency_ms",
     "captured_ms",
     "cpu_time.calibration_ms",
     "cpu_time.cpu_ms",
+    "current_latency_ms",
     "current_ms",
     "duration_ms",
     "elapsed_ms",
