@@ -66,7 +66,8 @@ fn filters_and_pages_of_a_run_are_places() {
         let second = visit.path();
         assert!(second.contains("show=unchanged") && second.contains("page=2"), "{second}");
         assert_eq!(rows(&visit), ROWS as u64 - 200);
-        visit.browser.follow("[id^=row-] a[href*='/rows/']").unwrap();
+        visit.browser.click(".cases summary").unwrap();
+        visit.browser.follow(".cases .links a").unwrap();
         let case = visit.path();
         assert!(case.starts_with("/runs/1/rows/"), "{case}");
 
@@ -108,12 +109,12 @@ fn a_comparison_is_a_place() {
     visit.browser.follow(".controls button").unwrap();
     let compared = visit.path();
     assert!(compared.contains("a=run%3A1") && compared.contains("b=run%3A2"), "{compared}");
-    assert!(visit.browser.text().unwrap().contains("nDCG@10"));
+    assert!(visit.browser.text().unwrap().contains("recall_at_k"));
     visit.browser.back().unwrap();
     until_at(&visit, "/compare");
     visit.browser.forward().unwrap();
     until_at(&visit, &compared);
-    assert!(visit.browser.text().unwrap().contains("nDCG@10"));
+    assert!(visit.browser.text().unwrap().contains("recall_at_k"));
     // A setting of the explanation is a place too.
     visit.open("/explain?q=charge+floor&s.title_boost=1.8");
     let tried = visit.browser.text().unwrap();

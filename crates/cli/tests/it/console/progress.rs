@@ -116,7 +116,7 @@ fn a_replay_is_watched_until_its_report_and_another_is_cancelled() {
         // Neither the page nor the reader asks again: the server sends the change.
         visit.browser.until("document.querySelector('progress').value >= 1").unwrap();
         assert_eq!(visit.script("return document.querySelector('progress').max"), QUERIES.len());
-        assert!(visit.browser.text().unwrap().contains("running"));
+        assert!(visit.browser.text().unwrap().contains("Running"));
         visit.script("window.isWatched = true");
         barrier.open_for(usize::MAX);
         visit.browser.until("!window.isWatched && document.querySelector('h1.pass, .pass h1, h1.fail, .fail h1, h1.inconclusive, .inconclusive h1')").unwrap();
@@ -155,7 +155,7 @@ fn a_queued_run_is_cancelled_and_another_is_taken_by_a_worker() {
             visit.browser.click(".start summary").unwrap();
             visit.browser.click("select[name=qrels] option[value=judged]").unwrap();
             visit.browser.follow(".start button.primary").unwrap();
-            assert!(visit.browser.text().unwrap().contains("queued"));
+            assert!(visit.browser.text().unwrap().contains("Queued"));
         };
         start();
         visit.browser.follow("button.danger").unwrap();
