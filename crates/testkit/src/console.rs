@@ -63,7 +63,7 @@ pub const PAGES: &[ConsolePage] = &[
     page("benchmarks", "/benchmarks", "multi-session"),
     page("suites", "/suites", "smoke"),
     page("suite", "/suites/smoke", "run 42"),
-    page("suite-run-fail", "/suite-runs/41", "charge floor"),
+    page("suite-run-fail", "/suite-runs/41", "pipeline bug"),
     page("suite-run-pass", "/suite-runs/42", "suite smoke"),
     page("alerts", "/alerts", "gbrain/default/links/"),
     page("alert", "/alerts?key=gbrain%2Fdefault%2Flinks%2Frecall%405%2Fall", "Firing"),
@@ -94,7 +94,7 @@ pub const PAGES: &[ConsolePage] = &[
     empty("overview-empty", "/", "Nothing is here yet"),
     empty("runs-empty", "/runs", "No replay or gate"),
     empty("compare-empty", "/compare", "gbrain"),
-    empty("captures-empty", "/captures", "No capture"),
+    empty("captures-empty", "/captures", "No request was captured yet"),
     empty("labels-empty", "/labels", "There are no queries to label"),
     empty("suites-empty", "/suites", "There are no suites"),
     empty("alerts-empty", "/alerts", "No suite has raised an alert"),
@@ -102,7 +102,7 @@ pub const PAGES: &[ConsolePage] = &[
     empty("probe-empty", "/probe", "has not run"),
     empty("calibration-empty", "/calibration", "No pair has been scored"),
     empty("contradictions-empty", "/contradictions", "No contradiction probe ran"),
-    empty("pages-empty", "/pages", "no page"),
+    empty("pages-empty", "/pages", "The memory is empty"),
     empty("spending-empty", "/spending", "No model was called"),
 ];
 
