@@ -12,8 +12,8 @@ use gbrain_testkit::process::Gbrain;
 use gbrain_testkit::served::Served;
 
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../cli/demo");
-/// Widths in CSS pixels, and the most of a page's height that a picture shows.
-const SIZES: [(u32, u32); 2] = [(1280, 1300), (400, 1300)];
+/// Widths in CSS pixels, and the least and the most of a page's height that a picture shows.
+const SIZES: [(u32, u32, u32); 2] = [(1280, 860, 1120), (400, 480, 1200)];
 const THEMES: [(&str, bool); 2] = [("light", false), ("dark", true)];
 
 /// Writes the pictures into a directory, replacing those that are there.
@@ -38,13 +38,14 @@ pub(crate) fn run(directory: &Path) -> Result<ExitCode> {
         }
         for (theme, is_dark) in THEMES {
             browser.set_dark(is_dark)?;
-            for (width, max_height) in SIZES {
-                browser.set_size(width, 700)?;
+            for (width, min_height, max_height) in SIZES {
+                browser.set_size(width, min_height)?;
                 browser.open(&format!("{base}{}", page.path))?;
                 // The navigation is as high as the window.
                 let height = browser.script("return document.documentElement.scrollHeight", &[])?;
                 let height = height.as_u64().and_then(|height| u32::try_from(height).ok());
-                browser.set_size(width, height.unwrap_or(max_height).clamp(700, max_height))?;
+                browser
+                    .set_size(width, height.unwrap_or(max_height).clamp(min_height, max_height))?;
                 let path = directory.join(format!("{}-{theme}-{width}.png", page.name));
                 std::fs::write(&path, browser.screenshot(max_height)?)?;
                 reduce(&path)?;
@@ -93,7 +94,7 @@ fn sign_in(browser: &Browser, base: &str, token: &str) -> Result<()> {
 /// Reduces the colours of a picture, if `pngquant` is installed.
 fn reduce(path: &Path) -> Result<()> {
     let mut command = Command::new("pngquant");
-    command.args(["--force", "--ext", ".png", "--strip", "--speed", "1", "32", "--"]).arg(path);
+    command.args(["--force", "--ext", ".png", "--strip", "--speed", "1", "48", "--"]).arg(path);
     match command.status() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
         status => {

@@ -149,6 +149,11 @@ pub(crate) fn table(label: &str, class: &str, head: &[&str], rows: &[Vec<Markup>
     }
 }
 
+/// A drawing that scrolls sideways in a narrow window.
+pub(crate) fn scrolling(label: &str, drawing: &Markup) -> Markup {
+    html! { div.scroll role="region" aria-label=(label) tabindex="0" { (drawing) } }
+}
+
 /// What stands in place of an empty list: what is missing, and the command that adds it.
 pub(crate) fn empty(what: &str, remedy: &str) -> Markup {
     html! {

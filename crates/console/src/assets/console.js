@@ -129,7 +129,7 @@ for (const bar of document.querySelectorAll("progress[data-events]")) {
   const show = (event) => {
     const job = JSON.parse(event.data);
     if (job.total) [bar.max, bar.value] = [job.total, job.done];
-    if (note) note.textContent = job.note ?? "";
+    if (note) note.textContent = [job.state, job.note].filter(Boolean).join(": ");
     if (["done", "failed", "cancelled"].includes(job.state)) {
       events.close();
       location.reload();

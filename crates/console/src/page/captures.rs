@@ -232,7 +232,7 @@ fn none(list: &CaptureList, filters: &CaptureFilters, next: Option<&str>) -> Mar
                 p { a rel="next" href=(next) { "Search older captures" } }
             }
         } @else if filters.is_empty() {
-            (empty("No request was captured yet. Capture is on when eval.capture is true; then ask something over HTTP or MCP.", "gbrain config set eval.capture true"))
+            (empty("No request was captured yet. Capture is on when config.json says so (eval.capture), or with this variable; then ask something over HTTP or MCP.", "GBRAIN_CONTRIBUTOR_MODE=1 gbrain serve"))
         } @else {
             (empty("No capture matches these filters.", ""))
         }
@@ -366,7 +366,9 @@ mod tests {
     fn an_empty_list_says_what_is_missing() {
         let empty = list(r#"{"captures":[],"next_before":null,"read":0}"#);
         let main = |filters: &CaptureFilters| page(&empty, filters, None).main.into_string();
-        assert!(main(&CaptureFilters::default()).contains("gbrain config set eval.capture true"));
+        assert!(
+            main(&CaptureFilters::default()).contains("GBRAIN_CONTRIBUTOR_MODE=1 gbrain serve")
+        );
         let filters = CaptureFilters { results: "without".to_owned(), ..Default::default() };
         assert!(main(&filters).contains("No capture matches these filters."));
         let partial = list(r#"{"captures":[],"next_before":"1-2","read":5000}"#);

@@ -506,7 +506,7 @@ fn job_section(jobs: &[SuiteJob]) -> Markup {
                             (state(&job.state)) " job " (job.id) ", queued by " (part::text(&job.created_by)) " " (moment(&job.created_at)) ". "
                             span id={ "note-" (job.id) } { (job.done) @if let Some(total) = job.total { " of " (total) } " queries asked" }
                             progress aria-label={ "Progress of job " (job.id) } max=[job.total] value=[job.total.map(|_| job.done)]
-                                data-events={ "/v1/jobs/" (job.id) "/events" } data-note={ "note-" (job.id) } {}
+                                data-events={ "/live/jobs/" (job.id) "/events" } data-note={ "note-" (job.id) } {}
                         }
                     }
                 }

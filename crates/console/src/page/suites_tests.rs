@@ -128,7 +128,7 @@ fn runs_are_started_by_those_who_may() {
     let job = json!([{ "id": 9, "state": "running", "done": 3, "total": 20, "created_by": "ci", "created_at": "2026-11-19T01:00:00Z" }]);
     let html = one(job, true).main.into_string();
     assert!(
-        html.contains("data-events=\"/v1/jobs/9/events\"")
+        html.contains("data-events=\"/live/jobs/9/events\"")
             && html.contains("value=\"3\"")
             && html.contains("max=\"20\""),
         "{html}"

@@ -37,7 +37,7 @@ channels:
   operations: { kind: webhook, url: 'https://operations.example/gbrain', secret_env: OPERATIONS_SECRET }
 suites:
   - { name: smoke, type: smoke, owners: ['@search'], sample: { total: 9 }, triggers: [manual, { cron: '0 2 * * 0' }] }
-  - { name: links, type: graph_qa, owners: ['@graph', '@search'], sample: { total: 2 }, alerts: { notify: [operations] } }
+  - { name: links, type: graph_qa, owners: ['@graph', '@search'], sample: { total: 2 }, triggers: [manual], alerts: { notify: [operations] } }
 ";
 /// Days of runs before today.
 const HISTORY_DAYS: i64 = 40;

