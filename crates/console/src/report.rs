@@ -13,10 +13,10 @@ use crate::page::baseline::Baseline;
 use crate::page::benchmark::Benchmark;
 use crate::page::captures_file::CaptureFile;
 use crate::page::compare::Compare;
-use crate::page::gate::Gate;
+use crate::page::gate::GatePage;
 use crate::page::replay::Replay;
 use crate::page::run_file::RunFile;
-use crate::page::suite_run::{SuiteRun, Triage};
+use crate::page::suite_run::{SuiteRunReport, Triage};
 use crate::page::view::RowView;
 use crate::shell::Page;
 
@@ -29,10 +29,10 @@ pub struct Report {
 
 #[derive(Debug)]
 enum Body {
-    Gate(Box<Gate>),
+    GatePage(Box<GatePage>),
     Replay(Box<Replay>),
     Compare(Box<Compare>),
-    SuiteRun(Box<SuiteRun>),
+    SuiteRunReport(Box<SuiteRunReport>),
     Benchmark(Box<Benchmark>),
     Baseline(Box<Baseline>),
     Captures(CaptureFile),
@@ -54,10 +54,10 @@ impl std::error::Error for ReportError {}
 /// The kind of a report, by its keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    Gate,
+    GatePage,
     Replay,
     Compare,
-    SuiteRun,
+    SuiteRunReport,
     Benchmark,
     Baseline,
     Captures,
@@ -68,10 +68,10 @@ enum Kind {
 impl Kind {
     fn name(self) -> &'static str {
         match self {
-            Self::Gate => "the report of a gate",
+            Self::GatePage => "the report of a gate",
             Self::Replay => "the report of a replay",
             Self::Compare => "a comparison",
-            Self::SuiteRun => "a run of a suite",
+            Self::SuiteRunReport => "a run of a suite",
             Self::Benchmark => "the result of a benchmark",
             Self::Baseline => "a baseline",
             Self::Captures => "a file of captures",
@@ -91,10 +91,10 @@ pub fn read(text: String) -> Result<Report, ReportError> {
 
 fn body(kind: Kind, text: &str) -> Result<Body, String> {
     Ok(match kind {
-        Kind::Gate => Body::Gate(Gate::read(text)?.into()),
+        Kind::GatePage => Body::GatePage(GatePage::read(text)?.into()),
         Kind::Replay => Body::Replay(Replay::read(text)?.into()),
         Kind::Compare => Body::Compare(Compare::read(text)?.into()),
-        Kind::SuiteRun => Body::SuiteRun(SuiteRun::read(text)?.into()),
+        Kind::SuiteRunReport => Body::SuiteRunReport(SuiteRunReport::read(text)?.into()),
         Kind::Benchmark => Body::Benchmark(Benchmark::read(text)?.into()),
         Kind::Baseline => Body::Baseline(Baseline::read(text)?.into()),
         Kind::Captures => Body::Captures(CaptureFile::read(text)?),
@@ -106,10 +106,10 @@ impl Report {
     /// The page of the report.
     pub fn page(&self, view: &RowView) -> Page {
         match &self.body {
-            Body::Gate(gate) => gate.page(&self.text, view),
+            Body::GatePage(gate) => gate.page(&self.text, view),
             Body::Replay(replay) => replay.page(&self.text, view),
             Body::Compare(compare) => compare.page(view),
-            Body::SuiteRun(run) => run.page(&self.text, None, view),
+            Body::SuiteRunReport(run) => run.page(&self.text, None, view),
             Body::Benchmark(benchmark) => benchmark.page(&self.text, view),
             Body::Baseline(baseline) => baseline.page(&self.text, view),
             Body::Captures(captures) => captures.page(&self.text, view),
@@ -120,7 +120,7 @@ impl Report {
     /// The page of a run of a suite with the causes of its failures.
     pub fn page_with_triage(&self, triage: Option<&Triage>, view: &RowView) -> Page {
         match &self.body {
-            Body::SuiteRun(run) => run.page(&self.text, triage, view),
+            Body::SuiteRunReport(run) => run.page(&self.text, triage, view),
             _ => self.page(view),
         }
     }
@@ -128,7 +128,7 @@ impl Report {
     /// The page of one row, by its line in the file of captures; `None` if there is no such row.
     pub fn row_page(&self, line: u64, view: &RowView) -> Option<Page> {
         match &self.body {
-            Body::Gate(gate) => gate.row_page(&self.text, line, view),
+            Body::GatePage(gate) => gate.row_page(&self.text, line, view),
             Body::Replay(replay) => replay.row_page(&self.text, line, view),
             _ => None,
         }
@@ -137,7 +137,7 @@ impl Report {
     /// Memory of the report, in bytes, for caches.
     pub fn bytes(&self) -> usize {
         let rows = match &self.body {
-            Body::Gate(gate) => gate.bytes(),
+            Body::GatePage(gate) => gate.bytes(),
             Body::Replay(replay) => replay.bytes(),
             _ => 0,
         };
@@ -192,12 +192,12 @@ impl Probe {
             self.has_summary.set(true);
         }
         match key {
-            "regression_gate" | "correctness_gate" => Some(Kind::Gate),
+            "regression_gate" | "correctness_gate" => Some(Kind::GatePage),
             "health" | "top_regressions" => Some(Kind::Replay),
             "comparisons" => Some(Kind::Compare),
             "per_question" => Some(Kind::Benchmark),
-            "alerts" | "inconclusive_reasons" => Some(Kind::SuiteRun),
-            "run" if self.has_summary.get() => Some(Kind::SuiteRun),
+            "alerts" | "inconclusive_reasons" => Some(Kind::SuiteRunReport),
+            "run" if self.has_summary.get() => Some(Kind::SuiteRunReport),
             "tool_name" | "retrieved_slugs" => Some(Kind::Captures),
             "query_id" | "retrieved" => Some(Kind::RunRows),
             _ => None,
@@ -238,7 +238,7 @@ impl<'de> Visitor<'de> for &Probe {
         }
         // A stored run of a suite whose cases were pruned has a summary alone.
         if self.has_summary.get() {
-            self.found.set(Some(Kind::SuiteRun));
+            self.found.set(Some(Kind::SuiteRunReport));
         }
         Ok(())
     }
@@ -255,12 +255,12 @@ mod tests {
     #[test]
     fn the_keys_say_what_a_report_is() {
         for (text, expected) in [
-            (r#"{"schema_version":1,"regression_gate":{}}"#, Kind::Gate),
+            (r#"{"schema_version":1,"regression_gate":{}}"#, Kind::GatePage),
             (r#"{"summary":{},"health":{}}"#, Kind::Replay),
             (r#"{"kind":"gate","comparisons":[]}"#, Kind::Compare),
             (r#"{"kind":"benchmark_result"}"#, Kind::Benchmark),
-            (r#"{"id":1,"alerts":{}}"#, Kind::SuiteRun),
-            (r#"{"id":1,"summary":{},"run":null}"#, Kind::SuiteRun),
+            (r#"{"id":1,"alerts":{}}"#, Kind::SuiteRunReport),
+            (r#"{"id":1,"summary":{},"run":null}"#, Kind::SuiteRunReport),
             ("{\"_kind\":\"baseline_metadata\"}\n{}", Kind::Baseline),
             ("{\"schema_version\":1,\"id\":1,\"tool_name\":\"query\"}\n", Kind::Captures),
             ("q1 Q0 a 1 2.0 tag\n", Kind::RunLines),

@@ -4,6 +4,7 @@
 //! depends on arrives as an argument, so that the same arguments give the same bytes.
 
 pub mod access;
+pub mod activity;
 pub mod address;
 pub mod alert;
 pub mod baseline;

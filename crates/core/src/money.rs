@@ -3,6 +3,7 @@
 //! Amounts are whole billionths of a dollar; one token of the cheapest model costs tens of them.
 //! Sums saturate instead of wrapping, so that an overflow cannot bypass a budget.
 
+use serde::Serializer;
 use std::fmt;
 use std::iter::Sum;
 use std::ops::Add;
@@ -21,6 +22,11 @@ pub struct Usd(i64);
 pub struct UsdError(String);
 
 impl Usd {
+    /// Serializes the amount as a number.
+    pub fn as_number<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.as_f64())
+    }
+
     pub const ZERO: Self = Self(0);
     pub const MAX: Self = Self(i64::MAX);
 

@@ -22,7 +22,6 @@
 //! Deliberately absent: search (see the index crate), a clock (methods that stamp rows take `now`),
 //! parsing, and page text in logs or error messages.
 
-mod activity;
 mod alert;
 mod calibration;
 mod capture;
@@ -49,7 +48,6 @@ mod suite;
 mod token;
 mod types;
 
-pub use activity::*;
 pub use alert::*;
 pub use calibration::*;
 pub use capture::{CaptureFilter, CapturePosition, CaptureSummary};
@@ -67,7 +65,6 @@ pub use query_set::*;
 pub use retrieval_log::*;
 pub use spend::{
     Budget, BudgetState, Charge, ChargeId, ChargeState, DAILY_PREFIX, NewCharge, Settlement,
-    SpendLine,
 };
 pub use store::Store;
 pub use suite::*;

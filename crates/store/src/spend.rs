@@ -108,15 +108,3 @@ pub struct BudgetState {
     /// When it was first charged.
     pub created_at: Timestamp,
 }
-
-/// The cost of one model for one purpose.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SpendLine {
-    pub model: String,
-    pub purpose: String,
-    pub calls: u64,
-    /// The open and lost calls among them.
-    pub unsettled: u64,
-    /// The total of all calls.
-    pub charged: Usd,
-}

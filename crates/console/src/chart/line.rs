@@ -18,7 +18,7 @@ pub(crate) struct TrendPoint {
 
 /// A line that values are compared with.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Threshold<'a> {
+pub(crate) struct ThresholdLine<'a> {
     pub(crate) name: &'a str,
     pub(crate) value: f64,
     /// Whether passing it is an alert, and not only a missed target.
@@ -27,14 +27,14 @@ pub(crate) struct Threshold<'a> {
 
 /// The unit of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Unit {
+pub(crate) enum AxisUnit {
     #[default]
     Share,
     Milliseconds,
     Score,
 }
 
-impl Unit {
+impl AxisUnit {
     pub(crate) fn of(word: &str) -> Self {
         match word {
             "milliseconds" => Self::Milliseconds,
@@ -58,9 +58,9 @@ impl Unit {
 pub(crate) struct Trend<'a> {
     /// What is measured, for the text alternative.
     pub(crate) what: &'a str,
-    pub(crate) unit: Unit,
+    pub(crate) unit: AxisUnit,
     pub(crate) points: &'a [TrendPoint],
-    pub(crate) thresholds: &'a [Threshold<'a>],
+    pub(crate) thresholds: &'a [ThresholdLine<'a>],
 }
 
 /// The area of a drawing, in its own units.
@@ -169,7 +169,11 @@ fn range(trend: &Trend<'_>) -> Option<(f64, f64)> {
     let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let room = ((high - low) * 0.08).max(high.abs() * 0.02).max(1e-6);
     let (low, high) = ((low - room).max(0.0), high + room);
-    Some(if trend.unit == Unit::Share { (low, high.min(1.0).max(low + 1e-6)) } else { (low, high) })
+    Some(if trend.unit == AxisUnit::Share {
+        (low, high.min(1.0).max(low + 1e-6))
+    } else {
+        (low, high)
+    })
 }
 
 /// Neighbouring points that pass a test, with their places.
@@ -231,7 +235,7 @@ fn mark_with_title(trend: &Trend<'_>, point: &TrendPoint, x: f64, y: f64) -> Mar
     html! { g { title { (words_of(trend.unit, point)) } (mark(point, x, y)) } }
 }
 
-fn words_of(unit: Unit, point: &TrendPoint) -> String {
+fn words_of(unit: AxisUnit, point: &TrendPoint) -> String {
     let value = point.value.map_or_else(|| "not measured".to_owned(), |value| unit.shown(value));
     let interval =
         point.interval.map(|[low, high]| format!(" ({} to {})", unit.shown(low), unit.shown(high)));
@@ -273,9 +277,13 @@ mod tests {
 
     fn drawn(values: &[Option<f64>]) -> String {
         let points: Vec<TrendPoint> = values.iter().copied().map(point).collect();
-        let thresholds = [Threshold { name: "alert below", value: 0.8, is_alert: true }];
-        let trend =
-            Trend { what: "recall@5", unit: Unit::Share, points: &points, thresholds: &thresholds };
+        let thresholds = [ThresholdLine { name: "alert below", value: 0.8, is_alert: true }];
+        let trend = Trend {
+            what: "recall@5",
+            unit: AxisUnit::Share,
+            points: &points,
+            thresholds: &thresholds,
+        };
         sparkline(&trend).into_string() + &plot(&trend).into_string()
     }
 
@@ -304,8 +312,8 @@ mod tests {
 
     #[test]
     fn values_have_units() {
-        assert_eq!(Unit::of("share").shown(0.5), "50.0%");
-        assert_eq!(Unit::of("milliseconds").shown(1500.4), "1500 ms");
-        assert_eq!(Unit::of("score").shown(0.12345), "0.123");
+        assert_eq!(AxisUnit::of("share").shown(0.5), "50.0%");
+        assert_eq!(AxisUnit::of("milliseconds").shown(1500.4), "1500 ms");
+        assert_eq!(AxisUnit::of("score").shown(0.12345), "0.123");
     }
 }

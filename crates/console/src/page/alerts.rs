@@ -97,7 +97,7 @@ pub struct Delivery {
 
 /// What the reader chose, and whether they may change alerts.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct View<'a> {
+pub struct AlertsView<'a> {
     /// One alert; empty for all.
     pub key: &'a str,
     /// Only messages in this state; empty for all.
@@ -118,7 +118,7 @@ impl Alert {
     }
 }
 
-pub fn page(list: &AlertList, messages: &DeliveryPage, view: View<'_>) -> Page {
+pub fn page(list: &AlertList, messages: &DeliveryPage, view: AlertsView<'_>) -> Page {
     let one = list.alerts.iter().find(|alert| alert.key == view.key);
     let next = messages.next_before.map(|before| {
         url("/alerts", &[("key", view.key), ("state", view.state), ("before", &before.to_string())])
@@ -154,7 +154,7 @@ pub fn page(list: &AlertList, messages: &DeliveryPage, view: View<'_>) -> Page {
     }
 }
 
-fn header(list: &AlertList, one: Option<&Alert>, view: View<'_>) -> Markup {
+fn header(list: &AlertList, one: Option<&Alert>, view: AlertsView<'_>) -> Markup {
     if let Some(alert) = one {
         let tone = if alert.is_firing() { Tone::Bad } else { Tone::Good };
         let title = if alert.is_firing() { "Firing" } else { "Resolved" };
@@ -185,7 +185,7 @@ fn header(list: &AlertList, one: Option<&Alert>, view: View<'_>) -> Markup {
     }
 }
 
-fn message_filter(view: View<'_>) -> Markup {
+fn message_filter(view: AlertsView<'_>) -> Markup {
     html! {
         form method="get" action="/alerts" data-update="main" {
             @if !view.key.is_empty() { input type="hidden" name="key" value=(view.key); }
@@ -233,7 +233,7 @@ fn cases(alert: &Alert) -> Markup {
     }
 }
 
-fn firing_section(list: &AlertList, view: View<'_>) -> Markup {
+fn firing_section(list: &AlertList, view: AlertsView<'_>) -> Markup {
     let firing: Vec<&Alert> = list.alerts.iter().filter(|alert| alert.is_firing()).collect();
     if list.alerts.is_empty() {
         return empty(
@@ -254,7 +254,7 @@ fn firing_section(list: &AlertList, view: View<'_>) -> Markup {
     )
 }
 
-fn resolved_section(list: &AlertList, view: View<'_>) -> Markup {
+fn resolved_section(list: &AlertList, view: AlertsView<'_>) -> Markup {
     let resolved: Vec<&Alert> = list.alerts.iter().filter(|alert| !alert.is_firing()).collect();
     let (shown, next) = paged(&resolved, view);
     section(
@@ -269,7 +269,7 @@ fn resolved_section(list: &AlertList, view: View<'_>) -> Markup {
 }
 
 /// The alerts of this page of a list sorted by key, and the URL of the next page.
-fn paged<'a>(alerts: &[&'a Alert], view: View<'_>) -> (Vec<&'a Alert>, Option<String>) {
+fn paged<'a>(alerts: &[&'a Alert], view: AlertsView<'_>) -> (Vec<&'a Alert>, Option<String>) {
     let rest: Vec<&Alert> = alerts
         .iter()
         .copied()
@@ -310,7 +310,7 @@ fn alert_section(alert: &Alert) -> Markup {
 }
 
 /// The forms that hold messages and close an alert.
-fn change_section(key: &str, alert: Option<&Alert>, view: View<'_>) -> Markup {
+fn change_section(key: &str, alert: Option<&Alert>, view: AlertsView<'_>) -> Markup {
     if !view.may_change {
         return html! {};
     }
@@ -346,7 +346,7 @@ fn change_section(key: &str, alert: Option<&Alert>, view: View<'_>) -> Markup {
     )
 }
 
-fn silence_section(list: &AlertList, view: View<'_>) -> Markup {
+fn silence_section(list: &AlertList, view: AlertsView<'_>) -> Markup {
     let row = |silence: &Silence| {
         vec![
             html! { code { (part::text(&silence.key)) } },
@@ -372,7 +372,7 @@ fn silence_section(list: &AlertList, view: View<'_>) -> Markup {
     )
 }
 
-fn message_section(messages: &DeliveryPage, view: View<'_>) -> Markup {
+fn message_section(messages: &DeliveryPage, view: AlertsView<'_>) -> Markup {
     let row = |one: &Delivery| {
         vec![
             html! { (one.id) " to " (part::text(&one.channel)) },
@@ -456,7 +456,11 @@ mod tests {
             alert("gbrain/default/weekly/recall@5/all", "firing"),
             alert("gbrain/default/b", "resolved"),
         ]);
-        let html = whole(page(&list, &messages(), View { may_change: true, ..View::default() }));
+        let html = whole(page(
+            &list,
+            &messages(),
+            AlertsView { may_change: true, ..AlertsView::default() },
+        ));
         let at = |part: &str| html.find(part).unwrap_or_else(|| panic!("{part}: {html}"));
         assert!(
             at("id=\"firing\"") < at("id=\"messages\"")
@@ -480,8 +484,11 @@ mod tests {
     fn one_alert_can_be_closed_and_becomes_an_incident() {
         let key = "gbrain/default/weekly/recall@5/all";
         let list = list(&[alert(key, "firing")]);
-        let html =
-            whole(page(&list, &messages(), View { key, may_change: true, ..View::default() }));
+        let html = whole(page(
+            &list,
+            &messages(),
+            AlertsView { key, may_change: true, ..AlertsView::default() },
+        ));
         for part in [
             "action=\"/alerts/close\"",
             "action=\"/incidents\"",
@@ -490,7 +497,7 @@ mod tests {
         ] {
             assert!(html.contains(part), "{part}: {html}");
         }
-        let html = whole(page(&list, &messages(), View { key, ..View::default() }));
+        let html = whole(page(&list, &messages(), AlertsView { key, ..AlertsView::default() }));
         assert!(!html.contains("method=\"post\""), "{html}");
     }
 
@@ -498,12 +505,13 @@ mod tests {
     fn without_alerts_the_page_says_where_they_come_from() {
         let none = AlertList::default();
         let messages = DeliveryPage { deliveries: Vec::new(), next_before: None };
-        let html = whole(page(&none, &messages, View::default()));
+        let html = whole(page(&none, &messages, AlertsView::default()));
         assert!(
             html.contains("No suite has raised an alert") && html.contains("No message was queued"),
             "{html}"
         );
-        let html = whole(page(&none, &messages, View { key: "gbrain/x", ..View::default() }));
+        let html =
+            whole(page(&none, &messages, AlertsView { key: "gbrain/x", ..AlertsView::default() }));
         assert!(html.contains("no alert with this key"), "{html}");
     }
 
@@ -511,7 +519,7 @@ mod tests {
     fn many_alerts_are_paged() {
         let many: Vec<Value> =
             (0..120).map(|at| alert(&format!("gbrain/default/s{at:03}/run"), "firing")).collect();
-        let html = whole(page(&list(&many), &messages(), View::default()));
+        let html = whole(page(&list(&many), &messages(), AlertsView::default()));
         assert!(
             html.contains("after=gbrain%2Fdefault%2Fs049%2Frun") && !html.contains("s050/run"),
             "{html}"

@@ -34,8 +34,8 @@ struct BenchmarkReport {
     label: Label,
     #[serde(default)]
     warnings: Vec<String>,
-    all: Group,
-    by_type: BTreeMap<String, Group>,
+    all: QuestionGroup,
+    by_type: BTreeMap<String, QuestionGroup>,
     #[serde(default)]
     baselines: BTreeMap<String, Figures>,
     counts: BTreeMap<String, u64>,
@@ -78,13 +78,13 @@ struct Label {
 }
 
 #[derive(Debug, Deserialize)]
-struct Group {
+struct QuestionGroup {
     n: u64,
-    means: BTreeMap<String, Mean>,
+    means: BTreeMap<String, MeanInterval>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
-struct Mean {
+struct MeanInterval {
     mean: f64,
     low: f64,
     high: f64,
@@ -231,7 +231,7 @@ impl Benchmark {
     /// The primary measure with its interval.
     fn main_figure(&self) -> String {
         match self.report.all.means.get(&self.primary) {
-            Some(Mean { mean, low, high }) => {
+            Some(MeanInterval { mean, low, high }) => {
                 format!("{} {mean:.4} (95% {low:.4} to {high:.4})", self.primary)
             }
             None => "nothing measured".to_owned(),
@@ -294,7 +294,7 @@ impl Benchmark {
     }
 
     fn measures(&self) -> Markup {
-        let row = |(name, mean): (&String, &Mean)| {
+        let row = |(name, mean): (&String, &MeanInterval)| {
             vec![
                 html! { (part::text(name)) },
                 html! { (format!("{:.4}", mean.mean)) },
@@ -325,7 +325,7 @@ impl Benchmark {
 
     fn by_type(&self) -> Markup {
         let columns = self.columns();
-        let row = |name: &str, group: &Group| {
+        let row = |name: &str, group: &QuestionGroup| {
             let value = |measure: &&String| match group.means.get(*measure) {
                 Some(mean) => {
                     html! { (format!("{:.4}", mean.mean)) span.note { (format!("{:.3} to {:.3}", mean.low, mean.high)) } }
@@ -461,7 +461,7 @@ fn head<'a>(first: &'a str, columns: &[&'a String]) -> Vec<&'a str> {
 }
 
 /// A mean and its interval on a line from 0 to 1.
-fn track(name: &str, Mean { mean, low, high }: &Mean) -> Markup {
+fn track(name: &str, MeanInterval { mean, low, high }: &MeanInterval) -> Markup {
     let (width, middle) = (220.0, 13.0);
     let x = |value: f64| 6.0 + (width - 12.0) * value.clamp(0.0, 1.0);
     let body = html! {

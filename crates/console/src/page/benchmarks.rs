@@ -29,9 +29,9 @@ pub struct BenchmarkResult {
     pub headline: String,
     #[serde(default)]
     pub warnings: Vec<String>,
-    pub all: Group,
+    pub all: MeansOfGroup,
     #[serde(default)]
-    pub by_type: BTreeMap<String, Group>,
+    pub by_type: BTreeMap<String, MeansOfGroup>,
     /// Means of trivial rankings of the same documents.
     #[serde(default)]
     pub baselines: BTreeMap<String, BaselineMeans>,
@@ -41,14 +41,14 @@ pub struct BenchmarkResult {
 
 /// The means of a group of questions.
 #[derive(Debug, Deserialize)]
-pub struct Group {
+pub struct MeansOfGroup {
     pub n: u64,
-    pub means: BTreeMap<String, Mean>,
+    pub means: BTreeMap<String, GroupMean>,
 }
 
 /// A mean with its 95% interval.
 #[derive(Debug, Clone, Copy, Deserialize)]
-pub struct Mean {
+pub struct GroupMean {
     pub mean: f64,
     pub low: f64,
     pub high: f64,
@@ -113,11 +113,11 @@ fn result(at: usize, one: &BenchmarkResult) -> Markup {
 }
 
 /// The means of a group with those of the baselines beside them.
-fn group(label: &str, group: &Group, baselines: &BTreeMap<String, BaselineMeans>) -> Markup {
+fn group(label: &str, group: &MeansOfGroup, baselines: &BTreeMap<String, BaselineMeans>) -> Markup {
     let mut head = vec!["Measure", "Mean", "95% interval"];
     head.extend(baselines.keys().map(String::as_str));
     let number = |value: Option<f64>| html! { @match value { Some(value) => (format!("{value:.4}")), None => span.dim { "-" } } };
-    let row = |(measure, mean): (&String, &Mean)| {
+    let row = |(measure, mean): (&String, &GroupMean)| {
         let own = [
             html! { (part::text(measure)) },
             number(Some(mean.mean)),

@@ -23,9 +23,9 @@ pub struct Calibration {
     #[serde(default)]
     pub missing: u64,
     #[serde(default)]
-    pub in_force: Option<Threshold>,
+    pub in_force: Option<ScoreThreshold>,
     #[serde(default)]
-    pub shown: Option<Threshold>,
+    pub shown: Option<ScoreThreshold>,
     #[serde(default)]
     pub histogram: Vec<Bin>,
     #[serde(default)]
@@ -64,7 +64,7 @@ pub struct Score {
 
 /// A threshold with its trial.
 #[derive(Debug, Deserialize)]
-pub struct Threshold {
+pub struct ScoreThreshold {
     pub id: i64,
     pub model: String,
     pub status: String,
@@ -101,7 +101,7 @@ pub struct Trial {
 /// `GET /v1/calibration/thresholds`.
 #[derive(Debug, Deserialize)]
 pub struct ThresholdList {
-    pub thresholds: Vec<Threshold>,
+    pub thresholds: Vec<ScoreThreshold>,
 }
 
 pub fn page(calibration: &Calibration, history: &ThresholdList, may_deploy: bool) -> Page {
@@ -200,7 +200,7 @@ fn share(value: Option<f64>) -> String {
     value.map_or("-".to_owned(), |value| format!("{:.1}%", value * 100.0))
 }
 
-fn threshold_section(one: &Threshold, calibration: &Calibration, may_deploy: bool) -> Markup {
+fn threshold_section(one: &ScoreThreshold, calibration: &Calibration, may_deploy: bool) -> Markup {
     let is_in_force = calibration.in_force.as_ref().is_some_and(|other| other.id == one.id);
     section(
         "threshold",
@@ -229,7 +229,7 @@ fn threshold_section(one: &Threshold, calibration: &Calibration, may_deploy: boo
     )
 }
 
-fn deploy_form(one: &Threshold) -> Markup {
+fn deploy_form(one: &ScoreThreshold) -> Markup {
     html! {
         details.confirm {
             summary { "Deploy threshold " (one.id) }
@@ -265,7 +265,7 @@ fn trial(trial: Option<&Trial>) -> Markup {
 }
 
 fn history_section(history: &ThresholdList) -> Markup {
-    let row = |one: &Threshold| {
+    let row = |one: &ScoreThreshold| {
         vec![
             html! { a href=(url("/calibration", &[("threshold", &one.id.to_string())])) { "threshold " (one.id) } },
             threshold_state(&one.status),

@@ -22,7 +22,7 @@ struct Capture<'a> {
     #[serde(borrow, default)]
     retrieved_slugs: Vec<Text<'a>>,
     #[serde(borrow, default)]
-    retrieved: Vec<Retrieved<'a>>,
+    retrieved: Vec<RetrievedPage<'a>>,
     #[serde(default)]
     latency_ms: serde_json::Value,
     #[serde(borrow, default)]
@@ -36,7 +36,7 @@ struct Capture<'a> {
 }
 
 #[derive(Debug, Deserialize)]
-struct Retrieved<'a> {
+struct RetrievedPage<'a> {
     #[serde(borrow)]
     source_id: Text<'a>,
     #[serde(borrow)]

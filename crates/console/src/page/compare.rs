@@ -28,11 +28,11 @@ pub struct Compare {
     reasons: Vec<String>,
     comparisons: Vec<Against>,
     #[serde(default)]
-    notes: Vec<Note>,
+    notes: Vec<ResultNote>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Note {
+struct ResultNote {
     result: String,
     note: String,
 }
@@ -48,7 +48,7 @@ struct Against {
     queries_only_in_result: Vec<String>,
     #[serde(default)]
     queries_unanswered: Vec<String>,
-    measures: Vec<Measure>,
+    measures: Vec<ComparedMeasure>,
     regressions: Vec<Move>,
     improvements: Vec<Move>,
     #[serde(default)]
@@ -56,7 +56,7 @@ struct Against {
 }
 
 #[derive(Debug, Deserialize)]
-struct Measure {
+struct ComparedMeasure {
     measure: String,
     role: String,
     decides: bool,
@@ -101,7 +101,7 @@ impl Move {
     }
 }
 
-impl Measure {
+impl ComparedMeasure {
     fn number(&self, value: f64) -> String {
         match self.role.as_str() {
             "binary" => format!("{:.1}%", value * 100.0),
@@ -420,7 +420,7 @@ impl Compare {
 }
 
 /// A measure with its means on both sides.
-fn became(one: &Measure) -> String {
+fn became(one: &ComparedMeasure) -> String {
     let value = |value: Option<f64>| value.map_or(NONE.to_owned(), |value| one.number(value));
     format!("{} {} to {}", one.measure, value(one.reference_mean), value(one.mean))
 }
@@ -440,7 +440,7 @@ impl Against {
             "Smallest drop",
             "n",
         ];
-        let rows: Vec<Vec<Markup>> = self.measures.iter().map(Measure::cells).collect();
+        let rows: Vec<Vec<Markup>> = self.measures.iter().map(ComparedMeasure::cells).collect();
         html! {
             (table("measures", "checks", &head, &rows))
             @if !self.forced_although.is_empty() {

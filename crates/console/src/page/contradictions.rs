@@ -51,13 +51,13 @@ pub struct Statement {
 
 /// What the reader asked for.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct View<'a> {
+pub struct ContradictionsView<'a> {
     pub severity: &'a str,
     pub slug: &'a str,
     pub limit: u64,
 }
 
-pub fn page(found: &FoundContradictions, view: View<'_>) -> Page {
+pub fn page(found: &FoundContradictions, view: ContradictionsView<'_>) -> Page {
     let shown = found.contradictions.len() as u64;
     let when = html! { @match &found.ran_at { Some(at) => (moment(at)), None => "no recent run" } };
     Page {
@@ -88,7 +88,7 @@ pub fn page(found: &FoundContradictions, view: View<'_>) -> Page {
     }
 }
 
-fn filters(view: View<'_>) -> Markup {
+fn filters(view: ContradictionsView<'_>) -> Markup {
     html! {
         form method="get" action="/contradictions" data-update="main" {
             label {
@@ -171,7 +171,8 @@ mod tests {
         let pair = json!({ "pair_id": "ab12", "kind": "passages", "a": side("billing", Some("2026-01-01")), "b": side("payments", None),
             "verdict": "contradiction", "severity": "high", "axis": "owner", "confidence": 0.91,
             "resolution_advice": "The later one holds.", "resolution_command": "gbrain get wiki::billing" });
-        let html = page(&read(&[pair], Some("r1")), View::default()).main.into_string();
+        let html =
+            page(&read(&[pair], Some("r1")), ContradictionsView::default()).main.into_string();
         for part in [
             "holds from 2026-01-01",
             "without a date",
@@ -190,13 +191,13 @@ mod tests {
     #[test]
     fn without_a_run_the_page_says_how_to_make_one() {
         assert!(
-            page(&read(&[], None), View::default())
+            page(&read(&[], None), ContradictionsView::default())
                 .main
                 .into_string()
                 .contains("suspected-contradictions run")
         );
         assert!(
-            page(&read(&[], Some("r")), View::default())
+            page(&read(&[], Some("r")), ContradictionsView::default())
                 .main
                 .into_string()
                 .contains("No pair of this kind")

@@ -137,12 +137,12 @@ pub struct SettingsTrial {
     pub as_recorded_tried: u64,
     pub is_complete: bool,
     #[serde(default)]
-    pub worst: Vec<ChangedRow>,
+    pub worst: Vec<RowChange>,
 }
 
 /// A row whose answer would change.
 #[derive(Debug, Deserialize)]
-pub struct ChangedRow {
+pub struct RowChange {
     pub query: String,
     #[serde(default)]
     pub live: Vec<String>,
@@ -559,7 +559,7 @@ fn baseline(query: &ExplainQuery, trial: &SettingsTrial) -> Markup {
         part::thousands(trial.changed),
         count(trial.compared, "row", "rows")
     );
-    let row = |row: &ChangedRow| {
+    let row = |row: &RowChange| {
         vec![
             html! { a href=(same_settings(query, &row.query)) { (part::query(&row.query)) } },
             first_page(&row.live),
@@ -589,7 +589,7 @@ fn first_page(pages: &[String]) -> Markup {
 }
 
 /// What changes in a row, in words.
-fn changes(row: &ChangedRow) -> String {
+fn changes(row: &RowChange) -> String {
     let new = row.tried.iter().filter(|page| !row.live.contains(page)).count();
     let moved = row
         .tried

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::checks::{Breach, Check, checks, why};
 use super::judged::JudgedIndex;
 use super::replay::{Percentiles, latency_table};
-use super::rows::{Changed, RowIndex, RowTime};
+use super::rows::{ChangedParts, RowIndex, RowTime};
 use super::span::Spans;
 use super::view::RowView;
 use crate::part::{self, Tone, heading, section, table};
@@ -45,7 +45,7 @@ struct Regression {
     #[serde(default)]
     warnings: Vec<String>,
     #[serde(default)]
-    changed: Changed,
+    changed: ChangedParts,
     #[serde(default)]
     results: Spans,
 }
@@ -108,13 +108,13 @@ struct Timing {
 
 /// A gate that was read.
 #[derive(Debug)]
-pub(crate) struct Gate {
+pub(crate) struct GatePage {
     report: GateReport,
     rows: RowIndex,
     judged: JudgedIndex,
 }
 
-impl Gate {
+impl GatePage {
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let mut report: GateReport =
             serde_json::from_str(text).map_err(|error| error.to_string())?;

@@ -36,16 +36,16 @@ pub struct Record {
     #[serde(default)]
     pub suite: Option<String>,
     #[serde(default)]
-    pub findings: Vec<Finding>,
+    pub findings: Vec<IncidentCause>,
     #[serde(default)]
-    pub notes: Vec<Note>,
+    pub notes: Vec<TimelineNote>,
     #[serde(default)]
     pub resolution: Option<Resolution>,
 }
 
 /// Cases that failed for the same reason.
 #[derive(Debug, Deserialize)]
-pub struct Finding {
+pub struct IncidentCause {
     pub class: String,
     #[serde(default)]
     pub because: Vec<String>,
@@ -55,7 +55,7 @@ pub struct Finding {
 
 /// A note of the timeline.
 #[derive(Debug, Deserialize)]
-pub struct Note {
+pub struct TimelineNote {
     pub at: String,
     pub author: String,
     pub text: String,
@@ -206,7 +206,7 @@ fn incident_facts(incident: &Incident) -> Vec<(&'static str, Markup)> {
 }
 
 fn finding_section(record: &Record) -> Markup {
-    let cases = |finding: &Finding| {
+    let cases = |finding: &IncidentCause| {
         html! {
             ul.names {
                 @for case in finding.cases.iter().take(30) { li { code { (part::text(case)) } } }

@@ -16,7 +16,7 @@ const OPEN: usize = 3;
 
 /// A query of a correctness gate.
 #[derive(Debug, Deserialize)]
-struct Judged<'a> {
+struct JudgedQuery<'a> {
     #[serde(borrow)]
     query_id: Text<'a>,
     #[serde(borrow, default)]
@@ -34,7 +34,7 @@ struct Judged<'a> {
     error_message: Option<Text<'a>>,
 }
 
-impl Judged<'_> {
+impl JudgedQuery<'_> {
     fn missing(&self) -> usize {
         self.relevant.iter().filter(|page| !self.retrieved.contains(page)).count()
     }
@@ -111,7 +111,7 @@ impl JudgedIndex {
     ) -> Result<(Self, JudgedPages), String> {
         let (mut entries, mut pages) = (Vec::with_capacity(ranges.len()), JudgedPages::new());
         for range in ranges {
-            let judged: Judged<'_> = serde_json::from_str(&text[range.clone()])
+            let judged: JudgedQuery<'_> = serde_json::from_str(&text[range.clone()])
                 .map_err(|error| format!("judged query {}: {error}", entries.len() + 1))?;
             if !judged.query.as_str().is_empty() && !judged.relevant.is_empty() {
                 let relevant =
@@ -157,7 +157,7 @@ impl JudgedIndex {
     }
 }
 
-fn entry(judged: &Judged<'_>, range: Range<usize>) -> JudgedEntry {
+fn entry(judged: &JudgedQuery<'_>, range: Range<usize>) -> JudgedEntry {
     let first = judged.retrieved.first();
     JudgedEntry {
         range,
@@ -171,7 +171,7 @@ fn entry(judged: &Judged<'_>, range: Range<usize>) -> JudgedEntry {
 }
 
 fn item(text: &str, entry: &JudgedEntry, is_open: bool) -> Markup {
-    let judged: Judged<'_> = match serde_json::from_str(&text[entry.range.clone()]) {
+    let judged: JudgedQuery<'_> = match serde_json::from_str(&text[entry.range.clone()]) {
         Ok(judged) => judged,
         Err(error) => return html! { p { (part::text(&error.to_string())) } },
     };
@@ -194,7 +194,7 @@ fn item(text: &str, entry: &JudgedEntry, is_open: bool) -> Markup {
     }
 }
 
-fn tags(judged: &Judged<'_>) -> Markup {
+fn tags(judged: &JudgedQuery<'_>) -> Markup {
     let is_error = judged.error_message.is_some();
     let missing = judged.missing();
     let first = judged.first_relevant_hit == Some(false);
@@ -208,7 +208,7 @@ fn tags(judged: &Judged<'_>) -> Markup {
     }
 }
 
-fn evidence(judged: &Judged<'_>) -> Markup {
+fn evidence(judged: &JudgedQuery<'_>) -> Markup {
     let longest = judged.relevant.len().max(judged.retrieved.len());
     html! {
         table.ranks {
@@ -233,7 +233,7 @@ fn evidence(judged: &Judged<'_>) -> Markup {
     }
 }
 
-fn relevant(judged: &Judged<'_>, page: &Text<'_>) -> Markup {
+fn relevant(judged: &JudgedQuery<'_>, page: &Text<'_>) -> Markup {
     html! {
         (page_name(page.as_str()))
         @if judged.expected_top1.as_ref() == Some(page) { span.tag { "expected first" } }

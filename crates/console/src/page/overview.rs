@@ -7,7 +7,7 @@ use super::alerts::{Alert, AlertList};
 use super::incidents::IncidentList;
 use super::probe::ProbeHistory;
 use super::runs::{RunEntry, RunList};
-use super::spending::{Spending, dollars};
+use super::spending::{SpendingReport, dollars};
 use super::suites::{
     Suite, SuiteList, SuiteTrends, last_verdict, last_words, verdict_counts, with_trend, word_tag,
 };
@@ -76,7 +76,7 @@ pub struct Overview {
     pub incidents: Option<IncidentList>,
     pub probe: ProbeHistory,
     pub runs: RunList,
-    pub spending: Option<Spending>,
+    pub spending: Option<SpendingReport>,
     pub changes: PageChanges,
 }
 
@@ -338,7 +338,7 @@ fn capture_section(data: &Overview) -> Markup {
     )
 }
 
-fn spending_section(spending: Option<&Spending>) -> Markup {
+fn spending_section(spending: Option<&SpendingReport>) -> Markup {
     let Some(spending) = spending else { return html! {} };
     section(
         "spending",

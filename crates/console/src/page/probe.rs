@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::spending::dollars;
-use crate::chart::line::{Trend, TrendPoint, Unit, plot, sparkline};
+use crate::chart::line::{AxisUnit, Trend, TrendPoint, plot, sparkline};
 use crate::part::{
     self, Tone, capitalised, empty, facts, heading, moment, section, state, table, tag,
 };
@@ -98,7 +98,7 @@ impl ProbeHistory {
         let points = self.points();
         sparkline(&Trend {
             what: "share of questions that passed",
-            unit: Unit::Share,
+            unit: AxisUnit::Share,
             points: &points,
             thresholds: &[],
         })
@@ -154,7 +154,7 @@ fn trend_section(history: &ProbeHistory) -> Markup {
     let points = history.points();
     let trend = Trend {
         what: "share of questions that passed",
-        unit: Unit::Share,
+        unit: AxisUnit::Share,
         points: &points,
         thresholds: &[],
     };

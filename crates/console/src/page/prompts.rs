@@ -35,7 +35,7 @@ pub struct Prompt {
     #[serde(default)]
     pub eval: Option<String>,
     #[serde(default)]
-    pub gate: Option<Gate>,
+    pub gate: Option<PromptGate>,
     #[serde(default)]
     pub usage: Option<Usage>,
     #[serde(default)]
@@ -44,7 +44,7 @@ pub struct Prompt {
 
 /// The gate of the next promotion.
 #[derive(Debug, Deserialize)]
-pub struct Gate {
+pub struct PromptGate {
     pub transition: String,
     pub uses: u64,
     pub min_uses: u64,

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::gate::list;
-use super::rows::{Changed, JudgedPages, RowIndex};
+use super::rows::{ChangedParts, JudgedPages, RowIndex};
 use super::span::Spans;
 use super::view::RowView;
 use crate::part::{self, Tone, heading, section, state, table};
@@ -16,12 +16,12 @@ const WHAT: &str = "gbrain eval replay";
 /// The JSON of `gbrain eval replay --json`.
 #[derive(Debug, Deserialize)]
 struct ReplayReport {
-    summary: Summary,
+    summary: ReplaySummary,
     health: Health,
     #[serde(default)]
     diagnosis: Vec<String>,
     #[serde(default)]
-    changed: Changed,
+    changed: ChangedParts,
     #[serde(default)]
     top_regressions: Spans,
     #[serde(default)]
@@ -31,7 +31,7 @@ struct ReplayReport {
 }
 
 #[derive(Debug, Deserialize)]
-struct Summary {
+struct ReplaySummary {
     rows_total: u64,
     rows_replayed: u64,
     rows_skipped: u64,
@@ -109,7 +109,7 @@ impl Replay {
 
     pub(crate) fn page(&self, text: &str, view: &RowView) -> Page {
         let (tone, word) = self.verdict();
-        let Summary { rows_moved, rows_replayed, .. } = &self.report.summary;
+        let ReplaySummary { rows_moved, rows_replayed, .. } = &self.report.summary;
         let moved = html! { (part::thousands(*rows_moved)) " of " (part::count(*rows_replayed, "row", "rows")) };
         Page {
             title: format!("{word}: {WHAT}"),
@@ -138,7 +138,7 @@ impl Replay {
         let Health { mean_jaccard, top1_stability_rate, latency } = &self.report.health;
         let all = [mean_jaccard, top1_stability_rate, latency];
         let any = |word: &str| all.iter().any(|health| health.as_str() == word);
-        let Summary { rows_errored, rows_not_comparable, .. } = &self.report.summary;
+        let ReplaySummary { rows_errored, rows_not_comparable, .. } = &self.report.summary;
         match () {
             () if any("not_measured") => (Tone::Warning, "Not all measured"),
             () if any("broken") => (Tone::Bad, "Broken"),
@@ -150,7 +150,7 @@ impl Replay {
 
     /// How many rows were asked and what became of them, in one sentence.
     fn asked(&self) -> String {
-        let Summary {
+        let ReplaySummary {
             rows_total,
             rows_replayed,
             rows_skipped,

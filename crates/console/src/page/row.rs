@@ -47,7 +47,7 @@ pub(crate) struct Row<'a> {
     #[serde(borrow, default)]
     pub(crate) blame: Option<Text<'a>>,
     #[serde(borrow, default)]
-    lost: Vec<Lost<'a>>,
+    lost: Vec<LostPage<'a>>,
     #[serde(default)]
     pub(crate) captured_latency_ms: Option<f64>,
     #[serde(default)]
@@ -56,7 +56,7 @@ pub(crate) struct Row<'a> {
 
 /// A captured page that is gone, with the stage that dropped it.
 #[derive(Debug, Deserialize)]
-struct Lost<'a> {
+struct LostPage<'a> {
     #[serde(borrow)]
     page: Text<'a>,
     #[serde(borrow)]

@@ -108,7 +108,7 @@ pub(crate) struct FactorCounts {
     unknown: usize,
 }
 
-pub(crate) type Changed = HashMap<String, FactorCounts>;
+pub(crate) type ChangedParts = HashMap<String, FactorCounts>;
 
 /// All rows of a replay.
 #[derive(Debug, Default)]
@@ -433,7 +433,7 @@ impl RowIndex {
     }
 
     /// Changed rows by factor, and the factors that moved them.
-    pub(crate) fn changes(&self, changed: &Changed) -> Markup {
+    pub(crate) fn changes(&self, changed: &ChangedParts) -> Markup {
         if !self.entries.iter().any(RowEntry::is_compared) {
             return html! {};
         }

@@ -89,11 +89,11 @@ mod tests {
     #[test]
     fn spans_are_the_elements() {
         #[derive(serde::Deserialize)]
-        struct Document {
+        struct RowsDocument {
             rows: Spans,
         }
         let text = r#"{"a":1,"rows":[{"b":"]"}, [2] ,3]}"#;
-        let document: Document = serde_json::from_str(text).unwrap();
+        let document: RowsDocument = serde_json::from_str(text).unwrap();
         let rows: Vec<&str> =
             document.rows.ranges(text).into_iter().map(|range| &text[range]).collect();
         assert_eq!(rows, [r#"{"b":"]"}"#, "[2]", "3"]);

@@ -9,7 +9,7 @@ use crate::shell::{Page, Section};
 
 /// `GET /v1/spend`.
 #[derive(Debug, Default, Deserialize)]
-pub struct Spending {
+pub struct SpendingReport {
     pub since: String,
     pub usd: f64,
     pub today_usd: f64,
@@ -54,7 +54,7 @@ pub(crate) fn dollars(usd: f64) -> String {
     if usd > 0.0 && usd < 0.01 { format!("${usd:.6}") } else { format!("${usd:.2}") }
 }
 
-impl Spending {
+impl SpendingReport {
     /// Bars from the first day with a call to the last.
     pub(crate) fn day_bars(&self) -> Markup {
         let (Some(first), Some(last)) = (self.days.first(), self.days.last()) else {
@@ -70,8 +70,8 @@ impl Spending {
 }
 
 /// `days` is how far the answer looks back.
-pub fn page(spending: &Spending, days: &str) -> Page {
-    let Spending { usd, today_usd, max_usd_per_day, .. } = spending;
+pub fn page(spending: &SpendingReport, days: &str) -> Page {
+    let SpendingReport { usd, today_usd, max_usd_per_day, .. } = spending;
     let is_near = *max_usd_per_day > 0.0 && *today_usd >= 0.8 * max_usd_per_day;
     let today = html! {
         (dollars(*today_usd)) " of " (dollars(*max_usd_per_day))
@@ -173,7 +173,12 @@ mod tests {
 
     #[test]
     fn without_calls_the_page_says_so() {
-        assert!(page(&Spending::default(), "7").main.into_string().contains("No model was called"));
+        assert!(
+            page(&SpendingReport::default(), "7")
+                .main
+                .into_string()
+                .contains("No model was called")
+        );
         assert_eq!(
             [dollars(0.0), dollars(0.000_5), dollars(12.345)],
             ["$0.00", "$0.000500", "$12.35"]

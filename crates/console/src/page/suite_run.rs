@@ -22,7 +22,7 @@ const OPEN: usize = 3;
 
 /// `gbrain suites run --json`, or one half of `GET /v1/suite-runs/{id}`.
 #[derive(Debug, Default, Deserialize)]
-struct Run {
+struct SuiteRunBody {
     suite: String,
     #[serde(rename = "type", default)]
     kind: String,
@@ -58,13 +58,13 @@ struct Run {
     #[serde(default)]
     notes: Vec<String>,
     #[serde(default)]
-    measures: Vec<Measure>,
+    measures: Vec<CaseMeasure>,
     #[serde(default)]
     cases: Option<Spans>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Measure {
+struct CaseMeasure {
     segment: String,
     measure: String,
     value: Option<f64>,
@@ -119,14 +119,14 @@ struct Case {
 pub struct Triage {
     class: Option<String>,
     #[serde(default)]
-    findings: Vec<Finding>,
+    findings: Vec<CaseFinding>,
     #[serde(default)]
     notes: Vec<String>,
 }
 
 /// Cases that failed for the same reason.
 #[derive(Debug, Deserialize)]
-struct Finding {
+struct CaseFinding {
     class: String,
     #[serde(default)]
     because: Vec<String>,
@@ -159,9 +159,9 @@ struct CaseEntry {
 
 /// A run of a suite that was read.
 #[derive(Debug)]
-pub(crate) struct SuiteRun {
+pub(crate) struct SuiteRunReport {
     id: Option<i64>,
-    run: Run,
+    run: SuiteRunBody,
     cases: Vec<CaseEntry>,
     modes: Names,
     sources: Names,
@@ -172,17 +172,18 @@ pub(crate) struct SuiteRun {
 
 /// The forms of a document: the run itself, or a stored one with its summary.
 #[derive(Debug, Deserialize)]
-struct Document {
+struct RunDocument {
     id: Option<i64>,
     #[serde(default)]
-    summary: Option<Run>,
+    summary: Option<SuiteRunBody>,
     #[serde(default)]
-    run: Option<Run>,
+    run: Option<SuiteRunBody>,
 }
 
-impl SuiteRun {
+impl SuiteRunReport {
     pub(crate) fn read(text: &str) -> Result<Self, String> {
-        let document: Document = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let document: RunDocument =
+            serde_json::from_str(text).map_err(|error| error.to_string())?;
         let run = match document.run.or(document.summary) {
             Some(run) => run,
             None => serde_json::from_str(text).map_err(|error| error.to_string())?,
@@ -313,8 +314,8 @@ impl SuiteRun {
     }
 
     fn whole(&self, text: &str, triage: Option<&Triage>, view: &RowView) -> Markup {
-        let is_off = |one: &&Measure| matches!(one.status.as_str(), "warn" | "alert");
-        let (shown, rest): (Vec<&Measure>, Vec<&Measure>) = self
+        let is_off = |one: &&CaseMeasure| matches!(one.status.as_str(), "warn" | "alert");
+        let (shown, rest): (Vec<&CaseMeasure>, Vec<&CaseMeasure>) = self
             .run
             .measures
             .iter()
@@ -398,7 +399,7 @@ impl SuiteRun {
     }
 }
 
-impl Measure {
+impl CaseMeasure {
     /// The value in its unit, with its sample.
     fn words(&self) -> String {
         let Some(value) = self.value else {
@@ -491,7 +492,7 @@ fn suite_status(status: &str) -> Markup {
     }
 }
 
-fn measures(label: &str, measures: &[&Measure]) -> Markup {
+fn measures(label: &str, measures: &[&CaseMeasure]) -> Markup {
     let rows: Vec<Vec<Markup>> = measures.iter().map(|one| one.cells()).collect();
     table(label, "checks", &["Measure", "Status", "Value", "Target", "Alert", "Plot", "n"], &rows)
 }
@@ -578,7 +579,7 @@ impl Triage {
     }
 }
 
-impl Finding {
+impl CaseFinding {
     fn show(&self) -> Markup {
         html! {
             h3 { (part::text(&self.class.replace('_', " "))) ": " (part::count(self.cases.len() as u64, "case", "cases")) }

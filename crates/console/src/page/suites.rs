@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::chart::days::calendar;
 use crate::chart::heat::{self, DayCell, DayVerdict};
-use crate::chart::line::{self, Threshold, Trend, TrendPoint, Unit};
+use crate::chart::line::{self, AxisUnit, ThresholdLine, Trend, TrendPoint};
 use crate::part::{
     self, Tone, command, count, csrf_field, empty, facts, heading, moment, percent_encoded,
     section, state, table, tag, url,
@@ -39,14 +39,14 @@ pub struct Suite {
     pub drift: Option<String>,
     #[serde(default)]
     pub problem: Option<String>,
-    pub last_run: Option<SuiteRun>,
+    pub last_run: Option<SuiteRunRow>,
     #[serde(default)]
     pub next_run: Option<String>,
 }
 
 /// A run of a suite in one line.
 #[derive(Debug, Deserialize)]
-pub struct SuiteRun {
+pub struct SuiteRunRow {
     pub id: i64,
     pub verdict: String,
     #[serde(default)]
@@ -104,12 +104,12 @@ pub struct SuiteTrends {
 #[derive(Debug, Deserialize)]
 pub struct TrendsOfSuite {
     pub suite: String,
-    pub measures: Vec<Measure>,
+    pub measures: Vec<MeasureTrend>,
 }
 
 /// A measure run by run, oldest first.
 #[derive(Debug, Deserialize)]
-pub struct Measure {
+pub struct MeasureTrend {
     pub measure: String,
     pub segment: String,
     pub unit: String,
@@ -155,7 +155,7 @@ pub struct SuiteJob {
 /// `GET /v1/suites/{name}/runs`.
 #[derive(Debug, Deserialize)]
 pub struct SuiteRuns {
-    pub runs: Vec<SuiteRun>,
+    pub runs: Vec<SuiteRunRow>,
     pub next: Option<i64>,
 }
 
@@ -328,7 +328,7 @@ pub(crate) fn last_verdict(suite: &Suite) -> Markup {
     }
 }
 
-fn failing_words(run: &SuiteRun) -> String {
+fn failing_words(run: &SuiteRunRow) -> String {
     match run.failing {
         0 => format!(", {} asked", count(run.asked, "query", "queries")),
         n => format!(", {} of {} failing", part::thousands(n), count(run.asked, "case", "cases")),
@@ -479,7 +479,7 @@ fn suite_header(suite: &Suite) -> Markup {
     }
 }
 
-fn why_of(run: &SuiteRun) -> String {
+fn why_of(run: &SuiteRunRow) -> String {
     let breaches = run.breaches.iter().map(|one| part::text(one)).collect::<Vec<_>>().join("; ");
     match run.verdict.as_str() {
         "fail" if !breaches.is_empty() => format!("Below its alert threshold: {breaches}."),
@@ -541,8 +541,8 @@ fn trend_plots(trends: &SuiteTrends) -> Markup {
     }
 }
 
-fn measure_table(measures: &[Measure]) -> Markup {
-    let row = |measure: &Measure| {
+fn measure_table(measures: &[MeasureTrend]) -> Markup {
+    let row = |measure: &MeasureTrend| {
         vec![
             html! { (name_of(measure)) },
             state(&measure.status),
@@ -558,7 +558,7 @@ fn measure_table(measures: &[Measure]) -> Markup {
     )
 }
 
-fn name_of(measure: &Measure) -> String {
+fn name_of(measure: &MeasureTrend) -> String {
     match measure.segment.as_str() {
         "all" => part::text(&measure.measure),
         segment => format!("{} of {}", part::text(&measure.measure), part::text(segment)),
@@ -566,8 +566,8 @@ fn name_of(measure: &Measure) -> String {
 }
 
 /// The last value with its interval, its thresholds and its number of cases.
-pub(crate) fn last_words(measure: &Measure) -> String {
-    let unit = Unit::of(&measure.unit);
+pub(crate) fn last_words(measure: &MeasureTrend) -> String {
+    let unit = AxisUnit::of(&measure.unit);
     let Some(last) = measure.points.iter().rfind(|point| point.value.is_some()) else {
         return "not measured".to_owned();
     };
@@ -586,7 +586,7 @@ pub(crate) fn last_words(measure: &Measure) -> String {
 }
 
 /// Draws a measure.
-pub(crate) fn with_trend(measure: &Measure, draw: impl Fn(&Trend<'_>) -> Markup) -> Markup {
+pub(crate) fn with_trend(measure: &MeasureTrend, draw: impl Fn(&Trend<'_>) -> Markup) -> Markup {
     let point = |point: &Point| TrendPoint {
         when: point.at.get(..10).unwrap_or_default().to_owned(),
         value: point.value,
@@ -594,20 +594,21 @@ pub(crate) fn with_trend(measure: &Measure, draw: impl Fn(&Trend<'_>) -> Markup)
         tone: Tone::of(&point.verdict),
     };
     let points: Vec<TrendPoint> = measure.points.iter().map(point).collect();
-    let target = measure.target.map(|value| Threshold { name: "target", value, is_alert: false });
-    let alert = measure.alert.map(|value| Threshold { name: "alert", value, is_alert: true });
-    let thresholds: Vec<Threshold<'_>> = target.into_iter().chain(alert).collect();
+    let target =
+        measure.target.map(|value| ThresholdLine { name: "target", value, is_alert: false });
+    let alert = measure.alert.map(|value| ThresholdLine { name: "alert", value, is_alert: true });
+    let thresholds: Vec<ThresholdLine<'_>> = target.into_iter().chain(alert).collect();
     let what = name_of(measure);
     draw(&Trend {
         what: &what,
-        unit: Unit::of(&measure.unit),
+        unit: AxisUnit::of(&measure.unit),
         points: &points,
         thresholds: &thresholds,
     })
 }
 
 fn run_section(suite: &Suite, runs: &SuiteRuns) -> Markup {
-    let row = |run: &SuiteRun| {
+    let row = |run: &SuiteRunRow| {
         vec![
             html! { a href={ "/suite-runs/" (run.id) } { "run " (run.id) } },
             html! { (state(&run.verdict)) @if run.ad_hoc { " " (tag(Tone::Neutral, "other target")) } },

@@ -2,8 +2,8 @@
 
 use gbrain_core::clock::moment_of_milliseconds;
 use gbrain_core::format::suite::{
-    EventBody, MeasuredRun, RecordedSuiteRun, SuiteDayCell, SuiteDaysBody, SuiteDaysLine,
-    SuiteFile, SuiteInfo, SuiteRunLine, SuiteTrendLine, SuiteTrendsBody, TriggerEntry, trends,
+    EventBody, MeasuredRun, RecordedSuiteRun, SuiteDaysBody, SuiteDaysLine, SuiteFile, SuiteInfo,
+    SuiteRunLine, SuiteTrendLine, SuiteTrendsBody, TriggerEntry, trends,
 };
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::suite::due::Trigger;
@@ -146,26 +146,14 @@ pub fn days(
     let back = SignedDuration::from_hours(24 * i64::from(days.saturating_sub(1)));
     let since = now.saturating_sub(back).unwrap_or(Timestamp::UNIX_EPOCH);
     let mut suites: Vec<SuiteDaysLine> = Vec::new();
-    for one in store.suite_days(workspace, since)? {
-        let cell = SuiteDayCell {
-            day: date_of(one.day),
-            verdict: one.verdict,
-            run: one.run,
-            runs: one.runs,
-        };
-        match suites.last_mut().filter(|line| line.suite == one.suite) {
-            Some(line) => line.days.push(cell),
-            None => suites.push(SuiteDaysLine { suite: one.suite, days: vec![cell] }),
+    for (suite, day) in store.suite_days(workspace, since)? {
+        match suites.last_mut().filter(|line| line.suite == suite) {
+            Some(line) => line.days.push(day),
+            None => suites.push(SuiteDaysLine { suite, days: vec![day] }),
         }
     }
     let day = |at: Timestamp| at.to_zoned(TimeZone::UTC).date().to_string();
     Ok(SuiteDaysBody { from: day(since), to: day(now), suites })
-}
-
-/// A day of the store as a date.
-pub fn date_of(day: i64) -> String {
-    let moment = moment_of_milliseconds(day.saturating_mul(86_400_000));
-    moment.to_zoned(TimeZone::UTC).date().to_string()
 }
 
 /// The values of measures in the newest runs: of one suite all measures, of all suites one each.

@@ -75,7 +75,7 @@ pub(super) fn settle(call: &ConsoleCall<'_>, fields: &Fields) -> Result<String, 
 
 /// Counts of a promotion; queries are joined where pairs are changed.
 #[derive(Deserialize)]
-struct Promoted {
+struct PromotionCounts {
     added: u64,
     #[serde(alias = "joined")]
     changed: u64,
@@ -85,7 +85,7 @@ struct Promoted {
 /// Makes canonical queries or calibration pairs of the labels.
 pub(super) fn promote(call: &ConsoleCall<'_>, fields: &Fields) -> Result<String, Fault> {
     let what = fields.require("what")?;
-    let Promoted { added, changed, left_out } = match what {
+    let PromotionCounts { added, changed, left_out } = match what {
         "queries" => {
             let body = json!({ "active": fields.get("active").is_some() });
             call.send("labels_to_queries", &[], &body)?

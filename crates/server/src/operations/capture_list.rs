@@ -354,7 +354,7 @@ fn checked(call: &OperationCall<'_>, expected: Vec<String>) -> Result<Vec<String
 /// The first page of the ranking, if its name is not masked.
 fn first_result(row: &StoredCapture) -> Option<String> {
     #[derive(Deserialize)]
-    struct Ranked {
+    struct CapturedRanking {
         retrieved: Vec<RankedName>,
     }
     #[derive(Deserialize)]
@@ -362,7 +362,7 @@ fn first_result(row: &StoredCapture) -> Option<String> {
         source_id: String,
         slug: String,
     }
-    let ranked: Ranked = serde_json::from_str(&row.fields.extra).ok()?;
+    let ranked: CapturedRanking = serde_json::from_str(&row.fields.extra).ok()?;
     let RankedName { source_id, slug } = ranked.retrieved.into_iter().next()?;
     Some(format!("{source_id}::{slug}")).filter(|name| !name.contains(MARKER))
 }

@@ -255,12 +255,12 @@ pub(crate) struct SettingsTrial {
     /// Whether all rows were compared or skipped; false when time or the limit ran out.
     is_complete: bool,
     /// The changed rows, those that change most first.
-    worst: Vec<ChangedRow>,
+    worst: Vec<MovedRow>,
 }
 
 /// A row whose answer would change.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct ChangedRow {
+pub(crate) struct MovedRow {
     /// Line in the baseline, from 1.
     line: usize,
     query: String,
@@ -272,7 +272,7 @@ pub(crate) struct ChangedRow {
     tried: Vec<PageKey>,
 }
 
-impl ChangedRow {
+impl MovedRow {
     fn is_first_changed(&self) -> bool {
         self.live.first() != self.tried.first()
     }
@@ -307,7 +307,7 @@ struct RowTrial<'a> {
 /// The answers to one row.
 struct TriedRow<'r> {
     recorded: &'r [CapturedPage],
-    row: ChangedRow,
+    row: MovedRow,
 }
 
 impl RowTrial<'_> {
@@ -332,7 +332,7 @@ impl RowTrial<'_> {
         }
         trial.is_complete = trial.compared + trial.skipped == trial.rows;
         changed.sort_by(|a, b| {
-            let key = |row: &ChangedRow| (!row.is_first_changed(), row.jaccard);
+            let key = |row: &MovedRow| (!row.is_first_changed(), row.jaccard);
             let ((a_first, a_share), (b_first, b_share)) = (key(a), key(b));
             a_first.cmp(&b_first).then(a_share.total_cmp(&b_share)).then(a.line.cmp(&b.line))
         });
@@ -353,7 +353,7 @@ impl RowTrial<'_> {
         };
         let recorded = row.expected().unwrap_or_default();
         let (line, query, jaccard) = (row.line, row.query.clone(), jaccard(&live, &tried));
-        Ok(Some(TriedRow { recorded, row: ChangedRow { line, query, jaccard, live, tried } }))
+        Ok(Some(TriedRow { recorded, row: MovedRow { line, query, jaccard, live, tried } }))
     }
 
     /// The pages of an answer; none if it failed.
@@ -374,7 +374,7 @@ impl RowTrial<'_> {
 }
 
 impl SettingsTrial {
-    fn add(&mut self, TriedRow { recorded, row }: TriedRow<'_>, changed: &mut Vec<ChangedRow>) {
+    fn add(&mut self, TriedRow { recorded, row }: TriedRow<'_>, changed: &mut Vec<MovedRow>) {
         let is_as_recorded = |pages: &[PageKey]| {
             pages.len() == recorded.len()
                 && pages.iter().zip(recorded).all(|(page, one)| is_same(page, one))

@@ -1,13 +1,15 @@
 //! What happened by day. Every answer is one statement over an index, however many suites or
 //! captures there are.
 
+use gbrain_core::activity::{CaptureDay, ChangeKind, PageChange, SpendDay, SuiteDay};
 use gbrain_core::gate::Verdict;
 use gbrain_core::id::{PageKey, Slug, SourceId, WorkspaceId};
 use gbrain_core::money::Usd;
 use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 
 use super::{suite_runs, workspaces, write};
-use crate::activity::{CaptureDay, PageChange, SpendDay, SuiteDay};
 use crate::driver::{RowScope, SqlRow, SqlValue, collect};
 use crate::spend::BudgetState;
 use crate::store::Store;
@@ -50,7 +52,11 @@ const RECENT_CHANGES: &str = "SELECT p.source_id, p.slug, p.title, c.version, c.
 impl Store {
     /// The runs of all suites by day, by suite and day. Runs against another target and stopped
     /// runs are left out.
-    pub fn suite_days(&self, ws: &WorkspaceId, since: Timestamp) -> Result<Vec<SuiteDay>> {
+    pub fn suite_days(
+        &self,
+        ws: &WorkspaceId,
+        since: Timestamp,
+    ) -> Result<Vec<(String, SuiteDay)>> {
         self.read(RowScope::Workspace(ws), |session| {
             workspaces::workspace_state(session, ws)?;
             collect(session, SUITE_DAYS, &[ws.into(), midnight(since).into()], suite_day)
@@ -79,7 +85,7 @@ impl Store {
             workspaces::workspace_state(session, ws)?;
             collect(session, CAPTURE_DAYS, &[ws.into(), midnight(since).into()], |row| {
                 let (stored, failed) = (row::natural(row, 1)?, row::natural(row, 2)?);
-                Ok(CaptureDay { day: row.int(0)?, stored, failed })
+                Ok(CaptureDay { day: date(row, 0)?, stored, failed })
             })
         })
     }
@@ -90,7 +96,7 @@ impl Store {
             workspaces::workspace_state(session, ws)?;
             collect(session, SPEND_DAYS, &[ws.into(), since.as_millisecond().into()], |row| {
                 let (calls, charged) = (row::natural(row, 1)?, Usd::nanos(row.int(2)?));
-                Ok(SpendDay { day: row.int(0)?, calls, charged })
+                Ok(SpendDay { day: date(row, 0)?, calls, charged })
             })
         })
     }
@@ -115,14 +121,20 @@ impl Store {
         self.read(RowScope::Workspace(ws), |session| {
             workspaces::workspace_state(session, ws)?;
             collect(session, RECENT_CHANGES, &[ws.into(), limit.into()], |row| {
+                let version = row::small(row, 3)?;
+                let change = match (row.text(4)?.as_str(), version) {
+                    ("delete", _) => ChangeKind::Deleted,
+                    (_, 1) => ChangeKind::Added,
+                    _ => ChangeKind::Changed,
+                };
                 Ok(PageChange {
                     page: PageKey {
                         source: SourceId::new(&row.text(0)?)?,
                         slug: Slug::new(&row.text(1)?)?,
                     },
                     title: row.text(2)?,
-                    version: row::small(row, 3)?,
-                    is_delete: row.text(4)? == "delete",
+                    version,
+                    change,
                     at: row::timestamp(row.int(5)?)?,
                 })
             })
@@ -135,18 +147,18 @@ fn midnight(moment: Timestamp) -> i64 {
     moment.as_millisecond().div_euclid(MILLISECONDS_A_DAY) * MILLISECONDS_A_DAY
 }
 
-fn suite_day(row: &dyn SqlRow) -> Result<SuiteDay> {
+/// A day by its number since 1970-01-01.
+fn date(row: &dyn SqlRow, column: usize) -> Result<Date> {
+    let start = row::timestamp(row.int(column)?.saturating_mul(MILLISECONDS_A_DAY))?;
+    Ok(start.to_zoned(TimeZone::UTC).date())
+}
+
+fn suite_day(row: &dyn SqlRow) -> Result<(String, SuiteDay)> {
     let (failed, inconclusive, last) = (row.opt_int(3)?, row.opt_int(4)?, row.int(5)?);
     let (verdict, run) = match (failed, inconclusive) {
         (Some(run), _) => (Verdict::Fail, run),
         (None, Some(run)) => (Verdict::Inconclusive, run),
         (None, None) => (Verdict::Pass, last),
     };
-    Ok(SuiteDay {
-        suite: row.text(0)?,
-        day: row.int(1)?,
-        runs: row::natural(row, 2)?,
-        verdict,
-        run,
-    })
+    Ok((row.text(0)?, SuiteDay { day: date(row, 1)?, runs: row::natural(row, 2)?, verdict, run }))
 }

@@ -1,14 +1,13 @@
 //! Charges and their budgets.
 
+use gbrain_core::activity::SpendLine;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
 use jiff::Timestamp;
 
 use super::{workspaces, write};
 use crate::driver::{RowScope, SqlRow, SqlSession, collect, first};
-use crate::spend::{
-    Budget, BudgetState, Charge, ChargeId, ChargeState, NewCharge, Settlement, SpendLine,
-};
+use crate::spend::{Budget, BudgetState, Charge, ChargeId, ChargeState, NewCharge, Settlement};
 use crate::store::Store;
 use crate::{Result, StoreError, row};
 

@@ -186,7 +186,7 @@ fn what_was_spent_is_told_by_model_and_purpose(db: &Database) {
     of("b:two", 5);
     let lines = |since| {
         let lines = store.spend(&ws(), at(since)).unwrap();
-        let line = |line: gbrain_store::SpendLine| {
+        let line = |line: gbrain_core::activity::SpendLine| {
             (line.model, line.calls, line.unsettled, line.charged.as_nanos())
         };
         lines.into_iter().map(line).collect::<Vec<_>>()

@@ -469,7 +469,7 @@ fn runs_are_counted_by_day(db: &Database) {
     let other = run("b", "6", Verdict::Inconclusive, 5 + 2 * day, "{}");
     let days = store.suite_days(&ws(), at(0)).unwrap();
     let found: Vec<_> =
-        days.iter().map(|one| (one.suite.as_str(), one.runs, one.verdict, one.run)).collect();
+        days.iter().map(|(suite, day)| (suite.as_str(), day.runs, day.verdict, day.run)).collect();
     assert_eq!(
         found,
         [
@@ -478,7 +478,7 @@ fn runs_are_counted_by_day(db: &Database) {
             ("b", 1, Verdict::Inconclusive, other),
         ]
     );
-    assert_eq!(days[1].day - days[0].day, 2);
+    assert_eq!((days[1].1.day - days[0].1.day).get_days(), 2);
     assert_eq!(store.suite_days(&ws(), at(day)).unwrap().len(), 2);
     let newest = |suite, each| -> Vec<(String, i64)> {
         let runs = store.newest_suite_runs(&ws(), suite, each).unwrap();

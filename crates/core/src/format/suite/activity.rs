@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{SuiteEntry, SuiteInfo};
+use crate::activity::SuiteDay;
 use crate::gate::Verdict;
 use crate::stats::wilson;
 use crate::suite::measure::{MeasureUnit, SuiteMeasure};
@@ -40,7 +41,7 @@ pub struct SuiteJobLine {
 }
 
 /// Verdicts of all suites by day.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "SuiteDays")]
 pub struct SuiteDaysBody {
     /// The first day.
@@ -52,26 +53,12 @@ pub struct SuiteDaysBody {
 }
 
 /// The days of a suite on which it ran.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "SuiteDaysOfOne")]
 pub struct SuiteDaysLine {
     pub suite: String,
     /// Oldest first; days without a run are left out.
-    pub days: Vec<SuiteDayCell>,
-}
-
-/// A day of a suite.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "SuiteDay")]
-pub struct SuiteDayCell {
-    /// The day, in UTC.
-    pub day: String,
-    /// The worst verdict of the day.
-    pub verdict: Verdict,
-    /// The last run with that verdict.
-    pub run: i64,
-    /// Number of runs.
-    pub runs: u64,
+    pub days: Vec<SuiteDay>,
 }
 
 /// Values of measures, run by run.

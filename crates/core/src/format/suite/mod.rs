@@ -13,8 +13,8 @@ mod query_file;
 mod standing;
 
 pub use activity::{
-    MeasureTrend, MeasuredRun, SuiteDayCell, SuiteDaysBody, SuiteDaysLine, SuiteJobLine,
-    SuiteShown, SuiteTrendLine, SuiteTrendsBody, TrendPoint, trends,
+    MeasureTrend, MeasuredRun, SuiteDaysBody, SuiteDaysLine, SuiteJobLine, SuiteShown,
+    SuiteTrendLine, SuiteTrendsBody, TrendPoint, trends,
 };
 pub use check::{Problem, SuiteFileProblems, check};
 pub use edit::{SuiteEditError, with_suite};

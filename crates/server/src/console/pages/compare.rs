@@ -70,7 +70,7 @@ fn result(call: &ConsoleCall<'_>, name: &str, qrels: Option<&str>) -> Result<Val
         ),
         "suite-run" => {
             let id = id.parse::<i64>().map_err(|_| wrong())?;
-            let run: SuiteRun = call.read("show_suite_run", &[("id", &id.to_string())])?;
+            let run: SuiteRunCases = call.read("show_suite_run", &[("id", &id.to_string())])?;
             Ok(json!({ "name": format!("suite run {id}"), "body": run.rows(id)? }))
         }
         "baseline" => {
@@ -86,7 +86,7 @@ fn result(call: &ConsoleCall<'_>, name: &str, qrels: Option<&str>) -> Result<Val
 
 /// The cases of a run of a suite.
 #[derive(Debug, Deserialize)]
-struct SuiteRun {
+struct SuiteRunCases {
     run: Option<Cases>,
 }
 
@@ -105,7 +105,7 @@ struct Case {
     error: Option<String>,
 }
 
-impl SuiteRun {
+impl SuiteRunCases {
     /// The cases as rows of measures, one a line.
     fn rows(self, id: i64) -> Result<String, Fault> {
         let cases = self.run.and_then(|run| run.cases);
@@ -162,11 +162,11 @@ fn baseline(call: &ConsoleCall<'_>, name: &str, qrels: &str) -> Result<String, F
 
 #[derive(Debug, Deserialize)]
 struct Runs {
-    jobs: Vec<Run>,
+    jobs: Vec<FinishedRun>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Run {
+struct FinishedRun {
     id: i64,
     kind: String,
     created_at: String,
@@ -174,11 +174,11 @@ struct Run {
 
 #[derive(Debug, Deserialize)]
 struct Documents {
-    documents: Vec<Document>,
+    documents: Vec<StoredDocument>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Document {
+struct StoredDocument {
     name: String,
 }
 
@@ -187,7 +187,7 @@ fn sources(call: &ConsoleCall<'_>) -> Result<Source, Fault> {
     let mut found = Source::default();
     if call.may("run_result") {
         let Runs { jobs } = call.read("list_runs", &[("state", "done"), ("limit", "100")])?;
-        let name = |run: &Run| {
+        let name = |run: &FinishedRun| {
             let day = run.created_at.get(..16).unwrap_or(&run.created_at).replace('T', " ");
             (format!("run:{}", run.id), format!("{} {} of {day} UTC", run.kind, run.id))
         };
@@ -195,8 +195,9 @@ fn sources(call: &ConsoleCall<'_>) -> Result<Source, Fault> {
     }
     if call.may("list_baselines") {
         let Documents { documents } = call.read("list_baselines", &[])?;
-        let name =
-            |one: Document| (format!("baseline:{}", one.name), format!("baseline {}", one.name));
+        let name = |one: StoredDocument| {
+            (format!("baseline:{}", one.name), format!("baseline {}", one.name))
+        };
         found.results.extend(documents.into_iter().map(name));
     }
     let Documents { documents } = call.read("list_qrels", &[])?;

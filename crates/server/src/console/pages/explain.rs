@@ -85,12 +85,12 @@ fn explanation(call: &ConsoleCall<'_>, query: &ExplainQuery) -> Result<Explanati
 /// A page by its slug alone, in whichever source it is.
 fn whole_name(call: &ConsoleCall<'_>, page: &str) -> String {
     #[derive(Deserialize)]
-    struct Named {
+    struct PageName {
         source_id: String,
         slug: String,
     }
-    match call.read::<Named>("get_page", &[("page", page)]) {
-        Ok(Named { source_id, slug }) => format!("{source_id}::{slug}"),
+    match call.read::<PageName>("get_page", &[("page", page)]) {
+        Ok(PageName { source_id, slug }) => format!("{source_id}::{slug}"),
         Err(_) => page.to_owned(),
     }
 }

@@ -127,15 +127,15 @@ fn missing_page(call: &ConsoleCall<'_>, fields: &Fields, name: &str) -> Result<M
 /// The page whose title or alias this is. `explain` captures nothing, as nobody typed this query.
 fn named_page(call: &ConsoleCall<'_>, title: &str) -> Result<Option<String>, Fault> {
     #[derive(Deserialize)]
-    struct Explained {
-        answer: Answered,
+    struct QueryExplanation {
+        answer: QueryHits,
     }
     #[derive(Deserialize)]
-    struct Answered {
+    struct QueryHits {
         hits: Vec<Value>,
     }
     let ask = json!({ "ask": { "query": title, "limit": 1 }, "operation": "search" });
-    let explained: Explained = call.send("explain", &[], &ask)?;
+    let explained: QueryExplanation = call.send("explain", &[], &ask)?;
     let exact = explained.answer.hits.first().filter(|hit| hit["evidence"] == "exact_name");
     let text = |hit: &Value, key: &str| hit[key].as_str().unwrap_or_default().to_owned();
     Ok(exact.map(|hit| format!("{}::{}", text(hit, "source_id"), text(hit, "slug"))))

@@ -62,7 +62,7 @@ pub(super) fn suite(call: &ConsoleCall<'_>, fields: &Fields) -> Result<Page, Fau
 pub(super) fn alerts(call: &ConsoleCall<'_>, fields: &Fields) -> Result<Page, Fault> {
     let list = call.read("list_alerts", &[])?;
     let messages = call.read("list_deliveries", &fields.only(&["key", "state", "before"]))?;
-    let view = page::alerts::View {
+    let view = page::alerts::AlertsView {
         key: fields.get("key").unwrap_or_default(),
         state: fields.get("state").unwrap_or_default(),
         after: fields.get("after").unwrap_or_default(),
@@ -96,7 +96,7 @@ pub(super) fn probe(call: &ConsoleCall<'_>, fields: &Fields) -> Result<Page, Fau
 
 pub(super) fn contradictions(call: &ConsoleCall<'_>, fields: &Fields) -> Result<Page, Fault> {
     let found = call.read("find_contradictions", &fields.only(&["severity", "slug", "limit"]))?;
-    let view = page::contradictions::View {
+    let view = page::contradictions::ContradictionsView {
         severity: fields.get("severity").unwrap_or_default(),
         slug: fields.get("slug").unwrap_or_default(),
         limit: fields.get("limit").and_then(|limit| limit.parse().ok()).unwrap_or(20),

@@ -20,11 +20,11 @@ pub(super) fn list(call: &ConsoleCall<'_>, fields: &Fields) -> Result<Page, Faul
 /// The names of stored documents.
 #[derive(Debug, Deserialize)]
 struct Documents {
-    documents: Vec<Document>,
+    documents: Vec<StoredDocument>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Document {
+struct StoredDocument {
     name: String,
 }
 
