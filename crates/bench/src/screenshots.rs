@@ -13,7 +13,7 @@ use gbrain_testkit::served::Served;
 
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../cli/demo");
 /// Widths in CSS pixels, and the least and the most of a page's height that a picture shows.
-const SIZES: [(u32, u32, u32); 2] = [(1280, 860, 1120), (400, 480, 1200)];
+const SIZES: [(u32, u32, u32); 2] = [(1280, 860, 960), (400, 480, 960)];
 const THEMES: [(&str, bool); 2] = [("light", false), ("dark", true)];
 
 /// Writes the pictures into a directory, replacing those that are there.

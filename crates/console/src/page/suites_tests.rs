@@ -108,7 +108,8 @@ fn one_suite_has_trends_runs_and_its_difference_from_the_file() {
     let html = page.header.into_string() + &page.main.into_string() + &page.pager.into_string();
     for part in [
         "Below its alert threshold: recall@5 of all 0.700",
-        "70.0%, between 48.0% and 85.0%, n = 20; alert beyond 80.0%",
+        "70.0%, between 48.0% and 85.0%, n = 20; ",
+        "; alert beyond 80.0%",
         "href=\"/suite-runs/6\"",
         "href=\"/suites/weekly?before=6\"",
         "In the suites file: different",
