@@ -128,16 +128,16 @@ pub fn propose(
 fn pages(fields: &CaptureFields) -> Vec<String> {
     #[derive(serde::Deserialize)]
     struct Extra {
-        retrieved: Vec<PageName>,
+        retrieved: Vec<RetrievedName>,
     }
     #[derive(serde::Deserialize)]
-    struct PageName {
+    struct RetrievedName {
         source_id: String,
         slug: String,
     }
     match serde_json::from_str::<Extra>(&fields.extra) {
         Ok(Extra { retrieved }) => {
-            let name = |PageName { source_id, slug }| format!("{source_id}::{slug}");
+            let name = |RetrievedName { source_id, slug }| format!("{source_id}::{slug}");
             retrieved.into_iter().map(name).collect()
         }
         Err(_) => serde_json::from_str(&fields.retrieved_slugs).unwrap_or_default(),
