@@ -18,7 +18,7 @@ pub(crate) fn text(text: &str) -> String {
 pub(crate) fn message(message: &str) -> Markup {
     let message = text(message);
     let parts: Vec<&str> = message.split('`').collect();
-    if parts.len() % 2 == 0 {
+    if parts.len().is_multiple_of(2) {
         return html! { (message) };
     }
     html! {
