@@ -164,8 +164,8 @@ fn canonical(call: &OperationCall<'_>) -> Result<Vec<String>, Fault> {
     let keys: Vec<PageKey> = keyed.iter().flat_map(|(_, keys)| keys.clone()).collect();
     let mut exist = exist(call, &keys)?.into_iter();
     let mut are_seen = |keys: &[PageKey]| {
-        // Each page is taken, whatever those before it are.
-        exist.by_ref().take(keys.len()).fold(true, |all, seen| all && seen)
+        let seen: Vec<bool> = exist.by_ref().take(keys.len()).collect();
+        seen.into_iter().all(|is_seen| is_seen)
     };
     Ok(keyed.into_iter().filter_map(|(text, keys)| are_seen(&keys).then_some(text)).collect())
 }
