@@ -12,12 +12,12 @@ use crate::process::Gbrain;
 
 pub use seed::seed;
 
-/// The workspace that [`seed`] fills.
+/// The workspace that [`seed()`] fills.
 pub const FULL: &str = "default";
 /// A workspace without anything.
 pub const EMPTY: &str = "empty";
 
-/// A page as a reader with an admin token of its workspace finds it in a brain that [`seed`] filled.
+/// A page as a reader with an admin token of its workspace finds it in a brain that [`seed()`] filled.
 #[derive(Debug, Clone, Copy)]
 pub struct ConsolePage {
     /// Name of its screenshots.

@@ -1,7 +1,7 @@
 //! Titles of reports, which may not call retrieval a score of answers.
 //!
 //! Promises: a score word is refused in any case, spacing, inflection or spelling with look-alike
-//! letters; a title never stands alone, because every output prints [`super::measured`] beside it.
+//! letters; a title never stands alone, because every output prints what was measured beside it.
 //!
 //! A title states no figure either: a percentage, a mark out of 100, a decimal fraction or a number
 //! behind the name of a measure. Versions (`gbrain 0.41`, `v2.1`), depths (`recall@5`) and settings

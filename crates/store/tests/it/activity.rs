@@ -36,7 +36,7 @@ fn changes_are_listed_newest_first_without_private_pages(db: &Database) {
     write(&store, &[&first, &second, &secret], 1);
     let changed = Page { title: "New".to_owned(), ..plain("default::a", "two") };
     write(&store, &[&changed], 2);
-    store.delete_pages(&ws(), &[second.key.clone()], at(3)).unwrap();
+    store.delete_pages(&ws(), std::slice::from_ref(&second.key), at(3)).unwrap();
     let changes = |limit| -> Vec<(String, String, u32, ChangeKind)> {
         let changes = store.recent_changes(&ws(), limit).unwrap();
         let shown = |change: PageChange| {

@@ -113,7 +113,7 @@ impl Bars<'_> {
         }
         if let Some((_, bar)) = now.as_ref() {
             bar.set_length(total);
-            advance(&bar, done);
+            advance(bar, done);
         }
     }
 
