@@ -98,7 +98,7 @@ pub const PAGES: &[ConsolePage] = &[
     empty("labels-empty", "/labels", "There are no queries to label"),
     empty("suites-empty", "/suites", "There are no suites"),
     empty("alerts-empty", "/alerts", "No suite has raised an alert"),
-    empty("incidents-empty", "/incidents", "no such incident"),
+    empty("incidents-empty", "/incidents", "No incidents"),
     empty("probe-empty", "/probe", "has not run"),
     empty("calibration-empty", "/calibration", "No pair has been scored"),
     empty("contradictions-empty", "/contradictions", "No contradiction probe ran"),

@@ -66,17 +66,20 @@ pub(crate) struct ConsoleArgs {
     /// Turns.
     #[arg(long, default_value_t = 9)]
     turns: usize,
-    /// Page views of each server over which its memory must stay flat.
+    /// Views of pages of the run over which the memory must stay flat.
     #[arg(long, default_value_t = 10_000)]
     views: usize,
+    /// Views of the overview and of the suites over which the memory must stay flat.
+    #[arg(long, default_value_t = 1_000)]
+    suite_views: usize,
 }
 
 /// Pages of one server, each with the operations that it is compared with.
 struct Subject {
     name: String,
     pages: Vec<(&'static str, String, Vec<String>)>,
-    /// Pages that are requested over and over while the memory is watched.
-    views: Vec<String>,
+    /// Pages that are requested over and over while the memory is watched, and how often.
+    views: (Vec<String>, usize),
 }
 
 /// Measures both servers.
@@ -89,14 +92,15 @@ pub(crate) fn run(args: &ConsoleArgs) -> Result<Report> {
         "stored result of the run, bytes",
         Cell::Count(store_run(run.path(), args.rows)? as u64),
     );
-    measure(args, &program, run.path(), &run_pages(args.rows), &mut report)?;
+    measure(args, &program, run.path(), &run_pages(args), &mut report)?;
     let brain = Gbrain::new_in(&program, &std::env::temp_dir(), None)?;
     store_suites(&brain, args)?;
     measure(args, &program, brain.home(), &suite_pages(args), &mut report)?;
     Ok(report)
 }
 
-fn run_pages(rows: usize) -> Subject {
+fn run_pages(args: &ConsoleArgs) -> Subject {
+    let rows = args.rows;
     let page = |what, path| (what, path, vec!["/v1/runs/1/result".to_owned()]);
     Subject {
         name: format!("run of {rows} rows"),
@@ -106,7 +110,7 @@ fn run_pages(rows: usize) -> Subject {
             page("sort", format!("{FIRST}?show=all&sort=latency")),
             page("one case", format!("{FIRST}/rows/{}", rows / 2)),
         ],
-        views: (1..=50).map(|at| format!("{FIRST}?show=all&page={at}")).collect(),
+        views: ((1..=50).map(|at| format!("{FIRST}?show=all&page={at}")).collect(), args.views),
     }
 }
 
@@ -118,7 +122,7 @@ fn suite_pages(args: &ConsoleArgs) -> Subject {
             ("overview", "/".to_owned(), operations(&OVERVIEW)),
             ("suites", "/suites".to_owned(), operations(&["/v1/suites", "/v1/suite-days"])),
         ],
-        views: vec!["/".to_owned(), "/suites".to_owned()],
+        views: (vec!["/".to_owned(), "/suites".to_owned()], args.suite_views),
     }
 }
 
@@ -173,9 +177,10 @@ fn measure(
         cold.0 <= MOST * first.unwrap_or_default(),
     );
     report.target(format!("{name}: {what} has at most {WIRE} bytes on the wire"), cold.1 <= WIRE);
-    let [before, after] = memory(&server, &mut caller, views, args.views)?;
+    let (paths, views) = views;
+    let [before, after] = memory(&server, &mut caller, paths, *views)?;
     report.target(
-        format!("{name}: memory grows by at most {GROWTH_KIB} KiB over {} views ({before} to {after} KiB)", args.views),
+        format!("{name}: memory grows by at most {GROWTH_KIB} KiB over {} views ({before} to {after} KiB)", views),
         after <= before + GROWTH_KIB,
     );
     server.stop()?;

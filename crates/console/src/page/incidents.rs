@@ -103,7 +103,7 @@ pub fn list(list: &IncidentList, wanted: &str, limit: usize) -> Page {
         controls: state_filter(wanted),
         main: html! {
             @match rows.is_empty() {
-                true => (empty("There is no such incident.", "gbrain incident open \"recall fell after the import\" --run 12")),
+                true => (empty("No incidents.", "gbrain incident open \"recall fell after the import\" --run 12")),
                 false => (section("incidents", "Newest first", "", &table("Incidents", "incidents", &["Incident", "State", "Opened", "Resolved", "Class", "Run"], &rows))),
             }
             (open_form())
@@ -368,7 +368,7 @@ mod tests {
         );
         let none = list(&IncidentList { incidents: Vec::new() }, "", 20);
         assert!(
-            none.main.into_string().contains("There is no such incident")
+            none.main.into_string().contains("No incidents.")
                 && none.pager.into_string().is_empty()
         );
     }

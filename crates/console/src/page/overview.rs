@@ -1,4 +1,4 @@
-//! The overview: what is measured, how it stands, and what needs attention.
+//! The overview: what is measured, its status, and what needs attention.
 
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -65,7 +65,7 @@ pub struct PageChange {
     pub at: String,
 }
 
-/// The answers that the overview is made of. Those of scope admin are missing for other readers.
+/// The API responses that the overview shows. Those of scope admin are `None` for other readers.
 #[derive(Debug)]
 pub struct Overview {
     pub suites: SuiteList,
@@ -121,15 +121,15 @@ impl Overview {
         self.alerts.alerts.iter().filter(|alert| alert.state == "firing")
     }
 
-    fn suites_that(&self, word: &str) -> usize {
+    fn count_suites(&self, word: &str) -> usize {
         self.suites.suites.iter().filter(|suite| suite.word() == word).count()
     }
 
     /// The state of everything, and one sentence about it.
     fn verdict(&self) -> (Tone, String) {
         let (failed, broken, firing) =
-            (self.suites_that("fail"), self.suites_that("broken"), self.firing().count());
-        let inconclusive = self.suites_that("inconclusive");
+            (self.count_suites("fail"), self.count_suites("broken"), self.firing().count());
+        let inconclusive = self.count_suites("inconclusive");
         let part = |n: usize, one: &str, many: &str| (n > 0).then(|| count(n as u64, one, many));
         let bad = [
             part(failed, "suite fails", "suites fail"),
@@ -139,7 +139,7 @@ impl Overview {
         let bad: Vec<String> = bad.into_iter().flatten().collect();
         match (bad.is_empty(), inconclusive) {
             (false, _) => (Tone::Bad, format!("{}.", bad.join(", "))),
-            (true, 0) if self.suites_that("pass") == 0 => {
+            (true, 0) if self.count_suites("pass") == 0 => {
                 (Tone::Neutral, "Nothing has been measured by a suite yet.".to_owned())
             }
             (true, 0) => {
@@ -195,7 +195,7 @@ fn attention(data: &Overview) -> Markup {
         "Alerts and incidents",
         "",
         &html! {
-            @if firing.is_empty() { p { (tag(Tone::Good, "quiet")) " No alert fires." } }
+            @if firing.is_empty() { p { (tag(Tone::Good, "quiet")) " No alerts are firing." } }
             @else {
                 ul.plain { @for one in firing.iter().take(LISTED) { (alert(one)) } }
                 @if firing.len() > LISTED { p.more { a href="/alerts" { "All " (firing.len()) " alerts that fire" } } }
@@ -204,7 +204,7 @@ fn attention(data: &Overview) -> Markup {
                 p.more { (tag(Tone::Warning, "incident")) " " a href={ "/incidents/" (incident.id) } { (part::text(&incident.title)) } " open since " (moment(&incident.opened_at)) }
             }
             @if data.alerts.deliveries.dead > 0 {
-                p.more { (tag(Tone::Bad, "not delivered")) " " a href="/alerts?state=dead#messages" { (count(data.alerts.deliveries.dead, "message was", "messages were")) } " given up." }
+                p.more { (tag(Tone::Bad, "not delivered")) " " a href="/alerts?state=dead#messages" { (count(data.alerts.deliveries.dead, "message", "messages")) } " could not be delivered." }
             }
         },
     )
@@ -235,7 +235,7 @@ fn suite_section(data: &Overview) -> Markup {
         "Worst first. The band is the 95% interval, the line the alert threshold.",
         &html! {
             @if suites.is_empty() {
-                p { "No suite measures this workspace." }
+                p { "This workspace has no suites." }
                 (command("gbrain suites create --name smoke --type smoke --owner @search --trigger manual"))
             }
             (table("Suites", "overview-suites", &["Suite", "Last run", "Trend"], &rows))
@@ -332,7 +332,7 @@ fn capture_section(data: &Overview) -> Markup {
                 ("Failed in 24 hours", failures),
                 ("Baselines", html! { (baselines) }),
             ]))
-            @if days.days.is_empty() { p.more { "Nothing was captured in these days." @if !capture { " Turn it on:" } } @if !capture { (command("GBRAIN_CONTRIBUTOR_MODE=1 gbrain serve")) } }
+            @if days.days.is_empty() { p.more { "Nothing was captured in the last 30 days." @if !capture { " Turn it on:" } } @if !capture { (command("GBRAIN_CONTRIBUTOR_MODE=1 gbrain serve")) } }
             @else { (bars(&amounts, None, "Captures by day", |amount| format!("{amount:.0}"))) p.more { a href="/captures" { "All captures" } } }
         },
     )
@@ -365,7 +365,7 @@ fn change_section(changes: &PageChanges) -> Markup {
     let rows: Vec<Vec<Markup>> = changes.changes.iter().map(row).collect();
     section(
         "changes",
-        "Recent changes of pages",
+        "Recent page changes",
         "",
         &html! {
             @if rows.is_empty() { p { "No page has changed." } (command("gbrain import DIR")) }
@@ -403,7 +403,7 @@ fn first_steps() -> Markup {
         ),
         (
             "Gate a change",
-            "A baseline is asked again: the gate fails when answers got worse.",
+            "The queries of a baseline are run again: the gate fails when answers got worse.",
             "gbrain eval export --since 7d > captured.ndjson\ngbrain baseline publish --from captured.ndjson --to mine.baseline.ndjson --label mine --why \"first baseline\"\ngbrain eval gate --baseline mine.baseline.ndjson",
         ),
     ];
@@ -413,7 +413,7 @@ fn first_steps() -> Markup {
                 @for line in what.lines() { (command(line)) }
             }))
         }
-        p.more { "To look around first: " code { "gbrain demo" } " makes a brain with captures, suites and runs." }
+        p.more { "To look around first: " code { "gbrain demo" } " shows captures, a baseline and a gate in the terminal." }
     }
 }
 

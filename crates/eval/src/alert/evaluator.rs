@@ -23,7 +23,7 @@ use super::channels::{AlertSettings, ChannelRegistry, ChannelSettings};
 use crate::suite::{history, recorder, registered, stored};
 
 const BATCH_SIZE: usize = 100;
-/// How many conflicts with other processes are tolerated.
+/// Maximum number of conflicts with other processes.
 const MAX_CONFLICTS: usize = 20;
 
 /// Evaluates the recorded runs of workspaces.
@@ -106,7 +106,7 @@ impl AlertEvaluator<'_> {
         }
         if is_last {
             for suite in &suites {
-                let change = pass.silence(suite)?;
+                let change = pass.check_missing_runs(suite)?;
                 pass.apply(change.into_iter().collect())?;
             }
             pass.apply(pass.resolve_unmonitored(&suites))?;
@@ -239,9 +239,9 @@ impl<'a> EvaluationPass<'a> {
         decide(&EvaluatedRun { id: *id, run: &run }, &self.states(), policy, self.now)
     }
 
-    /// The change from missing runs of a suite. The days count from its last run against its own
-    /// target, or from its last change.
-    fn silence(&self, stored: &StoredSuite) -> Result<Option<AlertChange>, StoreError> {
+    /// The alert change if a suite has not run for too long. Days are counted from its last run
+    /// against its own target, or from its last change.
+    fn check_missing_runs(&self, stored: &StoredSuite) -> Result<Option<AlertChange>, StoreError> {
         let Some((suite, days)) = monitored(stored) else { return Ok(None) };
         let changed = stored.updated_at;
         let own = SuiteRunFilter {
@@ -307,7 +307,7 @@ impl<'a> EvaluationPass<'a> {
         let previous = previous.filter(Alert::is_firing);
         let names = self.channels_to_notify(&alert.suite, alert.severity);
         if names.is_empty() {
-            // No channel is configured: it is sent when there is one.
+            // No channel is configured: the message waits until one is.
             let notified_at = previous.and_then(|previous| previous.notified_at);
             self.store_state(Alert { notified_at, held: true, ..alert });
             return Ok(());
@@ -375,8 +375,8 @@ impl<'a> EvaluationPass<'a> {
         let own = self.alerting.get(suite).cloned();
         let alerting = own.or_else(|| self.channels.alerting(suite, self.workspace.as_str()));
         let alerting = alerting.unwrap_or_default();
-        let is_all = alerting.page.is_empty() && alerting.notify.is_empty();
-        if is_all && self.channels.problem.is_some() {
+        let notifies_all = alerting.page.is_empty() && alerting.notify.is_empty();
+        if notifies_all && self.channels.problem.is_some() {
             return Vec::new();
         }
         channels_to_notify(&alerting, severity, self.channels.channels.keys())
@@ -404,7 +404,7 @@ impl<'a> EvaluationPass<'a> {
     }
 }
 
-/// A suite that is monitored for missing runs, and after how many days.
+/// A suite that is monitored for missing runs, and the days after which it is reported.
 fn monitored(stored: &StoredSuite) -> Option<(Suite, u32)> {
     let suite = registered(stored).ok().filter(|_| stored.enabled)?;
     let days = suite.alerts.silent_after_days?;

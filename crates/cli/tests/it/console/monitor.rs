@@ -68,7 +68,7 @@ fn pages_show_what_the_reader_may_see() {
         for path in ["/incidents", "/incidents/1", "/spending", "/prompts"] {
             assert_eq!(read.open(path).status, 403, "{path}");
         }
-        admin.shows("/incidents", &["no such incident"]);
+        admin.shows("/incidents", &["No incidents"]);
         admin.shows("/spending", &["No model was called"]);
         admin.shows("/prompts", &["EVA_ROOT="]);
         admin.shows("/", &["Spending", "Incidents open"]);

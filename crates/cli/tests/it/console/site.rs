@@ -1,10 +1,13 @@
 //! A server with the console, its readers, and a browser in front of it.
 
 use std::cell::Cell;
+use std::fs::File;
 use std::path::Path;
+use std::time::UNIX_EPOCH;
 
 use gbrain_testkit::browser::{Browser, LogEntry};
-use gbrain_testkit::console::{ConsolePage, EMPTY, FULL, seed, serve_command};
+use gbrain_testkit::console::{ConsolePage, EMPTY, FULL, PAGES, seed, serve_command};
+use gbrain_testkit::process::Gbrain;
 use serde_json::Value;
 
 use crate::serve::client::{Server, token_of};
@@ -17,10 +20,53 @@ pub(super) const ESCAPE: &str = "\u{e00c}";
 pub(super) const DOWN: &str = "\u{e015}";
 pub(super) const UP: &str = "\u{e013}";
 
-/// Fills a home with what the pages show.
+/// Fills a home with what the pages show. On SQLite the first test of a build makes it, and the
+/// others copy its files.
 pub(super) fn seeded(home: Home) -> Home {
-    seed(home.brain(), &Path::new(env!("CARGO_MANIFEST_DIR")).join("demo")).unwrap();
+    let fill = |brain: &Gbrain| {
+        seed(brain, &Path::new(env!("CARGO_MANIFEST_DIR")).join("demo")).unwrap();
+    };
+    if home.brain().database_url().is_some() {
+        fill(home.brain());
+        return home;
+    }
+    let program = std::fs::metadata(env!("CARGO_BIN_EXE_gbrain")).unwrap();
+    let age = program.modified().unwrap().duration_since(UNIX_EPOCH).unwrap().as_nanos();
+    let shared = Path::new(env!("CARGO_TARGET_TMPDIR")).join("console-seed");
+    std::fs::create_dir_all(&shared).unwrap();
+    let lock = File::create(shared.join("lock")).unwrap();
+    lock.lock().unwrap();
+    let (files, made) = (shared.join("home"), shared.join("made"));
+    if std::fs::read_to_string(&made).is_ok_and(|text| text == age.to_string()) {
+        copy_files(&files, home.path());
+        return home;
+    }
+    fill(home.brain());
+    let _ = std::fs::remove_file(&made);
+    let _ = std::fs::remove_dir_all(&files);
+    copy_files(home.path(), &files);
+    std::fs::write(&made, age.to_string()).unwrap();
     home
+}
+
+fn copy_files(from: &Path, to: &Path) {
+    for entry in walkdir::WalkDir::new(from) {
+        let entry = entry.unwrap();
+        let target = to.join(entry.path().strip_prefix(from).unwrap());
+        if entry.file_type().is_dir() {
+            std::fs::create_dir_all(&target).unwrap();
+            std::fs::set_permissions(&target, entry.metadata().unwrap().permissions()).unwrap();
+        } else {
+            std::fs::copy(entry.path(), &target).unwrap();
+        }
+    }
+}
+
+/// The pages, those of a workspace together, so that a browser signs in once in each.
+pub(super) fn pages_by_workspace() -> Vec<&'static ConsolePage> {
+    let mut pages: Vec<&ConsolePage> = PAGES.iter().collect();
+    pages.sort_by_key(|page| page.workspace);
+    pages
 }
 
 /// A server of a home that [`seeded`] filled.
