@@ -169,7 +169,7 @@ pub fn page(shown: &ShownCapture) -> Page {
         main: html! {
             (section("caveats", "Caveats", "Why a replay of this row may differ, or cannot be made.", &caveats(capture)))
             (section("ranking", "Ranking", "", &ranking(capture)))
-            (section("promote", "Make a canonical query of it", PROMOTE, &promotion(capture)))
+            (section("promote", "Make it a canonical query", PROMOTE, &promotion(capture)))
             (section("request", "Request", "", &request(capture)))
             (section("provenance", "Latency and provenance", "", &provenance(capture)))
         },
