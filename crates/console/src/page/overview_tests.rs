@@ -91,7 +91,7 @@ fn every_number_links_to_its_cases() {
         "12,345",
         "href=\"/spending\"",
         "href=\"/pages/wiki%3A%3Apeople%2Fada\"",
-        "1 message was",
+        "1 message</a> could not be delivered.",
         "&lt;i&gt;",
         "<polyline",
         "class=\"limit\"",
