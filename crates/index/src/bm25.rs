@@ -5,10 +5,10 @@
 //! variant, which bm25s calls `lucene` (Robertson and Zaragoza 2009, section 3; Kamphuis et al.
 //! 2020). `N`, `df` and `average` count the chunks that the caller may see, and `weight` saturates
 //! with the term's frequency in the query. `length` goes through tantivy's one-byte code, which is
-//! exact up to 40 tokens and within an eighth above.
+//! exact up to 40 tokens; for longer chunks the error is at most one eighth.
 //!
 //! Each term's part is computed in `f32` and truncated to an integer, so a sum does not depend on
-//! the order of its terms and the two indexes agree to the last bit.
+//! the order of its terms, and the index in memory and the one on disk agree to the last bit.
 
 use gbrain_core::text::TokenKind;
 use tantivy::fieldnorm::FieldNormReader;
@@ -22,7 +22,7 @@ const SCALE: f64 = 65536.0;
 const IDENTIFIER_WEIGHT: f64 = 0.5;
 /// BM25's saturation of repeated query words; 8 is Okapi's value (Robertson and Walker 1999).
 const K3: f64 = 8.0;
-/// Upper limit of a sum, so that it fits 32 bits.
+/// Upper limit of a sum, so that it fits in 32 bits.
 const MAX_POINTS: f64 = 2_147_483_648.0;
 
 /// The form of the words in a posting list.
@@ -48,7 +48,7 @@ pub(crate) struct ListSpec<'q> {
 pub(crate) enum ListContribution {
     /// Independently of other lists.
     Alone,
-    /// On top of the preceding stem list, which contains every document of this list with at least
+    /// On top of the preceding stem list, which contains every chunk of this list with at least
     /// the same frequency.
     ToStem,
 }
@@ -96,9 +96,9 @@ impl PageTally {
 pub(crate) fn lists(query: &WordsQuery) -> Vec<ListSpec<'_>> {
     let mut lists = Vec::new();
     for term in &query.terms.terms {
-        let count = query_term_weight(term.count);
+        let term_weight = query_term_weight(term.count);
         let mut list = |form, text, boost, adds| {
-            lists.push(ListSpec { form, text, boost: boost * count, adds })
+            lists.push(ListSpec { form, text, boost: boost * term_weight, adds })
         };
         match term.kind {
             TokenKind::Identifier => {
@@ -123,18 +123,18 @@ fn query_term_weight(count: u32) -> f64 {
 }
 
 impl Scorer {
-    /// A scorer for lists with the given numbers of live documents.
+    /// A scorer for lists with the given numbers of live chunks.
     pub(crate) fn new(
         query: &WordsQuery,
         lists: &[ListSpec<'_>],
         document_frequencies: &[u64],
         totals: ChunkTotals,
     ) -> Self {
-        let saturated = |(list, df): (&ListSpec<'_>, &u64)| match df {
+        let points_limit = |(list, df): (&ListSpec<'_>, &u64)| match df {
             0 => 0.0,
             _ => list.boost * idf(*df, totals.chunks) * (query.k1 + 1.0),
         };
-        let limits: Vec<f64> = lists.iter().zip(document_frequencies).map(saturated).collect();
+        let limits: Vec<f64> = lists.iter().zip(document_frequencies).map(points_limit).collect();
         let scale = scale_for(limits.iter().sum());
         let average = totals.tokens.max(1) as f64 / totals.chunks.max(1) as f64;
         Self {
@@ -151,8 +151,8 @@ impl Scorer {
     pub(crate) fn page_points(&self, page: &PageTally) -> u32 {
         let relative = page.tokens as f64 / self.average;
         let length_part = (self.k1 * (1.0 - self.b + self.b * relative)) as f32;
-        let query_term_weight = self.weights.iter().zip(&page.tfs).filter(|(_, tf)| **tf > 0);
-        query_term_weight.map(|(weight, tf)| points(*weight, *tf, length_part)).sum()
+        let matching = self.weights.iter().zip(&page.tfs).filter(|(_, tf)| **tf > 0);
+        matching.map(|(weight, tf)| points(*weight, *tf, length_part)).sum()
     }
 
     #[inline]
