@@ -30,14 +30,19 @@ pub(super) fn seeded(home: Home) -> Home {
         fill(home.brain());
         return home;
     }
-    let program = std::fs::metadata(env!("CARGO_BIN_EXE_gbrain")).unwrap();
-    let age = program.modified().unwrap().duration_since(UNIX_EPOCH).unwrap().as_nanos();
+    // Another program, or another seed, makes it again.
+    let tests = std::env::current_exe().unwrap();
+    let ages = [Path::new(env!("CARGO_BIN_EXE_gbrain")), &tests].map(|program| {
+        let modified = std::fs::metadata(program).unwrap().modified().unwrap();
+        modified.duration_since(UNIX_EPOCH).unwrap().as_nanos()
+    });
+    let ages = format!("{ages:?}");
     let shared = Path::new(env!("CARGO_TARGET_TMPDIR")).join("console-seed");
     std::fs::create_dir_all(&shared).unwrap();
     let lock = File::create(shared.join("lock")).unwrap();
     lock.lock().unwrap();
     let (files, made) = (shared.join("home"), shared.join("made"));
-    if std::fs::read_to_string(&made).is_ok_and(|text| text == age.to_string()) {
+    if std::fs::read_to_string(&made).is_ok_and(|text| text == ages) {
         copy_files(&files, home.path());
         return home;
     }
@@ -45,7 +50,7 @@ pub(super) fn seeded(home: Home) -> Home {
     let _ = std::fs::remove_file(&made);
     let _ = std::fs::remove_dir_all(&files);
     copy_files(home.path(), &files);
-    std::fs::write(&made, age.to_string()).unwrap();
+    std::fs::write(&made, ages).unwrap();
     home
 }
 
