@@ -4,12 +4,12 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
+use crate::clock::with_milliseconds;
 use crate::gate::Verdict;
 use crate::id::PageKey;
 use crate::money::Usd;
-use crate::named;
 
 /// The runs of a suite that were recorded on one day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -64,14 +64,13 @@ pub struct SpendDay {
     pub charged: Usd,
 }
 
-named! {
-    /// How a page was changed.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum ChangeKind {
-        Added = "added",
-        Changed = "changed",
-        Deleted = "deleted",
-    }
+/// How a page was changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    Added,
+    Changed,
+    Deleted,
 }
 
 /// A change of a page that everyone may read.
@@ -83,18 +82,9 @@ pub struct PageChange {
     /// The version that the change made.
     pub version: u32,
     /// One of: added, changed, deleted.
-    #[serde(serialize_with = "name_of")]
     #[schemars(with = "String")]
     pub change: ChangeKind,
-    #[serde(serialize_with = "to_the_millisecond")]
+    #[serde(serialize_with = "with_milliseconds")]
     #[schemars(with = "String")]
     pub at: Timestamp,
-}
-
-fn name_of<S: Serializer>(kind: &ChangeKind, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(kind.name())
-}
-
-fn to_the_millisecond<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(&format_args!("{at:.3}"))
 }

@@ -327,7 +327,7 @@ fn memory(brain: &Gbrain) -> Result<()> {
     let changed = routing.trim_end().to_owned()
         + "\n- **2026-05-15** | Takes over the [berth planner](services/berth-planner) for good\n";
     put("wiki::teams/routing", &changed)?;
-    put("wiki::notes/harbour-party", "# Harbour party\n\nA draft that nobody needs.\n")?;
+    put("wiki::notes/harbour-party", "# Harbour party\n\nA draft without readers.\n")?;
     run(brain, &["delete", "notes/harbour-party", "--source", "wiki"], &[0])?;
     for (page, word) in [("wiki::notes/north-berth", "open"), ("journal::notes/pier-log", "closed")]
     {

@@ -82,7 +82,7 @@ fn grade_results(visit: &Visit, given: &mut Grades) {
     assert_eq!(judged_results(visit), judged + unjudged, "the measures follow");
 }
 
-/// Results of the open query that nobody judged.
+/// Results of the open query without a judgement.
 const UNJUDGED: &str = "return [...document.querySelectorAll('#labelling .result')]
     .filter((one) => one.querySelector('input[name=label]').value === '').length";
 

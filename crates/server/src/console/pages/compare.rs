@@ -9,7 +9,7 @@ use gbrain_core::qrels::Qrels;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::runs::view;
+use super::runs::{document_names, view};
 use crate::console::Fields;
 use crate::console::call::ConsoleCall;
 use crate::console::reports::parsed;
@@ -172,16 +172,6 @@ struct FinishedRun {
     created_at: String,
 }
 
-#[derive(Debug, Deserialize)]
-struct Documents {
-    documents: Vec<StoredDocument>,
-}
-
-#[derive(Debug, Deserialize)]
-struct StoredDocument {
-    name: String,
-}
-
 /// What this reader may compare.
 fn sources(call: &ConsoleCall<'_>) -> Result<Source, Fault> {
     let mut found = Source::default();
@@ -194,13 +184,9 @@ fn sources(call: &ConsoleCall<'_>) -> Result<Source, Fault> {
         found.results.extend(jobs.iter().map(name));
     }
     if call.may("list_baselines") {
-        let Documents { documents } = call.read("list_baselines", &[])?;
-        let name = |one: StoredDocument| {
-            (format!("baseline:{}", one.name), format!("baseline {}", one.name))
-        };
-        found.results.extend(documents.into_iter().map(name));
+        let name = |name: String| (format!("baseline:{name}"), format!("baseline {name}"));
+        found.results.extend(document_names(call, "list_baselines")?.into_iter().map(name));
     }
-    let Documents { documents } = call.read("list_qrels", &[])?;
-    found.qrels = documents.into_iter().map(|one| one.name).collect();
+    found.qrels = document_names(call, "list_qrels")?;
     Ok(found)
 }

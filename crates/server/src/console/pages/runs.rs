@@ -28,12 +28,16 @@ struct StoredDocument {
     name: String,
 }
 
+/// The names that an endpoint for stored documents lists.
+pub(super) fn document_names(call: &ConsoleCall<'_>, id: &str) -> Result<Vec<String>, Fault> {
+    let Documents { documents } = call.read(id, &[])?;
+    Ok(documents.into_iter().map(|document| document.name).collect())
+}
+
 fn start_form(call: &ConsoleCall<'_>) -> Result<StartForm, Fault> {
-    let names = |id| -> Result<Vec<String>, Fault> {
-        let Documents { documents } = call.read(id, &[])?;
-        Ok(documents.into_iter().map(|document| document.name).collect())
-    };
-    Ok(StartForm { baselines: names("list_baselines")?, qrels: names("list_qrels")? })
+    let (baselines, qrels) =
+        (document_names(call, "list_baselines")?, document_names(call, "list_qrels")?);
+    Ok(StartForm { baselines, qrels })
 }
 
 /// A run: its progress, or its report.

@@ -130,12 +130,7 @@ pub(super) fn reviewed_labels(call: &OperationCall<'_>) -> Result<Vec<ReviewedLa
     if labels.len() > MAX_QRELS {
         return Err(Fault::too_large(format!("there are more than {MAX_QRELS} labels")));
     }
-    // Many labels are of few pages.
-    let keys: BTreeSet<PageKey> = labels.iter().map(|label| label.key.clone()).collect();
-    let keys: Vec<PageKey> = keys.into_iter().collect();
-    let exist = exist(call, &keys)?;
-    let seen: BTreeSet<&PageKey> =
-        keys.iter().zip(exist).filter(|(_, exists)| *exists).map(|(key, _)| key).collect();
+    let seen = seen_pages(call, labels.iter().map(|label| label.key.clone()))?;
     labels.retain(|label| seen.contains(&label.key));
     let mut reviews = store.label_reviews(ws, 1..=i64::MAX, MAX_REVIEWS)?.into_iter().peekable();
     let scrubber = &call.registry.suites().scrubber;
@@ -161,13 +156,21 @@ fn canonical(call: &OperationCall<'_>) -> Result<Vec<String>, Fault> {
         .filter(|query| query.state != QueryState::Retired && !query.expected.is_empty())
         .filter_map(|query| Some((query.text.clone(), pages_of(&query)?)))
         .collect();
-    let keys: Vec<PageKey> = keyed.iter().flat_map(|(_, keys)| keys.clone()).collect();
-    let mut exist = exist(call, &keys)?.into_iter();
-    let mut are_seen = |keys: &[PageKey]| {
-        let seen: Vec<bool> = exist.by_ref().take(keys.len()).collect();
-        seen.into_iter().all(|is_seen| is_seen)
-    };
+    let seen = seen_pages(call, keyed.iter().flat_map(|(_, keys)| keys.iter().cloned()))?;
+    let are_seen = |keys: &[PageKey]| keys.iter().all(|key| seen.contains(key));
     Ok(keyed.into_iter().filter_map(|(text, keys)| are_seen(&keys).then_some(text)).collect())
+}
+
+/// The pages among these that the caller may see. Many labels and queries are of few pages, and
+/// each page is read once.
+fn seen_pages(
+    call: &OperationCall<'_>,
+    keys: impl Iterator<Item = PageKey>,
+) -> Result<BTreeSet<PageKey>, Fault> {
+    let keys: BTreeSet<PageKey> = keys.collect();
+    let keys: Vec<PageKey> = keys.into_iter().collect();
+    let exist = exist(call, &keys)?;
+    Ok(keys.into_iter().zip(exist).filter_map(|(key, exists)| exists.then_some(key)).collect())
 }
 
 /// The pages of a canonical query; `None` if one of its keys names no page.
